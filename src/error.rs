@@ -1,0 +1,60 @@
+//! Errors, each with what the reader needs to mend it.
+
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// What went wrong. The command line turns [`Error::is_input`] ones into exit code 2, the rest into 1.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file that cannot be understood.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// A file or stream that cannot be read or written.
+    #[error("{path}: {action}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried, such as `cannot read`.
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A network that cannot be built.
+    #[error(transparent)]
+    Model(#[from] crate::model::ModelError),
+    /// Options that do not fit together or do not fit the problem.
+    #[error("{0}")]
+    Usage(String),
+    /// The stop flag was set before there was anything to return.
+    #[error("stopped before anything was found")]
+    Stopped,
+    /// A bug of this program: a cost or a bound that does not agree with its recomputation.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// Whether the reader's input or options are at fault.
+    pub fn is_input(&self) -> bool {
+        matches!(self, Error::Parse(_) | Error::Io { action: "cannot read", .. } | Error::Model(_) | Error::Usage(_))
+    }
+}
+
+/// Where a file departs from its format.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{file}:{line}:{column}: found {found}, expected {expected}{}", hint.as_ref().map(|h| format!(" ({h})")).unwrap_or_default())]
+pub struct ParseError {
+    /// The file as the user named it, `<stdin>` for standard input.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// Column, from 1.
+    pub column: u64,
+    /// What stands there.
+    pub found: String,
+    /// What should.
+    pub expected: String,
+    /// What may help.
+    pub hint: Option<String>,
+}

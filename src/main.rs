@@ -1,0 +1,3 @@
+//! The `fangs` command.
+
+fn main() {}

@@ -1,0 +1,153 @@
+//! Cost functions: a scope and a table, dense or default-plus-tuples.
+
+use super::{Cost, FORBIDDEN};
+use std::sync::Arc;
+
+/// A function of the values of a few variables.
+#[derive(Clone, Debug)]
+pub struct CostFunction {
+    /// The variables it reads, all different; empty for a constant.
+    pub scope: Box<[u32]>,
+    /// Its costs, shared between functions that are equal.
+    pub table: Table,
+}
+
+/// The costs of a function.
+#[derive(Clone, Debug)]
+pub enum Table {
+    /// One entry for every combination of values, the last variable of the scope running fastest.
+    Dense(Arc<[Cost]>),
+    /// A default cost and the combinations that differ from it.
+    Sparse(Arc<SparseTable>),
+}
+
+/// A default cost and the tuples that differ, sorted by their values, so that look-up is a binary search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SparseTable {
+    arity: usize,
+    default: Cost,
+    /// `arity` values for each tuple, one tuple after the other.
+    tuples: Vec<u32>,
+    costs: Vec<Cost>,
+}
+
+impl SparseTable {
+    /// Builds the table; of several costs for one tuple the last counts. `tuples` holds `arity` values a tuple.
+    pub fn new(arity: usize, default: Cost, tuples: Vec<u32>, costs: Vec<Cost>) -> Self {
+        debug_assert_eq!(tuples.len(), arity * costs.len());
+        let row = |i: usize| &tuples[i * arity..(i + 1) * arity];
+        let mut order: Vec<usize> = (0..costs.len()).collect();
+        order.sort_by(|&a, &b| row(a).cmp(row(b)));
+        let mut sorted = SparseTable {
+            arity,
+            default,
+            tuples: Vec::with_capacity(tuples.len()),
+            costs: Vec::with_capacity(costs.len()),
+        };
+        for (k, &i) in order.iter().enumerate() {
+            if order.get(k + 1).is_some_and(|&next| row(next) == row(i)) {
+                continue;
+            }
+            sorted.tuples.extend_from_slice(row(i));
+            sorted.costs.push(costs[i]);
+        }
+        sorted
+    }
+
+    /// The cost of what is not listed.
+    pub fn default_cost(&self) -> Cost {
+        self.default
+    }
+
+    /// Number of variables.
+    pub fn arity(&self) -> usize {
+        self.arity
+    }
+
+    /// Number of listed tuples.
+    pub fn len(&self) -> usize {
+        self.costs.len()
+    }
+
+    /// Whether no tuple is listed.
+    pub fn is_empty(&self) -> bool {
+        self.costs.is_empty()
+    }
+
+    /// Listed tuples with their costs, in lexicographic order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u32], Cost)> {
+        self.costs.iter().enumerate().map(|(i, &cost)| (&self.tuples[i * self.arity..(i + 1) * self.arity], cost))
+    }
+
+    /// The cost of a tuple.
+    pub fn get(&self, values: &[u32]) -> Cost {
+        let (mut low, mut high) = (0, self.costs.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.tuples[middle * self.arity..(middle + 1) * self.arity].cmp(values) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return self.costs[middle],
+            }
+        }
+        self.default
+    }
+}
+
+impl CostFunction {
+    /// The cost under a whole assignment (`assignment[v]` is the value of variable `v`).
+    pub fn cost(&self, domains: &[u32], assignment: &[u32]) -> Cost {
+        match &self.table {
+            Table::Dense(costs) => {
+                let index = self
+                    .scope
+                    .iter()
+                    .fold(0usize, |index, &v| index * domains[v as usize] as usize + assignment[v as usize] as usize);
+                costs[index]
+            }
+            Table::Sparse(table) => {
+                let mut values = [0u32; 64];
+                if self.scope.len() <= values.len() {
+                    for (value, &v) in values.iter_mut().zip(&self.scope) {
+                        *value = assignment[v as usize];
+                    }
+                    table.get(&values[..self.scope.len()])
+                } else {
+                    let values: Vec<u32> = self.scope.iter().map(|&v| assignment[v as usize]).collect();
+                    table.get(&values)
+                }
+            }
+        }
+    }
+
+    /// Number of value combinations, saturating.
+    pub fn combinations(&self, domains: &[u32]) -> u64 {
+        self.scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(domains[v as usize])))
+    }
+
+    /// The least cost of any combination.
+    pub fn min(&self, domains: &[u32]) -> Cost {
+        match &self.table {
+            Table::Dense(costs) => costs.iter().copied().min().unwrap_or(0),
+            Table::Sparse(table) => {
+                let listed = table.costs.iter().copied().min().unwrap_or(FORBIDDEN);
+                if (table.len() as u64) < self.combinations(domains) { listed.min(table.default) } else { listed }
+            }
+        }
+    }
+}
+
+impl Table {
+    /// A dense table of these costs.
+    pub fn dense(costs: Vec<Cost>) -> Self {
+        Table::Dense(costs.into())
+    }
+
+    /// Bytes of the entries, tuples included.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Table::Dense(costs) => size_of_val(&costs[..]),
+            Table::Sparse(table) => size_of_val(&table.costs[..]) + size_of_val(&table.tuples[..]),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The problem: a [`Network`] holds a file's variables and cost functions in fixed-point integers; a
+//! [`Problem`] is the reduced core that search and inference work on.
+
+mod function;
+mod network;
+mod problem;
+mod units;
+
+pub use function::{CostFunction, SparseTable, Table};
+pub use network::{Builder, ModelError, Network, Variable};
+pub use problem::Problem;
+pub use units::{Number, Units};
+
+/// A cost in fixed-point units (see [`Units`]).
+pub type Cost = i64;
+
+/// The price of what is forbidden. Adding to it stays forbidden: sums saturate here (see [`add`]).
+/// Finite entries are below [`COST_LIMIT`], so that a forbidden entry can always be told from a sum.
+pub const FORBIDDEN: Cost = 1 << 60;
+
+/// Finite table entries and constants stay below this in absolute value; the builder checks it.
+pub const COST_LIMIT: Cost = 1 << 58;
+
+/// Adds two costs, saturating at [`FORBIDDEN`]. Finite costs of either sign are fine.
+#[inline]
+pub fn add(a: Cost, b: Cost) -> Cost {
+    if a >= FORBIDDEN || b >= FORBIDDEN { FORBIDDEN } else { a.saturating_add(b).min(FORBIDDEN) }
+}

@@ -1,0 +1,279 @@
+//! A network as a file or a program states it, and the builder that checks it.
+
+use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, SparseTable, Table, Units};
+use thiserror::Error;
+
+/// A variable: its domain size and, where given, its name and the names of its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Number of values; at least 1.
+    pub domain: u32,
+    /// Name in the file, if it has one.
+    pub name: Option<Box<str>>,
+    /// Names of the values, if the file has them; as many as `domain`.
+    pub values: Option<Box<[Box<str>]>>,
+}
+
+/// A weighted constraint network: minimise the sum of the functions, below `top`.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Where it came from, for messages and summaries.
+    pub name: String,
+    variables: Vec<Variable>,
+    domains: Vec<u32>,
+    functions: Vec<CostFunction>,
+    top: Cost,
+    units: Units,
+}
+
+impl Network {
+    /// Starts an empty network with integer costs and no `top`.
+    pub fn builder(name: impl Into<String>) -> Builder {
+        Builder {
+            network: Network {
+                name: name.into(),
+                variables: Vec::new(),
+                domains: Vec::new(),
+                functions: Vec::new(),
+                top: FORBIDDEN,
+                units: Units::INTEGER,
+            },
+        }
+    }
+
+    /// The variables in file order.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// Domain sizes in file order.
+    pub fn domains(&self) -> &[u32] {
+        &self.domains
+    }
+
+    /// The functions in file order, constants and unary ones included.
+    pub fn functions(&self) -> &[CostFunction] {
+        &self.functions
+    }
+
+    /// An assignment is a solution only where its total is below this. [`FORBIDDEN`] where there is no limit.
+    pub fn top(&self) -> Cost {
+        self.top
+    }
+
+    /// What the integers stand for.
+    pub fn units(&self) -> &Units {
+        &self.units
+    }
+
+    /// Fixes variables to values: every other value of them becomes forbidden. Costs stay as they are.
+    ///
+    /// # Errors
+    /// A variable or a value that does not exist.
+    pub fn observe(&mut self, evidence: &[(u32, u32)]) -> Result<(), ModelError> {
+        for &(variable, value) in evidence {
+            let function = self.functions.len();
+            let variables = self.variables.len();
+            let Some(&domain) = self.domains.get(variable as usize) else {
+                return Err(ModelError::UnknownVariable { function, variable, variables });
+            };
+            if value >= domain {
+                return Err(ModelError::ValueOutside { function, variable, value, domain });
+            }
+            let costs = (0..domain).map(|v| if v == value { 0 } else { FORBIDDEN }).collect();
+            self.functions.push(CostFunction { scope: [variable].into(), table: Table::dense(costs) });
+        }
+        Ok(())
+    }
+
+    /// The name of a variable: the file's, or `x` and its index.
+    pub fn variable_name(&self, variable: usize) -> String {
+        match &self.variables[variable].name {
+            Some(name) => name.to_string(),
+            None => format!("x{variable}"),
+        }
+    }
+}
+
+/// Why a network cannot be built.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ModelError {
+    /// A domain without values.
+    #[error("variable {variable} has no value")]
+    EmptyDomain {
+        /// Its index.
+        variable: usize,
+    },
+    /// A scope that names an unknown variable.
+    #[error("function {function} reads variable {variable}, but there are {variables} variables")]
+    UnknownVariable {
+        /// Index of the function.
+        function: usize,
+        /// What the scope says.
+        variable: u32,
+        /// How many variables there are.
+        variables: usize,
+    },
+    /// A scope that names a variable twice.
+    #[error("function {function} reads variable {variable} twice")]
+    RepeatedVariable {
+        /// Index of the function.
+        function: usize,
+        /// The variable.
+        variable: u32,
+    },
+    /// A table that does not fit its scope.
+    #[error("function {function} has {found} entries, its scope has {expected} combinations of values")]
+    TableSize {
+        /// Index of the function.
+        function: usize,
+        /// Entries given.
+        found: usize,
+        /// Entries needed.
+        expected: u64,
+    },
+    /// A tuple with a value outside its variable's domain, or of the wrong length.
+    #[error("function {function}: value {value} of variable {variable} is outside 0..{domain}")]
+    ValueOutside {
+        /// Index of the function.
+        function: usize,
+        /// The variable.
+        variable: u32,
+        /// The value given.
+        value: u32,
+        /// Its domain size.
+        domain: u32,
+    },
+    /// A finite cost too large for the arithmetic.
+    #[error("function {function}: cost {cost} is beyond ±{COST_LIMIT}")]
+    CostTooLarge {
+        /// Index of the function.
+        function: usize,
+        /// The cost.
+        cost: Cost,
+    },
+}
+
+/// Builds a [`Network`], checking every part as it comes.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    network: Network,
+}
+
+impl Builder {
+    /// Sets the limit that a solution's total must stay below.
+    pub fn top(&mut self, top: Cost) -> &mut Self {
+        self.network.top = top.min(FORBIDDEN);
+        self
+    }
+
+    /// Sets what the integers stand for.
+    pub fn units(&mut self, units: Units) -> &mut Self {
+        self.network.units = units;
+        self
+    }
+
+    /// Adds a variable and returns its index.
+    pub fn variable(&mut self, domain: u32) -> Result<u32, ModelError> {
+        self.named_variable(Variable { domain, name: None, values: None })
+    }
+
+    /// Adds a variable with names and returns its index.
+    pub fn named_variable(&mut self, variable: Variable) -> Result<u32, ModelError> {
+        let index = self.network.variables.len();
+        if variable.domain == 0 {
+            return Err(ModelError::EmptyDomain { variable: index });
+        }
+        self.network.domains.push(variable.domain);
+        self.network.variables.push(variable);
+        Ok(index as u32)
+    }
+
+    /// Adds a function with one cost for every combination of values, the last variable running fastest.
+    /// A cost of [`FORBIDDEN`] forbids its combination.
+    pub fn dense(&mut self, scope: &[u32], costs: Vec<Cost>) -> Result<u32, ModelError> {
+        let function = self.check_scope(scope)?;
+        let expected = scope.iter().fold(1u64, |n, &v| n.saturating_mul(u64::from(self.network.domains[v as usize])));
+        if costs.len() as u64 != expected {
+            return Err(ModelError::TableSize { function, found: costs.len(), expected });
+        }
+        check_costs(function, &costs)?;
+        self.push(scope, Table::dense(costs))
+    }
+
+    /// Adds a function with a default cost and the tuples that differ (`scope.len()` values a tuple).
+    pub fn sparse(
+        &mut self,
+        scope: &[u32],
+        default: Cost,
+        tuples: Vec<u32>,
+        costs: Vec<Cost>,
+    ) -> Result<u32, ModelError> {
+        let function = self.check_scope(scope)?;
+        if tuples.len() != costs.len() * scope.len() {
+            let expected = (costs.len() * scope.len()) as u64;
+            return Err(ModelError::TableSize { function, found: tuples.len(), expected });
+        }
+        for tuple in tuples.chunks_exact(scope.len().max(1)) {
+            for (&variable, &value) in scope.iter().zip(tuple) {
+                let domain = self.network.domains[variable as usize];
+                if value >= domain {
+                    return Err(ModelError::ValueOutside { function, variable, value, domain });
+                }
+            }
+        }
+        check_costs(function, &costs)?;
+        check_costs(function, &[default])?;
+        self.push(scope, Table::Sparse(SparseTable::new(scope.len(), default, tuples, costs).into()))
+    }
+
+    /// Adds a function with the table of an earlier one; the domains along both scopes must agree.
+    pub fn shared(&mut self, scope: &[u32], original: u32) -> Result<u32, ModelError> {
+        let function = self.check_scope(scope)?;
+        let first = &self.network.functions[original as usize];
+        let sizes = |scope: &[u32]| scope.iter().map(|&v| self.network.domains[v as usize]).collect::<Vec<_>>();
+        if sizes(scope) != sizes(&first.scope) {
+            let expected = first.combinations(&self.network.domains);
+            let found = scope.iter().map(|&v| self.network.domains[v as usize] as usize).product();
+            return Err(ModelError::TableSize { function, found, expected });
+        }
+        let table = first.table.clone();
+        self.push(scope, table)
+    }
+
+    /// The domain size of a variable added before.
+    pub fn domain(&self, variable: u32) -> Option<u32> {
+        self.network.domains.get(variable as usize).copied()
+    }
+
+    /// The finished network.
+    pub fn build(self) -> Network {
+        self.network
+    }
+
+    fn check_scope(&self, scope: &[u32]) -> Result<usize, ModelError> {
+        let function = self.network.functions.len();
+        let variables = self.network.variables.len();
+        for (position, &variable) in scope.iter().enumerate() {
+            if variable as usize >= variables {
+                return Err(ModelError::UnknownVariable { function, variable, variables });
+            }
+            if scope[..position].contains(&variable) {
+                return Err(ModelError::RepeatedVariable { function, variable });
+            }
+        }
+        Ok(function)
+    }
+
+    fn push(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
+        self.network.functions.push(CostFunction { scope: scope.into(), table });
+        Ok(self.network.functions.len() as u32 - 1)
+    }
+}
+
+fn check_costs(function: usize, costs: &[Cost]) -> Result<(), ModelError> {
+    match costs.iter().find(|&&cost| cost != FORBIDDEN && cost.abs() >= COST_LIMIT) {
+        Some(&cost) => Err(ModelError::CostTooLarge { function, cost }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,71 @@
+//! The reduced core of a network.
+
+use super::{Cost, CostFunction, FORBIDDEN, add};
+
+/// A cost network in the form that search and inference work on.
+///
+/// All entries are at least 0; a forbidden entry is exactly [`FORBIDDEN`]; unary costs stand apart; every
+/// function has an arity of at least 2 and no two functions have the same scope (in ascending order). An
+/// assignment counts as a solution only where its total is below `top`.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// Domain size of each variable.
+    pub domains: Vec<u32>,
+    /// Cost of each value of each variable.
+    pub unary: Vec<Vec<Cost>>,
+    /// Functions of two and more variables.
+    pub functions: Vec<CostFunction>,
+    /// What every assignment pays. May be negative.
+    pub constant: Cost,
+    /// A total at or above this is no solution.
+    pub top: Cost,
+}
+
+impl Problem {
+    /// Number of variables.
+    pub fn variables(&self) -> usize {
+        self.domains.len()
+    }
+
+    /// The cost of an assignment, [`FORBIDDEN`] where an entry forbids it. Not capped at `top`.
+    pub fn cost(&self, assignment: &[u32]) -> Cost {
+        let mut total = self.constant;
+        for (unary, &value) in self.unary.iter().zip(assignment) {
+            total = add(total, unary[value as usize]);
+        }
+        for function in &self.functions {
+            if total >= FORBIDDEN {
+                return FORBIDDEN;
+            }
+            total = add(total, function.cost(&self.domains, assignment));
+        }
+        total
+    }
+
+    /// The variables that share a function with each variable, ascending.
+    pub fn neighbours(&self) -> Vec<Vec<u32>> {
+        let mut neighbours = vec![Vec::new(); self.variables()];
+        for function in &self.functions {
+            for &v in &function.scope {
+                neighbours[v as usize].extend(function.scope.iter().copied().filter(|&u| u != v));
+            }
+        }
+        for list in &mut neighbours {
+            list.sort_unstable();
+            list.dedup();
+            list.shrink_to_fit();
+        }
+        neighbours
+    }
+
+    /// For each variable, the indices of the functions that read it, ascending.
+    pub fn incidence(&self) -> Vec<Vec<u32>> {
+        let mut incidence = vec![Vec::new(); self.variables()];
+        for (index, function) in self.functions.iter().enumerate() {
+            for &v in &function.scope {
+                incidence[v as usize].push(index as u32);
+            }
+        }
+        incidence
+    }
+}

@@ -1,0 +1,73 @@
+//! Randomness, the only place that touches `rand_xoshiro`.
+//!
+//! Every state owns one [`Rng`]; streams of different states are `jump`s of one seed, so they never
+//! overlap. A step draws one number from its state's stream; whatever a step decides in parallel
+//! (one draw for each variable of a color class, say) comes from [`mix`] of that number, so that
+//! neither threads nor devices can change what is drawn.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
+
+/// A seeded stream of random numbers (xoshiro256++).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rng(Xoshiro256PlusPlus);
+
+impl Rng {
+    /// The stream of `seed`.
+    pub fn new(seed: u64) -> Self {
+        Rng(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// Hands out non-overlapping streams: each call returns the current stream and jumps 2^128 draws ahead.
+    pub fn split(&mut self) -> Self {
+        let stream = self.clone();
+        self.0.jump();
+        stream
+    }
+
+    /// 64 random bits.
+    #[inline]
+    pub fn draw(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// A number in `0..n` (multiply-shift; the bias is below n / 2^64). `n` must not be 0.
+    #[inline]
+    pub fn below(&mut self, n: u64) -> u64 {
+        below(self.draw(), n)
+    }
+
+    /// A number in `0..n`, as an index.
+    #[inline]
+    pub fn index(&mut self, n: usize) -> usize {
+        self.below(n as u64) as usize
+    }
+
+    /// A number in [0, 1) with 53 random bits.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.draw() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// Shuffles `items` (Fisher-Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.index(last + 1));
+        }
+    }
+}
+
+/// Scales 64 random bits to `0..n` by the high half of the product.
+#[inline]
+pub fn below(bits: u64, n: u64) -> u64 {
+    ((u128::from(bits) * u128::from(n)) >> 64) as u64
+}
+
+/// A stateless 64-bit mix of a draw and an index (the finalizer of SplitMix64 over their Weyl sum).
+#[inline]
+pub fn mix(draw: u64, index: u64) -> u64 {
+    let mut z = draw.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,189 @@
+//! What a run tells while it goes on, and its summary.
+
+use crate::model::Number;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// The run begins.
+    Start,
+    /// A better solution.
+    Solution,
+    /// A better bound.
+    Bound,
+    /// A second has passed.
+    Tick,
+    /// The run is over; equals the summary.
+    End,
+}
+
+impl EventKind {
+    /// The word in the CSV.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::Start => "start",
+            EventKind::Solution => "solution",
+            EventKind::Bound => "bound",
+            EventKind::Tick => "tick",
+            EventKind::End => "end",
+        }
+    }
+}
+
+/// One event of a run. `cost` and `bound` are in the file's convention.
+#[derive(Clone, Debug)]
+pub struct Event<'a> {
+    /// What happened.
+    pub kind: EventKind,
+    /// Seconds since the run's origin.
+    pub time_s: f64,
+    /// Best cost found.
+    pub cost: Option<Number>,
+    /// Best proven bound.
+    pub bound: Option<Number>,
+    /// Whether the file maximises: then `cost` is the lower and `bound` the upper curve.
+    pub maximise: bool,
+    /// Driver rounds done.
+    pub round: u64,
+    /// Assignments that changed a value.
+    pub moves: u64,
+    /// Possibilities rated.
+    pub ratings: u64,
+    /// The driver or bound step that made it.
+    pub source: &'a str,
+    /// The best solution, with `Solution` and `End`.
+    pub solution: Option<&'a [u32]>,
+}
+
+impl Event<'_> {
+    /// The upper curve.
+    pub fn upper(&self) -> Option<Number> {
+        if self.maximise { self.bound } else { self.cost }
+    }
+
+    /// The lower curve.
+    pub fn lower(&self) -> Option<Number> {
+        if self.maximise { self.cost } else { self.bound }
+    }
+
+    /// Relative gap, where both curves exist.
+    pub fn gap(&self) -> Option<f64> {
+        gap(self.cost?, self.bound?)
+    }
+}
+
+/// |upper - lower| / max(|upper|, |lower|), 0 where equal.
+pub fn gap(cost: Number, bound: Number) -> Option<f64> {
+    let (a, b) = (cost.as_f64(), bound.as_f64());
+    if a == b { Some(0.0) } else { Some((a - b).abs() / a.abs().max(b.abs())) }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// No assignment is better (by more than the precision slack).
+    Optimal,
+    /// A solution was found.
+    Feasible,
+    /// There is no solution.
+    Infeasible,
+    /// Neither a solution nor a proof that there is none.
+    Unknown,
+}
+
+impl Status {
+    /// The word in the JSON object.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Optimal => "optimal",
+            Status::Feasible => "feasible",
+            Status::Infeasible => "infeasible",
+            Status::Unknown => "unknown",
+        }
+    }
+}
+
+/// What stopped a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoppedBy {
+    /// Proven optimal.
+    Optimal,
+    /// Proven infeasible.
+    Infeasible,
+    /// The time budget.
+    Time,
+    /// The budget of rounds.
+    Rounds,
+    /// The target cost was reached.
+    Target,
+    /// The target gap was reached.
+    Gap,
+    /// A signal or the caller.
+    Signal,
+}
+
+impl StoppedBy {
+    /// The word in the JSON object.
+    pub fn name(self) -> &'static str {
+        match self {
+            StoppedBy::Optimal => "optimal",
+            StoppedBy::Infeasible => "infeasible",
+            StoppedBy::Time => "time",
+            StoppedBy::Rounds => "rounds",
+            StoppedBy::Target => "target",
+            StoppedBy::Gap => "gap",
+            StoppedBy::Signal => "signal",
+        }
+    }
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How it ended.
+    pub status: Status,
+    /// What ended it.
+    pub stopped_by: StoppedBy,
+    /// Best cost found, in the file's convention, recomputed by the independent evaluator.
+    pub cost: Option<Number>,
+    /// Best proven bound, in the file's convention, rounding taken off.
+    pub bound: Number,
+    /// Relative gap.
+    pub gap: Option<f64>,
+    /// What rounding may have moved, in the file's unit.
+    pub precision_slack: f64,
+    /// Seconds since the origin.
+    pub time_s: f64,
+    /// Seconds of loading.
+    pub load_s: f64,
+    /// When the best solution came, since the origin.
+    pub time_to_best_s: Option<f64>,
+    /// The same since the first state.
+    pub search_to_best_s: Option<f64>,
+    /// Seed used.
+    pub seed: u64,
+    /// Device used.
+    pub device: String,
+    /// CPU threads used.
+    pub threads: usize,
+    /// Driver asked for.
+    pub driver: &'static str,
+    /// Local heuristic of the FANG ratings.
+    pub heuristic: &'static str,
+    /// States kept.
+    pub population: usize,
+    /// Driver rounds done.
+    pub rounds: u64,
+    /// Assignments that changed a value.
+    pub moves: u64,
+    /// Possibilities rated.
+    pub ratings: u64,
+    /// The step that made the bound.
+    pub bound_method: String,
+    /// Its z, where it has one.
+    pub z: Option<u32>,
+    /// Induced width of the best elimination order found.
+    pub induced_width: Option<u32>,
+    /// The best solution: value indices in file order.
+    pub solution: Option<Vec<u32>>,
+}

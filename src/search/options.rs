@@ -1,0 +1,129 @@
+//! What a caller may ask of a run.
+
+use std::time::{Duration, Instant};
+
+/// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
+/// that a library call has no time limit of its own.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where times count from.
+    pub started: Instant,
+    /// Seconds spent on loading, reported in the summary.
+    pub load_s: f64,
+    /// Wall-clock budget, counted from `started`.
+    pub time: Option<Duration>,
+    /// Deterministic budget: stop after so many rounds. No decision reads the clock then.
+    pub rounds: Option<u64>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// CPU threads; all where `None`.
+    pub threads: Option<usize>,
+    /// States kept; by memory and problem where `None`.
+    pub population: Option<usize>,
+    /// The driver that makes rounds.
+    pub driver: DriverChoice,
+    /// How lower bounds are made.
+    pub bound: BoundChoice,
+    /// Largest number of variables of a mini-bucket; grows while time remains where `None`.
+    pub z: Option<u32>,
+    /// Bytes that bound tables may take; half of free memory where `None`.
+    pub bound_memory: Option<u64>,
+    /// Whether the exact reductions run.
+    pub reduce: bool,
+    /// A first solution.
+    pub warm_start: Option<Vec<u32>>,
+    /// Stop at a cost (in the file's convention).
+    pub target: Option<f64>,
+    /// Stop at a relative gap.
+    pub gap: Option<f64>,
+    /// How often incremental costs are checked against recomputed ones.
+    pub assertions: Assertions,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            started: Instant::now(),
+            load_s: 0.0,
+            time: None,
+            rounds: None,
+            seed: 1,
+            threads: None,
+            population: None,
+            driver: DriverChoice::Portfolio,
+            bound: BoundChoice::Auto,
+            z: None,
+            bound_memory: None,
+            reduce: true,
+            warm_start: None,
+            target: None,
+            gap: None,
+            assertions: Assertions::Incumbent,
+        }
+    }
+}
+
+/// Which driver makes rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DriverChoice {
+    /// All of them, time going to what pays.
+    Portfolio,
+    /// Population annealing.
+    Anneal,
+    /// Tabu search.
+    Tabu,
+    /// Beam construction guided by mini-buckets.
+    Construct,
+}
+
+impl DriverChoice {
+    /// All choices with the names they go by.
+    pub const ALL: [(&'static str, DriverChoice); 4] = [
+        ("portfolio", DriverChoice::Portfolio),
+        ("tabu", DriverChoice::Tabu),
+        ("anneal", DriverChoice::Anneal),
+        ("construct", DriverChoice::Construct),
+    ];
+
+    /// The name it goes by.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// How lower bounds are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundChoice {
+    /// Bucket elimination where it fits, a ladder of mini-buckets otherwise.
+    Auto,
+    /// Only the trivial bound.
+    None,
+    /// Mini-buckets.
+    Mbe,
+    /// Bucket elimination, whatever it costs.
+    Be,
+}
+
+impl BoundChoice {
+    /// All choices with the names they go by.
+    pub const ALL: [(&'static str, BoundChoice); 4] =
+        [("auto", BoundChoice::Auto), ("none", BoundChoice::None), ("mbe", BoundChoice::Mbe), ("be", BoundChoice::Be)];
+
+    /// The name it goes by.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// How often a state's incremental cost is compared with a recomputed one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Assertions {
+    /// Never.
+    Off,
+    /// At each incumbent, by the independent evaluator.
+    Incumbent,
+    /// At the end of each round.
+    Round,
+    /// After each move.
+    Move,
+}
