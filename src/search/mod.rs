@@ -1,8 +1,21 @@
 //! The search: one loop owns time, stopping and recording; drivers make bounded rounds.
 
+mod anneal;
+mod arms;
+mod boltzmann;
 mod clock;
+mod driver;
 mod event;
+mod forest;
+mod graph;
+mod heat_bath;
+mod merge;
 mod options;
+mod portfolio;
+mod rows;
+mod schedule;
+mod state;
+mod tabu;
 
 pub use clock::Clock;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
