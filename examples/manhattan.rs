@@ -85,11 +85,14 @@ impl Manhattan {
     /// Rates neighbouring cells of one row, the first of them at `[x, y]`.
     #[inline(always)]
     fn rate_run(&self, variable: usize, [x, y]: [i32; 2], ratings: &mut [u32]) {
-        ratings.fill(0);
-        for &[gx, gy] in &self.goals[variable] {
-            let (dx, dy) = (x - gx, y.abs_diff(gy));
+        let distance = |&[gx, gy]: &[i32; 2], step: i32| (x + step - gx).unsigned_abs() + y.abs_diff(gy);
+        let Some((goal, others)) = self.goals[variable].split_first() else { return };
+        for (step, rating) in (0i32..).zip(ratings.iter_mut()) {
+            *rating = distance(goal, step);
+        }
+        for goal in others {
             for (step, rating) in (0i32..).zip(ratings.iter_mut()) {
-                *rating += (dx + step).unsigned_abs() + dy;
+                *rating += distance(goal, step);
             }
         }
     }

@@ -66,12 +66,31 @@ impl<S: State + Clone + Send + Sync> Population<S> {
             .map_init(D::Scratch::default, |scratch, (clone, (state, stream))| {
                 state.clone_from(&source[clone / successors]);
                 state.rng().clone_from(stream);
-                arch.dispatch(|| assign_active(dispatch, state, order, scratch, stop))
+                arch.dispatch(Pass { dispatch, state, order, scratch, stop })
             })
             .all(|completed| completed);
         if completed {
             std::mem::swap(&mut self.source, &mut self.target);
         }
         completed
+    }
+}
+
+/// [`assign_active`] compiled once for each vector instruction set, the machine's own taken at run time. (A
+/// closure would do, but the shim through which it is called is not inlined, and only inlined code is vectorised.)
+struct Pass<'a, S, D: Dispatch<S>> {
+    dispatch: &'a D,
+    state: &'a mut S,
+    order: Order<'a>,
+    scratch: &'a mut D::Scratch,
+    stop: &'a Stop,
+}
+
+impl<S: State, D: Dispatch<S>> pulp::WithSimd for Pass<'_, S, D> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<V: pulp::Simd>(self, _: V) -> bool {
+        assign_active(self.dispatch, self.state, self.order, self.scratch, self.stop)
     }
 }
