@@ -146,7 +146,6 @@ fn points_move_as_the_papers() {
         let mut group = Group::new(128);
         for _ in 0..4 {
             let mut ours = manhattan.0.state(&mut rng);
-            let _ = rng.draw();
             ours.active().activate_all();
             let mut theirs = ours.clone();
             assert!(assign_active(&manhattan, &mut ours, Order::Fixed, &mut scratch, &Stop::new()));
