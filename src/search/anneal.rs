@@ -10,6 +10,7 @@ use super::forest::{TreeScratch, tree_move};
 use super::graph::Region;
 use super::heat_bath::HeatBath;
 use super::merge::Merge;
+use super::schedule::Schedule;
 use super::state::{Elite, State};
 use crate::fang::{Order, Scratch, Uniform, assign_active, assign_class};
 use crate::rng::Rng;
@@ -61,6 +62,8 @@ pub(crate) struct Anneal {
     stalled: u32,
     epoch: u32,
     archive: Vec<Elite>,
+    /// The field's schedule narrowed by the first settled assignments.
+    schedule: Option<Schedule>,
 }
 
 /// A finished child.
@@ -109,12 +112,13 @@ impl Anneal {
             stalled: 0,
             epoch: 0,
             archive: Vec::new(),
+            schedule: None,
         }
     }
 
     fn open(&mut self, field: &Field) {
         let fit = GENERATION_WORK / (u64::from(self.base_sweeps(field) + 4) * field.sweep_work).max(1);
-        let states = field.population.unwrap_or((fit as usize).clamp(16, 256));
+        let states = field.population.unwrap_or((fit as usize).clamp(8, 256));
         while self.streams.len() < states {
             self.streams.push(self.rng.split());
         }
@@ -125,10 +129,15 @@ impl Anneal {
         self.stalled = 0;
     }
 
+    fn schedule(&self, field: &Field) -> Schedule {
+        self.schedule.unwrap_or(field.schedule)
+    }
+
     fn base_sweeps(&self, field: &Field) -> u32 {
         if field.is_large() { 50 } else { 5 }
     }
 
+    #[inline(always)]
     fn make_child(&self, slot: usize, field: &Field, desk: &mut Desk, stop: &Stop) -> Option<Child> {
         let rows = &field.rows;
         let mut state = State::new(field.variables(), self.streams[slot].clone());
@@ -148,11 +157,11 @@ impl Anneal {
         for sweep in 0..sweeps + 2 {
             let progress = from + (1.0 - from) * f64::from(sweep) / f64::from((sweeps - 1).max(1));
             let bath =
-                if sweep < sweeps { HeatBath::new(rows, field.schedule.at(progress)) } else { HeatBath::greedy(rows) };
+                if sweep < sweeps { HeatBath::new(rows, self.schedule(field).at(progress)) } else { HeatBath::greedy(rows) };
             sweep_all(field, bath, &mut state, &mut desk.scratch, stop)?;
             if plan.tree && sweep % 5 == 4 && sweep < sweeps {
                 let forest = &field.forests[state.rng.index(field.forests.len())];
-                let boltzmann = Boltzmann::new(field.schedule.at(progress));
+                let boltzmann = Boltzmann::new(self.schedule(field).at(progress));
                 tree_move(forest, rows, boltzmann, &mut state, &mut desk.tree);
             }
         }
@@ -210,13 +219,18 @@ impl Anneal {
         for (slot, child) in children.iter().enumerate() {
             self.streams[slot] = child.rng.clone();
         }
-        if self.phase != Phase::Breed {
+        if let Phase::Open { sweeps } = self.phase {
+            self.phase = if sweeps == FIRST_SWEEPS { Phase::Open { sweeps: OPENING_SWEEPS } } else { Phase::Breed };
             for (slot, child) in children.into_iter().enumerate() {
                 match self.elites.get_mut(slot) {
                     None => self.elites.push(child.elite),
                     Some(elite) if child.elite.energy.total < elite.energy.total => *elite = child.elite,
                     Some(_) => {}
                 }
+            }
+            if self.schedule.is_none() {
+                let settled: Vec<&[u16]> = self.elites.iter().take(4).map(|elite| &elite.values[..]).collect();
+                self.schedule = Some(field.schedule.settled(&field.rows, &settled));
             }
             return;
         }
@@ -274,7 +288,7 @@ impl Anneal {
 
 /// One pass of a heat bath over all variables: in a random order, or class by class where the core is large.
 #[inline(always)]
-fn sweep_all(
+pub(crate) fn sweep_all(
     field: &Field,
     bath: HeatBath<'_>,
     state: &mut State,
@@ -282,19 +296,35 @@ fn sweep_all(
     stop: &Stop,
 ) -> Option<()> {
     state.active.activate_all();
-    pulp::Arch::new().dispatch(|| match &field.classes {
-        None => assign_active(&Uniform(bath), state, Order::Permuted, scratch, stop).then_some(()),
-        Some(classes) => {
-            let first = state.rng.index(classes.len());
-            for k in 0..classes.len() {
-                if stop.is_set() {
-                    return None;
-                }
-                assign_class(&Uniform(bath), state, &classes[(first + k) % classes.len()], scratch);
-            }
-            Some(())
+    let Some(classes) = &field.classes else {
+        return assign_active(&Uniform(bath), state, Order::Permuted, scratch, stop).then_some(());
+    };
+    let first = state.rng.index(classes.len());
+    for k in 0..classes.len() {
+        if stop.is_set() {
+            return None;
         }
-    })
+        assign_class(&Uniform(bath), state, &classes[(first + k) % classes.len()], scratch);
+    }
+    Some(())
+}
+
+/// Making a child, compiled for the vector units of the machine it runs on.
+struct MakeChild<'a> {
+    driver: &'a Anneal,
+    slot: usize,
+    field: &'a Field,
+    desk: &'a mut Desk,
+    stop: &'a Stop,
+}
+
+impl pulp::WithSimd for MakeChild<'_> {
+    type Output = Option<Child>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Option<Child> {
+        self.driver.make_child(self.slot, self.field, self.desk, self.stop)
+    }
 }
 
 impl Driver for Anneal {
@@ -321,7 +351,9 @@ impl Driver for Anneal {
         let last = (first + slots).min(self.streams.len());
         let children: Vec<Option<Child>> = (first..last)
             .into_par_iter()
-            .map_init(Desk::default, |desk, slot| self.make_child(slot, field, desk, stop))
+            .map_init(Desk::default, |desk, slot| {
+                pulp::Arch::new().dispatch(MakeChild { driver: self, slot, field, desk, stop })
+            })
             .collect();
         let mut effort = Effort::default();
         for child in children.iter().flatten() {
@@ -333,10 +365,6 @@ impl Driver for Anneal {
         self.children.extend(children.into_iter().map_while(|child| child));
         if self.children.len() == self.streams.len() {
             self.select(field);
-            self.phase = match self.phase {
-                Phase::Open { sweeps: FIRST_SWEEPS } => Phase::Open { sweeps: OPENING_SWEEPS },
-                _ => Phase::Breed,
-            };
         }
         effort
     }
@@ -347,5 +375,6 @@ impl Driver for Anneal {
             *elite = Elite::new(&field.rows, translate(&elite.values));
         }
         self.best = i64::MAX;
+        self.schedule = None;
     }
 }

@@ -232,6 +232,26 @@ impl Walker {
     }
 }
 
+/// A few steps, compiled for the vector units of the machine they run on.
+struct Steps<'a> {
+    moves: &'a Moves<'a>,
+    walker: &'a mut Walker,
+    scratch: &'a mut Scratch<i32>,
+    count: u32,
+}
+
+impl pulp::WithSimd for Steps<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for _ in 0..self.count {
+            let draw = self.walker.rng.draw();
+            let _ = assign_variable(self.moves, self.walker, 0, draw, self.scratch);
+        }
+    }
+}
+
 impl Driver for Tabu {
     fn name(&self) -> &'static str {
         "tabu"
@@ -267,12 +287,9 @@ impl Driver for Tabu {
         self.walkers.par_iter_mut().for_each(|walker| {
             let mut scratch = Scratch::default();
             let until = walker.step + steps;
-            pulp::Arch::new().dispatch(|| {
-                while walker.step < until && !stop.is_set() {
-                    let draw = walker.rng.draw();
-                    let _ = assign_variable(&moves, walker, 0, draw, &mut scratch);
-                }
-            });
+            while walker.step < until && !stop.is_set() {
+                pulp::Arch::new().dispatch(Steps { moves: &moves, walker, scratch: &mut scratch, count: 16 });
+            }
         });
         for walker in &mut self.walkers {
             pool.offer(&Elite::new(rows, walker.best_values.clone()));
