@@ -22,7 +22,8 @@ struct Supports {
 impl Supports {
     /// Values that are too dear already need none.
     fn new(unary: &[&[Cost]], limit: Cost) -> Self {
-        let seen: Vec<Vec<bool>> = unary.iter().map(|costs| costs.iter().map(|&cost| cost >= limit).collect()).collect();
+        let seen: Vec<Vec<bool>> =
+            unary.iter().map(|costs| costs.iter().map(|&cost| cost >= limit).collect()).collect();
         let missing = seen.iter().map(|seen| seen.iter().filter(|&&seen| !seen).count()).collect();
         Supports { seen, missing, witness: 0 }
     }
@@ -84,7 +85,8 @@ impl Reducer {
             Table::Sparse(sparse) => scan_sparse(sparse, &unary, limit, &mut supports),
         }
         for (position, &v) in scope.iter().enumerate().filter(|&(position, _)| supports.missing[position] > 0) {
-            for (cost, _) in self.unary[v as usize].iter_mut().zip(&supports.seen[position]).filter(|(_, seen)| !**seen) {
+            for (cost, _) in self.unary[v as usize].iter_mut().zip(&supports.seen[position]).filter(|(_, seen)| !**seen)
+            {
                 *cost = FORBIDDEN;
             }
             self.pending.moved.push(v);

@@ -19,6 +19,8 @@ mod report;
 mod simplification;
 mod state;
 mod table;
+#[cfg(test)]
+mod tests;
 mod worklist;
 
 pub use components::components;
@@ -28,6 +30,7 @@ use crate::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
 use departure::Departure;
+use elimination::Limits;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use worklist::Worklist;
@@ -55,6 +58,7 @@ pub struct Reducer {
     /// The variables of the core, ascending.
     core: Vec<u32>,
     pending: Pending,
+    limits: Limits,
     report: Reduction,
 }
 
@@ -170,11 +174,16 @@ impl Reducer {
     pub fn report(&self) -> Reduction {
         let mut report = self.report.clone();
         report.after = self.size();
-        report.components = components::groups(self.core.len(), {
-            let index: FxHashMap<u32, u32> = self.core.iter().zip(0..).map(|(&v, i)| (v, i)).collect();
-            let renumber = |f: &Function| f.scope.iter().map(|v| index[v]).collect::<Vec<u32>>();
-            self.functions.iter().flatten().map(renumber).collect::<Vec<_>>()
-        }.iter().map(|scope| &scope[..]))
+        report.components = components::groups(
+            self.core.len(),
+            {
+                let index: FxHashMap<u32, u32> = self.core.iter().zip(0..).map(|(&v, i)| (v, i)).collect();
+                let renumber = |f: &Function| f.scope.iter().map(|v| index[v]).collect::<Vec<u32>>();
+                self.functions.iter().flatten().map(renumber).collect::<Vec<_>>()
+            }
+            .iter()
+            .map(|scope| &scope[..]),
+        )
         .len();
         report
     }

@@ -32,7 +32,9 @@ impl Reducer {
             Some((self.growth(x, y)?, x, y, image))
         });
         // on a tie (a bijection) the lower variable stays
-        let Some((_, x, y, image)) = images.into_iter().flatten().min_by_key(|&(growth, ..)| growth) else { return false };
+        let Some((_, x, y, image)) = images.into_iter().flatten().min_by_key(|&(growth, ..)| growth) else {
+            return false;
+        };
         self.replace_by_image(x, y, &image);
         self.report.substituted += 1;
         true
@@ -91,7 +93,8 @@ impl Reducer {
         let Some(Function { scope, table: Table::Dense(costs), .. }) = self.function(slot) else { return false };
         let (scope, costs, sizes) = (scope.clone(), costs.clone(), self.sizes(scope));
         let limit = self.limit();
-        let Some((position, shares)) = (0..sizes.len()).find_map(|k| Some((k, shares(&costs, &sizes, k, limit)?))) else {
+        let Some((position, shares)) = (0..sizes.len()).find_map(|k| Some((k, shares(&costs, &sizes, k, limit)?)))
+        else {
             return false;
         };
         let _ = self.remove_function(slot);

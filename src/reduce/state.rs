@@ -1,6 +1,6 @@
 //! The working state: taking a network over, and the few edits that all reductions are made of.
 
-use super::{Function, Pending, Reducer, Reduction, Size, cheapest, table};
+use super::{Function, Limits, Pending, Reducer, Reduction, Size, cheapest, table};
 use crate::Error;
 use crate::model::{Cost, FORBIDDEN, Network, Table, add};
 use crate::stop::Stop;
@@ -32,6 +32,7 @@ impl Reducer {
             departures: Vec::new(),
             core: Vec::new(),
             pending: Pending::default(),
+            limits: Limits::default(),
             report: Reduction { before: Size::of(network), ..Reduction::default() },
         };
         let mut taken = Taken::default();

@@ -165,7 +165,8 @@ pub(super) fn filter(table: &Table, sizes: &[usize], position: usize, kept: &[u3
         Table::Dense(costs) => {
             let inner: usize = sizes[position + 1..].iter().product();
             let block = inner * sizes[position];
-            let rows = costs.chunks_exact(block).flat_map(|block| kept.iter().map(move |&v| (block, v as usize * inner)));
+            let rows =
+                costs.chunks_exact(block).flat_map(|block| kept.iter().map(move |&v| (block, v as usize * inner)));
             let mut result = Vec::with_capacity(costs.len() / sizes[position] * kept.len());
             for (block, start) in rows {
                 result.extend_from_slice(&block[start..start + inner]);
