@@ -1,1 +1,63 @@
-//! To come.
+//! Lower bounds by bucket and mini-bucket elimination, in integers.
+//!
+//! An [`Order`](crate::order::Order) becomes a [`Plan`]: which tables are joined in which mini-bucket, what
+//! that takes in memory and work. A [`Run`] executes the plan in slices of bounded work and ends in an
+//! [`Outcome`]: the bound and the messages, from which an assignment is built ([`Outcome::assign`]) or
+//! partial assignments are rated ([`CostToGo`]). A [`Ladder`] says which plan to run next.
+//!
+//! Every bound is valid by construction. Entries are integers and only ever lowered: to a cap that no
+//! solution worth finding reaches (`ub - constant`, or more than all finite costs together), by splitting
+//! a bucket, or by taking the minimum over some variables of a function that is too large.
+
+mod assign;
+mod kernel;
+mod ladder;
+mod plan;
+mod run;
+mod table;
+
+pub use assign::CostToGo;
+pub use ladder::{Ladder, Rung};
+pub use plan::{Input, Limits, Plan, Source, Step, Width};
+pub use run::{Outcome, Progress, Run};
+
+use crate::model::{Cost, FORBIDDEN, Problem, add};
+
+/// The bound that is there at once: the constant and the least entry of every function.
+pub fn trivial_bound(problem: &Problem) -> Cost {
+    let mut bound = problem.constant;
+    for unary in &problem.unary {
+        bound = add(bound, unary.iter().copied().min().unwrap_or(0));
+    }
+    for function in &problem.functions {
+        bound = add(bound, function.min(&problem.domains));
+    }
+    bound.min(problem.top)
+}
+
+/// The largest entry that makes a difference. Sums from here on mean that there is no solution below the
+/// limit, either because they reach it or because they are beyond all finite costs together.
+///
+/// Clamping entries to it from above lowers them, hence is always valid; and where the clamped sum stays
+/// below it, nothing was clamped on the way.
+pub(crate) fn cap(problem: &Problem, limit: Cost) -> Cost {
+    let mut finite: Cost = 1;
+    let mut include = |costs: &mut dyn Iterator<Item = Cost>| {
+        finite = add(finite, costs.filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0));
+    };
+    for unary in &problem.unary {
+        include(&mut unary.iter().copied());
+    }
+    for function in &problem.functions {
+        match &function.table {
+            crate::model::Table::Dense(costs) => include(&mut costs.iter().copied()),
+            crate::model::Table::Sparse(table) => {
+                include(&mut table.iter().map(|(_, cost)| cost).chain([table.default_cost()]));
+            }
+        }
+    }
+    if limit >= FORBIDDEN { finite } else { finite.min(limit.saturating_sub(problem.constant).max(0)) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Joint entries a second of the fused kernel, beside nested loops that divide.
+//!
+//! A bucket of three functions over overlapping parts of `w` variables with `d` values each is joined and one
+//! variable is eliminated. `cargo bench --bench inference` prints combinations a second as items; run it
+//! with `RAYON_NUM_THREADS=1` for the rate of one core.
+
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use fangs::inference::{Limits, Plan, Progress, Run};
+use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
+use fangs::order::Order;
+use fangs::rng::Rng;
+use fangs::stop::Stop;
+use std::sync::Arc;
+
+fn main() {
+    divan::main();
+}
+
+/// Values a variable, variables of the bucket, and the share of the variables that each function reads.
+const BUCKETS: [(u32, usize); 5] = [(2, 21), (4, 11), (10, 7), (25, 5), (44, 4)];
+
+/// Three functions that all read variable 0. `spread` leaves out a different part of the others in each;
+/// otherwise the first two read all but one of the last, as messages do.
+fn bucket(d: u32, w: usize, spread: bool) -> Arc<Problem> {
+    let mut rng = Rng::new(1);
+    let functions = (0..3).map(|k| {
+        let left_out = |v: usize| if spread { v % 3 == k } else { v == w - 1 - k && k < 2 };
+        let scope: Vec<u32> = (0..w).filter(|&v| v == 0 || !left_out(v)).map(|v| v as u32).collect();
+        let size = (d as usize).pow(scope.len() as u32);
+        let costs = (0..size).map(|_| rng.below(1000) as Cost).collect();
+        CostFunction { scope: scope.into(), table: Table::dense(costs) }
+    });
+    // a later variable never weighs: only the first bucket is timed
+    let problem = Problem {
+        domains: vec![d; w],
+        unary: vec![vec![0; d as usize]; w],
+        functions: functions.collect(),
+        constant: 0,
+        top: FORBIDDEN,
+    };
+    Arc::new(problem)
+}
+
+fn order(problem: &Problem) -> Order {
+    let sequence: Vec<u32> = (0..problem.variables() as u32).collect();
+    Order::given(problem, &sequence, &Stop::new()).expect("a permutation")
+}
+
+fn fused(bencher: Bencher, (d, w): (u32, usize), spread: bool) {
+    let problem = bucket(d, w, spread);
+    let plan = Plan::new(&problem, &order(&problem), &Limits::new(1 << 32));
+    let work = u64::from(d).pow(w as u32);
+    let stop = Stop::new();
+    bencher
+        .counter(ItemsCount::new(work))
+        .with_inputs(|| {
+            // laying out the functions belongs to loading: the first tile does it
+            let mut run = Run::new(problem.clone(), plan.clone());
+            let _ = run.advance(1, &stop);
+            run
+        })
+        .bench_local_values(|mut run| {
+            assert_ne!(run.advance(work - run.work_done(), &stop), Progress::Done);
+            run
+        });
+}
+
+#[divan::bench(args = BUCKETS, sample_count = 7)]
+fn nested_scopes(bencher: Bencher, bucket: (u32, usize)) {
+    fused(bencher, bucket, false);
+}
+
+#[divan::bench(args = BUCKETS, sample_count = 7)]
+fn spread_scopes(bencher: Bencher, bucket: (u32, usize)) {
+    fused(bencher, bucket, true);
+}
+
+/// For every output, every value and every function: decode the index, divide by strides, look up.
+#[divan::bench(args = BUCKETS, sample_count = 1, sample_size = 1)]
+fn naive_with_division(bencher: Bencher, (d, w): (u32, usize)) {
+    let problem = bucket(d, w, false);
+    let tables: Vec<(&[u32], &[Cost])> = problem
+        .functions
+        .iter()
+        .map(|function| match &function.table {
+            Table::Dense(costs) => (&function.scope[..], &costs[..]),
+            Table::Sparse(_) => (&function.scope[..], &[][..]),
+        })
+        .collect();
+    let size = u64::from(d).pow(w as u32 - 1);
+    bencher.counter(ItemsCount::new(size * u64::from(d))).bench_local(|| {
+        let d = black_box(d) as usize;
+        let mut out = vec![0; size as usize];
+        for (index, out) in out.iter_mut().enumerate() {
+            let mut least = Cost::MAX;
+            for value in 0..d {
+                let mut sum = 0;
+                for (scope, costs) in &tables {
+                    let mut at = 0;
+                    for &v in *scope {
+                        let digit = if v == 0 { value } else { index / d.pow((w - 1) as u32 - v) % d };
+                        at = at * d + digit;
+                    }
+                    sum += costs[at];
+                }
+                least = least.min(sum);
+            }
+            *out = least;
+        }
+        out
+    });
+}

@@ -1,0 +1,445 @@
+//! The fused kernel: join the inputs of a mini-bucket and take the minimum over one variable, tile by tile.
+//!
+//! The joint table never exists. Outputs are made in *tiles*: all combinations of the output's fastest digits,
+//! enough of them for long vector loops. The digits outside the tile (*outer* digits) are a mixed-radix counter;
+//! every input has an offset that moves with it, so nothing is divided. Of each input a tile needs a slab
+//! for every value of the eliminated variable, and depending on which tile digits the input reads, that is
+//!
+//! - one entry (*scalar*): added up in `base[a]`;
+//! - the whole run (*direct*): read in place;
+//! - some digits of it (*spread*): copied into a full run through a short table of offsets.
+//!
+//! Inputs are sorted into *levels* by the fastest outer digit that they read. Sums of slow levels are kept in
+//! `base` and in stages of a tile's size and made anew only when one of their digits moves, so that the
+//! innermost loop is `out = min(out, base + stage + direct...)` over contiguous runs.
+
+use super::plan::Input;
+use super::table::strides;
+use crate::model::Cost;
+use std::ops::Add;
+
+/// An entry of a table.
+pub(super) trait Entry:
+    Copy + Ord + Default + Add<Output = Self> + std::fmt::Debug + Send + Sync + 'static
+{
+    /// From a cost that is known to fit.
+    fn from_cost(cost: Cost) -> Self;
+    /// As a cost.
+    fn cost(self) -> Cost;
+}
+
+impl Entry for i32 {
+    #[inline(always)]
+    fn from_cost(cost: Cost) -> Self {
+        cost as i32
+    }
+    #[inline(always)]
+    fn cost(self) -> Cost {
+        Cost::from(self)
+    }
+}
+
+impl Entry for i64 {
+    #[inline(always)]
+    fn from_cost(cost: Cost) -> Self {
+        cost
+    }
+    #[inline(always)]
+    fn cost(self) -> Cost {
+        self
+    }
+}
+
+/// A tile has at least this many outputs if the table has: long enough for vector loops.
+const TILE: usize = 128;
+/// But a slab of it over all values of the eliminated variable stays below this: 32 KB of stage, the L1 cache.
+const SLAB: usize = 1 << 13;
+/// Slabs beyond this are not staged at all; a tile is then a single output (domains of many thousand values).
+const LARGEST_SLAB: usize = 1 << 22;
+/// Direct inputs added in the innermost loop; more go through the stage.
+const DIRECT: usize = 3;
+/// Outputs computed together, accumulators in registers.
+const BLOCK: usize = 32;
+const NARROW: usize = 8;
+
+/// How an output table is cut into tiles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Number of outer digits.
+    pub outer: usize,
+    /// Outputs of a tile.
+    pub tile: usize,
+    /// Values of the eliminated variable.
+    pub domain: usize,
+}
+
+impl Shape {
+    pub fn new(scope: &[u32], domains: &[u32], domain: usize) -> Self {
+        let mut outer = scope.len();
+        let mut tile = 1usize;
+        while outer > 0 && tile < TILE {
+            let wider = tile.saturating_mul(domains[scope[outer - 1] as usize] as usize);
+            let most = if tile == 1 { LARGEST_SLAB } else { SLAB };
+            if wider.saturating_mul(domain) > most {
+                break;
+            }
+            tile = wider;
+            outer -= 1;
+        }
+        Shape { outer, tile, domain }
+    }
+
+    /// Entries of scratch memory, at most.
+    pub fn scratch(&self, inputs: &[Input]) -> usize {
+        (inputs.len().min(self.outer + 1) * (self.tile + 1) + 1).saturating_mul(self.domain)
+    }
+}
+
+/// How the tile's run is filled from an input.
+enum Run {
+    /// Chunks of the run, each copied from an offset.
+    Copy { chunk: usize, offsets: Box<[u32]> },
+    /// Chunks of the run, each filled with the entry at an offset.
+    Fill { chunk: usize, offsets: Box<[u32]> },
+    /// The run itself.
+    Direct,
+}
+
+/// An input of a join.
+struct Operand<'a, E> {
+    table: &'a [E],
+    /// From one value of the eliminated variable to the next.
+    stride: usize,
+    /// From one value of each outer digit to the next; 0 where the input does not read it.
+    outer: Box<[usize]>,
+    run: Run,
+    /// Index into the offsets of a cursor.
+    index: usize,
+}
+
+/// Inputs that move with the same outer digit.
+struct Level<'a, E> {
+    /// The fastest outer digit that they read, counted from 1; 0 for none.
+    digit: usize,
+    scalars: Vec<Operand<'a, E>>,
+    /// What goes into the stage of this level.
+    staged: Vec<Operand<'a, E>>,
+    /// The stage that this level reads from and, if it stages anything, writes to.
+    stage: Option<usize>,
+}
+
+/// A mini-bucket, ready to run.
+pub(super) struct Join<'a, E> {
+    shape: Shape,
+    sizes: Box<[usize]>,
+    levels: Vec<Level<'a, E>>,
+    /// Read in place in the innermost loop.
+    direct: Vec<Operand<'a, E>>,
+    operands: usize,
+    stages: usize,
+    cap: E,
+}
+
+impl<'a, E: Entry> Join<'a, E> {
+    /// `scope` is the output's, `inputs` hold the scopes of `tables`.
+    pub fn new(
+        shape: Shape,
+        scope: &[u32],
+        domains: &[u32],
+        inputs: impl Iterator<Item = (&'a [u32], &'a [E])>,
+        cap: E,
+    ) -> Self {
+        let size = |p: &u32| domains[*p as usize] as usize;
+        let sizes: Box<[usize]> = scope[..shape.outer].iter().map(size).collect();
+        let mut join = Join { shape, sizes, levels: Vec::new(), direct: Vec::new(), operands: 0, stages: 0, cap };
+        let mut sorted: Vec<(usize, bool, Operand<'a, E>)> = Vec::new();
+        for (own, table) in inputs {
+            let steps = strides(&own.iter().map(size).collect::<Vec<_>>());
+            let step = |p: &u32| own.binary_search(p).map_or(0, |digit| steps[digit]);
+            let outer: Box<[usize]> = scope[..shape.outer].iter().map(step).collect();
+            let level = outer.iter().rposition(|&stride| stride != 0).map_or(0, |digit| digit + 1);
+            let inner: Vec<(usize, usize)> = scope[shape.outer..].iter().map(|p| (size(p), step(p))).collect();
+            let scalar = inner.iter().all(|&(_, step)| step == 0);
+            let operand = Operand { table, stride: steps[0], outer, run: run_of(&inner, shape.tile), index: 0 };
+            sorted.push((level, scalar, operand));
+        }
+        sorted.sort_by_key(|&(level, scalar, _)| (level, scalar));
+        join.operands = sorted.len();
+        for (index, (digit, scalar, mut operand)) in sorted.into_iter().enumerate() {
+            operand.index = index;
+            if join.levels.last().is_none_or(|level| level.digit != digit) {
+                let stage = join.levels.last().and_then(|level| level.stage);
+                join.levels.push(Level { digit, scalars: Vec::new(), staged: Vec::new(), stage });
+            }
+            let last = join.levels.len() - 1;
+            let level = &mut join.levels[last];
+            if scalar {
+                level.scalars.push(operand);
+            } else if digit == shape.outer && matches!(operand.run, Run::Direct) && join.direct.len() < DIRECT {
+                join.direct.push(operand);
+            } else {
+                if level.staged.is_empty() {
+                    level.stage = Some(join.stages);
+                    join.stages += 1;
+                }
+                level.staged.push(operand);
+            }
+        }
+        join
+    }
+
+    /// Outputs of a tile.
+    pub fn tile(&self) -> usize {
+        self.shape.tile
+    }
+
+    /// Computes whole tiles, the first being number `first` of the output.
+    pub fn run(&self, first: usize, out: &mut [E]) {
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || self.tiles(first, out),
+        );
+    }
+
+    #[inline(always)]
+    fn tiles(&self, first: usize, out: &mut [E]) {
+        let Shape { tile, domain, .. } = self.shape;
+        let mut cursor = Cursor::new(self, first);
+        let mut base = vec![E::default(); (self.levels.len() + 1) * domain];
+        let mut stages = vec![E::default(); self.stages * domain * tile];
+        let mut moved = 0;
+        for out in out.chunks_exact_mut(tile) {
+            for (index, level) in self.levels.iter().enumerate() {
+                if level.digit >= moved {
+                    self.refresh(index, &cursor.offsets, &mut base, &mut stages);
+                }
+            }
+            let base = &base[self.levels.len() * domain..];
+            let stage = self.levels.last().and_then(|level| level.stage).map(|s| &stages[s * domain * tile..]);
+            self.reduce(base, stage, &cursor.offsets, out);
+            moved = cursor.advance(self);
+        }
+    }
+
+    /// Sums a level onto the one before it.
+    #[inline(always)]
+    fn refresh(&self, index: usize, offsets: &[usize], base: &mut [E], stages: &mut [E]) {
+        let Shape { tile, domain, .. } = self.shape;
+        let level = &self.levels[index];
+        let (before, sums) = base[index * domain..][..2 * domain].split_at_mut(domain);
+        sums.copy_from_slice(before);
+        for scalar in &level.scalars {
+            let from = &scalar.table[offsets[scalar.index]..];
+            for (sum, &x) in sums.iter_mut().zip(from.iter().step_by(scalar.stride)) {
+                *sum = (*sum + x).min(self.cap);
+            }
+        }
+        if level.staged.is_empty() {
+            return;
+        }
+        let (slower, own) = stages.split_at_mut(level.stage.unwrap_or(0) * domain * tile);
+        let own = &mut own[..domain * tile];
+        match index.checked_sub(1).and_then(|before| self.levels[before].stage) {
+            Some(stage) => own.copy_from_slice(&slower[stage * domain * tile..][..domain * tile]),
+            None => own.fill(E::default()),
+        }
+        for operand in &level.staged {
+            let mut from = &operand.table[offsets[operand.index]..];
+            for (value, row) in own.chunks_exact_mut(tile).enumerate() {
+                if value > 0 {
+                    from = &from[operand.stride..];
+                }
+                self.add_run(&operand.run, from, row);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_run(&self, run: &Run, from: &[E], row: &mut [E]) {
+        let cap = self.cap;
+        match run {
+            Run::Direct => add_slice(row, from, cap),
+            Run::Copy { chunk, offsets } => match chunk {
+                1 => add_copies::<E, 1>(row, from, offsets, cap),
+                2 => add_copies::<E, 2>(row, from, offsets, cap),
+                4 => add_copies::<E, 4>(row, from, offsets, cap),
+                8 => add_copies::<E, 8>(row, from, offsets, cap),
+                16 => add_copies::<E, 16>(row, from, offsets, cap),
+                _ => {
+                    for (row, &offset) in row.chunks_exact_mut(*chunk).zip(offsets) {
+                        add_slice(row, &from[offset as usize..], cap);
+                    }
+                }
+            },
+            Run::Fill { chunk, offsets } => match chunk {
+                2 => add_fills::<E, 2>(row, from, offsets, cap),
+                4 => add_fills::<E, 4>(row, from, offsets, cap),
+                8 => add_fills::<E, 8>(row, from, offsets, cap),
+                16 => add_fills::<E, 16>(row, from, offsets, cap),
+                _ => {
+                    for (row, &offset) in row.chunks_exact_mut(*chunk).zip(offsets) {
+                        let x = from[offset as usize];
+                        for sum in row {
+                            *sum = (*sum + x).min(cap);
+                        }
+                    }
+                }
+            },
+        }
+    }
+
+    /// The innermost loops, by what there is to add.
+    #[inline(always)]
+    fn reduce(&self, base: &[E], stage: Option<&[E]>, offsets: &[usize], out: &mut [E]) {
+        let direct = |k: usize| (&self.direct[k].table[offsets[self.direct[k].index]..], self.direct[k].stride);
+        match (stage, self.direct.len()) {
+            (None, 0) => self.reduce_with(base, [], out),
+            (None, 1) => self.reduce_with(base, [direct(0)], out),
+            (None, 2) => self.reduce_with(base, [direct(0), direct(1)], out),
+            (None, _) => self.reduce_with(base, [direct(0), direct(1), direct(2)], out),
+            (Some(s), 0) => self.reduce_with(base, [(s, self.shape.tile)], out),
+            (Some(s), 1) => self.reduce_with(base, [(s, self.shape.tile), direct(0)], out),
+            (Some(s), 2) => self.reduce_with(base, [(s, self.shape.tile), direct(0), direct(1)], out),
+            (Some(s), _) => self.reduce_with(base, [(s, self.shape.tile), direct(0), direct(1), direct(2)], out),
+        }
+    }
+
+    #[inline(always)]
+    fn reduce_with<const N: usize>(&self, base: &[E], rows: [(&[E], usize); N], out: &mut [E]) {
+        let mut from = 0;
+        while from + BLOCK <= out.len() {
+            self.block::<N, BLOCK>(base, &rows, from, out);
+            from += BLOCK;
+        }
+        while from + NARROW <= out.len() {
+            self.block::<N, NARROW>(base, &rows, from, out);
+            from += NARROW;
+        }
+        if from < out.len() && out.len() >= NARROW {
+            // once more over outputs already made: cheaper than single ones
+            self.block::<N, NARROW>(base, &rows, out.len() - NARROW, out);
+            return;
+        }
+        while from < out.len() {
+            self.block::<N, 1>(base, &rows, from, out);
+            from += 1;
+        }
+    }
+
+    /// `W` outputs: the eliminated variable is the only loop left.
+    #[inline(always)]
+    fn block<const N: usize, const W: usize>(&self, base: &[E], rows: &[(&[E], usize); N], at: usize, out: &mut [E]) {
+        let mut least = [self.cap; W];
+        for (value, &base) in base.iter().enumerate() {
+            let mut sums = [base; W];
+            for (row, stride) in rows {
+                let row = &row[value * stride + at..][..W];
+                for (sum, &x) in sums.iter_mut().zip(row) {
+                    *sum = *sum + x;
+                }
+            }
+            for (least, &sum) in least.iter_mut().zip(&sums) {
+                *least = sum.min(*least);
+            }
+        }
+        out[at..at + W].copy_from_slice(&least);
+    }
+}
+
+#[inline(always)]
+fn add_slice<E: Entry>(row: &mut [E], from: &[E], cap: E) {
+    for (sum, &x) in row.iter_mut().zip(from) {
+        *sum = (*sum + x).min(cap);
+    }
+}
+
+#[inline(always)]
+fn add_copies<E: Entry, const C: usize>(row: &mut [E], from: &[E], offsets: &[u32], cap: E) {
+    for (row, &offset) in row.as_chunks_mut::<C>().0.iter_mut().zip(offsets) {
+        let from = &from[offset as usize..][..C];
+        for (sum, &x) in row.iter_mut().zip(from) {
+            *sum = (*sum + x).min(cap);
+        }
+    }
+}
+
+#[inline(always)]
+fn add_fills<E: Entry, const C: usize>(row: &mut [E], from: &[E], offsets: &[u32], cap: E) {
+    for (row, &offset) in row.as_chunks_mut::<C>().0.iter_mut().zip(offsets) {
+        let x = from[offset as usize];
+        for sum in row {
+            *sum = (*sum + x).min(cap);
+        }
+    }
+}
+
+/// How to fill a run of tile digits, given as (size, stride in the input), the slowest first.
+fn run_of(digits: &[(usize, usize)], tile: usize) -> Run {
+    // the fastest digits that are all read form chunks to copy; all not read, chunks to fill
+    let read = digits.last().is_some_and(|&(_, stride)| stride != 0);
+    let same = digits.iter().rev().take_while(|&&(_, stride)| (stride != 0) == read).count();
+    let (slow, fast) = digits.split_at(digits.len() - same);
+    let chunk: usize = fast.iter().map(|&(size, _)| size).product();
+    if read && chunk == tile {
+        return Run::Direct;
+    }
+    let mut offsets = vec![0u32];
+    for &(size, stride) in slow {
+        offsets = offsets.iter().flat_map(|&from| (0..size).map(move |value| from + (value * stride) as u32)).collect();
+    }
+    let offsets = offsets.into();
+    if read { Run::Copy { chunk, offsets } } else { Run::Fill { chunk, offsets } }
+}
+
+/// Where the tiles are: the outer digits and the offset of each input.
+struct Cursor {
+    digits: Vec<usize>,
+    offsets: Vec<usize>,
+}
+
+impl Cursor {
+    /// At tile number `tile`; the only place that divides.
+    fn new<E>(join: &Join<'_, E>, mut tile: usize) -> Self {
+        let mut digits = vec![0; join.sizes.len()];
+        for (digit, &size) in digits.iter_mut().zip(&join.sizes).rev() {
+            *digit = tile % size;
+            tile /= size;
+        }
+        let mut offsets = vec![0; join.operands];
+        for operand in join.each() {
+            offsets[operand.index] = operand.outer.iter().zip(&digits).map(|(&stride, &digit)| stride * digit).sum();
+        }
+        Cursor { digits, offsets }
+    }
+
+    /// Goes to the next tile; returns the slowest digit that moved, counted from 1. After the last tile it is
+    /// back at the first.
+    #[inline(always)]
+    fn advance<E>(&mut self, join: &Join<'_, E>) -> usize {
+        for digit in (0..self.digits.len()).rev() {
+            let size = join.sizes[digit];
+            self.digits[digit] += 1;
+            let wrapped = self.digits[digit] == size;
+            if wrapped {
+                self.digits[digit] = 0;
+            }
+            for operand in join.each() {
+                let offset = &mut self.offsets[operand.index];
+                *offset += operand.outer[digit];
+                if wrapped {
+                    *offset -= operand.outer[digit] * size;
+                }
+            }
+            if !wrapped {
+                return digit + 1;
+            }
+        }
+        0
+    }
+}
+
+impl<'a, E> Join<'a, E> {
+    fn each(&self) -> impl Iterator<Item = &Operand<'a, E>> {
+        self.levels.iter().flat_map(|level| level.scalars.iter().chain(&level.staged)).chain(&self.direct)
+    }
+}

@@ -1,0 +1,115 @@
+//! Which plan to run next.
+
+use super::plan::{Limits, Plan};
+use crate::model::{Cost, Problem};
+use crate::order::Order;
+
+/// A plan to run, with what it is called and takes.
+#[derive(Clone, Debug)]
+pub struct Rung {
+    /// `be` or `mbe(z)`.
+    pub name: String,
+    /// Combinations it looks at.
+    pub work: u64,
+    /// Which of the ladder's orders it follows.
+    pub order: usize,
+    /// What to run.
+    pub plan: Plan,
+}
+
+/// Plans of growing strength under a memory limit: bucket elimination at once where it is affordable,
+/// otherwise mini-buckets of growing z, each z with every order.
+///
+/// Each rung at least doubles the work of the last, so that all of them together take at most about twice
+/// the time of the last one that was finished. Nothing here depends on anything but its arguments.
+#[derive(Clone, Debug)]
+pub struct Ladder {
+    orders: Vec<Order>,
+    memory: u64,
+    fixed: Option<u32>,
+    exact_work: u64,
+    z: u32,
+    order: usize,
+    work: u64,
+    done: bool,
+}
+
+/// Combinations up to which elimination is exact right away: a few seconds of two cores.
+const EXACT_WORK: u64 = 3_000_000_000;
+
+impl Ladder {
+    /// A ladder over `orders` (the best first) with tables of at most `memory` bytes, of growing z or of a
+    /// fixed one.
+    pub fn new(orders: Vec<Order>, memory: u64, z: Option<u32>) -> Ladder {
+        let done = orders.is_empty();
+        Ladder { orders, memory, fixed: z, exact_work: EXACT_WORK, z: 0, order: 0, work: 0, done }
+    }
+
+    /// Changes the work up to which elimination is exact without trying mini-buckets first.
+    pub fn exact_work(mut self, work: u64) -> Ladder {
+        self.exact_work = work;
+        self
+    }
+
+    /// The next plan; `None` once z cannot grow any more or the exact plan was handed out. `ub` is the cost
+    /// of the best solution known.
+    pub fn next(&mut self, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {
+        if self.done {
+            return None;
+        }
+        if self.z == 0 {
+            if let Some(z) = self.fixed {
+                self.z = z;
+            } else {
+                let plan = self.plan(problem, ub, None);
+                if plan.exact && plan.joint_entries <= self.exact_work {
+                    self.done = true;
+                    return Some(self.rung(plan));
+                }
+                self.z = 1;
+                return self.climb(problem, ub);
+            }
+        } else if self.order + 1 < self.orders.len() {
+            self.order += 1;
+        } else if self.fixed.is_some() {
+            self.done = true;
+            return None;
+        } else {
+            self.order = 0;
+            return self.climb(problem, ub);
+        }
+        let plan = self.plan(problem, ub, Some(self.z));
+        self.done = plan.exact;
+        Some(self.rung(plan))
+    }
+
+    /// The first plan of a larger z with at least twice the work.
+    fn climb(&mut self, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {
+        // plans are cheap but not free: where z hardly matters, take longer and longer strides
+        let mut stride = 1;
+        loop {
+            let wanted = self.z + stride;
+            stride *= 2;
+            let plan = self.plan(problem, ub, Some(wanted));
+            if plan.z <= self.z && !plan.exact {
+                self.done = true;
+                return None;
+            }
+            self.z = plan.z.min(wanted);
+            self.done = plan.exact;
+            if plan.exact || plan.joint_entries / 2 >= self.work {
+                self.work = plan.joint_entries;
+                return Some(self.rung(plan));
+            }
+        }
+    }
+
+    fn plan(&self, problem: &Problem, ub: Option<Cost>, z: Option<u32>) -> Plan {
+        let limits = Limits { z, max_bytes: self.memory, keep_messages: true, ub };
+        Plan::new(problem, &self.orders[self.order], &limits)
+    }
+
+    fn rung(&self, plan: Plan) -> Rung {
+        Rung { name: plan.name(), work: plan.joint_entries, order: self.order, plan }
+    }
+}

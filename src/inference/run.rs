@@ -1,0 +1,226 @@
+//! Executes a plan in slices of bounded work.
+
+use super::kernel::{Entry, Join, Shape};
+use super::plan::{Input, Plan, Source, Width};
+use super::table;
+use crate::model::{Cost, Problem};
+use crate::stop::Stop;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Whether a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The bound is there: [`Run::finish`].
+    Done,
+    /// There is work left.
+    More,
+}
+
+/// Combinations between two looks at the stop flag: some milliseconds of one core.
+const POLL: u64 = 1 << 22;
+/// Combinations of a task; fewer are not worth a thread.
+const TASK: u64 = 1 << 18;
+
+/// A plan on its way.
+#[derive(Debug)]
+pub struct Run {
+    problem: Arc<Problem>,
+    plan: Plan,
+    step: usize,
+    tables: Tables,
+    work_done: u64,
+}
+
+/// The tables, of the entry type that the plan chose.
+#[derive(Clone, Debug)]
+pub(super) enum Tables {
+    I32(Store<i32>),
+    I64(Store<i64>),
+}
+
+/// Messages, and what the step at work needs.
+#[derive(Clone, Debug)]
+pub(super) struct Store<E> {
+    /// By step; empty where not made yet, freed, or a constant.
+    pub messages: Vec<Box<[E]>>,
+    /// Sum of the messages without variables.
+    pub total: Cost,
+    /// Functions of the step at work, by place among its inputs.
+    loaded: Vec<Vec<E>>,
+    /// Message of the step at work and how many tiles of it are done.
+    output: Vec<E>,
+    tiles: usize,
+    started: bool,
+}
+
+impl Run {
+    /// Prepares a run of `plan`, which must have been made for this problem.
+    pub fn new(problem: Arc<Problem>, plan: Plan) -> Run {
+        let tables = match plan.width {
+            Width::I32 => Tables::I32(Store::new(plan.steps.len())),
+            Width::I64 => Tables::I64(Store::new(plan.steps.len())),
+        };
+        Run { problem, plan, step: 0, tables, work_done: 0 }
+    }
+
+    /// Does about `work` combinations (at least one tile) or less if told to stop. Slices and threads do not
+    /// change the result.
+    pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
+        let mut left = work.max(1);
+        let poll = POLL * rayon::current_num_threads() as u64;
+        while self.step < self.plan.steps.len() {
+            if left == 0 || stop.is_set() {
+                return Progress::More;
+            }
+            let (spent, finished) = match &mut self.tables {
+                Tables::I32(store) => store.slice(&self.problem, &self.plan, self.step, left.min(poll)),
+                Tables::I64(store) => store.slice(&self.problem, &self.plan, self.step, left.min(poll)),
+            };
+            self.work_done += spent;
+            left = left.saturating_sub(spent);
+            self.step += usize::from(finished);
+        }
+        Progress::Done
+    }
+
+    /// Combinations done so far, of [`Plan::joint_entries`].
+    pub fn work_done(&self) -> u64 {
+        self.work_done
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The result, once [`Run::advance`] said that it is done; `None` before.
+    pub fn finish(self) -> Option<Outcome> {
+        if self.step < self.plan.steps.len() {
+            return None;
+        }
+        let total = match &self.tables {
+            Tables::I32(store) => store.total,
+            Tables::I64(store) => store.total,
+        };
+        let Plan { cap, limit, .. } = self.plan;
+        let lower_bound = if total >= cap { limit } else { (self.problem.constant + total).min(limit) };
+        Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, tables: self.tables })
+    }
+}
+
+impl<E: Entry> Store<E> {
+    fn new(steps: usize) -> Self {
+        Store {
+            messages: (0..steps).map(|_| Box::default()).collect(),
+            total: 0,
+            loaded: Vec::new(),
+            output: Vec::new(),
+            tiles: 0,
+            started: false,
+        }
+    }
+
+    /// Works on a step; returns the combinations done and whether the step is finished.
+    fn slice(&mut self, problem: &Problem, plan: &Plan, index: usize, work: u64) -> (u64, bool) {
+        let step = &plan.steps[index];
+        let variable = plan.sequence[step.position as usize];
+        let cap = plan.cap;
+        let lay_out = |function: u32, scope: &[u32]| {
+            let scope: Vec<u32> = scope.iter().map(|&p| plan.sequence[p as usize]).collect();
+            table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, cap)
+        };
+        if let (true, [Input { source: Source::Function(f), .. }]) = (step.lowered, &step.inputs[..]) {
+            self.output = lay_out(*f, &step.scope);
+            self.finish_step(plan, index);
+            return (step.joint, true);
+        }
+        if !self.started {
+            self.loaded = step
+                .inputs
+                .iter()
+                .map(|input| match input.source {
+                    Source::Unary => {
+                        problem.unary[variable as usize].iter().map(|&cost| E::from_cost(cost.min(cap))).collect()
+                    }
+                    Source::Function(f) => lay_out(f, &input.scope),
+                    Source::Message(_) => Vec::new(),
+                })
+                .collect();
+            self.output = vec![E::default(); step.entries as usize];
+            self.started = true;
+            self.tiles = 0;
+        }
+        let domain = plan.domains[step.position as usize];
+        let shape = Shape::new(&step.scope, &plan.domains, domain as usize);
+        let tables = step.inputs.iter().zip(&self.loaded).map(|(input, loaded)| match input.source {
+            Source::Message(from) => (&input.scope[..], &self.messages[from as usize][..]),
+            _ => (&input.scope[..], &loaded[..]),
+        });
+        let join = Join::new(shape, &step.scope, &plan.domains, tables, E::from_cost(cap));
+        let tile = join.tile();
+        let tile_work = (tile as u64).saturating_mul(u64::from(domain));
+        let begin = self.tiles;
+        let end = (step.entries as usize / tile).min(begin + (work / tile_work).max(1) as usize);
+        let out = &mut self.output[begin * tile..end * tile];
+        let spent = (end - begin) as u64 * tile_work;
+        let task = (TASK / tile_work).max(1) as usize;
+        if spent < 2 * TASK {
+            join.run(begin, out);
+        } else {
+            out.par_chunks_mut(task * tile).enumerate().for_each(|(number, out)| join.run(begin + number * task, out));
+        }
+        self.tiles = end;
+        if (end * tile) < step.entries as usize {
+            return (spent, false);
+        }
+        self.finish_step(plan, index);
+        (spent, true)
+    }
+
+    fn finish_step(&mut self, plan: &Plan, index: usize) {
+        let step = &plan.steps[index];
+        self.started = false;
+        self.loaded = Vec::new();
+        if !plan.keep_messages {
+            for input in &step.inputs {
+                if let Source::Message(from) = input.source {
+                    self.messages[from as usize] = Box::default();
+                }
+            }
+        }
+        let output = std::mem::take(&mut self.output);
+        if step.scope.is_empty() {
+            let constant = output.first().map_or(0, |entry| entry.cost());
+            self.total = self.total.saturating_add(constant);
+        }
+        self.messages[index] = output.into();
+    }
+}
+
+/// What a run found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub(super) problem: Arc<Problem>,
+    pub(super) plan: Plan,
+    pub(super) lower_bound: Cost,
+    pub(super) tables: Tables,
+}
+
+impl Outcome {
+    /// No solution costs less. Equal to `ub` or the problem's `top`, whichever is less, where there is no
+    /// solution below that.
+    pub fn lower_bound(&self) -> Cost {
+        self.lower_bound
+    }
+
+    /// Whether the bound is the optimum (or the limit, where no solution is below the limit).
+    pub fn exact(&self) -> bool {
+        self.plan.exact
+    }
+
+    /// The plan that was run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}

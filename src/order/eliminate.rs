@@ -1,0 +1,297 @@
+//! Elimination on the graph: add the edges between a variable's neighbours, take it out, count.
+
+use super::{Method, Order};
+use crate::rng::mix;
+use crate::stop::Stop;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Who goes next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rule<'a> {
+    /// The best score; ties by a random number for each variable.
+    Greedy { method: Method, seed: u64 },
+    /// A sequence from outside.
+    Given(&'a [u32]),
+}
+
+/// Eliminates all variables. `None` as soon as the sum of joint tables passes `limit`. After `effort`
+/// steps (or when told to stop) no more fill edges are added: the order is then completed by the degrees
+/// that are left, and its cost is infinite.
+pub(super) fn eliminate(
+    neighbours: &[Vec<u32>],
+    domains: &[u32],
+    rule: Rule<'_>,
+    limit: f64,
+    effort: u64,
+    stop: &Stop,
+) -> Option<Order> {
+    let (method, seed) = match rule {
+        Rule::Greedy { method, seed } => (Some(method), seed),
+        Rule::Given(_) => (None, 0),
+    };
+    let mut graph = Graph::new(neighbours, domains, method, effort);
+    let mut order = Order { sequence: Vec::with_capacity(domains.len()), width: 0, joint_entries: 0.0, largest: 1.0 };
+    let mut heap = BinaryHeap::new();
+    let tag = |v: u32| mix(seed, u64::from(v));
+    if method.is_some() {
+        heap.extend((0..domains.len() as u32).map(|v| Reverse((graph.score(v), tag(v), v))));
+    }
+    for place in 0..domains.len() {
+        let v = match rule {
+            Rule::Given(sequence) => sequence[place],
+            Rule::Greedy { .. } => loop {
+                let Reverse((score, _, v)) = heap.pop().expect("every variable left has its current score in the heap");
+                if graph.alive[v as usize] && graph.score(v) == score {
+                    break v;
+                }
+            },
+        };
+        if graph.filling && (graph.effort == 0 || stop.is_set()) {
+            graph.filling = false;
+            order.joint_entries = f64::INFINITY;
+            // whoever is left may neighbour everyone else who is left
+            order.width = order.width.max((domains.len() - place - 1) as u32);
+            graph.forget_scores();
+            if method.is_some() {
+                heap.extend(graph.left().map(|v| Reverse((graph.score(v), tag(v), v))));
+            }
+        }
+        if graph.filling {
+            let entries: f64 = graph.adjacency[v as usize].iter().map(|&u| f64::from(domains[u as usize])).product();
+            order.width = order.width.max(graph.adjacency[v as usize].len() as u32);
+            order.largest = order.largest.max(entries);
+            order.joint_entries += entries * f64::from(domains[v as usize]);
+        }
+        if order.joint_entries > limit {
+            return None;
+        }
+        order.sequence.push(v);
+        graph.remove(v);
+        if method.is_some() {
+            heap.extend(graph.touched.drain(..).map(|u| Reverse((graph.scores[u as usize], tag(u), u))));
+        }
+    }
+    if graph.filling {
+        order.sequence = postorder(&order.sequence, &graph.adjacency);
+    }
+    Some(order)
+}
+
+/// The graph of the variables left, with the score of each kept up to date as edges come and go.
+struct Graph {
+    adjacency: Vec<Vec<u32>>,
+    alive: Vec<bool>,
+    /// What a variable counts for in fill scores: 1, or its domain size.
+    weights: Vec<u64>,
+    /// Weight of all neighbours together.
+    around: Vec<u64>,
+    /// Fill or degree, whatever the method goes by.
+    scores: Vec<u64>,
+    /// Whose score changed by the last removal (with repetitions removed).
+    touched: Vec<u32>,
+    touched_at: Vec<u32>,
+    marks: Vec<u32>,
+    mark: u32,
+    removals: u32,
+    by_fill: bool,
+    filling: bool,
+    effort: u64,
+}
+
+impl Graph {
+    fn new(neighbours: &[Vec<u32>], domains: &[u32], method: Option<Method>, effort: u64) -> Self {
+        let n = domains.len();
+        let weights: Vec<u64> = match method {
+            Some(Method::WeightedMinFill) => domains.iter().map(|&d| u64::from(d)).collect(),
+            _ => vec![1; n],
+        };
+        let around = neighbours.iter().map(|list| list.iter().map(|&u| weights[u as usize]).sum()).collect();
+        let mut graph = Graph {
+            adjacency: neighbours.to_vec(),
+            alive: vec![true; n],
+            weights,
+            around,
+            scores: neighbours.iter().map(|list| list.len() as u64).collect(),
+            touched: Vec::new(),
+            touched_at: vec![0; n],
+            marks: vec![0; n],
+            mark: 0,
+            removals: 0,
+            by_fill: false,
+            filling: true,
+            effort,
+        };
+        if matches!(method, Some(Method::MinFill | Method::WeightedMinFill)) {
+            graph.count_fill();
+        }
+        graph
+    }
+
+    /// Fill of every variable: the weight of all pairs of neighbours less the pairs that are joined. Where
+    /// that alone takes too long (dense graphs, where fill tells little), degrees stay the score.
+    fn count_fill(&mut self) {
+        let steps: u64 = self.adjacency.iter().flatten().map(|&u| self.adjacency[u as usize].len() as u64).sum();
+        if steps > self.effort {
+            return;
+        }
+        self.effort -= steps;
+        self.by_fill = true;
+        for v in 0..self.adjacency.len() {
+            self.mark += 1;
+            for &u in &self.adjacency[v] {
+                self.marks[u as usize] = self.mark;
+            }
+            let mut twice = 0;
+            for &u in &self.adjacency[v] {
+                let joined: u64 = self.adjacency[u as usize]
+                    .iter()
+                    .filter(|&&w| self.marks[w as usize] == self.mark)
+                    .map(|&w| self.weights[w as usize])
+                    .sum();
+                twice += self.weights[u as usize] * (self.around[v] - self.weights[u as usize] - joined);
+            }
+            self.scores[v] = twice / 2;
+        }
+    }
+
+    fn score(&self, v: u32) -> u64 {
+        self.scores[v as usize]
+    }
+
+    fn left(&self) -> impl Iterator<Item = u32> {
+        (0..self.alive.len() as u32).filter(|&v| self.alive[v as usize])
+    }
+
+    /// Goes on by degrees alone.
+    fn forget_scores(&mut self) {
+        self.by_fill = false;
+        for (score, list) in self.scores.iter_mut().zip(&self.adjacency) {
+            *score = list.len() as u64;
+        }
+    }
+
+    fn touch(&mut self, v: u32) {
+        if self.touched_at[v as usize] != self.removals {
+            self.touched_at[v as usize] = self.removals;
+            self.touched.push(v);
+        }
+    }
+
+    /// Takes `v` out, joining its neighbours first (as long as fill is followed). Its own list stays as it was.
+    fn remove(&mut self, v: u32) {
+        self.removals += 1;
+        self.alive[v as usize] = false;
+        let ring = std::mem::take(&mut self.adjacency[v as usize]);
+        if self.filling && !(self.by_fill && self.scores[v as usize] == 0) {
+            self.join(&ring, v);
+        }
+        let own = self.weights[v as usize];
+        let ring_weight: u64 = ring.iter().map(|&u| self.weights[u as usize]).sum();
+        for &u in &ring {
+            let index = u as usize;
+            if self.by_fill {
+                // pairs of v with the neighbours of u that are not neighbours of v
+                let outside = self.around[index] - own - (ring_weight - self.weights[index]);
+                self.scores[index] -= own * outside;
+            }
+            self.around[index] -= own;
+            let list = &mut self.adjacency[index];
+            self.effort = self.effort.saturating_sub(list.len() as u64);
+            if let Some(place) = list.iter().position(|&w| w == v) {
+                let _ = list.swap_remove(place);
+            }
+            if !self.by_fill {
+                self.scores[index] = list.len() as u64;
+            }
+            self.touch(u);
+        }
+        self.touched.retain(|&u| self.alive[u as usize]);
+        self.adjacency[v as usize] = ring;
+    }
+
+    /// Joins all pairs of `ring`, the neighbours of `v`.
+    fn join(&mut self, ring: &[u32], v: u32) {
+        for (place, &a) in ring.iter().enumerate() {
+            self.mark += 1;
+            let mark = self.mark;
+            for &x in &self.adjacency[a as usize] {
+                self.marks[x as usize] = mark;
+            }
+            self.effort = self.effort.saturating_sub((self.adjacency[a as usize].len() + ring.len()) as u64);
+            for &b in &ring[place + 1..] {
+                if self.marks[b as usize] == mark {
+                    continue;
+                }
+                if self.by_fill {
+                    self.count_edge(a, b, v);
+                }
+                self.adjacency[a as usize].push(b);
+                self.adjacency[b as usize].push(a);
+                self.around[a as usize] += self.weights[b as usize];
+                self.around[b as usize] += self.weights[a as usize];
+                self.marks[b as usize] = mark;
+            }
+        }
+    }
+
+    /// Scores after the edge `a`-`b` comes: common neighbours lose a pair to join, both ends gain the pairs of
+    /// their new neighbour with old ones that it does not know. The neighbours of `a` are marked.
+    fn count_edge(&mut self, a: u32, b: u32, v: u32) {
+        let list = std::mem::take(&mut self.adjacency[b as usize]);
+        self.effort = self.effort.saturating_sub(list.len() as u64);
+        let (weight_a, weight_b) = (self.weights[a as usize], self.weights[b as usize]);
+        let mut common = 0;
+        for &x in &list {
+            if self.marks[x as usize] == self.mark {
+                common += self.weights[x as usize];
+                if x != v {
+                    self.scores[x as usize] -= weight_a * weight_b;
+                    self.touch(x);
+                }
+            }
+        }
+        self.scores[a as usize] += weight_b * (self.around[a as usize] - common);
+        self.scores[b as usize] += weight_a * (self.around[b as usize] - common);
+        self.adjacency[b as usize] = list;
+    }
+}
+
+/// The same elimination with each subtree of messages in one piece: equal cliques, but messages are consumed
+/// soon after they were made, so that few are alive at a time. `neighbours[v]` are those of `v` when it went.
+fn postorder(sequence: &[u32], neighbours: &[Vec<u32>]) -> Vec<u32> {
+    let n = sequence.len();
+    let mut position = vec![0u32; n];
+    for (place, &v) in sequence.iter().enumerate() {
+        position[v as usize] = place as u32;
+    }
+    let parent = |v: u32| neighbours[v as usize].iter().map(|&u| position[u as usize]).min();
+    // subtree sizes say where each subtree's stretch of the new sequence begins
+    let mut sizes = vec![1u32; n];
+    for (place, &v) in sequence.iter().enumerate() {
+        if let Some(up) = parent(v) {
+            sizes[up as usize] += sizes[place];
+        }
+    }
+    // from the root down: the end of each subtree's stretch, handed out to the children from the right
+    let mut ends = vec![0u32; n];
+    let mut free = n as u32;
+    let mut result = vec![0u32; n];
+    for (place, &v) in sequence.iter().enumerate().rev() {
+        let end = match parent(v) {
+            Some(up) => {
+                let end = ends[up as usize];
+                ends[up as usize] -= sizes[place];
+                end
+            }
+            None => {
+                let end = free;
+                free -= sizes[place];
+                end
+            }
+        };
+        result[end as usize - 1] = v;
+        ends[place] = end - 1;
+    }
+    result
+}

@@ -1,0 +1,167 @@
+use super::*;
+use crate::model::{CostFunction, Table};
+use crate::rng::Rng;
+
+fn graph(domains: Vec<u32>, edges: &[(u32, u32)]) -> Problem {
+    let functions = edges
+        .iter()
+        .map(|&(a, b)| {
+            let size = (domains[a as usize] * domains[b as usize]) as usize;
+            CostFunction { scope: [a, b].into(), table: Table::dense(vec![0; size]) }
+        })
+        .collect();
+    let unary = domains.iter().map(|&d| vec![0; d as usize]).collect();
+    Problem { domains, unary, functions, constant: 0, top: crate::model::FORBIDDEN }
+}
+
+fn grid(side: u32, domain: u32) -> Problem {
+    let mut edges = Vec::new();
+    for v in 0..side * side {
+        if v % side + 1 < side {
+            edges.push((v, v + 1));
+        }
+        if v + side < side * side {
+            edges.push((v, v + side));
+        }
+    }
+    graph(vec![domain; (side * side) as usize], &edges)
+}
+
+fn random(rng: &mut Rng, n: usize) -> Problem {
+    let domains = (0..n).map(|_| 1 + rng.below(7) as u32).collect();
+    let mut edges = Vec::new();
+    for a in 0..n as u32 {
+        for b in a + 1..n as u32 {
+            if rng.below(3) == 0 {
+                edges.push((a, b));
+            }
+        }
+    }
+    graph(domains, &edges)
+}
+
+/// Width, joint entries and largest message of a sequence, by sets.
+fn literal(problem: &Problem, sequence: &[u32]) -> (u32, f64, f64) {
+    let mut sets: Vec<std::collections::BTreeSet<u32>> =
+        problem.neighbours().into_iter().map(|list| list.into_iter().collect()).collect();
+    let (mut width, mut joint, mut largest) = (0, 0.0, 1f64);
+    for &v in sequence {
+        let ring = std::mem::take(&mut sets[v as usize]);
+        let entries: f64 = ring.iter().map(|&u| f64::from(problem.domains[u as usize])).product();
+        width = width.max(ring.len() as u32);
+        joint += entries * f64::from(problem.domains[v as usize]);
+        largest = largest.max(entries);
+        for &a in &ring {
+            sets[a as usize].extend(ring.iter().filter(|&&b| b != a));
+            let _ = sets[a as usize].remove(&v);
+        }
+    }
+    (width, joint, largest)
+}
+
+#[test]
+fn counts_agree_with_a_literal_elimination() {
+    let mut rng = Rng::new(5);
+    for round in 0..300 {
+        let problem = random(&mut rng, 1 + round % 14);
+        for (_, method) in Method::ALL {
+            let order = Order::greedy(&problem, method, rng.draw(), &Stop::new());
+            let (width, joint, largest) = literal(&problem, &order.sequence);
+            assert_eq!((order.width, order.joint_entries, order.largest), (width, joint, largest), "{method:?}");
+            let given = Order::given(&problem, &order.sequence, &Stop::new()).expect("a permutation");
+            assert_eq!((given.width, given.joint_entries), (width, joint));
+        }
+    }
+}
+
+/// The incremental scores pick what scores counted from scratch would pick.
+#[test]
+fn min_fill_always_takes_the_least_fill() {
+    let mut rng = Rng::new(6);
+    for _ in 0..200 {
+        let problem = random(&mut rng, 11);
+        for weighted in [false, true] {
+            let method = if weighted { Method::WeightedMinFill } else { Method::MinFill };
+            let neighbours = problem.neighbours();
+            let rule = Rule::Greedy { method, seed: 3 };
+            let run = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, EFFORT, &Stop::new());
+            let cost = run.expect("no limit").joint_entries;
+            // replay: a literal min-fill with the same ties
+            let weight = |v: u32| if weighted { u64::from(problem.domains[v as usize]) } else { 1 };
+            let mut sets: Vec<std::collections::BTreeSet<u32>> =
+                neighbours.iter().map(|list| list.iter().copied().collect()).collect();
+            let mut left: Vec<u32> = (0..11).collect();
+            let mut sequence = Vec::new();
+            while !left.is_empty() {
+                let fill = |v: u32| -> u64 {
+                    let ring = &sets[v as usize];
+                    let pairs = ring.iter().flat_map(|&a| ring.iter().map(move |&b| (a, b)));
+                    pairs
+                        .filter(|&(a, b)| a < b && !sets[a as usize].contains(&b))
+                        .map(|(a, b)| weight(a) * weight(b))
+                        .sum()
+                };
+                let v = *left.iter().min_by_key(|&&v| (fill(v), mix(3, u64::from(v)), v)).expect("not empty");
+                left.retain(|&u| u != v);
+                sequence.push(v);
+                let ring = std::mem::take(&mut sets[v as usize]);
+                for &a in &ring {
+                    sets[a as usize].extend(ring.iter().filter(|&&b| b != a));
+                    let _ = sets[a as usize].remove(&v);
+                }
+            }
+            assert_eq!(cost, literal(&problem, &sequence).1);
+        }
+    }
+}
+
+#[test]
+fn trees_have_width_one_and_cycles_two() {
+    let path: Vec<(u32, u32)> = (0..9).map(|v| (v, v + 1)).collect();
+    let mut cycle = path.clone();
+    cycle.push((0, 9));
+    for (_, method) in Method::ALL {
+        let width = |edges: &[(u32, u32)]| best_order(&graph(vec![3; 10], edges), &[method], 1, 2, &Stop::new()).width;
+        assert_eq!(width(&path), 1);
+        assert_eq!(width(&cycle), 2);
+        assert_eq!(width(&[]), 0);
+    }
+}
+
+#[test]
+fn restarts_never_lose_and_never_depend_on_threads() {
+    let problem = grid(8, 4);
+    let methods = [Method::MinFill, Method::WeightedMinFill];
+    let once = best_order(&problem, &methods, 7, 0, &Stop::new());
+    let more = best_order(&problem, &methods, 7, 20, &Stop::new());
+    assert!(more.joint_entries <= once.joint_entries);
+    let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+    let alone = single.install(|| best_order(&problem, &methods, 7, 20, &Stop::new()));
+    assert_eq!(more, alone);
+    let several = best_orders(&problem, &methods, 7, 20, 3, &Stop::new());
+    assert_eq!(several[0], more);
+    assert!(several.windows(2).all(|pair| pair[0].joint_entries <= pair[1].joint_entries));
+}
+
+#[test]
+fn a_stopped_run_still_returns_a_permutation() {
+    let stop = Stop::new();
+    stop.set(crate::stop::Cause::Signal);
+    let order = best_order(&grid(20, 2), &[Method::MinFill], 1, 5, &stop);
+    let mut sorted = order.sequence.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, (0..400).collect::<Vec<u32>>());
+    assert!(order.joint_entries.is_infinite());
+}
+
+#[test]
+fn bad_orders_are_refused() {
+    let problem = grid(2, 2);
+    let stop = Stop::new();
+    for bad in [&[0u32, 1, 2][..], &[0, 1, 2, 2], &[0, 1, 2, 9]] {
+        assert!(matches!(Order::given(&problem, bad, &stop), Err(Error::Usage(_))));
+    }
+    assert_eq!(Order::parse_sequence("3 1\n# all\n0 2 # last\n").expect("indices"), [3, 1, 0, 2]);
+    assert!(matches!(Order::parse_sequence("1 x"), Err(Error::Usage(_))));
+    assert!(best_order(&graph(vec![], &[]), &[Method::MinFill], 1, 1, &stop).sequence.is_empty());
+}
