@@ -1,1 +1,235 @@
-//! To come.
+//! Exact reductions of a [`Network`] to a [`Problem`], and the way back.
+//!
+//! A [`Reducer`] holds the network in a working state and applies, until nothing changes:
+//! arc consistency on forbidden combinations ([`consistency`]), functional pairs and separable tables
+//! ([`simplification`]), exact elimination of variables where the new table stays small ([`elimination`]),
+//! dominated values ([`dominance`]) and elimination of whole small components. Every change keeps the cost of
+//! every assignment that counts (total below `top`), or replaces it by one that is not worse; a variable that
+//! leaves takes along a table that says which value it takes ([`departure`]).
+//!
+//! Each reduction works from its own queue of what changed since it last looked, so that the work follows
+//! the changes and not the size of the network.
+
+mod components;
+mod consistency;
+mod departure;
+mod dominance;
+mod elimination;
+mod report;
+mod simplification;
+mod state;
+mod table;
+#[cfg(test)]
+mod tests;
+mod worklist;
+
+pub use components::components;
+pub use report::{Reduction, Size};
+
+use crate::Error;
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
+use crate::stop::Stop;
+use departure::Departure;
+use elimination::Limits;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use worklist::Worklist;
+
+/// The working state of the reductions; lives as long as the search, because each better solution lets them go on.
+#[derive(Clone, Debug)]
+pub struct Reducer {
+    reduce: bool,
+    infeasible: bool,
+    top: Cost,
+    constant: Cost,
+    /// Number of values left of each variable.
+    domains: Vec<u32>,
+    /// Which value of the network each value left is; ascending, shared with departures.
+    values: Vec<Arc<[u32]>>,
+    /// Cost of each value left; the least is 0 between two reductions.
+    unary: Vec<Vec<Cost>>,
+    present: Vec<bool>,
+    /// Functions of two and more present variables; a slot is never used again.
+    functions: Vec<Option<Function>>,
+    by_scope: FxHashMap<Arc<[u32]>, u32>,
+    /// Slots of the functions of each variable, ascending.
+    incidence: Vec<Vec<u32>>,
+    departures: Vec<Departure>,
+    /// The variables of the core, ascending.
+    core: Vec<u32>,
+    pending: Pending,
+    limits: Limits,
+    report: Reduction,
+}
+
+/// A function in work: all costs at least 0, the least 0, no variable that has left.
+#[derive(Clone, Debug)]
+struct Function {
+    /// Ascending.
+    scope: Arc<[u32]>,
+    table: Table,
+    /// For each value of each variable of the scope, the least cost with that value (see [`table::minima`]).
+    minima: Arc<[Cost]>,
+    /// The dearest support that the last scan found: nothing is to find while the limit stays above.
+    witness: Cost,
+}
+
+/// What changed, for each reduction that has yet to look.
+#[derive(Clone, Debug, Default)]
+struct Pending {
+    /// Variables whose unary costs rose: their functions may have lost supports.
+    moved: Worklist,
+    /// Functions to look through for lost supports.
+    scans: Worklist,
+    /// Variables whose values may have become too dear.
+    checks: Worklist,
+    /// Functions that may have become functional or separable.
+    shapes: Worklist,
+    /// Variables that may have become cheap to eliminate.
+    eliminations: Worklist,
+    /// Variables that may have dominated values.
+    dominance: Worklist,
+    /// The limit fell.
+    lower: bool,
+}
+
+impl Reducer {
+    /// Takes over a network and, where `reduce` is set, reduces it. Without it only what [`Problem`] demands is
+    /// done: unary costs apart, functions of one scope merged, minima moved to the constant.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] where `stop` is set before all functions are taken over. Later stops only leave a larger core.
+    pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
+        let mut reducer = Reducer::load(network, reduce, stop)?;
+        reducer.run(stop);
+        Ok(reducer)
+    }
+
+    /// A solution of total `upper` is known: only better totals count from now on. Reduces further.
+    pub fn tighten(&mut self, upper: Cost, stop: &Stop) {
+        if upper >= self.top {
+            return;
+        }
+        self.top = upper;
+        self.pending.lower = true;
+        for v in 0..self.domains.len() as u32 {
+            if self.present[v as usize] {
+                self.pending.dominance.push(v);
+            }
+        }
+        for slot in 0..self.functions.len() as u32 {
+            if self.functions[slot as usize].is_some() {
+                self.pending.shapes.push(slot);
+            }
+        }
+        self.run(stop);
+    }
+
+    /// The core, its variables renumbered in their order.
+    pub fn problem(&self) -> Problem {
+        let mut index = vec![u32::MAX; self.domains.len()];
+        for (i, &v) in self.core.iter().enumerate() {
+            index[v as usize] = i as u32;
+        }
+        let functions = self.functions.iter().flatten().map(|function| CostFunction {
+            scope: function.scope.iter().map(|&v| index[v as usize]).collect(),
+            table: function.table.clone(),
+        });
+        Problem {
+            domains: self.core.iter().map(|&v| self.domains[v as usize]).collect(),
+            unary: self.core.iter().map(|&v| self.unary[v as usize].clone()).collect(),
+            functions: functions.collect(),
+            constant: if self.infeasible { self.constant.max(self.top) } else { self.constant },
+            top: self.top,
+        }
+    }
+
+    /// Nothing below `top` exists; with a known solution of that total this proves it optimal.
+    pub fn infeasible(&self) -> bool {
+        self.infeasible
+    }
+
+    /// An assignment of the network from one of the core: what left takes its best values.
+    pub fn lift(&self, core: &[u32]) -> Vec<u32> {
+        let mut assignment = vec![0; self.domains.len()];
+        for (&v, &value) in self.core.iter().zip(core) {
+            assignment[v as usize] = self.values[v as usize][value as usize];
+        }
+        for departure in self.departures.iter().rev() {
+            departure.undo(&mut assignment);
+        }
+        assignment
+    }
+
+    /// The core's part of an assignment of the network. A value that was removed becomes the cheapest one left.
+    pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
+        let value = |&v: &u32| {
+            let v = v as usize;
+            self.values[v].binary_search(&assignment[v]).unwrap_or_else(|_| cheapest(&self.unary[v])) as u32
+        };
+        self.core.iter().map(value).collect()
+    }
+
+    /// What was done, in numbers.
+    pub fn report(&self) -> Reduction {
+        let mut report = self.report.clone();
+        report.after = self.size();
+        report.components = components::groups(
+            self.core.len(),
+            {
+                let index: FxHashMap<u32, u32> = self.core.iter().zip(0..).map(|(&v, i)| (v, i)).collect();
+                let renumber = |f: &Function| f.scope.iter().map(|v| index[v]).collect::<Vec<u32>>();
+                self.functions.iter().flatten().map(renumber).collect::<Vec<_>>()
+            }
+            .iter()
+            .map(|scope| &scope[..]),
+        )
+        .len();
+        report
+    }
+
+    /// Reduces until nothing changes or `stop` is set, then brings the tables into the form of [`Problem`].
+    fn run(&mut self, stop: &Stop) {
+        // cheapest first; whoever changed something gives the cheaper ones another turn
+        while self.reduce && !self.done(stop) {
+            self.propagate(stop);
+            let changed = self.simplify(stop)
+                || self.eliminate_cheap(stop)
+                || self.remove_dominated(stop)
+                || self.eliminate_components(stop);
+            if !changed {
+                break;
+            }
+        }
+        self.settle();
+    }
+
+    /// Whether there is no point in going on.
+    fn done(&self, stop: &Stop) -> bool {
+        self.infeasible || stop.is_set()
+    }
+
+    /// What an entry must stay below, everything else being at least 0.
+    fn limit(&self) -> Cost {
+        if self.top >= FORBIDDEN { FORBIDDEN } else { self.top.saturating_sub(self.constant).min(FORBIDDEN) }
+    }
+
+    /// Forbids entries that alone reach the limit and stores equal tables once.
+    fn settle(&mut self) {
+        self.core = (0..self.domains.len() as u32).filter(|&v| self.present[v as usize]).collect();
+        let limit = self.limit();
+        let forbid = |cost: Cost| if cost >= limit { FORBIDDEN } else { cost };
+        for &v in &self.core {
+            self.unary[v as usize].iter_mut().for_each(|cost| *cost = forbid(*cost));
+        }
+        let mut sharing = table::Sharing::default();
+        for function in self.functions.iter_mut().flatten() {
+            sharing.share(&mut function.table, limit);
+        }
+    }
+}
+
+/// The first of the least costs.
+fn cheapest(costs: &[Cost]) -> usize {
+    costs.iter().enumerate().min_by_key(|&(_, cost)| cost).map_or(0, |(value, _)| value)
+}

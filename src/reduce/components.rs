@@ -1,0 +1,38 @@
+//! Connected components of the graph in which variables of one function are joined.
+
+use crate::model::Problem;
+
+/// The variables of each connected component, ascending; components by their first variable.
+pub fn components(problem: &Problem) -> Vec<Vec<u32>> {
+    groups(problem.variables(), problem.functions.iter().map(|function| &function.scope[..]))
+}
+
+/// Groups of `0..n` joined by scopes (union-find with path halving, the smaller index as root).
+pub(super) fn groups<'a>(n: usize, scopes: impl Iterator<Item = &'a [u32]>) -> Vec<Vec<u32>> {
+    let mut parent: Vec<u32> = (0..n as u32).collect();
+    let find = |parent: &mut Vec<u32>, mut v: u32| {
+        while parent[v as usize] != v {
+            let up = parent[parent[v as usize] as usize];
+            parent[v as usize] = up;
+            v = up;
+        }
+        v
+    };
+    for scope in scopes {
+        for pair in scope.windows(2) {
+            let (a, b) = (find(&mut parent, pair[0]), find(&mut parent, pair[1]));
+            parent[a.max(b) as usize] = a.min(b);
+        }
+    }
+    let mut group = vec![u32::MAX; n];
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    for v in 0..n as u32 {
+        let root = find(&mut parent, v) as usize;
+        if group[root] == u32::MAX {
+            group[root] = groups.len() as u32;
+            groups.push(Vec::new());
+        }
+        groups[group[root] as usize].push(v);
+    }
+    groups
+}

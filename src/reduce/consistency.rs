@@ -1,0 +1,214 @@
+//! Arc consistency on forbidden combinations, generalised to any arity by table scans (Mackworth 1977 as
+//! AC-3; "forbidden" includes what is too dear under `top`, as in node and arc consistency of Larrosa and
+//! Schiex, "Solving weighted CSP by maintaining arc consistency", 2004).
+//!
+//! A value without support gets a forbidden unary cost at once, which is all that other scans need to see;
+//! tables are rewritten only when no scan is left, once for all lost values of a variable.
+
+use super::table::{Odometer, combinations, sum};
+use super::{Function, Reducer};
+use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
+use crate::stop::Stop;
+
+/// Which values of the variables of a scope have been seen in a combination that counts.
+struct Supports {
+    seen: Vec<Vec<bool>>,
+    /// How many values of each variable still miss one.
+    missing: Vec<usize>,
+    /// The dearest combination that was needed.
+    witness: Cost,
+}
+
+impl Supports {
+    /// Values that are too dear already need none.
+    fn new(unary: &[&[Cost]], limit: Cost) -> Self {
+        let seen: Vec<Vec<bool>> =
+            unary.iter().map(|costs| costs.iter().map(|&cost| cost >= limit).collect()).collect();
+        let missing = seen.iter().map(|seen| seen.iter().filter(|&&seen| !seen).count()).collect();
+        Supports { seen, missing, witness: 0 }
+    }
+
+    #[inline]
+    fn mark(&mut self, position: usize, value: usize) {
+        if !std::mem::replace(&mut self.seen[position][value], true) {
+            self.missing[position] -= 1;
+        }
+    }
+
+    fn complete(&self) -> bool {
+        self.missing.iter().all(|&missing| missing == 0)
+    }
+}
+
+impl Reducer {
+    /// Removes values without support until none is left.
+    pub(super) fn propagate(&mut self, stop: &Stop) {
+        while !self.done(stop) {
+            if let Some(v) = self.pending.moved.pop() {
+                for i in 0..self.incidence[v as usize].len() {
+                    self.pending.scans.push(self.incidence[v as usize][i]);
+                }
+            } else if let Some(slot) = self.pending.scans.pop() {
+                self.scan(slot);
+            } else if let Some(v) = self.pending.checks.pop() {
+                self.check(v);
+            } else if std::mem::take(&mut self.pending.lower) {
+                self.limit_fell();
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// Queues what a lower limit may have made too dear.
+    fn limit_fell(&mut self) {
+        let limit = self.limit();
+        for (slot, function) in (0..).zip(&self.functions) {
+            if function.as_ref().is_some_and(|function| function.witness >= limit) {
+                self.pending.scans.push(slot);
+            }
+        }
+        for v in (0..self.domains.len() as u32).filter(|&v| self.present[v as usize]) {
+            self.pending.checks.push(v);
+        }
+    }
+
+    /// Looks for values that no combination of a function supports.
+    fn scan(&mut self, slot: u32) {
+        let limit = self.limit();
+        let Some(function) = self.function(slot) else { return };
+        let scope = function.scope.clone();
+        let unary: Vec<&[Cost]> = scope.iter().map(|&v| &self.unary[v as usize][..]).collect();
+        let mut supports = Supports::new(&unary, limit);
+        match &function.table {
+            Table::Dense(costs) => scan_dense(costs, &unary, limit, &mut supports),
+            Table::Sparse(sparse) => scan_sparse(sparse, &unary, limit, &mut supports),
+        }
+        for (position, &v) in scope.iter().enumerate().filter(|&(position, _)| supports.missing[position] > 0) {
+            for (cost, _) in self.unary[v as usize].iter_mut().zip(&supports.seen[position]).filter(|(_, seen)| !**seen)
+            {
+                *cost = FORBIDDEN;
+            }
+            self.pending.moved.push(v);
+            self.pending.checks.push(v);
+        }
+        if let Some(function) = &mut self.functions[slot as usize] {
+            function.witness = supports.witness;
+        }
+    }
+
+    /// Removes the values of a variable that cannot stay below the limit even with the least of all its functions.
+    fn check(&mut self, v: u32) {
+        if !self.present[v as usize] {
+            return;
+        }
+        let limit = self.limit();
+        let least = self.least_totals(v);
+        let kept: Vec<u32> = (0..).zip(&least).filter(|&(_, &total)| total < limit).map(|(value, _)| value).collect();
+        if kept.len() < least.len() {
+            self.report.inconsistent += least.len() - kept.len();
+            self.keep_values(v, &kept);
+        }
+    }
+
+    /// The least that each value of a variable pays in its own cost and all functions of the variable.
+    pub(super) fn least_totals(&self, v: u32) -> Vec<Cost> {
+        let mut totals = self.unary[v as usize].clone();
+        for (function, position) in self.functions_of(v) {
+            for (total, &least) in totals.iter_mut().zip(self.minima(function, position)) {
+                *total = sum(*total, least);
+            }
+        }
+        totals
+    }
+
+    /// The least cost of a function for each value of the variable at `position`.
+    pub(super) fn minima<'a>(&self, function: &'a Function, position: usize) -> &'a [Cost] {
+        let size = |&v: &u32| self.domains[v as usize] as usize;
+        let start: usize = function.scope[..position].iter().map(size).sum();
+        &function.minima[start..start + size(&function.scope[position])]
+    }
+}
+
+/// Looks row by row, and only into rows that may hold a support still missing.
+fn scan_dense(costs: &[Cost], unary: &[&[Cost]], limit: Cost, supports: &mut Supports) {
+    let Some((last_unary, outer)) = unary.split_last() else { return };
+    let last = outer.len();
+    let mut odometer = Odometer::new(outer.iter().map(|costs| costs.len()).collect());
+    let mut prefix = vec![0; unary.len()];
+    let mut changed = 0;
+    for row in costs.chunks_exact(last_unary.len()) {
+        for k in changed..last {
+            prefix[k + 1] = sum(prefix[k], outer[k][odometer.digits[k]]);
+        }
+        let paid = prefix[last];
+        let wanted = (0..last).any(|k| !supports.seen[k][odometer.digits[k]]);
+        if paid < limit && (wanted || supports.missing[last] > 0) {
+            let mut found = false;
+            for (value, (&cost, &own)) in row.iter().zip(*last_unary).enumerate() {
+                let total = sum(sum(cost, own), paid);
+                if total < limit {
+                    if !found || !supports.seen[last][value] {
+                        supports.witness = supports.witness.max(total);
+                    }
+                    found = true;
+                    supports.mark(last, value);
+                    if supports.missing[last] == 0 {
+                        break;
+                    }
+                }
+            }
+            if found && wanted {
+                for k in 0..last {
+                    supports.mark(k, odometer.digits[k]);
+                }
+            }
+            if supports.complete() {
+                return;
+            }
+        }
+        match odometer.advance() {
+            Some(k) => changed = k,
+            None => return,
+        }
+    }
+}
+
+/// Looks through the listed tuples. Where a combination that is not listed may be a support it is taken for
+/// one, without asking what the values cost by themselves: that only misses removals.
+fn scan_sparse(sparse: &SparseTable, unary: &[&[Cost]], limit: Cost, supports: &mut Supports) {
+    let sizes: Vec<usize> = unary.iter().map(|costs| costs.len()).collect();
+    let mut listed: Vec<Vec<u64>> = sizes.iter().map(|&size| vec![0; size]).collect();
+    for (tuple, cost) in sparse.iter() {
+        let own = |(k, &value): (usize, &u32)| unary[k][value as usize];
+        let paid = tuple.iter().enumerate().map(own).fold(0, sum);
+        if paid >= FORBIDDEN {
+            continue;
+        }
+        for (k, &value) in tuple.iter().enumerate() {
+            listed[k][value as usize] += 1;
+        }
+        let total = sum(paid, cost);
+        if total < limit {
+            // no search for the dearest support needed: any change of the limit scans again
+            supports.witness = FORBIDDEN;
+            for (k, &value) in tuple.iter().enumerate() {
+                supports.mark(k, value as usize);
+            }
+        }
+    }
+    if sparse.default_cost() >= limit {
+        return;
+    }
+    supports.witness = FORBIDDEN;
+    let alive: Vec<usize> = unary.iter().map(|costs| costs.iter().filter(|&&cost| cost < FORBIDDEN).count()).collect();
+    for k in 0..sizes.len() {
+        let others: Vec<usize> = (0..sizes.len()).filter(|&other| other != k).map(|other| alive[other]).collect();
+        let room = combinations(&others);
+        for value in 0..sizes[k] {
+            if listed[k][value] < room {
+                supports.mark(k, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The way back: which value a variable that left takes, given those that left after it or stayed.
+
+use std::sync::Arc;
+
+/// A variable that left the network. Whatever made it leave (one value, elimination, a functional pair), its
+/// best value is a function of the variables it shared functions with, and that function is what is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Departure {
+    /// The variable.
+    pub(super) variable: u32,
+    /// The variables that decide, each with the values it had then (ascending values of the network).
+    pub(super) scope: Vec<(u32, Arc<[u32]>)>,
+    /// The value of the network for each combination, the last variable of the scope running fastest.
+    pub(super) choice: Vec<u32>,
+}
+
+impl Departure {
+    /// Sets the variable in an assignment that has the scope's values already.
+    pub(super) fn undo(&self, assignment: &mut [u32]) {
+        let index = self.scope.iter().fold(0, |index, (variable, values)| {
+            let value = values
+                .binary_search(&assignment[*variable as usize])
+                .expect("a variable's values only become fewer, so a later value was there before");
+            index * values.len() + value
+        });
+        assignment[self.variable as usize] = self.choice[index];
+    }
+}

@@ -1,0 +1,97 @@
+//! Dominated values: one that another value can replace in any context without a higher total (dead-end
+//! elimination of Goldstein 1994, with the differences bounded function by function).
+
+use super::Reducer;
+use crate::model::{Cost, FORBIDDEN, Table};
+use crate::stop::Stop;
+
+/// Entries compared for one variable at most.
+const WORK: usize = 1 << 22;
+
+/// A function as the values of one of its variables see it.
+struct View<'a> {
+    costs: &'a [Cost],
+    /// Values of the variable, and entries that follow each other for one of them.
+    size: usize,
+    inner: usize,
+    minima: &'a [Cost],
+}
+
+impl Reducer {
+    /// Looks at every variable that changed. Returns whether a value was removed.
+    pub(super) fn remove_dominated(&mut self, stop: &Stop) -> bool {
+        let mut changed = false;
+        while !self.done(stop) {
+            let Some(v) = self.pending.dominance.pop() else { break };
+            let Some(kept) = self.undominated(v) else { continue };
+            self.report.dominated += self.domains[v as usize] as usize - kept.len();
+            self.keep_values(v, &kept);
+            changed = true;
+        }
+        changed
+    }
+
+    /// The values that no other one dominates; `None` where that is all of them.
+    fn undominated(&self, v: u32) -> Option<Vec<u32>> {
+        let size = self.domains[v as usize] as usize;
+        if !self.present[v as usize] || size < 2 {
+            return None;
+        }
+        let views = self.functions_of(v).map(|(function, position)| match &function.table {
+            Table::Dense(costs) => {
+                let inner = self.sizes(&function.scope[position + 1..]).iter().product();
+                Some(View { costs, size, inner, minima: self.minima(function, position) })
+            }
+            Table::Sparse(_) => None,
+        });
+        let views: Vec<View> = views.collect::<Option<_>>()?;
+        let (limit, least, unary) = (self.limit(), self.least_totals(v), &self.unary[v as usize]);
+        let mut keep = vec![true; size];
+        let mut work = WORK;
+        // from the last value down, so that of equal values the first stays
+        for a in (0..size).rev().filter(|&a| least[a] < limit) {
+            let dominates = |b: usize, keep: &[bool], work: &mut usize| {
+                b != a && keep[b] && least[b] <= least[a] && {
+                    // what b may lose elsewhere: the sum over functions of the least costs is the optimistic start
+                    let slack = least[a] - least[b];
+                    let limit = limit - unary[a];
+                    views.iter().try_fold(slack, |slack, view| view.slack_left(a, b, slack, limit, work)).is_some()
+                }
+            };
+            if (0..size).any(|b| dominates(b, &keep, &mut work)) {
+                keep[a] = false;
+            }
+            if work == 0 {
+                break;
+            }
+        }
+        let kept: Vec<u32> = (0..size as u32).filter(|&value| keep[value as usize]).collect();
+        (kept.len() < size).then_some(kept)
+    }
+}
+
+impl View<'_> {
+    /// What is left of `slack` after the worst that `b` costs more than `a` here, beyond the difference of
+    /// their least costs; `None` where that is too much. Contexts in which `a` is too dear do not count.
+    fn slack_left(&self, a: usize, b: usize, slack: Cost, limit: Cost, work: &mut usize) -> Option<Cost> {
+        let optimistic = self.minima[b] - self.minima[a];
+        let most = optimistic + slack;
+        let mut worst = optimistic;
+        for block in self.costs.chunks_exact(self.size * self.inner) {
+            *work = work.checked_sub(self.inner).or_else(|| {
+                *work = 0;
+                None
+            })?;
+            let row = |value: usize| &block[value * self.inner..(value + 1) * self.inner];
+            for (&a, &b) in row(a).iter().zip(row(b)) {
+                if a < limit {
+                    if b >= FORBIDDEN || b - a > most {
+                        return None;
+                    }
+                    worst = worst.max(b - a);
+                }
+            }
+        }
+        Some(most - worst)
+    }
+}

@@ -1,0 +1,91 @@
+//! What the reductions did, in numbers.
+
+use super::Reducer;
+use crate::model::{Network, Table};
+use serde::Serialize;
+
+/// The extent of a network.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Size {
+    /// Variables.
+    pub variables: usize,
+    /// Values of all variables.
+    pub values: u64,
+    /// Largest domain.
+    pub max_domain: u32,
+    /// Functions by arity, the count of constants first.
+    pub functions: Vec<usize>,
+    /// Entries of all tables, listed tuples for sparse ones.
+    pub entries: u64,
+}
+
+impl Size {
+    /// The extent of a network as it was given.
+    pub fn of(network: &Network) -> Self {
+        let mut size = Size::over(network.domains().iter().copied());
+        for function in network.functions() {
+            size.count(function.scope.len(), &function.table);
+        }
+        size
+    }
+
+    /// Number of functions.
+    pub fn functions(&self) -> usize {
+        self.functions.iter().sum()
+    }
+
+    fn over(domains: impl Iterator<Item = u32>) -> Self {
+        let mut size = Size::default();
+        for domain in domains {
+            size.variables += 1;
+            size.values += u64::from(domain);
+            size.max_domain = size.max_domain.max(domain);
+        }
+        size
+    }
+
+    fn count(&mut self, arity: usize, table: &Table) {
+        if arity >= self.functions.len() {
+            self.functions.resize(arity + 1, 0);
+        }
+        self.functions[arity] += 1;
+        self.entries += match table {
+            Table::Dense(costs) => costs.len() as u64,
+            Table::Sparse(sparse) => sparse.len() as u64,
+        };
+    }
+}
+
+/// What the reductions did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Reduction {
+    /// The network.
+    pub before: Size,
+    /// The core.
+    pub after: Size,
+    /// Functions added to another one of the same scope.
+    pub merged: usize,
+    /// Variables eliminated, those with one value left included.
+    pub eliminated: usize,
+    /// Variables replaced by a function of another one.
+    pub substituted: usize,
+    /// Functions split into costs of one variable and a function of the others.
+    pub separated: usize,
+    /// Values removed because no solution has them.
+    pub inconsistent: usize,
+    /// Values removed because another one is never worse.
+    pub dominated: usize,
+    /// Connected components of the core.
+    pub components: usize,
+}
+
+impl Reducer {
+    /// The extent of the core, functions of one variable left out.
+    pub(super) fn size(&self) -> Size {
+        let mut size = Size::over(self.core.iter().map(|&v| self.domains[v as usize]));
+        for function in self.functions.iter().flatten() {
+            size.count(function.scope.len(), &function.table);
+        }
+        size
+    }
+}

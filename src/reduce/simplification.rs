@@ -1,0 +1,136 @@
+//! Functions that say more simply what they say: a pair of variables of which one decides the other, and
+//! tables in which one variable's cost is independent of the rest.
+
+use super::{Function, Reducer, table};
+use crate::model::{Cost, FORBIDDEN, Table};
+use crate::stop::Stop;
+
+/// A variable is substituted where its functions have at most so many times their entries afterwards, ...
+const GROWTH: usize = 2;
+/// ... or no more than so many entries.
+const SMALL: usize = 1 << 12;
+
+impl Reducer {
+    /// Looks at every function that changed. Returns whether it changed anything.
+    pub(super) fn simplify(&mut self, stop: &Stop) -> bool {
+        let mut changed = false;
+        while !self.done(stop) {
+            let Some(slot) = self.pending.shapes.pop() else { break };
+            changed |= self.substitute(slot) || self.separate(slot);
+        }
+        changed
+    }
+
+    /// Where each value of `x` allows exactly one value of `y`, replaces `y` by that function of `x`.
+    fn substitute(&mut self, slot: u32) -> bool {
+        let Some(Function { scope, table: Table::Dense(costs), .. }) = self.function(slot) else { return false };
+        let &[first, second] = &scope[..] else { return false };
+        let strides = [self.domains[second as usize] as usize, 1];
+        let candidates = [(first, strides[0], second, strides[1]), (second, strides[1], first, strides[0])];
+        let images = candidates.map(|(x, x_stride, y, y_stride)| {
+            let image = self.image(costs, (x, x_stride), (y, y_stride))?;
+            Some((self.growth(x, y)?, x, y, image))
+        });
+        // on a tie (a bijection) the lower variable stays
+        let Some((_, x, y, image)) = images.into_iter().flatten().min_by_key(|&(growth, ..)| growth) else {
+            return false;
+        };
+        self.replace_by_image(x, y, &image);
+        self.report.substituted += 1;
+        true
+    }
+
+    /// The only value of `y` that each value of `x` allows, if that is so.
+    fn image(&self, costs: &[Cost], (x, x_stride): (u32, usize), (y, y_stride): (u32, usize)) -> Option<Vec<usize>> {
+        let limit = self.limit();
+        let (x_unary, y_unary) = (&self.unary[x as usize], &self.unary[y as usize]);
+        let only = |a: usize| {
+            let allowed =
+                |&b: &usize| table::sum(table::sum(costs[a * x_stride + b * y_stride], x_unary[a]), y_unary[b]) < limit;
+            let mut values = (0..y_unary.len()).filter(allowed);
+            let value = values.next()?;
+            values.next().is_none().then_some(value)
+        };
+        (0..x_unary.len()).map(only).collect()
+    }
+
+    /// Entries of the functions of `y` after its substitution by `x`; `None` where they are too many or some are sparse.
+    fn growth(&self, x: u32, y: u32) -> Option<usize> {
+        let (mut before, mut after) = (0, 0usize);
+        for (function, _) in self.functions_of(y) {
+            let Table::Dense(costs) = &function.table else { return None };
+            before += costs.len();
+            let rest = costs.len() / self.domains[y as usize] as usize;
+            let both = function.scope.binary_search(&x).is_ok();
+            after += if both { rest } else { rest.saturating_mul(self.domains[x as usize] as usize) };
+        }
+        (after <= SMALL.max(before.saturating_mul(GROWTH))).then_some(after)
+    }
+
+    fn replace_by_image(&mut self, x: u32, y: u32, image: &[usize]) {
+        self.depart(y, &[x], image.iter().copied());
+        let functions = self.remove_functions_of(y);
+        let unary: Vec<Cost> = image.iter().map(|&b| self.unary[y as usize][b]).collect();
+        self.add_unary(x, &unary);
+        for Function { scope, table, .. } in functions {
+            let Table::Dense(costs) = table else { continue };
+            let mut axes: Vec<(u32, Vec<usize>)> =
+                scope.iter().copied().zip(table::axes(&self.sizes(&scope))).collect();
+            let place = scope.binary_search(&y).expect("the functions of y read y");
+            let (_, of_y) = axes.remove(place);
+            let substituted = image.iter().map(|&b| of_y[b]);
+            match axes.binary_search_by_key(&x, |&(v, _)| v) {
+                Ok(k) => axes[k].1.iter_mut().zip(substituted).for_each(|(offset, more)| *offset += more),
+                Err(k) => axes.insert(k, (x, substituted.collect())),
+            }
+            let (scope, axes): (Vec<u32>, Vec<Vec<usize>>) = axes.into_iter().unzip();
+            self.add_function(&scope, Table::dense(table::gather(&costs, &axes)));
+        }
+    }
+
+    /// Splits a function into the cost of one of its variables and a function of the others, where it is such a sum.
+    fn separate(&mut self, slot: u32) -> bool {
+        let Some(Function { scope, table: Table::Dense(costs), .. }) = self.function(slot) else { return false };
+        let (scope, costs, sizes) = (scope.clone(), costs.clone(), self.sizes(scope));
+        let limit = self.limit();
+        let Some((position, shares)) = (0..sizes.len()).find_map(|k| Some((k, shares(&costs, &sizes, k, limit)?)))
+        else {
+            return false;
+        };
+        let _ = self.remove_function(slot);
+        self.report.separated += 1;
+        self.add_unary(scope[position], &shares);
+        // the first value's slice pays its share and the rest
+        let mut axes = table::axes(&sizes);
+        let _ = axes.remove(position);
+        let rest = table::gather(&costs, &axes);
+        let rest = rest.iter().map(|&cost| if cost >= limit { FORBIDDEN } else { cost - shares[0] });
+        let others: Vec<u32> = scope.iter().copied().filter(|&v| v != scope[position]).collect();
+        self.add_function(&others, Table::dense(rest.collect()));
+        true
+    }
+}
+
+/// What each value of the variable at `position` adds to a cost that depends on the others only, the least being 0.
+fn shares(costs: &[Cost], sizes: &[usize], position: usize, limit: Cost) -> Option<Vec<Cost>> {
+    let size = sizes[position];
+    let inner: usize = sizes[position + 1..].iter().product();
+    let mut shares: Vec<Option<Cost>> = vec![None; size];
+    for block in costs.chunks_exact(size * inner) {
+        let (first, others) = block.split_at(inner);
+        for (row, share) in others.chunks_exact(inner).zip(&mut shares[1..]) {
+            for (&cost, &reference) in row.iter().zip(first) {
+                match (cost >= limit, reference >= limit) {
+                    (true, true) => {}
+                    (false, false) if *share.get_or_insert(cost - reference) == cost - reference => {}
+                    _ => return None,
+                }
+            }
+        }
+    }
+    // a first value that is forbidden throughout says nothing; it is about to be removed
+    let mut shares: Vec<Cost> = std::iter::once(Some(0)).chain(shares.into_iter().skip(1)).collect::<Option<_>>()?;
+    let least = shares.iter().copied().min()?;
+    shares.iter_mut().for_each(|share| *share -= least);
+    Some(shares)
+}

@@ -1,0 +1,272 @@
+//! The working state: taking a network over, and the few edits that all reductions are made of.
+
+use super::{Function, Limits, Pending, Reducer, Reduction, Size, cheapest, table};
+use crate::Error;
+use crate::model::{Cost, FORBIDDEN, Network, Table, add};
+use crate::stop::Stop;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// A table of the network in the form used here, for the other functions that share it in the same order.
+type Taken = FxHashMap<(usize, Vec<usize>), (Cost, Table, Arc<[Cost]>)>;
+
+impl Reducer {
+    /// Takes a network over without reducing it.
+    pub(super) fn load(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
+        let n = network.domains().len();
+        let mut identities: FxHashMap<u32, Arc<[u32]>> = FxHashMap::default();
+        let mut identity = |&d: &u32| identities.entry(d).or_insert_with(|| (0..d).collect()).clone();
+        let mut reducer = Reducer {
+            reduce,
+            infeasible: false,
+            // entries may be negative up to here, so nothing is too dear yet
+            top: FORBIDDEN,
+            constant: 0,
+            domains: network.domains().to_vec(),
+            values: network.domains().iter().map(&mut identity).collect(),
+            unary: network.domains().iter().map(|&d| vec![0; d as usize]).collect(),
+            present: vec![true; n],
+            functions: Vec::new(),
+            by_scope: FxHashMap::default(),
+            incidence: vec![Vec::new(); n],
+            departures: Vec::new(),
+            core: Vec::new(),
+            pending: Pending::default(),
+            limits: Limits::default(),
+            report: Reduction { before: Size::of(network), ..Reduction::default() },
+        };
+        let mut taken = Taken::default();
+        for function in network.functions() {
+            if stop.is_set() {
+                return Err(Error::Stopped);
+            }
+            match &function.scope[..] {
+                [] => reducer.raise(function.min(network.domains())),
+                &[v] => {
+                    let sizes = [network.domains()[v as usize] as usize];
+                    let costs = match &function.table {
+                        Table::Dense(costs) => costs.to_vec(),
+                        Table::Sparse(sparse) => table::densify(sparse, &sizes),
+                    };
+                    reducer.add_unary(v, &costs);
+                }
+                scope => reducer.take(scope, &function.table, &mut taken),
+            }
+        }
+        reducer.top = network.top();
+        reducer.raise(0);
+        for v in 0..n as u32 {
+            reducer.touch(v);
+        }
+        Ok(reducer)
+    }
+
+    /// Takes over one function of the network; a table stays shared unless its order or its minimum changes it.
+    fn take(&mut self, scope: &[u32], table: &Table, taken: &mut Taken) {
+        let mut order: Vec<usize> = (0..scope.len()).collect();
+        order.sort_by_key(|&k| scope[k]);
+        let (address, shared) = match table {
+            Table::Dense(costs) => (costs.as_ptr() as usize, Arc::strong_count(costs) > 1),
+            Table::Sparse(sparse) => (Arc::as_ptr(sparse) as usize, Arc::strong_count(sparse) > 1),
+        };
+        let key = (address, order);
+        let known = if shared { taken.get(&key).cloned() } else { None };
+        let (least, table, minima) = known.unwrap_or_else(|| {
+            let sizes = self.sizes(scope);
+            let table = table::densify_small(table.clone(), &sizes);
+            let table = if key.1.is_sorted() { table } else { table::reorder(&table, &sizes, &key.1) };
+            let sizes: Vec<usize> = key.1.iter().map(|&k| sizes[k]).collect();
+            let result = normalise(table, &sizes);
+            if shared {
+                let _ = taken.insert(key.clone(), result.clone());
+            }
+            result
+        });
+        let scope: Arc<[u32]> = key.1.iter().map(|&k| scope[k]).collect();
+        self.raise(least);
+        self.install(scope, table, minima);
+    }
+
+    /// Domain sizes along a scope.
+    pub(super) fn sizes(&self, scope: &[u32]) -> Vec<usize> {
+        scope.iter().map(|&v| self.domains[v as usize] as usize).collect()
+    }
+
+    /// The function in a slot, if it is still there.
+    pub(super) fn function(&self, slot: u32) -> Option<&Function> {
+        self.functions[slot as usize].as_ref()
+    }
+
+    /// The functions of a variable, each with the variable's place in its scope.
+    pub(super) fn functions_of(&self, v: u32) -> impl Iterator<Item = (&Function, usize)> + Clone {
+        self.incidence[v as usize].iter().filter_map(move |&slot| {
+            let function = self.function(slot)?;
+            Some((function, function.scope.binary_search(&v).ok()?))
+        })
+    }
+
+    /// Every assignment pays so much more.
+    pub(super) fn raise(&mut self, cost: Cost) {
+        self.constant = if cost >= FORBIDDEN { FORBIDDEN } else { add(self.constant, cost) };
+        self.infeasible |= self.constant >= self.top;
+        self.pending.lower |= cost > 0;
+    }
+
+    /// Something about a variable changed: it may be cheap to eliminate or have dominated values now.
+    pub(super) fn touch(&mut self, v: u32) {
+        self.pending.checks.push(v);
+        self.pending.eliminations.push(v);
+        self.pending.dominance.push(v);
+    }
+
+    /// Adds costs to the values of a variable and moves the least to the constant.
+    pub(super) fn add_unary(&mut self, v: u32, costs: &[Cost]) {
+        let unary = &mut self.unary[v as usize];
+        for (own, &cost) in unary.iter_mut().zip(costs) {
+            *own = add(*own, cost);
+        }
+        let least = unary[cheapest(unary)];
+        if least < FORBIDDEN {
+            unary.iter_mut().filter(|cost| **cost < FORBIDDEN).for_each(|cost| *cost -= least);
+        }
+        self.raise(least);
+        self.pending.moved.push(v);
+        self.touch(v);
+    }
+
+    /// Adds a function over an ascending scope of any length.
+    pub(super) fn add_function(&mut self, scope: &[u32], table: Table) {
+        let sizes = self.sizes(scope);
+        match (scope, &table::densify_small(table, &sizes)) {
+            ([], Table::Dense(costs)) => self.raise(costs[0]),
+            (&[v], Table::Dense(costs)) => self.add_unary(v, costs),
+            (_, table) => {
+                let (least, table, minima) = normalise(table.clone(), &sizes);
+                self.raise(least);
+                self.install(scope.into(), table, minima);
+            }
+        }
+    }
+
+    /// Puts a normalised function in place, adding it to one of the same scope.
+    fn install(&mut self, scope: Arc<[u32]>, table: Table, minima: Arc<[Cost]>) {
+        if minima.iter().all(|&cost| cost == 0) && is_zero(&table) {
+            return;
+        }
+        let sizes = self.sizes(&scope);
+        let (slot, table, minima) = match self.by_scope.get(&scope) {
+            Some(&slot) => {
+                let function = self.functions[slot as usize].as_ref().expect("a scope leads to a function in place");
+                let merged = table::densify_small(table::merge(&function.table, &table, &sizes), &sizes);
+                let (least, table, minima) = normalise(merged, &sizes);
+                self.raise(least);
+                self.report.merged += 1;
+                (slot, table, minima)
+            }
+            None => {
+                let slot = self.functions.len() as u32;
+                self.functions.push(None);
+                let _ = self.by_scope.insert(scope.clone(), slot);
+                for &v in scope.iter() {
+                    self.incidence[v as usize].push(slot);
+                }
+                (slot, table, minima)
+            }
+        };
+        self.put(slot, Function { scope, table, minima, witness: FORBIDDEN });
+    }
+
+    /// Stores a function in its slot and tells everyone.
+    fn put(&mut self, slot: u32, function: Function) {
+        self.pending.scans.push(slot);
+        self.pending.shapes.push(slot);
+        for &v in function.scope.iter() {
+            self.touch(v);
+        }
+        self.functions[slot as usize] = Some(function);
+    }
+
+    /// Takes a function out.
+    pub(super) fn remove_function(&mut self, slot: u32) -> Option<Function> {
+        let function = self.functions[slot as usize].take()?;
+        let _ = self.by_scope.remove(&function.scope);
+        for &v in function.scope.iter() {
+            let slots = &mut self.incidence[v as usize];
+            if let Ok(place) = slots.binary_search(&slot) {
+                let _ = slots.remove(place);
+            }
+            self.touch(v);
+        }
+        Some(function)
+    }
+
+    /// Takes all functions of a variable out.
+    pub(super) fn remove_functions_of(&mut self, v: u32) -> Vec<Function> {
+        let slots = std::mem::take(&mut self.incidence[v as usize]);
+        slots.into_iter().filter_map(|slot| self.remove_function(slot)).collect()
+    }
+
+    /// Keeps some values of a variable, in all tables. Keeping none means that there is no solution.
+    pub(super) fn keep_values(&mut self, v: u32, kept: &[u32]) {
+        if kept.is_empty() {
+            self.infeasible = true;
+            return;
+        }
+        let variable = v as usize;
+        // tables first, because their shape is that of the old domains
+        let slots = self.incidence[variable].clone();
+        let mut filtered = Vec::with_capacity(slots.len());
+        for &slot in &slots {
+            let function = self.function(slot).expect("incidence lists functions in place");
+            let mut sizes = self.sizes(&function.scope);
+            let position = function.scope.binary_search(&v).expect("incidence lists functions of the variable");
+            let table = table::filter(&function.table, &sizes, position, kept);
+            sizes[position] = kept.len();
+            filtered.push((slot, function.scope.clone(), table::densify_small(table, &sizes), sizes));
+        }
+        self.domains[variable] = kept.len() as u32;
+        self.values[variable] = kept.iter().map(|&value| self.values[variable][value as usize]).collect();
+        let unary: Vec<Cost> = kept.iter().map(|&value| self.unary[variable][value as usize]).collect();
+        self.unary[variable] = vec![0; kept.len()];
+        self.add_unary(v, &unary);
+        for (slot, scope, table, sizes) in filtered {
+            let (least, table, minima) = normalise(table, &sizes);
+            self.raise(least);
+            if minima.iter().all(|&cost| cost == 0) && is_zero(&table) {
+                let _ = self.remove_function(slot);
+            } else {
+                self.put(slot, Function { scope, table, minima, witness: FORBIDDEN });
+            }
+        }
+    }
+
+    /// A variable leaves; `choice` says which of its present values goes with each combination of `scope`.
+    pub(super) fn depart(&mut self, v: u32, scope: &[u32], choice: impl Iterator<Item = usize>) {
+        let values = &self.values[v as usize];
+        self.departures.push(super::Departure {
+            variable: v,
+            scope: scope.iter().map(|&u| (u, self.values[u as usize].clone())).collect(),
+            choice: choice.map(|value| values[value]).collect(),
+        });
+        self.present[v as usize] = false;
+    }
+}
+
+/// Takes the least cost off a table, so that it is 0. A table that forbids everything stays as it is.
+fn normalise(table: Table, sizes: &[usize]) -> (Cost, Table, Arc<[Cost]>) {
+    let minima = table::minima(&table, sizes);
+    let least = minima[..sizes[0]].iter().copied().min().unwrap_or(0);
+    if least == 0 || least >= FORBIDDEN {
+        return (least, table, minima);
+    }
+    let shift = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { cost - least };
+    (least, table::map(&table, shift), minima.iter().map(|&cost| shift(cost)).collect())
+}
+
+/// Whether a table costs nothing.
+fn is_zero(table: &Table) -> bool {
+    match table {
+        Table::Dense(costs) => costs.iter().all(|&cost| cost == 0),
+        Table::Sparse(sparse) => sparse.default_cost() == 0 && sparse.iter().all(|(_, cost)| cost == 0),
+    }
+}

@@ -1,0 +1,350 @@
+//! The reductions against brute force: random small networks of every kind that the model allows.
+
+use super::elimination::Limits;
+use super::{Reducer, components};
+use crate::model::{Cost, FORBIDDEN, Network, Problem, Table, add};
+use crate::rng::Rng;
+use crate::stop::{Cause, Stop};
+
+/// All assignments of some domains.
+fn assignments(domains: &[u32]) -> impl Iterator<Item = Vec<u32>> {
+    let mut next = Some(vec![0; domains.len()]);
+    let domains = domains.to_vec();
+    std::iter::from_fn(move || {
+        let current = next.take()?;
+        let mut following = current.clone();
+        for k in (0..domains.len()).rev() {
+            following[k] += 1;
+            if following[k] < domains[k] {
+                next = Some(following);
+                break;
+            }
+            following[k] = 0;
+        }
+        Some(current)
+    })
+}
+
+fn total(network: &Network, assignment: &[u32]) -> Cost {
+    network.functions().iter().fold(0, |sum, function| add(sum, function.cost(network.domains(), assignment)))
+}
+
+fn optimum(network: &Network, top: Cost) -> Option<Cost> {
+    assignments(network.domains()).map(|x| total(network, &x)).filter(|&cost| cost < top).min()
+}
+
+/// What random networks look like.
+#[derive(Clone, Copy)]
+struct Style {
+    variables: u64,
+    domain: u64,
+    functions: u64,
+    arity: u64,
+    /// Out of 10.
+    forbidden: u64,
+    costs: i64,
+    negative: bool,
+    sparse: u64,
+    top: bool,
+}
+
+fn below(rng: &mut Rng, n: u64) -> u64 {
+    rng.below(n.max(1))
+}
+
+fn cost(rng: &mut Rng, style: Style) -> Cost {
+    if below(rng, 10) < style.forbidden {
+        return FORBIDDEN;
+    }
+    let cost = below(rng, style.costs as u64 + 1) as Cost;
+    if style.negative { cost - style.costs / 2 } else { cost }
+}
+
+fn network(rng: &mut Rng, style: Style) -> Network {
+    let mut builder = Network::builder("random");
+    let n = 1 + below(rng, style.variables);
+    let mut combinations = 1;
+    for _ in 0..n {
+        let domain = 1 + below(rng, style.domain);
+        let domain = if combinations * domain > 4000 { 1 } else { domain };
+        combinations *= domain;
+        let _ = builder.variable(domain as u32).expect("a domain");
+    }
+    for f in 0..below(rng, style.functions + 1) {
+        let arity = below(rng, style.arity.min(n) + 1) as usize;
+        let mut scope: Vec<u32> = (0..n as u32).collect();
+        rng.shuffle(&mut scope);
+        scope.truncate(arity);
+        if below(rng, 4) == 0 && f > 0 && builder.shared(&scope, below(rng, f) as u32).is_ok() {
+            continue;
+        }
+        let sizes: Vec<u64> = scope.iter().map(|&v| u64::from(builder.domain(v).expect("known"))).collect();
+        let entries: u64 = sizes.iter().product();
+        let result = if below(rng, 10) < style.sparse {
+            let tuples = below(rng, entries + 2);
+            let values: Vec<u32> = (0..tuples).flat_map(|_| sizes.clone()).map(|d| below(rng, d) as u32).collect();
+            let default = if below(rng, 3) == 0 { FORBIDDEN } else { cost(rng, style) };
+            let costs = (0..tuples).map(|_| cost(rng, style)).collect();
+            builder.sparse(&scope, default, values, costs)
+        } else if arity == 2 && below(rng, 4) == 0 {
+            // a functional pair, now and then with a hole
+            let image: Vec<u64> = (0..sizes[0]).map(|_| below(rng, sizes[1])).collect();
+            let pair = |a: u64, b: u64, rng: &mut Rng| {
+                if image[a as usize] == b { below(rng, 3) as Cost } else { FORBIDDEN }
+            };
+            let costs = (0..entries).map(|i| pair(i / sizes[1], i % sizes[1], rng)).collect();
+            builder.dense(&scope, costs)
+        } else if arity == 2 && below(rng, 4) == 0 {
+            // a sum of two unary costs
+            let a: Vec<Cost> = (0..sizes[0]).map(|_| cost(rng, style).min(50)).collect();
+            let b: Vec<Cost> = (0..sizes[1]).map(|_| cost(rng, style)).collect();
+            let costs = (0..entries).map(|i| add(a[(i / sizes[1]) as usize], b[(i % sizes[1]) as usize])).collect();
+            builder.dense(&scope, costs)
+        } else {
+            builder.dense(&scope, (0..entries).map(|_| cost(rng, style)).collect())
+        };
+        let _ = result.expect("a function");
+    }
+    if style.top {
+        let _ =
+            builder.top(below(rng, 4 * style.costs as u64 + 2) as Cost - if style.negative { style.costs } else { 0 });
+    }
+    let mut network = builder.build();
+    if below(rng, 3) == 0 {
+        let v = below(rng, n) as u32;
+        let value = below(rng, u64::from(network.domains()[v as usize])) as u32;
+        network.observe(&[(v, value)]).expect("evidence");
+    }
+    network
+}
+
+fn style(rng: &mut Rng) -> Style {
+    Style {
+        variables: 1 + below(rng, 8),
+        domain: 1 + below(rng, 7),
+        functions: below(rng, 16),
+        arity: 1 + below(rng, 5),
+        forbidden: [0, 2, 5, 8][below(rng, 4) as usize],
+        costs: [0, 1, 3, 10, 1000][below(rng, 5) as usize],
+        negative: below(rng, 3) == 0,
+        sparse: [0, 2, 8][below(rng, 3) as usize],
+        top: below(rng, 2) == 0,
+    }
+}
+
+/// The form that [`Problem`] promises.
+fn check_form(problem: &Problem) {
+    let mut scopes: Vec<&[u32]> = problem.functions.iter().map(|function| &function.scope[..]).collect();
+    assert!(scopes.iter().all(|scope| scope.len() >= 2 && scope.is_sorted_by(|a, b| a < b)));
+    scopes.sort_unstable();
+    assert!(scopes.windows(2).all(|pair| pair[0] != pair[1]), "two functions of one scope");
+    let limit = if problem.top >= FORBIDDEN { FORBIDDEN } else { problem.top - problem.constant };
+    let fine = |cost: Cost| cost == FORBIDDEN || (0..limit).contains(&cost);
+    for (unary, &domain) in problem.unary.iter().zip(&problem.domains) {
+        assert_eq!(unary.len(), domain as usize);
+        assert!(unary.iter().all(|&cost| fine(cost)));
+    }
+    for function in &problem.functions {
+        match &function.table {
+            Table::Dense(costs) => {
+                assert_eq!(costs.len() as u64, function.combinations(&problem.domains));
+                assert!(costs.iter().all(|&cost| fine(cost)), "{costs:?} {limit}");
+            }
+            Table::Sparse(sparse) => assert!(sparse.iter().all(|(_, cost)| fine(cost)) && fine(sparse.default_cost())),
+        }
+    }
+}
+
+/// Everything a reducer promises about the network under `top`.
+fn check(network: &Network, reducer: &Reducer, top: Cost) {
+    let problem = reducer.problem();
+    assert_eq!(problem.top, top);
+    if !reducer.infeasible() {
+        check_form(&problem);
+    }
+    let mut least = None;
+    for x in assignments(&problem.domains) {
+        let lifted = reducer.lift(&x);
+        let (core, whole) = (problem.cost(&x), total(network, &lifted));
+        assert!(core == whole || (core >= top && whole >= top), "core {core}, whole {whole}, top {top}");
+        assert_eq!(reducer.project(&lifted), x);
+        if core < top && least.is_none_or(|least| core < least) {
+            least = Some(core);
+        }
+    }
+    assert_eq!(least, optimum(network, top));
+    if reducer.infeasible() {
+        assert_eq!(least, None);
+    }
+    for x in assignments(network.domains()).step_by(7) {
+        let core = reducer.project(&x);
+        assert!(core.iter().zip(&problem.domains).all(|(&value, &domain)| value < domain));
+    }
+    let covered: usize = components(&problem).iter().map(Vec::len).sum();
+    assert_eq!(covered, problem.variables());
+    assert_eq!(reducer.report().components, components(&problem).len());
+}
+
+/// Reduces with more or less elimination: with all of it most of these networks vanish altogether.
+fn reducer(network: &Network, rng: &mut Rng) -> Reducer {
+    let all = Limits::default();
+    let some = Limits { component: 0, ..all.clone() };
+    let few = Limits { pair: 6, several: 3, neighbours: 3, ..some.clone() };
+    let none = Limits { joint: 0, ..some.clone() };
+    let stop = Stop::new();
+    let mut reducer = Reducer::load(network, true, &stop).expect("not stopped");
+    reducer.limits = [all, some, few, none][below(rng, 4) as usize].clone();
+    reducer.run(&stop);
+    reducer
+}
+
+fn check_all(network: &Network, rng: &mut Rng) {
+    let stop = Stop::new();
+    let plain = Reducer::new(network, false, &stop).expect("not stopped");
+    assert_eq!(plain.problem().variables(), network.domains().len());
+    check(network, &plain, network.top());
+
+    let mut reducer = reducer(network, rng);
+    check(network, &reducer, network.top());
+    let mut top = network.top();
+    for _ in 0..3 {
+        // from what some assignment costs down to the optimum and below
+        let any: Vec<u32> = network.domains().iter().map(|&d| below(rng, u64::from(d)) as u32).collect();
+        let known = if below(rng, 3) == 0 { optimum(network, FORBIDDEN) } else { Some(total(network, &any)) };
+        let Some(known) = known.filter(|&known| known < FORBIDDEN) else { continue };
+        top = top.min(known + below(rng, 2) as Cost);
+        reducer.tighten(top, &stop);
+        check(network, &reducer, top);
+    }
+    let mut plain = plain;
+    plain.tighten(top, &stop);
+    check(network, &plain, top);
+}
+
+#[test]
+fn random_networks_keep_their_optimum() {
+    let mut rng = Rng::new(20);
+    for _ in 0..3000 {
+        let style = style(&mut rng);
+        let network = network(&mut rng, style);
+        check_all(&network, &mut rng);
+    }
+}
+
+/// Every pair joined: cores stay that are worth testing.
+#[test]
+fn dense_networks_keep_their_optimum() {
+    let mut rng = Rng::new(21);
+    let mut left = 0;
+    for round in 0..200 {
+        let n = 7;
+        let mut builder = Network::builder("dense");
+        for _ in 0..n {
+            let _ = builder.variable(3).expect("a domain");
+        }
+        for i in 0..n {
+            for j in i + 1..n {
+                let mut costs: Vec<Cost> = (0..9).map(|_| below(&mut rng, 20) as Cost).collect();
+                if below(&mut rng, 4) == 0 {
+                    costs[below(&mut rng, 9) as usize] = FORBIDDEN;
+                }
+                let _ = builder.dense(&[i, j], costs).expect("a function");
+            }
+        }
+        if round % 2 == 0 {
+            let _ = builder.top(200);
+        }
+        let network = builder.build();
+        left += reducer(&network, &mut rng).problem().variables();
+        check_all(&network, &mut rng);
+    }
+    assert!(left > 400, "only {left} variables left to test with");
+}
+
+/// Tables with too few tuples for their room stay sparse through every edit.
+#[test]
+fn sparse_tables_stay_correct() {
+    let mut rng = Rng::new(22);
+    let mut sparse = 0;
+    for _ in 0..60 {
+        let mut builder = Network::builder("sparse");
+        for v in 0..7 {
+            let _ = builder.variable([5, 4, 4, 4, 4, 3, 2][v]).expect("a domain");
+        }
+        for _ in 0..1 + below(&mut rng, 3) {
+            let mut scope: Vec<u32> = (0..7).collect();
+            rng.shuffle(&mut scope[..]);
+            if below(&mut rng, 2) == 0 {
+                scope.sort_unstable();
+            }
+            let tuples = below(&mut rng, 25) as usize;
+            let domains = [5, 4, 4, 4, 4, 3, 2];
+            let values = (0..tuples).flat_map(|_| scope.clone()).map(|v| below(&mut rng, domains[v as usize]) as u32);
+            let values = values.collect();
+            let default = [FORBIDDEN, 0, 2, -3][below(&mut rng, 4) as usize];
+            let costs = (0..tuples).map(|_| below(&mut rng, 9) as Cost - 2).collect();
+            let _ = builder.sparse(&scope, default, values, costs).expect("a function");
+        }
+        for _ in 0..below(&mut rng, 6) {
+            let (i, j) = (below(&mut rng, 7) as u32, below(&mut rng, 7) as u32);
+            if i != j {
+                let size = builder.domain(i).expect("known") * builder.domain(j).expect("known");
+                let entry = |rng: &mut Rng| [0, 1, 5, FORBIDDEN][below(rng, 4) as usize];
+                let _ = builder.dense(&[i, j], (0..size).map(|_| entry(&mut rng)).collect()).expect("a function");
+            }
+        }
+        if below(&mut rng, 2) == 0 {
+            let _ = builder.top(1 + below(&mut rng, 12) as Cost);
+        }
+        let network = builder.build();
+        let reducer = Reducer::new(&network, true, &Stop::new()).expect("not stopped");
+        sparse += reducer.problem().functions.iter().filter(|f| matches!(f.table, Table::Sparse(_))).count();
+        check_all(&network, &mut rng);
+    }
+    assert!(sparse > 10, "only {sparse} sparse tables left to test with");
+}
+
+/// A set flag leaves a valid core, or says that there is none yet.
+#[test]
+fn stops_in_a_valid_state() {
+    let mut rng = Rng::new(23);
+    for _ in 0..200 {
+        let style = style(&mut rng);
+        let network = network(&mut rng, style);
+        let stop = Stop::new();
+        let mut reducer = Reducer::new(&network, true, &stop).expect("not stopped");
+        stop.set(Cause::Signal);
+        if let Some(known) = optimum(&network, network.top()) {
+            reducer.tighten(known + 1, &stop);
+            check(&network, &reducer, network.top().min(known + 1));
+        }
+        assert!(Reducer::new(&network, true, &stop).is_err() || network.functions().is_empty());
+    }
+}
+
+#[test]
+fn equal_tables_are_stored_once() {
+    let mut builder = Network::builder("ring");
+    for _ in 0..9 {
+        let _ = builder.variable(4).expect("a domain");
+    }
+    for i in 0..9u32 {
+        for step in 1..5 {
+            let costs = (0..16).map(|e| ((e / 4) * 7 + (e % 4) * 7) % 5 + e % 2).collect();
+            let _ = builder.dense(&[i, (i + step) % 9], costs).expect("a function");
+        }
+    }
+    let network = builder.build();
+    let problem = Reducer::new(&network, false, &Stop::new()).expect("not stopped").problem();
+    let mut addresses: Vec<*const Cost> = problem
+        .functions
+        .iter()
+        .filter_map(|function| match &function.table {
+            Table::Dense(costs) => Some(costs.as_ptr()),
+            Table::Sparse(_) => None,
+        })
+        .collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    assert!(addresses.len() <= 2 && problem.functions.len() == 36, "one table and its transpose at most");
+}

@@ -1,0 +1,135 @@
+//! The reductions on real networks: sizes before and after, and costs that survive the way back.
+
+use fangs::model::{Cost, FORBIDDEN, Network, add};
+use fangs::reduce::{Reducer, Size};
+use fangs::rng::Rng;
+use fangs::stop::Stop;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Instant;
+
+fn folder() -> PathBuf {
+    std::env::var_os("FANGS_INSTANCES").map_or_else(|| PathBuf::from("../shared/instances"), PathBuf::from)
+}
+
+/// Reads the plain part of the format: constants and tables with a default, costs of `top` and more forbidden.
+fn read(name: &str) -> Option<Network> {
+    let file = std::fs::File::open(folder().join(name)).ok()?;
+    let mut text = String::new();
+    let _ = liblzma::read::XzDecoder::new(file).read_to_string(&mut text).ok()?;
+    let mut tokens = text.split_ascii_whitespace();
+    let mut builder = Network::builder(tokens.next()?);
+    let mut number = || tokens.next()?.parse::<i64>().ok();
+    let (n, _, functions, top) = (number()?, number()?, number()?, number()?);
+    for _ in 0..n {
+        let _ = builder.variable(u32::try_from(number()?).ok()?).ok()?;
+    }
+    for _ in 0..functions {
+        let arity = number()? as usize;
+        let scope: Vec<u32> = (0..arity).map(|_| Some(number()? as u32)).collect::<Option<_>>()?;
+        let default = number()?;
+        let tuples = number()?;
+        let forbid = |cost: Cost| if cost >= top { FORBIDDEN } else { cost };
+        let (mut values, mut costs) = (Vec::new(), Vec::new());
+        for _ in 0..tuples {
+            for _ in 0..arity {
+                values.push(number()? as u32);
+            }
+            costs.push(forbid(number()?));
+        }
+        let _ = builder.sparse(&scope, forbid(default), values, costs).ok()?;
+    }
+    let _ = builder.top(top);
+    Some(builder.build())
+}
+
+fn line(size: &Size) -> String {
+    format!(
+        "{:6} vars {:7} values d {:3} {:6} functions {:?} {:9} entries",
+        size.variables,
+        size.values,
+        size.max_domain,
+        size.functions(),
+        &size.functions,
+        size.entries
+    )
+}
+
+fn reduce(name: &str, upper: Option<Cost>) {
+    let Some(network) = read(name) else {
+        println!("{name}: not there, skipped");
+        return;
+    };
+    let stop = Stop::new();
+    let start = Instant::now();
+    let mut reducer = Reducer::new(&network, true, &stop).expect("not stopped");
+    let first = start.elapsed();
+    println!("{name} top {}\n   {}", network.top(), line(&reducer.report().before));
+    println!("   {} in {:.3} s", line(&reducer.report().after), first.as_secs_f64());
+    if let Some(upper) = upper {
+        let start = Instant::now();
+        reducer.tighten(upper, &stop);
+        println!("   {} below {upper} in {:.3} s", line(&reducer.report().after), start.elapsed().as_secs_f64());
+    }
+    let report = reducer.report();
+    println!(
+        "   merged {} eliminated {} substituted {} separated {} inconsistent {} dominated {} components {} constant {}{}",
+        report.merged,
+        report.eliminated,
+        report.substituted,
+        report.separated,
+        report.inconsistent,
+        report.dominated,
+        report.components,
+        reducer.problem().constant,
+        if reducer.infeasible() { " infeasible" } else { "" }
+    );
+    let problem = reducer.problem();
+    let mut rng = Rng::new(1);
+    for _ in 0..20 {
+        let core: Vec<u32> = problem.domains.iter().map(|&domain| rng.below(u64::from(domain)) as u32).collect();
+        let lifted = reducer.lift(&core);
+        let whole = network.functions().iter().fold(0, |sum, f| add(sum, f.cost(network.domains(), &lifted)));
+        let cost = problem.cost(&core);
+        assert!(cost == whole || (cost >= problem.top && whole >= problem.top), "{name}: core {cost}, lifted {whole}");
+        assert_eq!(reducer.project(&lifted), core);
+    }
+}
+
+#[test]
+fn real_networks_shrink_and_come_back() {
+    let only = std::env::var("FANGS_ONLY").unwrap_or_default();
+    for (name, upper) in [
+        ("celar/scen06.wcsp.xz", Some(3500)),
+        ("celar/scen07.wcsp.xz", Some(1_000_000)),
+        ("celar/graph05.wcsp.xz", None),
+        ("celar/CELAR6-SUB3.wcsp.xz", None),
+        ("celar/CELAR7-SUB0.wcsp.xz", None),
+        ("spot5/1502.wcsp.xz", None),
+        ("spot5/54.wcsp.xz", None),
+        ("spot5/404.wcsp.xz", None),
+        ("spot5/505.wcsp.xz", Some(30_000)),
+        ("spot5/5.wcsp.xz", Some(1000)),
+        ("spot5/408b.wcsp.xz", Some(100_000)),
+        ("spot5/414.wcsp.xz", None),
+        ("spot5/42b.wcsp.xz", Some(1_000_000)),
+        ("warehouse/cap131.wcsp.xz", None),
+        ("large_synthetic/rnd1000_d10_e5000.wcsp.xz", None),
+        ("large_synthetic/grid100x100_d8.wcsp.xz", None),
+        ("iscas89/c499.wcsp.xz", None),
+        ("iscas89/c880.wcsp.xz", None),
+        ("iscas89/s1196.wcsp.xz", None),
+        ("iscas89/s1238.wcsp.xz", None),
+        ("iscas89/s386.wcsp.xz", None),
+        ("mastermind/mastermind_03_08_03.wcsp.xz", None),
+        ("mastermind/mastermind_03_08_05.wcsp.xz", None),
+        ("mastermind/mastermind_04_08_03.wcsp.xz", None),
+        ("pedigree/pedigree1.wcsp.xz", None),
+        ("protein_design/1UBI.13p.9aa.wcsp.xz", None),
+        ("auction/cat_paths_60_170_0005_clq.wcsp.xz", None),
+    ] {
+        if name.contains(&only) {
+            reduce(name, upper);
+        }
+    }
+}
