@@ -74,6 +74,16 @@ impl SparseTable {
         self.costs.is_empty()
     }
 
+    /// The listed tuples one after the other, `arity` values each, in lexicographic order.
+    pub fn tuples(&self) -> &[u32] {
+        &self.tuples
+    }
+
+    /// The costs of the listed tuples.
+    pub fn costs(&self) -> &[Cost] {
+        &self.costs
+    }
+
     /// Listed tuples with their costs, in lexicographic order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u32], Cost)> {
         self.costs.iter().enumerate().map(|(i, &cost)| (&self.tuples[i * self.arity..(i + 1) * self.arity], cost))
