@@ -12,7 +12,8 @@ use super::heat_bath::HeatBath;
 use super::merge::Merge;
 use super::schedule::Schedule;
 use super::state::{Elite, State};
-use crate::fang::{Order, Scratch, Uniform, assign_active, assign_class};
+use super::sweep::sweep;
+use crate::fang::Scratch;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -154,12 +155,15 @@ impl Anneal {
                 (1.0 - COLD_SHARES[plan.cold], self.sweeps)
             }
         };
-        for sweep in 0..sweeps + 2 {
-            let progress = from + (1.0 - from) * f64::from(sweep) / f64::from((sweeps - 1).max(1));
-            let bath =
-                if sweep < sweeps { HeatBath::new(rows, self.schedule(field).at(progress)) } else { HeatBath::greedy(rows) };
-            sweep_all(field, bath, &mut state, &mut desk.scratch, stop)?;
-            if plan.tree && sweep % 5 == 4 && sweep < sweeps {
+        for pass in 0..sweeps + 2 {
+            let progress = from + (1.0 - from) * f64::from(pass) / f64::from((sweeps - 1).max(1));
+            let bath = if pass < sweeps {
+                HeatBath::new(rows, self.schedule(field).at(progress))
+            } else {
+                HeatBath::greedy(rows)
+            };
+            sweep(field, bath, &mut state, &mut desk.scratch, stop)?;
+            if plan.tree && pass % 5 == 4 && pass < sweeps {
                 let forest = &field.forests[state.rng.index(field.forests.len())];
                 let boltzmann = Boltzmann::new(self.schedule(field).at(progress));
                 tree_move(forest, rows, boltzmann, &mut state, &mut desk.tree);
@@ -284,29 +288,6 @@ impl Anneal {
         self.open(field);
         self.phase = Phase::Open { sweeps: OPENING_SWEEPS };
     }
-}
-
-/// One pass of a heat bath over all variables: in a random order, or class by class where the core is large.
-#[inline(always)]
-pub(crate) fn sweep_all(
-    field: &Field,
-    bath: HeatBath<'_>,
-    state: &mut State,
-    scratch: &mut Scratch<i32>,
-    stop: &Stop,
-) -> Option<()> {
-    state.active.activate_all();
-    let Some(classes) = &field.classes else {
-        return assign_active(&Uniform(bath), state, Order::Permuted, scratch, stop).then_some(());
-    };
-    let first = state.rng.index(classes.len());
-    for k in 0..classes.len() {
-        if stop.is_set() {
-            return None;
-        }
-        assign_class(&Uniform(bath), state, &classes[(first + k) % classes.len()], scratch);
-    }
-    Some(())
 }
 
 /// Making a child, compiled for the vector units of the machine it runs on.

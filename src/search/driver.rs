@@ -8,6 +8,7 @@ use super::graph::Graph;
 use super::rows::Rows;
 use super::schedule::Schedule;
 use super::state::Elite;
+use crate::inference::Outcome;
 use crate::model::{Cost, Problem};
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -94,6 +95,11 @@ pub(crate) trait Driver: Send {
     /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the round
     /// is dropped.
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort;
+
+    /// A bound step has left messages that rate partial assignments.
+    fn guide(&mut self, outcome: &Arc<Outcome>) {
+        let _ = outcome;
+    }
 
     /// The core has changed: `translate` turns an assignment of the old one into one of the new.
     fn rebase(&mut self, field: &Field, translate: &dyn Fn(&[u16]) -> Vec<u16>);

@@ -2,9 +2,10 @@
 
 mod anneal;
 mod arms;
-mod bounds;
 mod boltzmann;
+mod bounds;
 mod clock;
+mod construct;
 mod driver;
 mod event;
 mod forest;
@@ -20,6 +21,7 @@ mod rows;
 mod run;
 mod schedule;
 mod state;
+mod sweep;
 mod tabu;
 
 pub use clock::Clock;

@@ -2,11 +2,14 @@
 
 use super::anneal::Anneal;
 use super::arms::Arms;
+use super::construct::Construct;
 use super::driver::{Driver, Effort, Field, Pool};
 use super::options::DriverChoice;
 use super::tabu::Tabu;
+use crate::inference::Outcome;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use std::sync::Arc;
 
 /// Rounds after which the shares of the drivers are drawn anew.
 const PERIOD: u64 = 16;
@@ -26,10 +29,12 @@ impl Portfolio {
     pub fn new(choice: DriverChoice, rng: &mut Rng) -> Self {
         let mut stream = || Rng::new(rng.draw());
         let drivers: Vec<Box<dyn Driver>> = match choice {
-            DriverChoice::Portfolio => vec![Box::new(Anneal::new(stream())), Box::new(Tabu::new(stream()))],
+            DriverChoice::Portfolio => {
+                vec![Box::new(Anneal::new(stream())), Box::new(Tabu::new(stream())), Box::new(Construct::new(stream()))]
+            }
             DriverChoice::Anneal => vec![Box::new(Anneal::new(stream()))],
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream()))],
-            DriverChoice::Construct => vec![Box::new(Anneal::new(stream()))],
+            DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
         };
         Portfolio { arms: Arms::new(drivers.len(), FLOOR), drivers, rng: stream(), rounds: 0 }
     }
@@ -48,6 +53,13 @@ impl Portfolio {
             self.arms.settle();
         }
         (driver.name(), effort)
+    }
+
+    /// Hands the messages of a bound step to whoever builds on them.
+    pub fn guide(&mut self, outcome: Arc<Outcome>) {
+        for driver in &mut self.drivers {
+            driver.guide(&outcome);
+        }
     }
 
     /// Moves every driver to another core.

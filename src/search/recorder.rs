@@ -100,7 +100,13 @@ impl<'a> Recorder<'a> {
     }
 
     /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began.
-    pub fn finish(mut self, options: &Options, threads: usize, ending: Option<Ending>, stopped_by: StoppedBy) -> Summary {
+    pub fn finish(
+        mut self,
+        options: &Options,
+        threads: usize,
+        ending: Option<Ending>,
+        stopped_by: StoppedBy,
+    ) -> Summary {
         let units = self.network.units();
         if let Some(ending) = &ending {
             self.totals = ending.totals;

@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
     pub fn run(mut self) -> Result<Ending, Error> {
         self.tell_bound();
         if let Some(start) = &self.options.warm_start {
-            self.solution(start.clone(), "warm-start")?;
+            let _ = self.solution(start.clone(), "warm-start")?;
             self.offer_projected(start.clone());
         }
         let stopped_by = loop {
@@ -205,7 +205,8 @@ impl<'a> Run<'a> {
         (self.tell)(News::Progress(self.totals));
         let (upper, work) = self.tightened;
         let size: u64 = self.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
-        if self.upper < upper && self.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
+        if self.upper < upper && !self.bounds.is_busy() && self.search_work - work > size.saturating_mul(TIGHTEN_EVERY)
+        {
             self.tighten();
         }
         Ok(())
@@ -248,12 +249,8 @@ impl<'a> Run<'a> {
         }
         if cost < self.upper {
             self.upper = cost;
-            let news = News::Solution {
-                cost,
-                solution: solution.into(),
-                source: source.to_string(),
-                totals: self.totals,
-            };
+            let news =
+                News::Solution { cost, solution: solution.into(), source: source.to_string(), totals: self.totals };
             (self.tell)(news);
         }
         Ok(Some(cost))
@@ -268,9 +265,9 @@ impl<'a> Run<'a> {
             let values = core.iter().map(|&value| value as u16).collect();
             self.pool.offer(&Elite::new(&self.field.rows, values));
         }
-        // a bound of the core holds for whatever is better than the incumbent it was made with
-        let proven = if step.exact { step.lower.min(self.upper.min(self.network.top())) } else { step.lower };
-        self.raise(proven.min(self.upper.min(self.network.top())), &step.source);
+        // a bound of the core speaks of what is better than the incumbent
+        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source);
+        self.portfolio.guide(step.outcome);
         Ok(())
     }
 

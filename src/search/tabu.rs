@@ -267,7 +267,7 @@ impl Driver for Tabu {
         if layout.moves() > MOST_MOVES || !rows.all_copied() || field.variables() == 0 {
             return Effort { work: 1_000_000, ..Effort::default() };
         }
-        let mut fresh = |elites: &[Elite], rng: &mut Rng| {
+        let fresh = |elites: &[Elite], rng: &mut Rng| {
             let mut values = match elites.len() {
                 0 => vec![0; rows.variables()],
                 count => elites[rng.index(count)].values.clone(),
