@@ -72,9 +72,9 @@ const COMPRESSIONS: [Compression; 4] = [
         extension: "bz2",
         // "BZh" and a digit could begin a text: the block mark (pi, or the root of pi for no block) could not
         is_start: |head| {
+            let block = head.get(4..HEAD).unwrap_or_default();
             head.starts_with(b"BZh")
-                && (head[4..].starts_with(&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59])
-                    || head[4..].starts_with(&[0x17, 0x72, 0x45, 0x38, 0x50, 0x90]))
+                && (block == [0x31, 0x41, 0x59, 0x26, 0x53, 0x59] || block == [0x17, 0x72, 0x45, 0x38, 0x50, 0x90])
         },
         reader: |raw| Ok(Box::new(bzip2::read::MultiBzDecoder::new(raw))),
     },
