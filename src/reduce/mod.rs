@@ -48,6 +48,8 @@ pub struct Reducer {
     values: Vec<Arc<[u32]>>,
     /// Cost of each value left; the least is 0 between two reductions.
     unary: Vec<Vec<Cost>>,
+    /// The least total of the dearest value at the last check: nothing is to find while the limit stays above.
+    dearest: Vec<Cost>,
     present: Vec<bool>,
     /// Functions of two and more present variables; a slot is never used again.
     functions: Vec<Option<Function>>,
@@ -201,7 +203,7 @@ impl Reducer {
                 break;
             }
         }
-        self.settle();
+        self.settle(stop);
     }
 
     /// Whether there is no point in going on.
@@ -214,8 +216,8 @@ impl Reducer {
         if self.top >= FORBIDDEN { FORBIDDEN } else { self.top.saturating_sub(self.constant).min(FORBIDDEN) }
     }
 
-    /// Forbids entries that alone reach the limit and stores equal tables once.
-    fn settle(&mut self) {
+    /// Forbids entries that alone reach the limit and, unless stopped, stores equal tables once.
+    fn settle(&mut self, stop: &Stop) {
         self.core = (0..self.domains.len() as u32).filter(|&v| self.present[v as usize]).collect();
         let limit = self.limit();
         let forbid = |cost: Cost| if cost >= limit { FORBIDDEN } else { cost };
@@ -224,7 +226,11 @@ impl Reducer {
         }
         let mut sharing = table::Sharing::default();
         for function in self.functions.iter_mut().flatten() {
-            sharing.share(&mut function.table, limit);
+            if stop.is_set() {
+                table::forbid(&mut function.table, limit);
+            } else {
+                sharing.share(&mut function.table, limit);
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ impl Reducer {
             domains: network.domains().to_vec(),
             values: network.domains().iter().map(&mut identity).collect(),
             unary: network.domains().iter().map(|&d| vec![0; d as usize]).collect(),
+            dearest: vec![FORBIDDEN; n],
             present: vec![true; n],
             functions: Vec::new(),
             by_scope: FxHashMap::default(),
@@ -109,7 +110,7 @@ impl Reducer {
     pub(super) fn raise(&mut self, cost: Cost) {
         self.constant = if cost >= FORBIDDEN { FORBIDDEN } else { add(self.constant, cost) };
         self.infeasible |= self.constant >= self.top;
-        self.pending.lower |= cost > 0;
+        self.pending.lower |= cost > 0 && self.top < FORBIDDEN;
     }
 
     /// Something about a variable changed: it may be cheap to eliminate or have dominated values now.

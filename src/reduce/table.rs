@@ -2,6 +2,7 @@
 
 use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
 use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -254,14 +255,26 @@ pub(super) fn minima(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
     minima.into()
 }
 
+/// Forbids the entries from `limit` on; a table without such entries stays shared.
+pub(super) fn forbid(table: &mut Table, limit: Cost) {
+    let dear = |cost: Cost| cost >= limit && cost < FORBIDDEN;
+    let any = match &*table {
+        Table::Dense(costs) => costs.iter().any(|&cost| dear(cost)),
+        Table::Sparse(sparse) => dear(sparse.default_cost()) || sparse.iter().any(|(_, cost)| dear(cost)),
+    };
+    if any {
+        *table = map(table, |cost| if cost >= limit { FORBIDDEN } else { cost });
+    }
+}
+
 /// Stores equal tables once.
 #[derive(Default)]
 pub(super) struct Sharing {
     /// Tables seen, by where they lie: those shared already need no second look. The tables are kept, so that
     /// no address comes back for another one.
     seen: FxHashMap<usize, (Table, Table)>,
-    /// Tables kept, by the hash of their contents.
-    kept: FxHashMap<u64, Vec<Table>>,
+    /// Tables kept, by the hash of their contents or, where that is taken by another one, the next free number.
+    kept: FxHashMap<u64, Table>,
 }
 
 impl Sharing {
@@ -276,14 +289,7 @@ impl Sharing {
             return;
         }
         let original = table.clone();
-        let dear = |cost: Cost| cost >= limit && cost < FORBIDDEN;
-        let any = match &*table {
-            Table::Dense(costs) => costs.iter().any(|&cost| dear(cost)),
-            Table::Sparse(sparse) => dear(sparse.default_cost()) || sparse.iter().any(|(_, cost)| dear(cost)),
-        };
-        if any {
-            *table = map(table, |cost| if cost >= limit { FORBIDDEN } else { cost });
-        }
+        forbid(table, limit);
         let mut hasher = FxHasher::default();
         match &*table {
             Table::Dense(costs) => costs.hash(&mut hasher),
@@ -295,10 +301,19 @@ impl Sharing {
                 }
             }
         }
-        let alike = self.kept.entry(hasher.finish()).or_default();
-        match alike.iter().find(|other| equal(other, table)) {
-            Some(other) => *table = other.clone(),
-            None => alike.push(table.clone()),
+        let mut hash = hasher.finish();
+        loop {
+            match self.kept.entry(hash) {
+                Entry::Vacant(place) => {
+                    let _ = place.insert(table.clone());
+                    break;
+                }
+                Entry::Occupied(other) if equal(other.get(), table) => {
+                    *table = other.get().clone();
+                    break;
+                }
+                Entry::Occupied(_) => hash = hash.wrapping_add(1),
+            }
         }
         let _ = self.seen.insert(address, (original, table.clone()));
     }
