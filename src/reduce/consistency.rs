@@ -207,8 +207,8 @@ fn scan_sparse(sparse: &SparseTable, unary: &[&[Cost]], limit: Cost, supports: &
     for k in 0..sizes.len() {
         let others: Vec<usize> = (0..sizes.len()).filter(|&other| other != k).map(|other| alive[other]).collect();
         let room = combinations(&others);
-        for value in 0..sizes[k] {
-            if listed[k][value] < room {
+        for (value, &listed) in listed[k].iter().enumerate() {
+            if listed < room {
                 supports.mark(k, value);
             }
         }

@@ -255,6 +255,25 @@ pub(super) fn minima(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
     minima.into()
 }
 
+/// The dearest cost that is not forbidden.
+pub(super) fn peak(table: &Table) -> Cost {
+    let dearer = |peak: Cost, cost: Cost| if cost < FORBIDDEN { peak.max(cost) } else { peak };
+    match table {
+        Table::Dense(costs) => costs.iter().copied().fold(Cost::MIN, dearer),
+        Table::Sparse(sparse) => {
+            sparse.iter().map(|(_, cost)| cost).fold(dearer(Cost::MIN, sparse.default_cost()), dearer)
+        }
+    }
+}
+
+/// Whether nothing is forbidden.
+pub(super) fn is_finite(table: &Table) -> bool {
+    match table {
+        Table::Dense(costs) => costs.iter().all(|&cost| cost < FORBIDDEN),
+        Table::Sparse(sparse) => sparse.default_cost() < FORBIDDEN && sparse.iter().all(|(_, cost)| cost < FORBIDDEN),
+    }
+}
+
 /// Forbids the entries from `limit` on; a table without such entries stays shared.
 pub(super) fn forbid(table: &mut Table, limit: Cost) {
     let dear = |cost: Cost| cost >= limit && cost < FORBIDDEN;

@@ -304,6 +304,39 @@ fn sparse_tables_stay_correct() {
     assert!(sparse > 10, "only {sparse} sparse tables left to test with");
 }
 
+/// Pairs that one cost keeps from being functional, under a top that this cost alone does not reach yet.
+#[test]
+fn pairs_count_as_functional_only_where_the_rest_is_too_dear() {
+    let mut rng = Rng::new(24);
+    let mut needed = 0;
+    for _ in 0..3000 {
+        let (n, d, dear) = (5, 3, 4);
+        let mut builder = Network::builder("pairs");
+        for _ in 0..n {
+            let _ = builder.variable(d).expect("a domain");
+        }
+        for i in 0..n {
+            for j in i + 1..n {
+                let functional = below(&mut rng, 3) == 0;
+                let entry = |e: u32, rng: &mut Rng| match (functional, e / d == e % d) {
+                    (true, true) => 0,
+                    (true, false) => dear,
+                    _ if below(rng, 3) == 0 => FORBIDDEN,
+                    _ => 0,
+                };
+                let costs = (0..d * d).map(|e| entry(e, &mut rng)).collect();
+                let _ = builder.dense(&[i, j], costs).expect("a function");
+            }
+        }
+        let _ = builder.top(dear + below(&mut rng, 2) as Cost);
+        let network = builder.build();
+        needed += usize::from(optimum(&network, network.top()) == Some(dear));
+        let reducer = reducer(&network, &mut rng);
+        check(&network, &reducer, network.top());
+    }
+    assert!(needed > 50, "only {needed} networks need a dear pair");
+}
+
 /// A set flag leaves a valid core, or says that there is none yet.
 #[test]
 fn stops_in_a_valid_state() {
