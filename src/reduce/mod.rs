@@ -1,11 +1,11 @@
 //! Exact reductions of a [`Network`] to a [`Problem`], and the way back.
 //!
 //! A [`Reducer`] holds the network in a working state and applies, until nothing changes:
-//! arc consistency on forbidden combinations ([`consistency`]), functional pairs and separable tables
-//! ([`simplification`]), exact elimination of variables where the new table stays small ([`elimination`]),
-//! dominated values ([`dominance`]) and elimination of whole small components. Every change keeps the cost of
+//! arc consistency on forbidden combinations (`consistency`), functional pairs and separable tables
+//! (`simplification`), exact elimination of variables where the new table stays small (`elimination`),
+//! dominated values (`dominance`) and elimination of whole small components. Every change keeps the cost of
 //! every assignment that counts (total below `top`), or replaces it by one that is not worse; a variable that
-//! leaves takes along a table that says which value it takes ([`departure`]).
+//! leaves takes along a table that says which value it takes (`departure`).
 //!
 //! Each reduction works from its own queue of what changed since it last looked, so that the work follows
 //! the changes and not the size of the network.

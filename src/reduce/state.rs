@@ -75,10 +75,7 @@ impl Reducer {
     fn take(&mut self, scope: &[u32], table: &Table, taken: &mut Taken) {
         let mut order: Vec<usize> = (0..scope.len()).collect();
         order.sort_by_key(|&k| scope[k]);
-        let (address, shared) = match table {
-            Table::Dense(costs) => (costs.as_ptr() as usize, Arc::strong_count(costs) > 1),
-            Table::Sparse(sparse) => (Arc::as_ptr(sparse) as usize, Arc::strong_count(sparse) > 1),
-        };
+        let (address, shared) = table::address(table);
         let key = (address, order);
         let known = if shared { taken.get(&key).cloned() } else { None };
         let normal = known.unwrap_or_else(|| {

@@ -286,6 +286,14 @@ pub(super) fn forbid(table: &mut Table, limit: Cost) {
     }
 }
 
+/// Where a table lies, and whether someone else has it too.
+pub(super) fn address(table: &Table) -> (usize, bool) {
+    match table {
+        Table::Dense(costs) => (costs.as_ptr() as usize, Arc::strong_count(costs) > 1),
+        Table::Sparse(sparse) => (Arc::as_ptr(sparse) as usize, Arc::strong_count(sparse) > 1),
+    }
+}
+
 /// Stores equal tables once.
 #[derive(Default)]
 pub(super) struct Sharing {
@@ -299,10 +307,7 @@ pub(super) struct Sharing {
 impl Sharing {
     /// Forbids the entries from `limit` on and replaces the table by an equal one seen before, if there is one.
     pub(super) fn share(&mut self, table: &mut Table, limit: Cost) {
-        let address = match table {
-            Table::Dense(costs) => costs.as_ptr() as usize,
-            Table::Sparse(sparse) => Arc::as_ptr(sparse) as usize,
-        };
+        let (address, shared) = address(table);
         if let Some((_, result)) = self.seen.get(&address) {
             *table = result.clone();
             return;
@@ -334,7 +339,9 @@ impl Sharing {
                 Entry::Occupied(_) => hash = hash.wrapping_add(1),
             }
         }
-        let _ = self.seen.insert(address, (original, table.clone()));
+        if shared {
+            let _ = self.seen.insert(address, (original, table.clone()));
+        }
     }
 }
 

@@ -356,6 +356,35 @@ fn stops_in_a_valid_state() {
 }
 
 #[test]
+fn the_report_counts_what_was_done() {
+    let mut builder = Network::builder("four pieces");
+    for domain in [3, 3, 4, 2, 2, 2] {
+        let _ = builder.variable(domain).expect("a domain");
+    }
+    let f = FORBIDDEN;
+    // 0 and 1 decide each other, twice the same scope; value 2 of variable 2 is never best; 3 + 4 is a sum
+    let _ = builder.dense(&[0, 1], vec![0, f, f, f, 2, f, f, f, 1]).expect("a function");
+    let _ = builder.dense(&[1, 0], vec![0, 1, 1, 1, 0, 1, 1, 1, 4]).expect("a function");
+    let _ = builder.dense(&[1, 2], vec![0, 3, 3, f, 3, 0, 3, f, 3, 1, 2, f]).expect("a function");
+    let _ = builder.dense(&[3, 4], vec![1, 2, 4, 5]).expect("a function");
+    let network = builder.build();
+    let stop = Stop::new();
+    let mut reducer = Reducer::load(&network, true, &stop).expect("not stopped");
+    reducer.limits = Limits { joint: 0, component: 0, ..Limits::default() };
+    reducer.run(&stop);
+    let report = reducer.report();
+    assert_eq!((report.merged, report.substituted, report.separated, report.inconsistent), (1, 1, 1, 1));
+    assert_eq!(report.before.functions, [0, 0, 4]);
+    // what stands alone has one best value
+    assert_eq!((report.after.variables, report.components, report.eliminated), (2, 1, 3));
+
+    let whole = Reducer::new(&network, true, &stop).expect("not stopped");
+    assert_eq!(whole.problem().variables(), 0);
+    assert_eq!(whole.problem().constant, 1);
+    assert_eq!(total(&network, &whole.lift(&[])), 1);
+}
+
+#[test]
 fn equal_tables_are_stored_once() {
     let mut builder = Network::builder("ring");
     for _ in 0..9 {
