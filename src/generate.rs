@@ -1,1 +1,408 @@
-//! To come.
+//! Seeded instances: the same kind, parameters and seed give the same network on every machine.
+//!
+//! [`KINDS`] is the list that the command line offers; each kind is one function of this module, which can also be
+//! called directly. A new kind is one function and one entry of the list.
+
+use crate::error::Error;
+use crate::model::{Builder, Cost, FORBIDDEN, Network};
+use crate::rng::Rng;
+use rustc_hash::FxHashSet;
+
+mod graph;
+
+/// Most table entries of a generated network: 2 GiB.
+const ENTRIES: u64 = 1 << 28;
+
+/// Costs of the benchmark networks lie in 0..=100 (GpuBE, section 8.1).
+const LARGEST_COST: u64 = 100;
+
+/// A kind of network that can be generated.
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    build: fn(&Values<'_>, &mut Rng) -> Result<Network, Error>,
+}
+
+/// A number that shapes a generated network.
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// What is taken where nothing is said.
+    pub default: f64,
+    /// The least and the largest value.
+    pub range: (f64, f64),
+    /// Whether it is a whole number.
+    pub whole: bool,
+}
+
+const fn whole(name: &'static str, about: &'static str, default: u32, range: (u32, u32)) -> Parameter {
+    Parameter { name, about, default: default as f64, range: (range.0 as f64, range.1 as f64), whole: true }
+}
+
+const fn share(name: &'static str, about: &'static str, default: f64) -> Parameter {
+    Parameter { name, about, default, range: (0.0, 1.0), whole: false }
+}
+
+const N: Parameter = whole("n", "variables", 10, (1, 10_000_000));
+const D: Parameter = whole("d", "values of each variable", 10, (1, 10_000));
+const SIDE: Parameter = whole("side", "rows and columns of the grid", 10, (1, 3000));
+const P2: Parameter = share("p2", "share of the entries of a table that are forbidden", 0.9);
+
+/// Every kind.
+pub const KINDS: [Kind; 8] = [
+    Kind {
+        name: "random",
+        about: "connected random graph, random costs and forbidden entries",
+        parameters: &[N, D, share("p1", "share of all pairs of variables that have a function", 0.3), P2],
+        build: |v, rng| random(v.whole("n"), v.whole("d"), v.real("p1"), v.real("p2"), rng),
+    },
+    Kind {
+        name: "scale-free",
+        about: "preferential attachment, two functions for each new variable",
+        parameters: &[N, D, P2],
+        build: |v, rng| scale_free(v.whole("n"), v.whole("d"), v.real("p2"), rng),
+    },
+    Kind {
+        name: "grid",
+        about: "square grid, random costs and forbidden entries",
+        parameters: &[SIDE, D, P2],
+        build: |v, rng| grid(v.whole("side"), v.whole("d"), v.real("p2"), rng),
+    },
+    Kind {
+        name: "large-sparse",
+        about: "many variables with few functions each, random costs, nothing forbidden",
+        parameters: &[
+            whole("n", "variables", 1000, (1, 10_000_000)),
+            D,
+            whole("functions", "functions of two variables", 5000, (0, 100_000_000)),
+            whole("max-cost", "largest cost", 100, (0, 1_000_000_000)),
+        ],
+        build: |v, rng| large_sparse(v.whole("n"), v.whole("d"), v.whole("functions"), v.whole("max-cost"), rng),
+    },
+    Kind {
+        name: "coloring",
+        about: "random graph to color with few edges of one color",
+        parameters: &[
+            whole("n", "vertices", 100, (1, 10_000_000)),
+            share("p", "share of all pairs that are edges", 0.1),
+            whole("k", "colors", 4, (1, 1000)),
+        ],
+        build: |v, rng| coloring(v.whole("n"), v.real("p"), v.whole("k"), rng),
+    },
+    Kind {
+        name: "queens",
+        about: "queens that must not attack each other, each square with a random cost",
+        parameters: &[
+            whole("n", "rows and columns of the board", 8, (1, 1000)),
+            whole("max-cost", "largest cost of a square", 100, (0, 1_000_000_000)),
+        ],
+        build: |v, rng| queens(v.whole("n"), v.whole("max-cost"), rng),
+    },
+    Kind {
+        name: "ising",
+        about: "spin glass on a square grid, couplings and fields of either sign",
+        parameters: &[
+            SIDE,
+            whole("wrap", "1: the grid closes to a torus", 0, (0, 1)),
+            whole("coupling", "largest strength of a coupling", 100, (0, 1_000_000_000)),
+            whole("field", "largest strength of a field", 100, (0, 1_000_000_000)),
+        ],
+        build: |v, rng| ising(v.whole("side"), v.whole("wrap") == 1, v.whole("coupling"), v.whole("field"), rng),
+    },
+    Kind {
+        name: "potts",
+        about: "labels on a square grid: random data costs, a price for unequal neighbours",
+        parameters: &[
+            SIDE,
+            D,
+            whole("smoothness", "largest price of unequal neighbours", 100, (0, 1_000_000_000)),
+            whole("data", "largest data cost", 100, (0, 1_000_000_000)),
+        ],
+        build: |v, rng| potts(v.whole("side"), v.whole("d"), v.whole("smoothness"), v.whole("data"), rng),
+    },
+];
+
+/// Generates a network of a kind; parameters that are not given have their defaults.
+///
+/// # Errors
+/// An unknown kind or parameter, a value out of range, parameters that do not fit together.
+pub fn generate(kind: &str, parameters: &[(&str, &str)], seed: u64) -> Result<Network, Error> {
+    let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
+        let names: Vec<_> = KINDS.iter().map(|known| known.name).collect();
+        return usage(format!("unknown kind `{}`; there are {}", kind.escape_debug(), names.join(", ")));
+    };
+    let mut values: Vec<f64> = kind.parameters.iter().map(|parameter| parameter.default).collect();
+    for &(name, text) in parameters {
+        let Some(position) = kind.parameters.iter().position(|parameter| parameter.name == name) else {
+            let names: Vec<_> = kind.parameters.iter().map(|parameter| parameter.name).collect();
+            let name = name.escape_debug();
+            return usage(format!("{} has no parameter `{name}`; it has {}", kind.name, names.join(", ")));
+        };
+        values[position] = kind.parameters[position].parse(text)?;
+    }
+    let mut network = (kind.build)(&Values { parameters: kind.parameters, values: &values }, &mut Rng::new(seed))?;
+    network.name = format!("{}-{seed}", kind.name);
+    Ok(network)
+}
+
+impl Parameter {
+    fn parse(&self, text: &str) -> Result<f64, Error> {
+        let (least, largest) = self.range;
+        match text.parse::<f64>() {
+            Ok(value) if (least..=largest).contains(&value) && !(self.whole && value.fract() != 0.0) => Ok(value),
+            _ => {
+                let number = if self.whole { "a whole number" } else { "a number" };
+                usage(format!("{} = {}: expected {number} in {least}..={largest}", self.name, text.escape_debug()))
+            }
+        }
+    }
+}
+
+/// The values of a kind's parameters.
+struct Values<'a> {
+    parameters: &'a [Parameter],
+    values: &'a [f64],
+}
+
+impl Values<'_> {
+    fn real(&self, name: &str) -> f64 {
+        let position = self.parameters.iter().position(|parameter| parameter.name == name);
+        self.values[position.expect("a kind asks for parameters of its own list")]
+    }
+
+    fn whole(&self, name: &str) -> u32 {
+        self.real(name) as u32
+    }
+}
+
+/// A connected random network (GpuBE, section 8.1): `n` variables of `d` values, a function for a share `p1` of all
+/// pairs, of each table a share `p2` forbidden, the other costs in 0..=100.
+///
+/// The paper's text says n(n-1)p1 edges; its induced widths (2.9 at n = 10, p1 = 0.3; p1 up to 0.9) are those of
+/// half as many, which is what p1 means as a density.
+///
+/// # Errors
+/// Too few functions to connect the variables, or too large a network.
+pub fn random(n: u32, d: u32, p1: f64, p2: f64, rng: &mut Rng) -> Result<Network, Error> {
+    let edges = graph::share_of_pairs(n, p1);
+    if edges + 1 < u64::from(n) {
+        return usage(format!("{edges} functions cannot connect {n} variables: p1 is too small"));
+    }
+    check_size(n, d, edges)?;
+    let edges = graph::connected(n, edges as usize, rng);
+    partly_forbidden(n, d, p2, &edges, rng)
+}
+
+/// A scale-free network (GpuBE, section 8.1; Barabási and Albert): from two connected variables on, each new one is
+/// connected to two, taken with probabilities proportional to their degrees.
+///
+/// # Errors
+/// Too large a network.
+pub fn scale_free(n: u32, d: u32, p2: f64, rng: &mut Rng) -> Result<Network, Error> {
+    check_size(n, d, 2 * u64::from(n))?;
+    let edges = graph::preferential(n, rng);
+    partly_forbidden(n, d, p2, &edges, rng)
+}
+
+/// A square grid (GpuBE, section 8.1).
+///
+/// # Errors
+/// Too large a network.
+pub fn grid(side: u32, d: u32, p2: f64, rng: &mut Rng) -> Result<Network, Error> {
+    let n = check_grid(side, d)?;
+    partly_forbidden(n, d, p2, &graph::grid(side, false), rng)
+}
+
+/// A large network of `functions` functions on random pairs, costs in 0..=`max_cost`.
+///
+/// # Errors
+/// More functions than pairs, or too large a network.
+pub fn large_sparse(n: u32, d: u32, functions: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
+    let pairs = graph::share_of_pairs(n, 1.0);
+    if u64::from(functions) > pairs {
+        return usage(format!("{functions} functions, but {n} variables have only {pairs} pairs"));
+    }
+    check_size(n, d, u64::from(functions))?;
+    let edges = graph::distinct(n, functions as usize, FxHashSet::default(), Vec::new(), rng);
+    let mut draft = Draft::new(n, d)?;
+    for edge in &edges {
+        let _ = draft.add(edge, random_costs(u64::from(d) * u64::from(d), max_cost, rng))?;
+    }
+    Ok(draft.finish())
+}
+
+/// A random graph with a share `p` of all pairs as edges, to be colored with `k` colors: an edge of one color costs 1.
+///
+/// # Errors
+/// Too large a network.
+pub fn coloring(n: u32, p: f64, k: u32, rng: &mut Rng) -> Result<Network, Error> {
+    let edges = graph::share_of_pairs(n, p);
+    check_size(n, 1, edges)?;
+    let edges = graph::distinct(n, edges as usize, FxHashSet::default(), Vec::new(), rng);
+    let mut draft = Draft::new(n, k)?;
+    for edge in &edges {
+        draft.share(edge, 0, || pair_table(k, |a, b| Cost::from(a == b)))?;
+    }
+    Ok(draft.finish())
+}
+
+/// `n` queens on a board, one a row; the value is the column. Squares cost 0..=`max_cost`.
+///
+/// # Errors
+/// Too large a network.
+pub fn queens(n: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
+    check_size(n, n, u64::from(n))?; // rows at the same distance share a table
+    let mut draft = Draft::new(n, n)?;
+    for row in 0..n {
+        let _ = draft.add(&[row], random_costs(u64::from(n), max_cost, rng))?;
+    }
+    for upper in 0..n {
+        for lower in upper + 1..n {
+            let distance = lower - upper;
+            let attack = |a: u32, b: u32| if a == b || a.abs_diff(b) == distance { FORBIDDEN } else { 0 };
+            draft.share(&[upper, lower], distance as usize, || pair_table(n, attack))?;
+        }
+    }
+    Ok(draft.finish())
+}
+
+/// An Ising spin glass on a square grid: couplings in -`coupling`..=`coupling`, a positive one costing its strength
+/// where the spins differ, a negative one where they agree; fields likewise.
+///
+/// # Errors
+/// Too large a network.
+pub fn ising(side: u32, wrap: bool, coupling: u32, field: u32, rng: &mut Rng) -> Result<Network, Error> {
+    let n = check_grid(side, 2)?;
+    let mut draft = Draft::new(n, 2)?;
+    for spin in 0..n {
+        let strength = signed(field, rng);
+        let _ = draft.add(&[spin], vec![(-strength).max(0), strength.max(0)])?;
+    }
+    for edge in graph::grid(side, wrap) {
+        let strength = signed(coupling, rng);
+        let (agree, differ) = ((-strength).max(0), strength.max(0));
+        let _ = draft.add(&edge, vec![agree, differ, differ, agree])?;
+    }
+    Ok(draft.finish())
+}
+
+/// A Potts model on a square grid: `d` labels with data costs in 0..=`data`, and for each pair of neighbours one price
+/// in 0..=`smoothness` where their labels differ.
+///
+/// # Errors
+/// Too large a network.
+pub fn potts(side: u32, d: u32, smoothness: u32, data: u32, rng: &mut Rng) -> Result<Network, Error> {
+    let n = check_grid(side, d)?;
+    let mut draft = Draft::new(n, d)?;
+    for site in 0..n {
+        let _ = draft.add(&[site], random_costs(u64::from(d), data, rng))?;
+    }
+    for edge in graph::grid(side, false) {
+        let price = rng.below(u64::from(smoothness) + 1) as Cost;
+        let _ = draft.add(&edge, pair_table(d, |a, b| if a == b { 0 } else { price }))?;
+    }
+    Ok(draft.finish())
+}
+
+/// Tables for `edges`, exactly a share `p2` of the entries of each forbidden.
+fn partly_forbidden(n: u32, d: u32, p2: f64, edges: &[[u32; 2]], rng: &mut Rng) -> Result<Network, Error> {
+    let mut draft = Draft::new(n, d)?;
+    let entries = u64::from(d) * u64::from(d);
+    let forbidden = (p2 * entries as f64).round() as usize;
+    let mut order: Vec<usize> = (0..entries as usize).collect();
+    for edge in edges {
+        let mut costs = random_costs(entries, LARGEST_COST as u32, rng);
+        rng.shuffle(&mut order);
+        for &entry in &order[..forbidden] {
+            costs[entry] = FORBIDDEN;
+        }
+        let _ = draft.add(edge, costs)?;
+    }
+    Ok(draft.finish())
+}
+
+/// A network in the making, with the sum of the largest costs of its functions.
+struct Draft {
+    builder: Builder,
+    sum: Cost,
+    /// Tables that several functions share: the first function of each and its largest cost.
+    shared: Vec<Option<(u32, Cost)>>,
+}
+
+impl Draft {
+    fn new(n: u32, d: u32) -> Result<Self, Error> {
+        let mut builder = Network::builder("generated");
+        for _ in 0..n {
+            let _ = builder.variable(d)?;
+        }
+        Ok(Draft { builder, sum: 0, shared: Vec::new() })
+    }
+
+    fn add(&mut self, scope: &[u32], costs: Vec<Cost>) -> Result<(u32, Cost), Error> {
+        let largest = costs.iter().copied().filter(|&cost| cost != FORBIDDEN).max().unwrap_or(0);
+        self.sum += largest;
+        Ok((self.builder.dense(scope, costs)?, largest))
+    }
+
+    /// Adds a function whose table, made once, is known by a number.
+    fn share(&mut self, scope: &[u32], number: usize, table: impl FnOnce() -> Vec<Cost>) -> Result<(), Error> {
+        if self.shared.len() <= number {
+            self.shared.resize(number + 1, None);
+        }
+        if let Some((original, largest)) = self.shared[number] {
+            let _ = self.builder.shared(scope, original)?;
+            self.sum += largest;
+        } else {
+            self.shared[number] = Some(self.add(scope, table())?);
+        }
+        Ok(())
+    }
+
+    /// The network, its `top` one more than any assignment without a forbidden entry can cost.
+    fn finish(mut self) -> Network {
+        let _ = self.builder.top(self.sum + 1);
+        self.builder.build()
+    }
+}
+
+fn random_costs(entries: u64, largest: u32, rng: &mut Rng) -> Vec<Cost> {
+    (0..entries).map(|_| rng.below(u64::from(largest) + 1) as Cost).collect()
+}
+
+fn pair_table(d: u32, cost: impl Fn(u32, u32) -> Cost) -> Vec<Cost> {
+    (0..d).flat_map(|a| (0..d).map(move |b| (a, b))).map(|(a, b)| cost(a, b)).collect()
+}
+
+fn signed(largest: u32, rng: &mut Rng) -> Cost {
+    rng.below(2 * u64::from(largest) + 1) as Cost - Cost::from(largest)
+}
+
+fn check_grid(side: u32, d: u32) -> Result<u32, Error> {
+    let n = u64::from(side) * u64::from(side);
+    let Ok(variables) = u32::try_from(n) else {
+        return usage(format!("a grid of {side} by {side} is too large"));
+    };
+    check_size(variables, d, 2 * n)?;
+    Ok(variables)
+}
+
+fn check_size(n: u32, d: u32, functions: u64) -> Result<(), Error> {
+    let entries = u64::from(d).saturating_mul(functions.saturating_mul(u64::from(d)).saturating_add(u64::from(n)));
+    if entries <= ENTRIES {
+        return Ok(());
+    }
+    usage(format!("{n} variables of {d} values with {functions} functions are too large: over {ENTRIES} entries"))
+}
+
+fn usage<T>(message: String) -> Result<T, Error> {
+    Err(Error::Usage(message))
+}
+
+#[cfg(test)]
+mod tests;

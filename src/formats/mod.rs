@@ -1,1 +1,160 @@
-//! To come.
+//! Reading networks, evidence and solutions; writing solutions and `.wcsp`. `docs/formats.md` describes the formats.
+//!
+//! A new format is one file with one `read` function, and one line in [`FORMATS`].
+
+mod col;
+mod evidence;
+mod input;
+mod limits;
+mod solution;
+mod tokens;
+mod uai;
+mod wcsp;
+mod write_wcsp;
+
+pub use evidence::read_evidence;
+pub use input::{Source, compressed_extensions};
+pub use solution::{SolutionFormat, read_solution, write_solution};
+pub use write_wcsp::write_wcsp;
+
+use crate::error::Error;
+use crate::model::Network;
+use crate::stop::Stop;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use tokens::Tokens;
+
+/// A file format of networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Integer cost function networks.
+    Wcsp,
+    /// Markov and Bayesian networks.
+    Uai,
+    /// The same with decimal logarithms in the tables.
+    Lg,
+    /// Graphs to color.
+    Col,
+}
+
+/// What the list of formats says of one.
+pub struct FormatInfo {
+    /// The format.
+    pub format: Format,
+    /// Its name, which is also its file extension. Upper and lower case are the same.
+    pub name: &'static str,
+    /// What it holds, in a few words.
+    pub about: &'static str,
+    read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
+}
+
+/// Every format that is read.
+pub const FORMATS: [FormatInfo; 4] = [
+    FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
+    FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
+    FormatInfo { format: Format::Lg, name: "LG", about: "the same with log10 potentials", read: uai::read_log10 },
+    FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
+];
+
+/// Names kept for formats to come.
+const RESERVED: [&str; 4] = ["cfn", "wcnf", "cnf", "qpbo"];
+
+impl Format {
+    /// The line of the list that describes it.
+    pub fn info(self) -> &'static FormatInfo {
+        static LIST: [FormatInfo; 4] = FORMATS;
+        &LIST[self as usize]
+    }
+
+    /// The format that a file's name tells.
+    ///
+    /// # Errors
+    /// No extension, or one of no known format: the message lists those that are read.
+    pub fn of_path(path: &Path) -> Result<Self, Error> {
+        let extension = |path: &Path| path.extension().map(|e| e.to_string_lossy().into_owned());
+        let mut inner = extension(path);
+        if inner.as_deref().is_some_and(input::is_compressed_extension) {
+            inner = extension(Path::new(path.file_stem().unwrap_or_default()));
+        }
+        match inner {
+            Some(name) => name.parse().map_err(|error| Error::Usage(format!("{}: {error}", path.display()))),
+            None => Err(Error::Usage(format!("{}: no format extension; {}", path.display(), known_formats()))),
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        if let Some(info) = FORMATS.iter().find(|info| info.name.eq_ignore_ascii_case(name)) {
+            return Ok(info.format);
+        }
+        let what = if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
+            format!("the format {} is not read yet", name.to_ascii_lowercase())
+        } else {
+            format!("unknown format `{}`", name.escape_debug())
+        };
+        Err(Error::Usage(format!("{what}; {}", known_formats())))
+    }
+}
+
+fn known_formats() -> String {
+    let list = |names: Vec<&str>| names.iter().map(|name| format!(".{name}")).collect::<Vec<_>>().join(" ");
+    let formats = list(FORMATS.iter().map(|info| info.name).collect());
+    format!("read are {formats}, each also with {}", list(compressed_extensions().collect()))
+}
+
+/// What some formats want to know besides the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Decimal digits kept of real numbers; by their range where `None`.
+    pub precision: Option<u32>,
+    /// Colors of a `.col` graph.
+    pub colors: Option<u32>,
+}
+
+/// Reads a network. The format follows from the file's name where `format` is `None`; standard input needs one.
+///
+/// # Errors
+/// What cannot be read or understood, with file, line and column where there is one; [`Error::Stopped`] once `stop`
+/// is set.
+pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
+    let format = match (format, source) {
+        (Some(format), _) => format,
+        (None, Source::File(path)) => Format::of_path(path)?,
+        (None, Source::Stdin) => {
+            return Err(Error::Usage(format!("standard input needs --format; {}", known_formats())));
+        }
+    };
+    (format.info().read)(&mut open(source, stop)?, options)
+}
+
+/// Reads a network from anything that gives bytes, compressed or not; `name` is what messages call it.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(
+    reader: impl Read,
+    name: &str,
+    format: Format,
+    options: &ReadOptions,
+    stop: &Stop,
+) -> Result<Network, Error> {
+    let source = input::decompress(Box::new(reader)).map_err(|error| cannot_read(name, error))?;
+    (format.info().read)(&mut Tokens::new(source, name.to_string(), stop), options)
+}
+
+fn open<'a>(source: &Source, stop: &'a Stop) -> Result<Tokens<'a>, Error> {
+    let name = source.to_string();
+    let bytes = input::open(source, stop).map_err(|error| match stop.is_set() {
+        true => Error::Stopped,
+        false => cannot_read(&name, error),
+    })?;
+    Ok(Tokens::new(bytes, name, stop))
+}
+
+fn cannot_read(name: &str, source: std::io::Error) -> Error {
+    Error::Io { path: PathBuf::from(name), action: "cannot read", source }
+}

@@ -234,7 +234,7 @@ impl Builder {
         let sizes = |scope: &[u32]| scope.iter().map(|&v| self.network.domains[v as usize]).collect::<Vec<_>>();
         if sizes(scope) != sizes(&first.scope) {
             let expected = first.combinations(&self.network.domains);
-            let found = scope.iter().map(|&v| self.network.domains[v as usize] as usize).product();
+            let found = sizes(scope).iter().fold(1, |n: usize, &size| n.saturating_mul(size as usize));
             return Err(ModelError::TableSize { function, found, expected });
         }
         let table = first.table.clone();
@@ -254,13 +254,19 @@ impl Builder {
     fn check_scope(&self, scope: &[u32]) -> Result<usize, ModelError> {
         let function = self.network.functions.len();
         let variables = self.network.variables.len();
-        for (position, &variable) in scope.iter().enumerate() {
-            if variable as usize >= variables {
-                return Err(ModelError::UnknownVariable { function, variable, variables });
-            }
-            if scope[..position].contains(&variable) {
-                return Err(ModelError::RepeatedVariable { function, variable });
-            }
+        if let Some(&variable) = scope.iter().find(|&&variable| variable as usize >= variables) {
+            return Err(ModelError::UnknownVariable { function, variable, variables });
+        }
+        // looking back is fastest for the usual two or three variables, and far too slow for a million
+        let repeated = if scope.len() <= 32 {
+            scope.iter().enumerate().find(|&(position, variable)| scope[..position].contains(variable)).map(|(_, v)| *v)
+        } else {
+            let mut sorted = scope.to_vec();
+            sorted.sort_unstable();
+            sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+        };
+        if let Some(variable) = repeated {
+            return Err(ModelError::RepeatedVariable { function, variable });
         }
         Ok(function)
     }

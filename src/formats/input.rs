@@ -1,0 +1,198 @@
+//! Where bytes come from: files and standard input, decompressed by what their first bytes say.
+
+use crate::stop::Stop;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+/// A file or standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Standard input.
+    Stdin,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Source {
+    /// The source a command line names: `-` is standard input.
+    pub fn new(name: impl AsRef<Path>) -> Self {
+        let name = name.as_ref();
+        if name == Path::new("-") { Source::Stdin } else { Source::File(name.into()) }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Stdin => f.write_str("<stdin>"),
+            Source::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// What `source` holds, decompressed.
+pub(super) fn open<'a>(source: &Source, stop: &'a Stop) -> io::Result<Box<dyn Read + 'a>> {
+    let raw: Box<dyn Read + 'a> = match source {
+        Source::Stdin => Box::new(Patient::new(|| Ok(io::stdin()), stop)),
+        Source::File(path) => {
+            let metadata = std::fs::metadata(path)?;
+            if metadata.is_file() || metadata.is_dir() {
+                Box::new(File::open(path)?)
+            } else {
+                let path = path.clone();
+                Box::new(Patient::new(move || File::open(path), stop))
+            }
+        }
+    };
+    decompress(raw)
+}
+
+/// A compression: its name, its file extension, the bytes it starts with.
+struct Compression {
+    name: &'static str,
+    extension: &'static str,
+    is_start: fn(&[u8]) -> bool,
+    reader: for<'a> fn(Box<dyn Read + 'a>) -> io::Result<Box<dyn Read + 'a>>,
+}
+
+/// Every compression that is read.
+const COMPRESSIONS: [Compression; 4] = [
+    Compression {
+        name: "gzip",
+        extension: "gz",
+        is_start: |head| head.starts_with(&[0x1f, 0x8b]),
+        reader: |raw| Ok(Box::new(flate2::read::MultiGzDecoder::new(raw))),
+    },
+    Compression {
+        name: "bzip2",
+        extension: "bz2",
+        // "BZh" and a digit could begin a text: the block mark (pi, or the root of pi for no block) could not
+        is_start: |head| {
+            head.starts_with(b"BZh")
+                && (head[4..].starts_with(&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59])
+                    || head[4..].starts_with(&[0x17, 0x72, 0x45, 0x38, 0x50, 0x90]))
+        },
+        reader: |raw| Ok(Box::new(bzip2::read::MultiBzDecoder::new(raw))),
+    },
+    Compression {
+        name: "xz",
+        extension: "xz",
+        is_start: |head| head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]),
+        reader: |raw| {
+            let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED)?;
+            Ok(Box::new(liblzma::read::XzDecoder::new_stream(raw, stream)))
+        },
+    },
+    Compression {
+        name: "zstd",
+        extension: "zst",
+        is_start: |head| head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
+        reader: |raw| Ok(Box::new(zstd::stream::read::Decoder::new(raw)?)),
+    },
+];
+
+/// Memory that an archive may ask of its decoder. `xz -9` takes 65 MiB.
+const XZ_MEMORY: u64 = 1 << 29;
+
+/// The longest start that a compression looks at.
+const HEAD: usize = 10;
+
+/// The extension that a compression appends to file names, if `extension` is one.
+pub(super) fn is_compressed_extension(extension: &str) -> bool {
+    COMPRESSIONS.iter().any(|c| c.extension.eq_ignore_ascii_case(extension))
+}
+
+/// The extensions that compressions append to file names.
+pub fn compressed_extensions() -> impl Iterator<Item = &'static str> {
+    COMPRESSIONS.iter().map(|c| c.extension)
+}
+
+/// Unpacks what starts like an archive and leaves the rest alone, whatever the name says.
+pub(super) fn decompress<'a>(mut raw: Box<dyn Read + 'a>) -> io::Result<Box<dyn Read + 'a>> {
+    let mut head = Vec::with_capacity(HEAD);
+    let _ = raw.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    let compression = COMPRESSIONS.iter().find(|c| (c.is_start)(&head));
+    let whole: Box<dyn Read + 'a> = Box::new(Cursor::new(head).chain(raw));
+    match compression {
+        None => Ok(whole),
+        Some(c) => Ok(Box::new(Unpacked { reader: (c.reader)(whole)?, name: c.name })),
+    }
+}
+
+/// Says of a decoder's errors what they mean.
+struct Unpacked<'a> {
+    reader: Box<dyn Read + 'a>,
+    name: &'static str,
+}
+
+impl Read for Unpacked<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buffer).map_err(|error| {
+            if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
+                return error;
+            }
+            io::Error::new(error.kind(), format!("the {} data is damaged or ends early ({error})", self.name))
+        })
+    }
+}
+
+/// Reads what may keep us waiting (a pipe, a terminal) on a thread of its own, so that the stop flag is heard.
+///
+/// After a stop the thread stays in its read until the other side closes or the process ends.
+struct Patient<'a> {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    chunk: Cursor<Vec<u8>>,
+    stop: &'a Stop,
+}
+
+/// How long to wait between two looks at the stop flag.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+impl<'a> Patient<'a> {
+    fn new<R: Read>(open: impl FnOnce() -> io::Result<R> + Send + 'static, stop: &'a Stop) -> Self {
+        let (sender, chunks) = sync_channel(4);
+        let _ = std::thread::spawn(move || {
+            let mut reader = match open() {
+                Ok(reader) => reader,
+                Err(error) => return drop(sender.send(Err(error))),
+            };
+            loop {
+                let mut chunk = vec![0; 1 << 16];
+                let result = reader.read(&mut chunk);
+                let last = match &result {
+                    Ok(bytes) => *bytes == 0,
+                    Err(error) => error.kind() != io::ErrorKind::Interrupted,
+                };
+                let sent = sender.send(result.map(|bytes| {
+                    chunk.truncate(bytes);
+                    chunk
+                }));
+                if last || sent.is_err() {
+                    return;
+                }
+            }
+        });
+        Patient { chunks, chunk: Cursor::default(), stop }
+    }
+}
+
+impl Read for Patient<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let bytes = self.chunk.read(buffer)?;
+            if bytes > 0 || buffer.is_empty() {
+                return Ok(bytes);
+            }
+            match self.chunks.recv_timeout(PATIENCE) {
+                Ok(chunk) => self.chunk = Cursor::new(chunk?),
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) if self.stop.is_set() => return Err(io::Error::other("stopped")),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
+
+use crate::error::{Error, ParseError};
+use crate::stop::Stop;
+use std::io::Read;
+use std::path::PathBuf;
+
+/// Bytes read at a time. A word that does not fit is an error, so that no file makes the buffer grow.
+const BUFFER: usize = 1 << 16;
+
+/// What a message quotes of a word.
+const QUOTED: usize = 40;
+
+/// A tokenizer. The *current* word is the one returned last; errors are about it unless said otherwise.
+pub(super) struct Tokens<'a> {
+    source: Box<dyn Read + 'a>,
+    file: String,
+    stop: &'a Stop,
+    buffer: Box<[u8]>,
+    /// Where the current word begins in the buffer; good until the next word is looked for.
+    current: usize,
+    /// The next byte to look at.
+    next: usize,
+    /// Where the bytes read end.
+    end: usize,
+    line: u64,
+    /// Where the line begins relative to the buffer: negative once its start has been shifted out.
+    line_start: i64,
+}
+
+impl<'a> Tokens<'a> {
+    /// Words of `source`, which messages call `file`.
+    pub(super) fn new(source: Box<dyn Read + 'a>, file: String, stop: &'a Stop) -> Self {
+        let buffer = vec![0; BUFFER].into_boxed_slice();
+        Tokens { source, file, stop, buffer, current: 0, next: 0, end: 0, line: 1, line_start: 0 }
+    }
+
+    /// What messages call the file.
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The flag that ends the reading.
+    pub(super) fn stop(&self) -> &'a Stop {
+        self.stop
+    }
+
+    /// Whether no word is left.
+    pub(super) fn at_end(&mut self) -> Result<bool, Error> {
+        Ok(self.find_word()? == self.next)
+    }
+
+    /// The next word without taking it; empty at the end.
+    pub(super) fn peek(&mut self) -> Result<&[u8], Error> {
+        let end = self.find_word()?;
+        Ok(&self.buffer[self.next..end])
+    }
+
+    /// Takes a word.
+    pub(super) fn word(&mut self, expected: &str) -> Result<&[u8], Error> {
+        let end = self.find_word()?;
+        self.next = end;
+        if self.current == end {
+            return Err(self.error(expected));
+        }
+        Ok(&self.buffer[self.current..end])
+    }
+
+    /// Takes an integer. One too large for 64 bits becomes the largest there is: files write such numbers for infinity.
+    ///
+    /// The number ends before a `-` inside the word: `29-1` are two numbers, as stream readers of the C family have
+    /// it, and files rely on that.
+    #[inline]
+    pub(super) fn integer(&mut self, expected: &str) -> Result<i64, Error> {
+        let end = self.find_word()?;
+        let word = &self.buffer[self.current..end];
+        let sign = usize::from(matches!(word.first(), Some(b'-' | b'+')));
+        let mut value = 0i64;
+        let mut length = sign;
+        for &byte in &word[sign..] {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            value = value.saturating_mul(10).saturating_add(i64::from(digit));
+            length += 1;
+        }
+        if length == sign || !matches!(word.get(length), None | Some(b'-')) {
+            self.next = end;
+            return Err(self.error(expected));
+        }
+        let negative = word[0] == b'-';
+        self.next = self.current + length;
+        Ok(if negative { -value } else { value })
+    }
+
+    /// Takes a number of things. It is only what the file claims: allocate as the things arrive.
+    pub(super) fn count(&mut self, expected: &str) -> Result<usize, Error> {
+        let value = self.integer(expected)?;
+        usize::try_from(value).map_err(|_| self.error(format!("{expected}, at least 0")))
+    }
+
+    /// Takes an index below `limit` of what `what` names.
+    #[inline]
+    pub(super) fn index(&mut self, limit: u32, what: &str) -> Result<u32, Error> {
+        let value = self.integer(what)?;
+        if value < 0 || value >= i64::from(limit) {
+            return Err(self.outside(limit, what));
+        }
+        Ok(value as u32)
+    }
+
+    /// Takes a real number, correctly rounded.
+    #[inline]
+    pub(super) fn real(&mut self, expected: &str) -> Result<f64, Error> {
+        let end = self.find_word()?;
+        self.next = end;
+        let word = &self.buffer[self.current..end];
+        match std::str::from_utf8(word).ok().and_then(|text| text.parse().ok()) {
+            Some(value) => Ok(value),
+            None => Err(self.error(expected)),
+        }
+    }
+
+    /// Drops the rest of the line.
+    pub(super) fn skip_line(&mut self) -> Result<(), Error> {
+        loop {
+            match self.buffer[self.next..self.end].iter().position(|&byte| byte == b'\n') {
+                Some(offset) => {
+                    self.next += offset; // the newline itself is counted with the blanks
+                    return Ok(());
+                }
+                None => self.next = self.end,
+            }
+            if !self.refill()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Checks that nothing is left; `hint` says what that would mean.
+    pub(super) fn finish(&mut self, hint: impl FnOnce() -> String) -> Result<(), Error> {
+        if self.at_end()? {
+            return Ok(());
+        }
+        let _ = self.word("a word")?;
+        Err(self.error_with("the end of the file", hint()))
+    }
+
+    /// An error about the current word.
+    #[cold]
+    pub(super) fn error(&self, expected: impl Into<String>) -> Error {
+        self.parse_error(expected.into(), None)
+    }
+
+    /// An error about the current word, with what may help.
+    #[cold]
+    pub(super) fn error_with(&self, expected: impl Into<String>, hint: impl Into<String>) -> Error {
+        self.parse_error(expected.into(), Some(hint.into()))
+    }
+
+    #[cold]
+    fn outside(&self, limit: u32, what: &str) -> Error {
+        self.error(format!("{what} in 0..{limit}"))
+    }
+
+    fn parse_error(&self, expected: String, hint: Option<String>) -> Error {
+        let word = &self.buffer[self.current..self.next];
+        let found = if word.is_empty() { "the end of the file".to_string() } else { quote(word) };
+        let column = (self.current as i64 - self.line_start + 1) as u64;
+        Error::Parse(ParseError { file: self.file.clone(), line: self.line, column, found, expected, hint })
+    }
+
+    /// Makes the next word current and whole in the buffer; returns where it ends, which is where it begins at the
+    /// end of the file.
+    #[inline]
+    fn find_word(&mut self) -> Result<usize, Error> {
+        loop {
+            while self.next < self.end && self.buffer[self.next].is_ascii_whitespace() {
+                if self.buffer[self.next] == b'\n' {
+                    self.line += 1;
+                    self.line_start = self.next as i64 + 1;
+                }
+                self.next += 1;
+            }
+            self.current = self.next;
+            if self.next < self.end {
+                break;
+            }
+            if !self.refill()? {
+                return Ok(self.next);
+            }
+        }
+        let mut length = 0;
+        loop {
+            let rest = &self.buffer[self.next + length..self.end];
+            if let Some(offset) = rest.iter().position(u8::is_ascii_whitespace) {
+                return Ok(self.next + length + offset);
+            }
+            length = self.end - self.next;
+            if !self.refill()? {
+                return Ok(self.next + length);
+            }
+        }
+    }
+
+    /// Reads on behind the bytes not yet taken, which move to the front. False at the end of the file.
+    #[cold]
+    fn refill(&mut self) -> Result<bool, Error> {
+        if self.stop.is_set() {
+            return Err(Error::Stopped);
+        }
+        self.buffer.copy_within(self.next..self.end, 0);
+        self.line_start -= self.next as i64;
+        self.end -= self.next;
+        (self.next, self.current) = (0, 0);
+        if self.end == self.buffer.len() {
+            self.next = self.end; // what the message quotes
+            return Err(self.error_with("a shorter word", "is this a text file of the format?"));
+        }
+        loop {
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(bytes) => {
+                    self.end += bytes;
+                    return Ok(bytes > 0);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) if self.stop.is_set() => return Err(Error::Stopped),
+                Err(source) => {
+                    return Err(Error::Io { path: PathBuf::from(&self.file), action: "cannot read", source });
+                }
+            }
+        }
+    }
+}
+
+/// A word as a message shows it: printable and short.
+fn quote(word: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&word[..word.len().min(4 * QUOTED)]);
+    let shown: String = text.chars().take(QUOTED).flat_map(char::escape_debug).collect();
+    let more = if text.chars().count() > QUOTED { "…" } else { "" };
+    format!("`{shown}{more}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out one byte a read, so that every word crosses the end of what is there.
+    struct Drip<'a>(&'a [u8]);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let bytes = self.0.len().min(1).min(buffer.len());
+            buffer[..bytes].copy_from_slice(&self.0[..bytes]);
+            self.0 = &self.0[bytes..];
+            Ok(bytes)
+        }
+    }
+
+    fn message(result: Result<impl std::fmt::Debug, Error>) -> String {
+        result.expect_err("this is wrong on purpose").to_string()
+    }
+
+    #[test]
+    fn words_numbers_and_positions() {
+        let stop = Stop::new();
+        for drip in [false, true] {
+            let text: &[u8] = b" name 12\r\n-3 +4  29-1\n\n 1.5e-3 99999999999999999999 end";
+            let source: Box<dyn Read> = if drip { Box::new(Drip(text)) } else { Box::new(text) };
+            let mut tokens = Tokens::new(source, "f".into(), &stop);
+            assert_eq!(tokens.peek().unwrap(), b"name");
+            assert_eq!(tokens.word("a name").unwrap(), b"name");
+            for expected in [12, -3, 4, 29, -1] {
+                assert_eq!(tokens.integer("a number").unwrap(), expected);
+            }
+            assert_eq!(tokens.real("a real").unwrap(), 1.5e-3);
+            assert_eq!(tokens.integer("a number").unwrap(), i64::MAX);
+            assert_eq!(message(tokens.integer("a number")), "f:4:30: found `end`, expected a number");
+            assert!(tokens.at_end().unwrap());
+            assert_eq!(message(tokens.integer("more")), "f:4:33: found the end of the file, expected more");
+        }
+    }
+
+    #[test]
+    fn bad_words() {
+        let stop = Stop::new();
+        let read = |text: &'static str| Tokens::new(Box::new(text.as_bytes()), "f".into(), &stop);
+        for text in ["-", "+", "--1", "1x", "0x10", "1.0", "é"] {
+            assert!(message(read(text).integer("n")).contains(&format!("found `{text}`")), "{text}");
+        }
+        assert_eq!(message(read("7").index(7, "a value")), "f:1:1: found `7`, expected a value in 0..7");
+        assert_eq!(message(read("-1").index(7, "a value")), "f:1:1: found `-1`, expected a value in 0..7");
+        assert_eq!(message(read("-1").count("a count")), "f:1:1: found `-1`, expected a count, at least 0");
+        assert!(message(read("1..2").real("a real")).contains("`1..2`"));
+    }
+
+    #[test]
+    fn what_is_no_text() {
+        let stop = Stop::new();
+        let zeros = vec![0u8; 3 * BUFFER];
+        let mut tokens = Tokens::new(Box::new(&zeros[..]), "f".into(), &stop);
+        assert!(message(tokens.word("a name")).contains("a shorter word"));
+        let mut tokens = Tokens::new(Box::new(&b"\xff\xfe\x01"[..]), "f".into(), &stop);
+        let error = message(tokens.integer("a number"));
+        assert!(error.chars().all(|c| !c.is_control()), "{error}");
+    }
+
+    #[test]
+    fn long_blanks_and_lines_keep_positions() {
+        let stop = Stop::new();
+        let mut text = vec![b' '; 2 * BUFFER + 10];
+        text.extend_from_slice(b"x\nc ");
+        text.extend(vec![b'y'; 2 * BUFFER]);
+        text.extend_from_slice(b"\n z");
+        let mut tokens = Tokens::new(Box::new(&text[..]), "f".into(), &stop);
+        let column = 2 * BUFFER + 11;
+        assert!(message(tokens.integer("n")).starts_with(&format!("f:1:{column}: found `x`")));
+        assert_eq!(tokens.word("c").unwrap(), b"c");
+        tokens.skip_line().unwrap();
+        assert!(message(tokens.integer("n")).starts_with("f:3:2: found `z`"));
+    }
+
+    #[test]
+    fn the_stop_flag_ends_reading() {
+        let stop = Stop::new();
+        stop.set(crate::stop::Cause::Time);
+        let mut tokens = Tokens::new(Box::new(&b"1"[..]), "f".into(), &stop);
+        assert!(matches!(tokens.integer("n"), Err(Error::Stopped)));
+    }
+}

@@ -1,0 +1,114 @@
+//! Writes `.wcsp`.
+
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Table};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Writes a network as `.wcsp`, costs in the units of its integers. Tables that functions share stay shared.
+///
+/// # Errors
+/// What writing to `out` gives.
+pub fn write_wcsp(network: &Network, out: &mut impl Write) -> io::Result<()> {
+    let domains = network.domains();
+    let largest = domains.iter().max().copied().unwrap_or(1);
+    let functions = network.functions();
+    writeln!(out, "{} {} {largest} {} {}", word(&network.name), domains.len(), functions.len(), network.top())?;
+    let sizes: Vec<String> = domains.iter().map(u32::to_string).collect();
+    writeln!(out, "{}", sizes.join(" "))?;
+
+    let mut uses: FxHashMap<usize, u32> = FxHashMap::default();
+    for function in functions {
+        *uses.entry(identity(&function.table)).or_default() += 1;
+    }
+    let forbidden = forbidden_as(network);
+    let mut offered: FxHashMap<usize, usize> = FxHashMap::default();
+    for function in functions {
+        let table = identity(&function.table);
+        let arity = function.scope.len();
+        let earlier = offered.get(&table).copied();
+        let offers = earlier.is_none() && arity > 0 && uses[&table] > 1;
+        write!(out, "{}{arity}", if offers { "-" } else { "" })?;
+        for variable in &function.scope {
+            write!(out, " {variable}")?;
+        }
+        match earlier {
+            Some(number) => writeln!(out, " 0 -{number}")?,
+            None => write_table(function, domains, forbidden, out)?,
+        }
+        if offers {
+            let number = offered.len() + 1;
+            let _ = offered.insert(table, number);
+        }
+    }
+    Ok(())
+}
+
+/// A name of one word.
+fn word(name: &str) -> String {
+    let word: String = name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
+    if word.is_empty() { "unknown".into() } else { word }
+}
+
+/// What tells a table from others: the address of its entries.
+fn identity(table: &Table) -> usize {
+    match table {
+        Table::Dense(costs) => Arc::as_ptr(costs).cast::<Cost>() as usize,
+        Table::Sparse(table) => Arc::as_ptr(table) as usize,
+    }
+}
+
+/// What stands for [`FORBIDDEN`]: `top`, as other programs write it, unless a negative cost could make up for it.
+fn forbidden_as(network: &Network) -> Cost {
+    let negative = network.functions().iter().any(|function| function.min(network.domains()) < 0);
+    if negative { FORBIDDEN } else { network.top().max(0) }
+}
+
+fn write_table(function: &CostFunction, domains: &[u32], forbidden: Cost, out: &mut impl Write) -> io::Result<()> {
+    let shown = |cost: Cost| if cost == FORBIDDEN { forbidden } else { cost };
+    match &function.table {
+        Table::Sparse(table) => {
+            writeln!(out, " {} {}", shown(table.default_cost()), table.len())?;
+            for (values, cost) in table.iter() {
+                write_tuple(values, shown(cost), out)?;
+            }
+        }
+        Table::Dense(costs) => {
+            let default = most_frequent(costs.iter().map(|&cost| shown(cost)));
+            let listed = costs.iter().filter(|&&cost| shown(cost) != default).count();
+            writeln!(out, " {default} {listed}")?;
+            let mut values = vec![0u32; function.scope.len()];
+            for cost in costs.iter().map(|&cost| shown(cost)) {
+                if cost != default {
+                    write_tuple(&values, cost, out)?;
+                }
+                for (value, &variable) in values.iter_mut().zip(&function.scope).rev() {
+                    *value += 1;
+                    if *value < domains[variable as usize] {
+                        break;
+                    }
+                    *value = 0;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_tuple(values: &[u32], cost: Cost, out: &mut impl Write) -> io::Result<()> {
+    for value in values {
+        write!(out, "{value} ")?;
+    }
+    writeln!(out, "{cost}")
+}
+
+/// The cost that is not worth listing; the least of several. Not -1, which other programs take for the mark of a
+/// global function.
+fn most_frequent(costs: impl Iterator<Item = Cost>) -> Cost {
+    let mut counts: FxHashMap<Cost, usize> = FxHashMap::default();
+    for cost in costs.filter(|&cost| cost != -1) {
+        *counts.entry(cost).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|&(cost, count)| (count, Reverse(cost))).map_or(0, |(cost, _)| cost)
+}

@@ -1,0 +1,109 @@
+use super::*;
+use crate::model::Table;
+
+fn entries(network: &Network, function: usize) -> &[Cost] {
+    match &network.functions()[function].table {
+        Table::Dense(costs) => costs,
+        Table::Sparse(_) => panic!("generated tables are dense"),
+    }
+}
+
+fn is_connected(network: &Network) -> bool {
+    let n = network.domains().len();
+    let mut component: Vec<usize> = (0..n).collect();
+    for _ in 0..n {
+        for function in network.functions() {
+            let least = function.scope.iter().map(|&v| component[v as usize]).min().unwrap();
+            function.scope.iter().for_each(|&v| component[v as usize] = least);
+        }
+    }
+    component.iter().all(|&c| c == 0)
+}
+
+fn degrees(network: &Network) -> Vec<usize> {
+    let mut degrees = vec![0; network.domains().len()];
+    for function in network.functions().iter().filter(|f| f.scope.len() == 2) {
+        function.scope.iter().for_each(|&v| degrees[v as usize] += 1);
+    }
+    degrees
+}
+
+#[test]
+fn every_kind_has_working_defaults_and_follows_its_seed() {
+    for kind in &KINDS {
+        let text = |seed| {
+            let network = generate(kind.name, &[], seed).unwrap();
+            assert!(!network.functions().is_empty(), "{}", kind.name);
+            let mut text = Vec::new();
+            crate::formats::write_wcsp(&network, &mut text).unwrap();
+            text
+        };
+        assert_eq!(text(7), text(7), "{}", kind.name);
+        assert_ne!(text(7)[20..], text(8)[20..], "{}", kind.name);
+    }
+    let names: FxHashSet<_> = KINDS.iter().map(|kind| kind.name).collect();
+    assert_eq!(names.len(), KINDS.len());
+}
+
+#[test]
+fn random_networks_have_the_density_and_tightness_asked_for() {
+    for (p1, edges) in [(0.2, 9), (0.3, 13), (0.9, 40), (1.0, 45)] {
+        let network = random(10, 10, p1, 0.9, &mut Rng::new(3)).unwrap();
+        assert_eq!(network.functions().len(), edges);
+        assert!(is_connected(&network));
+        for function in 0..edges {
+            let costs = entries(&network, function);
+            assert_eq!(costs.iter().filter(|&&cost| cost == FORBIDDEN).count(), 90);
+            assert!(costs.iter().all(|&cost| cost == FORBIDDEN || (0..=100).contains(&cost)));
+        }
+    }
+    assert!(random(10, 10, 0.1, 0.9, &mut Rng::new(3)).is_err());
+}
+
+#[test]
+fn scale_free_networks_grow_by_two_edges_a_variable() {
+    let network = scale_free(200, 2, 0.5, &mut Rng::new(1)).unwrap();
+    assert_eq!(network.functions().len(), 2 * 198 + 1);
+    assert!(is_connected(&network));
+    assert!(degrees(&network).into_iter().max() > Some(12), "some variables become hubs");
+}
+
+#[test]
+fn grids_have_degrees_two_to_four() {
+    let network = grid(4, 3, 0.0, &mut Rng::new(1)).unwrap();
+    let degrees = degrees(&network);
+    assert_eq!([2, 3, 4].map(|d| degrees.iter().filter(|&&degree| degree == d).count()), [4, 8, 4]);
+    let torus = ising(4, true, 5, 0, &mut Rng::new(1)).unwrap();
+    assert!(self::degrees(&torus).iter().all(|&degree| degree == 4));
+}
+
+#[test]
+fn queens_attack_along_lines() {
+    let network = queens(6, 0, &mut Rng::new(1)).unwrap();
+    let solves = |a: &[u32]| network.functions().iter().all(|f| f.cost(network.domains(), a) == 0);
+    assert!(solves(&[1, 3, 5, 0, 2, 4]));
+    assert!(!solves(&[0, 1, 2, 3, 4, 5]) && !solves(&[1, 3, 5, 0, 2, 1]));
+}
+
+#[test]
+fn spins_pay_for_broken_couplings() {
+    let network = ising(2, false, 9, 9, &mut Rng::new(5)).unwrap();
+    assert_eq!(network.functions().len(), 4 + 4);
+    for function in 4..8 {
+        let costs = entries(&network, function);
+        assert!(costs[0] == costs[3] && costs[1] == costs[2] && costs[0].min(costs[1]) == 0);
+    }
+}
+
+#[test]
+fn wrong_parameters_are_named() {
+    let error = |kind: &str, parameters: &[(&str, &str)]| generate(kind, parameters, 1).unwrap_err().to_string();
+    assert!(error("cube", &[]).contains("random, scale-free, grid"));
+    assert!(error("grid", &[("n", "3")]).contains("it has side, d, p2"));
+    for value in ["0", "-1", "1.5", "x", "1e99", "nan"] {
+        assert!(error("random", &[("n", value)]).contains("a whole number in 1..="), "{value}");
+    }
+    assert!(error("random", &[("p1", "1.5")]).contains("a number in 0..=1"));
+    assert!(error("random", &[("n", "10000000")]).contains("too large"));
+    assert!(error("large-sparse", &[("n", "3"), ("functions", "4")]).contains("only 3 pairs"));
+}
