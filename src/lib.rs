@@ -6,6 +6,7 @@ pub mod fang;
 pub mod formats;
 pub mod generate;
 pub mod inference;
+pub mod memory;
 pub mod model;
 pub mod order;
 pub mod record;

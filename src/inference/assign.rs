@@ -68,6 +68,11 @@ impl CostToGo<'_> {
         self.outcome.plan.sequence.len()
     }
 
+    /// Domain size of the variable at a position.
+    pub fn domain(&self, position: usize) -> usize {
+        self.outcome.plan.domains[position] as usize
+    }
+
     /// How much each value of the variable at `position` raises `f`; [`FORBIDDEN`] where it has no completion.
     /// Of `assignment`, given by variable, only the variables at later positions are read. `row` must hold an
     /// entry for each value.

@@ -1,8 +1,28 @@
 //! The search: one loop owns time, stopping and recording; drivers make bounded rounds.
 
+mod anneal;
+mod arms;
+mod boltzmann;
+mod bounds;
 mod clock;
+mod construct;
+mod driver;
 mod event;
+mod forest;
+mod graph;
+mod heat_bath;
+#[cfg(test)]
+mod lab;
+mod merge;
 mod options;
+mod portfolio;
+mod recorder;
+mod rows;
+mod run;
+mod schedule;
+mod state;
+mod sweep;
+mod tabu;
 
 pub use clock::Clock;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
@@ -10,15 +30,75 @@ pub use options::{Assertions, BoundChoice, DriverChoice, Options};
 
 use crate::error::Error;
 use crate::model::Network;
-use crate::stop::Stop;
+use crate::stop::{Cause, Stop};
+use recorder::Recorder;
+use run::Run;
 
 /// Solves a network: `observe` sees every event as it happens; setting `stop` from anywhere ends the run.
+///
+/// # Errors
+/// Options that do not fit the network, threads that cannot be started, or a bug ([`Error::Internal`]). What was found
+/// before an error has been told to `observe`.
 pub fn solve(
     network: &Network,
     options: &Options,
     stop: &Stop,
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Summary, Error> {
-    let _ = (network, options, stop, observe);
-    Err(Error::Stopped)
+    if let Some(start) = &options.warm_start {
+        check_assignment(network, start)?;
+    }
+    if let Some(&domain) = network.domains().iter().find(|&&domain| domain > u32::from(u16::MAX)) {
+        return Err(Error::Usage(format!("a domain of {domain} values: the search takes up to {}", u16::MAX)));
+    }
+    let clock = Clock::start(options.started, options.time, stop);
+    let threads = match options.threads {
+        Some(threads) => threads,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let workers = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Error::Usage(format!("cannot start {threads} threads: {error}")))?;
+    let mut recorder = Recorder::new(network, &clock, observe);
+    let outcome = std::thread::scope(|scope| {
+        let (sender, news) = std::sync::mpsc::channel();
+        let worker = scope.spawn(move || {
+            // a recorder that has gone away only means that nobody listens any more
+            let mut tell = |message| {
+                let _ = sender.send(message);
+            };
+            workers.install(|| Run::new(network, options, stop, &mut tell)?.run())
+        });
+        recorder.listen(&news);
+        worker.join()
+    });
+    let stopped_by = match stop.cause() {
+        Some(Cause::Signal) => StoppedBy::Signal,
+        _ => StoppedBy::Time,
+    };
+    let (ending, failure) = match outcome {
+        Ok(Ok(ending)) => (Some(ending), None),
+        Ok(Err(Error::Stopped)) => (None, None),
+        Ok(Err(error)) => (None, Some(error)),
+        Err(_) => (None, Some(Error::Internal("the search thread ended abnormally".into()))),
+    };
+    let summary = recorder.finish(options, threads, ending, stopped_by);
+    failure.map_or(Ok(summary), Err)
+}
+
+fn check_assignment(network: &Network, assignment: &[u32]) -> Result<(), Error> {
+    let (found, expected) = (assignment.len(), network.domains().len());
+    if found != expected {
+        return Err(Error::Usage(format!("the start has {found} values, the network {expected} variables")));
+    }
+    match assignment.iter().zip(network.domains()).position(|(value, domain)| value >= domain) {
+        Some(v) => Err(Error::Usage(format!(
+            "the start gives {} the value {}, its domain is 0..{}",
+            network.variable_name(v),
+            assignment[v],
+            network.domains()[v]
+        ))),
+        None => Ok(()),
+    }
 }

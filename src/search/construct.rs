@@ -1,0 +1,195 @@
+//! Construction guided by mini-buckets: beams of partial assignments grow along the reverse elimination order.
+//!
+//! A possibility's rating is what it adds to f, the cost so far plus the mini-buckets' cost to go, which never
+//! overestimates (see [`CostToGo`]); one with f at or above the incumbent has weight 0. A state without a possibility is
+//! dead, and a live one of its beam is cloned in its place. Temperatures differ over a beam, from greedy up.
+
+use super::boltzmann::Boltzmann;
+use super::driver::{Driver, Effort, Field, Pool};
+use super::heat_bath::{HeatBath, Least};
+use super::state::{Elite, State};
+use super::sweep::sweep;
+use crate::fang::{LocalHeuristic, Scratch, assign_variable};
+use crate::inference::{CostToGo, Outcome};
+use crate::model::Cost;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Beams of a round; their number does not follow the threads, so that these do not change the result.
+const BEAMS: usize = 8;
+/// States of a beam.
+const WIDTH: usize = 16;
+/// A rating that cannot be picked.
+const PRUNED: i32 = i32::MAX;
+
+/// The construct driver.
+#[derive(Debug)]
+pub(crate) struct Construct {
+    rng: Rng,
+    outcome: Option<Arc<Outcome>>,
+}
+
+/// A partial assignment.
+#[derive(Clone, Debug)]
+struct Partial {
+    values: Vec<u32>,
+    /// f of what is assigned.
+    f: Cost,
+    alive: bool,
+}
+
+/// Rates the next variable of a partial assignment. Variables go by their positions in the elimination order.
+struct Guided<'a> {
+    guide: CostToGo<'a>,
+    /// f from here on is of no interest.
+    limit: Cost,
+    shift: u32,
+    boltzmann: Boltzmann,
+}
+
+impl Guided<'_> {
+    fn rises(&self, partial: &Partial, position: usize) -> Vec<Cost> {
+        let mut row = vec![0; self.guide.domain(position)];
+        self.guide.rate(position, &partial.values, &mut row);
+        row
+    }
+
+    fn rating(&self, partial: &Partial, rise: Cost) -> i32 {
+        let pruned = partial.f.saturating_add(rise) >= self.limit;
+        if pruned { PRUNED } else { (rise >> self.shift).min(1 << 28) as i32 }
+    }
+}
+
+impl LocalHeuristic<Partial> for Guided<'_> {
+    type Rating = i32;
+    type Aggregate = Least;
+
+    fn possibilities(&self, _: &Partial, position: usize) -> usize {
+        self.guide.domain(position)
+    }
+
+    fn rate(&self, partial: &Partial, position: usize, possibility: usize) -> i32 {
+        self.rating(partial, self.rises(partial, position)[possibility])
+    }
+
+    fn rate_all(&self, partial: &Partial, position: usize, ratings: &mut [i32]) {
+        for (rating, rise) in ratings.iter_mut().zip(self.rises(partial, position)) {
+            *rating = self.rating(partial, rise);
+        }
+    }
+
+    fn accumulate(&self, aggregate: &mut Least, rating: i32) {
+        aggregate.0 = aggregate.0.min(rating);
+    }
+
+    fn map(&self, rating: i32, aggregate: &Least) -> u32 {
+        if rating == PRUNED { 0 } else { self.boltzmann.weight((rating - aggregate.0) as u32) }
+    }
+
+    fn assign(&self, partial: &mut Partial, position: usize, possibility: usize) {
+        partial.f = partial.f.saturating_add(self.rises(partial, position)[possibility]);
+        partial.values[self.guide.variable(position) as usize] = possibility as u32;
+    }
+
+    fn could_not_assign(&self, partial: &mut Partial, _: usize) {
+        partial.alive = false;
+    }
+}
+
+impl Construct {
+    /// A driver that waits for messages.
+    pub fn new(rng: Rng) -> Self {
+        Construct { rng, outcome: None }
+    }
+}
+
+/// Grows one beam; returns its complete assignments. `None` after a stop.
+fn grow(field: &Field, guide: CostToGo<'_>, limit: Cost, rng: &mut Rng, stop: &Stop) -> Option<Vec<Vec<u16>>> {
+    let start = Partial { values: vec![0; guide.positions()], f: guide.start(), alive: true };
+    let mut beam = vec![start; WIDTH];
+    // one stream a beam: its states are assigned in turn
+    let temperatures: Vec<Boltzmann> = (0..WIDTH)
+        .map(|k| match k {
+            0 => Boltzmann::GREEDY,
+            _ => Boltzmann::new(field.schedule.at(1.0 - 0.75 * rng.unit())),
+        })
+        .collect();
+    let mut scratch = Scratch::default();
+    for position in (0..guide.positions()).rev() {
+        if stop.is_set() {
+            return None;
+        }
+        for (partial, &boltzmann) in beam.iter_mut().zip(&temperatures) {
+            let guided = Guided { guide, limit, shift: field.rows.shift, boltzmann };
+            let _ = assign_variable(&guided, partial, position, rng.draw(), &mut scratch);
+        }
+        let live: Vec<usize> = (0..WIDTH).filter(|&k| beam[k].alive).collect();
+        if live.is_empty() {
+            return Some(Vec::new());
+        }
+        for k in 0..WIDTH {
+            if !beam[k].alive {
+                beam[k] = beam[live[rng.index(live.len())]].clone();
+            }
+        }
+    }
+    let narrow = |partial: Partial| partial.values.into_iter().map(|value| value as u16).collect();
+    Some(beam.into_iter().map(narrow).collect())
+}
+
+impl Driver for Construct {
+    fn name(&self) -> &'static str {
+        "construct"
+    }
+
+    fn population(&self) -> usize {
+        BEAMS * WIDTH
+    }
+
+    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
+        let Some(outcome) = &self.outcome else { return Effort { work: 1_000_000, ..Effort::default() } };
+        let Some(guide) = outcome.cost_to_go() else { return Effort::default() };
+        let problem = &field.rows.problem;
+        let best = pool.elites().iter().find(|elite| elite.energy.violations == 0);
+        let known = best.map_or(problem.top, |elite| problem.constant.saturating_add(elite.energy.total));
+        let limit = known.min(problem.top);
+        let streams: Vec<Rng> = (0..BEAMS).map(|_| self.rng.split()).collect();
+        let finished: Vec<(Vec<Elite>, u64)> = streams
+            .into_par_iter()
+            .map(|mut rng| {
+                let mut state = State::new(field.variables(), rng.clone());
+                let mut elites = Vec::new();
+                for values in grow(field, guide, limit, &mut rng, stop).unwrap_or_default() {
+                    state.values = values;
+                    // two greedy sweeps: what the mini-buckets could not see
+                    for _ in 0..2 {
+                        let _ = sweep(field, HeatBath::greedy(&field.rows), &mut state, &mut Scratch::default(), stop);
+                    }
+                    elites.push(Elite::new(&field.rows, state.values.clone()));
+                }
+                (elites, state.moves)
+            })
+            .collect();
+        for elite in finished.iter().flat_map(|(elites, _)| elites) {
+            pool.offer(elite);
+        }
+        let states = (BEAMS * WIDTH) as u64;
+        let values: u64 = problem.domains.iter().map(|&domain| u64::from(domain)).sum();
+        Effort {
+            moves: finished.iter().map(|(_, moves)| moves).sum::<u64>() + states * field.variables() as u64,
+            ratings: 3 * states * values,
+            // rows of messages are read one entry at a time
+            work: 8 * states * field.sweep_work,
+        }
+    }
+
+    fn guide(&mut self, outcome: &Arc<Outcome>) {
+        self.outcome = Some(outcome.clone());
+    }
+
+    fn rebase(&mut self, _: &Field, _: &dyn Fn(&[u16]) -> Vec<u16>) {
+        self.outcome = None;
+    }
+}

@@ -1,0 +1,76 @@
+//! The drivers side by side: each round goes to one of them, more often to those that improved the best solution lately.
+
+use super::anneal::Anneal;
+use super::arms::Arms;
+use super::construct::Construct;
+use super::driver::{Driver, Effort, Field, Pool};
+use super::options::DriverChoice;
+use super::tabu::Tabu;
+use crate::inference::Outcome;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// Rounds after which the shares of the drivers are drawn anew.
+const PERIOD: u64 = 16;
+/// Share of the rounds that is dealt out evenly.
+const FLOOR: f64 = 0.15;
+
+/// The drivers of a run and what they earn.
+pub(crate) struct Portfolio {
+    drivers: Vec<Box<dyn Driver>>,
+    arms: Arms,
+    rng: Rng,
+    rounds: u64,
+}
+
+impl Portfolio {
+    /// The drivers that a choice names; each has streams of its own.
+    pub fn new(choice: DriverChoice, rng: &mut Rng) -> Self {
+        let mut stream = || Rng::new(rng.draw());
+        let drivers: Vec<Box<dyn Driver>> = match choice {
+            DriverChoice::Portfolio => {
+                vec![Box::new(Anneal::new(stream())), Box::new(Tabu::new(stream())), Box::new(Construct::new(stream()))]
+            }
+            DriverChoice::Anneal => vec![Box::new(Anneal::new(stream()))],
+            DriverChoice::Tabu => vec![Box::new(Tabu::new(stream()))],
+            DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
+        };
+        Portfolio { arms: Arms::new(drivers.len(), FLOOR), drivers, rng: stream(), rounds: 0 }
+    }
+
+    /// One round of one driver; returns its name and what it did.
+    pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+        // the first rounds are the first driver's: it shows a solution soonest and fills the pool for the others
+        let turn = if self.rounds < PERIOD { 0 } else { self.arms.choose(self.rng.unit()) };
+        let before = pool.best();
+        let driver = &mut self.drivers[turn];
+        let effort = driver.round(field, pool, stop);
+        let gained = pool.best() < before;
+        self.arms.note(turn, if gained { 1.0 } else { 0.0 }, effort.work as f64);
+        self.rounds += 1;
+        if self.rounds % PERIOD == 0 {
+            self.arms.settle();
+        }
+        (driver.name(), effort)
+    }
+
+    /// Hands the messages of a bound step to whoever builds on them.
+    pub fn guide(&mut self, outcome: Arc<Outcome>) {
+        for driver in &mut self.drivers {
+            driver.guide(&outcome);
+        }
+    }
+
+    /// Moves every driver to another core.
+    pub fn rebase(&mut self, field: &Field, translate: &dyn Fn(&[u16]) -> Vec<u16>) {
+        for driver in &mut self.drivers {
+            driver.rebase(field, translate);
+        }
+    }
+
+    /// States kept by the driver that keeps most.
+    pub fn population(&self) -> usize {
+        self.drivers.iter().map(|driver| driver.population()).max().unwrap_or(0)
+    }
+}

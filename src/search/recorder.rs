@@ -1,0 +1,151 @@
+//! The recording side of a run: owns the clock, hears the loop's news, and tells the observer.
+
+use super::clock::Clock;
+use super::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
+use super::options::Options;
+use super::run::{Ending, News, Totals};
+use crate::model::{Cost, FORBIDDEN, Network};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// What is known so far, in the order it came.
+pub(crate) struct Recorder<'a> {
+    network: &'a Network,
+    clock: &'a Clock,
+    observe: &'a mut dyn FnMut(&Event<'_>),
+    best: Option<(Cost, Arc<[u32]>)>,
+    bound: Cost,
+    totals: Totals,
+    source: String,
+    search_began: Option<f64>,
+    best_at: Option<f64>,
+}
+
+impl<'a> Recorder<'a> {
+    /// Begins with the bound that the functions' minima give.
+    pub fn new(network: &'a Network, clock: &'a Clock, observe: &'a mut dyn FnMut(&Event<'_>)) -> Self {
+        let minima = network.functions().iter().map(|function| function.min(network.domains()));
+        let bound = minima.fold(0 as Cost, Cost::saturating_add).min(FORBIDDEN - 1);
+        let mut recorder = Recorder {
+            network,
+            clock,
+            observe,
+            best: None,
+            bound,
+            totals: Totals::default(),
+            source: "trivial".into(),
+            search_began: None,
+            best_at: None,
+        };
+        recorder.tell(EventKind::Start);
+        recorder
+    }
+
+    /// Hears news until the loop hangs up; tells a tick for every second in between.
+    pub fn listen(&mut self, news: &Receiver<News>) {
+        let mut next_tick = 1.0;
+        loop {
+            let now = self.clock.seconds();
+            if now >= next_tick {
+                self.tell(EventKind::Tick);
+                next_tick = now.floor() + 1.0;
+            }
+            match news.recv_timeout(Duration::from_secs_f64((next_tick - now).clamp(0.001, 1.0))) {
+                Ok(news) => self.hear(news),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn hear(&mut self, news: News) {
+        let now = self.clock.seconds();
+        let _ = self.search_began.get_or_insert(now);
+        match news {
+            News::Progress(totals) => self.totals = totals,
+            News::Solution { cost, solution, source, totals } => {
+                self.totals = totals;
+                self.best = Some((cost, solution));
+                self.best_at = Some(now);
+                self.source = source;
+                self.tell(EventKind::Solution);
+            }
+            News::Bound { bound, source, totals } => {
+                self.totals = totals;
+                if bound > self.bound && bound < FORBIDDEN {
+                    self.bound = bound;
+                    self.source = source;
+                    self.tell(EventKind::Bound);
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        let units = self.network.units();
+        let with_solution = matches!(kind, EventKind::Solution | EventKind::End);
+        (self.observe)(&Event {
+            kind,
+            time_s: self.clock.seconds(),
+            cost: self.best.as_ref().map(|(cost, _)| units.number(*cost)),
+            bound: Some(units.bound(self.bound)),
+            maximise: units.maximise,
+            round: self.totals.rounds,
+            moves: self.totals.moves,
+            ratings: self.totals.ratings,
+            source: &self.source,
+            solution: self.best.as_ref().filter(|_| with_solution).map(|(_, solution)| &solution[..]),
+        });
+    }
+
+    /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began.
+    pub fn finish(
+        mut self,
+        options: &Options,
+        threads: usize,
+        ending: Option<Ending>,
+        stopped_by: StoppedBy,
+    ) -> Summary {
+        let units = self.network.units();
+        if let Some(ending) = &ending {
+            self.totals = ending.totals;
+            self.source = ending.bound_method.clone();
+        }
+        self.tell(EventKind::End);
+        let stopped_by = ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by);
+        let cost = self.best.as_ref().map(|(cost, _)| units.number(*cost));
+        let bound = units.bound(self.bound);
+        let status = match (stopped_by, &self.best) {
+            (StoppedBy::Optimal, _) => Status::Optimal,
+            (StoppedBy::Infeasible, _) => Status::Infeasible,
+            (_, Some(_)) => Status::Feasible,
+            (_, None) => Status::Unknown,
+        };
+        Summary {
+            status,
+            stopped_by,
+            cost,
+            bound,
+            gap: cost.and_then(|cost| gap(cost, bound)),
+            precision_slack: units.precision_slack(),
+            time_s: self.clock.seconds(),
+            load_s: options.load_s,
+            time_to_best_s: self.best_at,
+            search_to_best_s: self.best_at.zip(self.search_began).map(|(at, began)| at - began),
+            seed: options.seed,
+            device: "cpu".into(),
+            threads,
+            driver: options.driver.name(),
+            heuristic: "boltzmann",
+            population: self.totals.population,
+            rounds: self.totals.rounds,
+            moves: self.totals.moves,
+            ratings: self.totals.ratings,
+            bound_method: ending.as_ref().map_or("trivial".into(), |ending| ending.bound_method.clone()),
+            z: ending.as_ref().and_then(|ending| ending.z),
+            induced_width: ending.as_ref().and_then(|ending| ending.induced_width),
+            solution: self.best.map(|(_, solution)| solution.to_vec()),
+        }
+    }
+}

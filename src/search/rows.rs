@@ -1,0 +1,478 @@
+//! The core in the form that ratings read: for each variable and each function on it, the table with that variable
+//! running fastest, so that the costs of all its values under the others' values are one contiguous row.
+//!
+//! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
+//! in 64 bits, see [`Rows::energy`]); a forbidden entry costs [`Rows::hard`].
+
+use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::Hasher;
+use std::sync::Arc;
+
+/// A variable's row never sums to more than this, so that ratings and their differences fit i32.
+const ROW_LIMIT: Cost = 1 << 28;
+
+/// What the padded places of a row cost: more than any sum of entries.
+pub(crate) const PADDING: i32 = 1 << 29;
+
+/// A table is copied once for each of its variables; one with more entries than this is read where it is.
+const COPY_LIMIT: u64 = 1 << 22;
+
+/// A function as seen from one of its variables: where its rows begin and how the other values move the row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incidence {
+    base: u32,
+    /// The first two other variables; for arity 2 the second has stride 0.
+    first: u32,
+    first_stride: u32,
+    second: u32,
+    second_stride: u32,
+    /// Further pairs in `Rows::further`.
+    further: u32,
+    further_len: u32,
+}
+
+/// All rows of a core.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    /// The core.
+    pub problem: Arc<Problem>,
+    /// Row length of each variable: its domain size, padded for vector code.
+    pub width: Vec<u32>,
+    /// Right shift from the core's costs to entries.
+    pub shift: u32,
+    /// What a forbidden entry costs, in entries' units.
+    pub hard: i32,
+    entries: Vec<i32>,
+    unary: Vec<u32>,
+    ranges: Vec<u32>,
+    incidences: Vec<Incidence>,
+    /// The function of each incidence.
+    functions: Vec<u32>,
+    further: Vec<(u32, u32)>,
+    /// Functions read where they are, by variable.
+    in_place: Vec<Vec<u32>>,
+}
+
+impl Rows {
+    /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
+    /// would not fit i32 otherwise.
+    pub fn new(problem: &Arc<Problem>, price: Cost) -> Rows {
+        let n = problem.variables();
+        let (shift, hard) = quantum(problem, price);
+        let mut rows = Rows {
+            problem: problem.clone(),
+            width: problem.domains.iter().map(|&d| padded(d)).collect(),
+            shift,
+            hard,
+            entries: Vec::new(),
+            unary: Vec::with_capacity(n),
+            ranges: Vec::with_capacity(n + 1),
+            incidences: Vec::new(),
+            functions: Vec::new(),
+            further: Vec::new(),
+            in_place: vec![Vec::new(); n],
+        };
+        for v in 0..n {
+            let start = rows.entries.len();
+            rows.unary.push(start as u32);
+            let quantized = problem.unary[v].iter().map(|&cost| quantize(cost, shift, hard));
+            rows.entries.extend(quantized);
+            rows.entries.resize(start + rows.width[v] as usize, PADDING);
+        }
+        let mut layout = Layout::default();
+        for (v, incident) in problem.incidence().iter().enumerate() {
+            rows.ranges.push(rows.incidences.len() as u32);
+            for &f in incident {
+                let function = &problem.functions[f as usize];
+                match &function.table {
+                    Table::Dense(table)
+                        if function.combinations(&problem.domains) <= COPY_LIMIT
+                            && rows.entries.len() + 8 * table.len() < u32::MAX as usize =>
+                    {
+                        let position = function.scope.iter().position(|&u| u as usize == v).unwrap_or(0);
+                        let base = layout.place(&mut rows, function, table, position);
+                        rows.push_incidence(function, position, base);
+                        rows.functions.push(f);
+                    }
+                    _ => rows.in_place[v].push(f),
+                }
+            }
+        }
+        rows.ranges.push(rows.incidences.len() as u32);
+        rows.entries.shrink_to_fit();
+        rows
+    }
+
+    /// Number of variables.
+    #[inline(always)]
+    pub fn variables(&self) -> usize {
+        self.width.len()
+    }
+
+    /// Domain size of a variable.
+    #[inline(always)]
+    pub fn domain(&self, variable: usize) -> usize {
+        self.problem.domains[variable] as usize
+    }
+
+    /// The functions on a variable.
+    #[inline(always)]
+    pub fn incidences(&self, variable: usize) -> &[Incidence] {
+        &self.incidences[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
+    }
+
+    /// Number of functions on a variable, those read in place included.
+    pub fn degree(&self, variable: usize) -> usize {
+        self.incidences(variable).len() + self.in_place[variable].len()
+    }
+
+    /// For each function with copied rows, its variables and their incidences: (function, variable, incidence), ordered.
+    pub fn incidences_by_function(&self) -> Vec<(u32, u32, Incidence)> {
+        let mut all: Vec<(u32, u32, Incidence)> = Vec::with_capacity(self.incidences.len());
+        for v in 0..self.variables() {
+            for k in self.ranges[v] as usize..self.ranges[v + 1] as usize {
+                all.push((self.functions[k], v as u32, self.incidences[k]));
+            }
+        }
+        all.sort_by_key(|&(function, variable, _)| (function, variable));
+        all
+    }
+
+    /// Whether every function's rows are copied.
+    pub fn all_copied(&self) -> bool {
+        self.in_place.iter().all(Vec::is_empty)
+    }
+
+    /// Where the row of an incidence begins under `values`.
+    #[inline(always)]
+    pub fn offset(&self, incidence: &Incidence, values: &[u16]) -> usize {
+        let mut offset = incidence.base
+            + u32::from(values[incidence.first as usize]) * incidence.first_stride
+            + u32::from(values[incidence.second as usize]) * incidence.second_stride;
+        if incidence.further_len != 0 {
+            let start = incidence.further as usize;
+            for &(variable, stride) in &self.further[start..start + incidence.further_len as usize] {
+                offset += u32::from(values[variable as usize]) * stride;
+            }
+        }
+        offset as usize
+    }
+
+    /// The variables that share a function of more than two variables, or one read in place, with `variable`; some
+    /// may come more than once.
+    pub fn larger_neighbours(&self, variable: usize) -> impl Iterator<Item = u32> {
+        let copied = self.incidences(variable).iter().filter(|incidence| Self::binary(incidence).is_none());
+        let others = copied.flat_map(|incidence| {
+            let start = incidence.further as usize;
+            let further = self.further[start..start + incidence.further_len as usize].iter().map(|pair| pair.0);
+            [incidence.first, incidence.second].into_iter().chain(further)
+        });
+        let in_place = self.in_place[variable].iter().flat_map(|&f| self.problem.functions[f as usize].scope.iter());
+        others.chain(in_place.copied().filter(move |&u| u as usize != variable))
+    }
+
+    /// `width` entries from an offset.
+    #[inline(always)]
+    pub fn row(&self, offset: usize, width: usize) -> &[i32] {
+        &self.entries[offset..offset + width]
+    }
+
+    /// The unary row of a variable, padding included.
+    pub fn unary(&self, variable: usize) -> &[i32] {
+        self.row(self.unary[variable] as usize, self.width[variable] as usize)
+    }
+
+    /// How many rows an incidence of `variable` has.
+    pub fn row_count(&self, incidence: &Incidence) -> usize {
+        let domain = |v: u32| self.problem.domains[v as usize] as usize;
+        let start = incidence.further as usize;
+        let further = &self.further[start..start + incidence.further_len as usize];
+        let second = if incidence.second_stride == 0 { 1 } else { domain(incidence.second) };
+        domain(incidence.first) * second * further.iter().map(|pair| domain(pair.0)).product::<usize>()
+    }
+
+    /// Where the `index`-th row of an incidence of `variable` begins.
+    pub fn nth_row(&self, variable: usize, incidence: &Incidence, index: usize) -> usize {
+        incidence.base as usize + index * self.width[variable] as usize
+    }
+
+    /// Whether the incidence is a function of two variables, and then where its rows begin, the other variable, and
+    /// how far apart the rows of its neighbouring values are.
+    #[inline]
+    pub fn binary(incidence: &Incidence) -> Option<(usize, usize, usize)> {
+        (incidence.second_stride == 0 && incidence.further_len == 0).then_some((
+            incidence.base as usize,
+            incidence.first as usize,
+            incidence.first_stride as usize,
+        ))
+    }
+
+    /// Fills `row` (of the variable's width) with the cost of each value under the others' values; padded places get
+    /// at least [`PADDING`]. Only incidences that `keep` accepts count.
+    #[inline(always)]
+    pub fn rate(&self, variable: usize, values: &[u16], row: &mut [i32], keep: impl Fn(&Incidence) -> bool) {
+        let start = self.unary[variable] as usize;
+        let unary = &self.entries[start..start + row.len()];
+        let incidences = self.incidences(variable);
+        match row.len() {
+            2 => self.rate_fixed::<2>(unary, incidences, values, row, keep),
+            4 => self.rate_fixed::<4>(unary, incidences, values, row, keep),
+            8 => self.rate_fixed::<8>(unary, incidences, values, row, keep),
+            16 => self.rate_fixed::<16>(unary, incidences, values, row, keep),
+            _ => {
+                row.copy_from_slice(unary);
+                for incidence in incidences.iter().filter(|incidence| keep(incidence)) {
+                    let addend = self.row(self.offset(incidence, values), row.len());
+                    for (total, &cost) in row.iter_mut().zip(addend) {
+                        *total += cost;
+                    }
+                }
+            }
+        }
+        if !self.in_place[variable].is_empty() {
+            self.rate_in_place(variable, values, row);
+        }
+    }
+
+    /// The same for a width known at compile time: the row stays in registers.
+    #[inline(always)]
+    fn rate_fixed<const WIDTH: usize>(
+        &self,
+        unary: &[i32],
+        incidences: &[Incidence],
+        values: &[u16],
+        row: &mut [i32],
+        keep: impl Fn(&Incidence) -> bool,
+    ) {
+        let mut total = [0i32; WIDTH];
+        total.copy_from_slice(&unary[..WIDTH]);
+        for incidence in incidences.iter().filter(|incidence| keep(incidence)) {
+            let addend = self.row(self.offset(incidence, values), WIDTH);
+            for lane in 0..WIDTH {
+                total[lane] += addend[lane];
+            }
+        }
+        row.copy_from_slice(&total);
+    }
+
+    #[cold]
+    fn rate_in_place(&self, variable: usize, values: &[u16], row: &mut [i32]) {
+        let domain = self.domain(variable);
+        let mut tuple = Vec::new();
+        for &f in &self.in_place[variable] {
+            let function = &self.problem.functions[f as usize];
+            tuple.clear();
+            tuple.extend(function.scope.iter().map(|&u| u32::from(values[u as usize])));
+            let position = function.scope.iter().position(|&u| u as usize == variable).unwrap_or(0);
+            for (value, total) in row[..domain].iter_mut().enumerate() {
+                tuple[position] = value as u32;
+                *total += quantize(entry(function, &self.problem.domains, &tuple), self.shift, self.hard);
+            }
+        }
+    }
+
+    /// The energy of an assignment: the sum of its entries in the core's units without the constant, a forbidden entry
+    /// counting `hard << shift`; and how many are forbidden.
+    pub fn energy(&self, values: &[u16]) -> Energy {
+        let mut energy = Energy::default();
+        for (unary, &value) in self.problem.unary.iter().zip(values) {
+            energy.add(unary[value as usize], self.price());
+        }
+        for function in &self.problem.functions {
+            energy.add(self.entry(function, values), self.price());
+        }
+        energy
+    }
+
+    /// What a forbidden entry costs in the core's units.
+    #[inline(always)]
+    pub fn price(&self) -> Cost {
+        Cost::from(self.hard) << self.shift
+    }
+
+    /// The cost of a function under `values`.
+    #[inline(always)]
+    pub fn entry(&self, function: &CostFunction, values: &[u16]) -> Cost {
+        match &function.table {
+            Table::Dense(table) => {
+                let domains = &self.problem.domains;
+                let index = function
+                    .scope
+                    .iter()
+                    .fold(0usize, |index, &v| index * domains[v as usize] as usize + values[v as usize] as usize);
+                table[index]
+            }
+            Table::Sparse(table) => {
+                let tuple: Vec<u32> = function.scope.iter().map(|&v| u32::from(values[v as usize])).collect();
+                table.get(&tuple)
+            }
+        }
+    }
+
+    fn push_incidence(&mut self, function: &CostFunction, position: usize, base: u32) {
+        let mut stride = self.width[function.scope[position] as usize];
+        let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(function.scope.len() - 1);
+        for (k, &u) in function.scope.iter().enumerate().rev() {
+            if k != position {
+                pairs.push((u, stride));
+                stride *= self.problem.domains[u as usize];
+            }
+        }
+        let (first, first_stride) = pairs[0];
+        let (second, second_stride) = pairs.get(1).copied().unwrap_or((first, 0));
+        let further = self.further.len() as u32;
+        self.further.extend(pairs.iter().skip(2));
+        self.incidences.push(Incidence {
+            base,
+            first,
+            first_stride,
+            second,
+            second_stride,
+            further,
+            further_len: self.further.len() as u32 - further,
+        });
+    }
+}
+
+/// The energy of an assignment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Energy {
+    /// Soft costs plus a price for each forbidden entry.
+    pub total: Cost,
+    /// Number of forbidden entries.
+    pub violations: u32,
+}
+
+impl Energy {
+    #[inline(always)]
+    fn add(&mut self, cost: Cost, price: Cost) {
+        if cost >= FORBIDDEN {
+            self.violations += 1;
+            self.total = self.total.saturating_add(price);
+        } else {
+            self.total = self.total.saturating_add(cost);
+        }
+    }
+}
+
+/// Row length for a domain: a power of two up to one vector, whole vectors of 8 beyond.
+fn padded(domain: u32) -> u32 {
+    match domain {
+        0..=2 => 2,
+        3..=4 => 4,
+        _ => domain.next_multiple_of(8),
+    }
+}
+
+#[inline(always)]
+fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
+    if cost >= FORBIDDEN {
+        return hard;
+    }
+    let half = if shift == 0 { 0 } else { 1 << (shift - 1) };
+    ((cost + half) >> shift).min(ROW_LIMIT) as i32
+}
+
+/// The least shift and the price under which no variable's row passes [`ROW_LIMIT`].
+fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
+    let n = problem.variables();
+    let mut soft = vec![0 as Cost; n];
+    let mut hard = vec![0 as Cost; n];
+    let mut note = |scope: &[u32], costs: &mut dyn Iterator<Item = Cost>| {
+        let (mut largest, mut forbids) = (0, 0);
+        for cost in costs {
+            if cost >= FORBIDDEN {
+                forbids = 1;
+            } else {
+                largest = largest.max(cost);
+            }
+        }
+        for &v in scope {
+            soft[v as usize] = soft[v as usize].saturating_add(largest);
+            hard[v as usize] += forbids;
+        }
+    };
+    for (v, unary) in problem.unary.iter().enumerate() {
+        note(&[v as u32], &mut unary.iter().copied());
+    }
+    for function in &problem.functions {
+        match &function.table {
+            Table::Dense(table) => note(&function.scope, &mut table.iter().copied()),
+            Table::Sparse(table) => {
+                note(&function.scope, &mut table.iter().map(|(_, cost)| cost).chain([table.default_cost()]));
+            }
+        }
+    }
+    let widest = soft.iter().copied().max().unwrap_or(0);
+    let mut shift = 0;
+    while widest >> shift >= ROW_LIMIT / 2 {
+        shift += 1;
+    }
+    let most = hard.iter().copied().max().unwrap_or(0).max(1);
+    let hard = (price >> shift).clamp(1, ROW_LIMIT / 2 / most);
+    (shift, hard as i32)
+}
+
+fn entry(function: &CostFunction, domains: &[u32], tuple: &[u32]) -> Cost {
+    match &function.table {
+        Table::Dense(table) => {
+            let index = function
+                .scope
+                .iter()
+                .zip(tuple)
+                .fold(0usize, |index, (&v, &value)| index * domains[v as usize] as usize + value as usize);
+            table[index]
+        }
+        Table::Sparse(table) => table.get(tuple),
+    }
+}
+
+/// Places oriented tables, each content once.
+#[derive(Default)]
+struct Layout {
+    by_table: FxHashMap<(*const Cost, usize, usize), u32>,
+    by_content: FxHashMap<u64, Vec<u32>>,
+    scratch: Vec<i32>,
+}
+
+impl Layout {
+    /// Where the rows of `table` seen from `position` stand; lays them out where they do not stand yet.
+    fn place(&mut self, rows: &mut Rows, function: &CostFunction, table: &Arc<[Cost]>, position: usize) -> u32 {
+        let sizes: Vec<usize> = function.scope.iter().map(|&u| rows.problem.domains[u as usize] as usize).collect();
+        let inner: usize = sizes[position + 1..].iter().product();
+        let key = (table.as_ptr(), sizes[position], inner);
+        if let Some(&base) = self.by_table.get(&key) {
+            return base;
+        }
+        let width = rows.width[function.scope[position] as usize] as usize;
+        let outer: usize = sizes[..position].iter().product();
+        self.scratch.clear();
+        for before in 0..outer {
+            for after in 0..inner {
+                let start = self.scratch.len();
+                let first = before * sizes[position] * inner + after;
+                let column = (0..sizes[position]).map(|value| table[first + value * inner]);
+                self.scratch.extend(column.map(|cost| quantize(cost, rows.shift, rows.hard)));
+                self.scratch.resize(start + width, 0);
+            }
+        }
+        let mut hasher = FxHasher::default();
+        for &entry in &self.scratch {
+            hasher.write_i32(entry);
+        }
+        let places = self.by_content.entry(hasher.finish()).or_default();
+        let same = |&&base: &&u32| rows.entries[base as usize..].starts_with(&self.scratch);
+        let base = match places.iter().find(same) {
+            Some(&base) => base,
+            None => {
+                let base = rows.entries.len() as u32;
+                rows.entries.extend_from_slice(&self.scratch);
+                places.push(base);
+                base
+            }
+        };
+        let _ = self.by_table.insert(key, base);
+        base
+    }
+}

@@ -1,0 +1,343 @@
+//! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
+//! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
+
+use super::bounds::Bounds;
+use super::driver::{Effort, Field, Pool};
+use super::event::StoppedBy;
+use super::options::{Assertions, Options};
+use super::portfolio::Portfolio;
+use super::state::Elite;
+use crate::check;
+use crate::error::Error;
+use crate::model::{Cost, FORBIDDEN, Network, Problem};
+use crate::reduce::Reducer;
+use crate::rng::Rng;
+use crate::stop::{Cause, Stop};
+use std::sync::Arc;
+
+/// What the loop tells the recorder.
+#[derive(Clone, Debug)]
+pub(crate) enum News {
+    /// A better solution.
+    Solution {
+        /// Its cost in the network's units.
+        cost: Cost,
+        /// Value indices in file order.
+        solution: Arc<[u32]>,
+        /// Who found it.
+        source: String,
+        /// The accounts at that moment.
+        totals: Totals,
+    },
+    /// A better bound.
+    Bound {
+        /// In the network's units.
+        bound: Cost,
+        /// Who proved it.
+        source: String,
+        /// The accounts at that moment.
+        totals: Totals,
+    },
+    /// A round went by.
+    Progress(Totals),
+}
+
+/// The accounts of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    /// Driver rounds done.
+    pub rounds: u64,
+    /// Assignments that changed a value.
+    pub moves: u64,
+    /// Possibilities rated.
+    pub ratings: u64,
+    /// States kept.
+    pub population: usize,
+}
+
+/// How a run ended, for the summary.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    pub stopped_by: StoppedBy,
+    pub totals: Totals,
+    pub bound_method: String,
+    pub z: Option<u32>,
+    pub induced_width: Option<u32>,
+}
+
+/// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
+const TIGHTEN_EVERY: u64 = 1000;
+
+/// One run on one network.
+pub(crate) struct Run<'a> {
+    network: &'a Network,
+    options: &'a Options,
+    stop: &'a Stop,
+    tell: &'a mut dyn FnMut(News),
+    reducer: Reducer,
+    problem: Arc<Problem>,
+    field: Field,
+    pool: Pool,
+    portfolio: Portfolio,
+    bounds: Bounds,
+    rng: Rng,
+    totals: Totals,
+    search_work: u64,
+    /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
+    upper: Cost,
+    /// Best total proven, in the network's units.
+    lower: Cost,
+    bound_source: String,
+    /// `upper` at the last reduction and the search work done by then.
+    tightened: (Cost, u64),
+}
+
+impl<'a> Run<'a> {
+    /// Reduces the network and prepares the first core.
+    pub fn new(
+        network: &'a Network,
+        options: &'a Options,
+        stop: &'a Stop,
+        tell: &'a mut dyn FnMut(News),
+    ) -> Result<Self, Error> {
+        let mut rng = Rng::new(options.seed);
+        let reducer = Reducer::new(network, options.reduce, stop)?;
+        let problem = Arc::new(reducer.problem());
+        let field = prepare(&problem, options, &mut rng, stop);
+        let portfolio = Portfolio::new(options.driver, &mut rng);
+        let bounds = Bounds::new(options);
+        let lower = if reducer.infeasible() { network.top() } else { problem.constant };
+        Ok(Run {
+            network,
+            options,
+            stop,
+            tell,
+            reducer,
+            problem,
+            field,
+            pool: Pool::default(),
+            portfolio,
+            bounds,
+            rng,
+            totals: Totals::default(),
+            search_work: 0,
+            upper: FORBIDDEN,
+            lower,
+            bound_source: "trivial".into(),
+            tightened: (network.top(), 0),
+        })
+    }
+
+    /// Runs until a reason to stop.
+    pub fn run(mut self) -> Result<Ending, Error> {
+        self.tell_bound();
+        if let Some(start) = &self.options.warm_start {
+            let _ = self.solution(start.clone(), "warm-start")?;
+            self.offer_projected(start.clone());
+        }
+        let stopped_by = loop {
+            if let Some(reason) = self.finished() {
+                break reason;
+            }
+            if self.problem.variables() == 0 {
+                self.core_solution(&[], "reduce")?;
+                self.raise(self.upper.min(self.network.top()), "reduce");
+                continue;
+            }
+            if self.bounds.is_due(self.search_work) {
+                self.bound_slice()?;
+            } else {
+                self.round()?;
+            }
+        };
+        Ok(Ending {
+            stopped_by,
+            totals: self.totals,
+            bound_method: self.bound_source,
+            z: self.bounds.z(),
+            induced_width: self.bounds.induced_width(),
+        })
+    }
+
+    fn finished(&self) -> Option<StoppedBy> {
+        let solved = self.upper < FORBIDDEN;
+        if solved && self.lower >= self.upper {
+            return Some(StoppedBy::Optimal);
+        }
+        if !solved && self.lower >= self.network.top() {
+            return Some(StoppedBy::Infeasible);
+        }
+        let units = self.network.units();
+        if let (true, Some(target)) = (solved, self.options.target) {
+            let cost = units.number(self.upper).as_f64();
+            if if units.maximise { cost >= target } else { cost <= target } {
+                return Some(StoppedBy::Target);
+            }
+        }
+        if let (true, Some(wanted)) = (solved, self.options.gap) {
+            let gap = super::gap(units.number(self.upper), units.bound(self.lower));
+            if gap.is_some_and(|gap| gap <= wanted) {
+                return Some(StoppedBy::Gap);
+            }
+        }
+        if self.options.rounds.is_some_and(|rounds| self.totals.rounds >= rounds) {
+            return Some(StoppedBy::Rounds);
+        }
+        self.stop.cause().map(|cause| match cause {
+            Cause::Time => StoppedBy::Time,
+            Cause::Signal => StoppedBy::Signal,
+        })
+    }
+
+    /// One round of a driver, and what follows from it.
+    fn round(&mut self) -> Result<(), Error> {
+        let before = self.pool.best();
+        let (source, Effort { moves, ratings, work }) = self.portfolio.round(&self.field, &mut self.pool, self.stop);
+        self.totals.rounds += 1;
+        self.totals.moves += moves;
+        self.totals.ratings += ratings;
+        self.totals.population = self.portfolio.population();
+        self.search_work += work.max(1);
+        if self.pool.best() < before || self.upper == FORBIDDEN {
+            self.look_at_pool(source)?;
+        }
+        self.assert_energies()?;
+        (self.tell)(News::Progress(self.totals));
+        let (upper, work) = self.tightened;
+        let size: u64 = self.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
+        if self.upper < upper && !self.bounds.is_busy() && self.search_work - work > size.saturating_mul(TIGHTEN_EVERY)
+        {
+            self.tighten();
+        }
+        Ok(())
+    }
+
+    /// Turns the best allowed elite into a solution if it is better than the incumbent.
+    fn look_at_pool(&mut self, source: &str) -> Result<(), Error> {
+        let allowed = self.pool.elites().iter().find(|elite| elite.energy.violations == 0);
+        let Some(elite) = allowed else { return Ok(()) };
+        let total = self.problem.constant.saturating_add(elite.energy.total);
+        if total < self.upper.min(self.problem.top) {
+            let core: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
+            self.core_solution(&core, source)?;
+        }
+        Ok(())
+    }
+
+    /// A solution of the core: lifted, checked on the network, and kept if it is better.
+    fn core_solution(&mut self, core: &[u32], source: &str) -> Result<(), Error> {
+        let expected = self.problem.cost(core);
+        let solution = self.reducer.lift(core);
+        let cost = self.solution(solution, source)?;
+        if expected < self.problem.top && cost != Some(expected) && self.options.assertions >= Assertions::Incumbent {
+            return Err(Error::Internal(format!(
+                "{source}: a solution costs {expected} in the core, but {cost:?} by the independent evaluator"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks an assignment of the network and keeps it if it is better. Returns its cost where it is a solution.
+    fn solution(&mut self, solution: Vec<u32>, source: &str) -> Result<Option<Cost>, Error> {
+        let evaluation = check::evaluate(self.network, &solution);
+        if !evaluation.is_solution() {
+            return Ok(None);
+        }
+        let cost = evaluation.cost;
+        if cost < self.lower {
+            return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {}", self.lower)));
+        }
+        if cost < self.upper {
+            self.upper = cost;
+            let news =
+                News::Solution { cost, solution: solution.into(), source: source.to_string(), totals: self.totals };
+            (self.tell)(news);
+        }
+        Ok(Some(cost))
+    }
+
+    /// A slice of the bound ladder, and what follows from it.
+    fn bound_slice(&mut self) -> Result<(), Error> {
+        let upper = self.upper.min(self.network.top());
+        let Some(step) = self.bounds.slice(&self.problem, upper, self.options.seed, self.stop) else { return Ok(()) };
+        if let Some(core) = step.assignment {
+            self.core_solution(&core, &step.source)?;
+            let values = core.iter().map(|&value| value as u16).collect();
+            self.pool.offer(&Elite::new(&self.field.rows, values));
+        }
+        // a bound of the core speaks of what is better than the incumbent
+        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source);
+        self.portfolio.guide(step.outcome);
+        Ok(())
+    }
+
+    fn raise(&mut self, bound: Cost, source: &str) {
+        if bound > self.lower {
+            self.lower = bound;
+            self.bound_source = source.to_string();
+            self.tell_bound();
+        }
+    }
+
+    fn tell_bound(&mut self) {
+        let source = self.bound_source.clone();
+        (self.tell)(News::Bound { bound: self.lower, source, totals: self.totals });
+    }
+
+    /// The incumbent becomes the top: reduces again and moves everything to the smaller core.
+    fn tighten(&mut self) {
+        self.tightened = (self.upper, self.search_work);
+        let old = self.reducer.clone();
+        self.reducer.tighten(self.upper, self.stop);
+        if self.reducer.infeasible() {
+            self.raise(self.upper, "reduce");
+            return;
+        }
+        let problem = self.reducer.problem();
+        let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
+        let changed = size(&problem) != size(&self.problem);
+        if !changed {
+            return;
+        }
+        self.problem = Arc::new(problem);
+        self.raise(self.problem.constant, "reduce");
+        self.field = prepare(&self.problem, self.options, &mut self.rng, self.stop);
+        let new = &self.reducer;
+        let translate = |values: &[u16]| -> Vec<u16> {
+            let core: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
+            new.project(&old.lift(&core)).into_iter().map(|value| value as u16).collect()
+        };
+        self.pool.rebase(&self.field, &translate);
+        self.portfolio.rebase(&self.field, &translate);
+        self.bounds.rebase();
+    }
+
+    fn offer_projected(&mut self, assignment: Vec<u32>) {
+        let core = self.reducer.project(&assignment);
+        let values = core.into_iter().map(|value| value as u16).collect();
+        self.pool.offer(&Elite::new(&self.field.rows, values));
+    }
+
+    /// The assertion ladder: energies of the pool against recomputed ones.
+    fn assert_energies(&self) -> Result<(), Error> {
+        if self.options.assertions < Assertions::Round {
+            return Ok(());
+        }
+        for elite in self.pool.elites().iter().filter(|elite| elite.energy.violations == 0) {
+            let core: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
+            let total = self.problem.constant.saturating_add(elite.energy.total);
+            let recomputed = self.problem.cost(&core);
+            if total != recomputed {
+                return Err(Error::Internal(format!("an elite's energy says {total}, its cost is {recomputed}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The field of a core. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
+/// "Hard constraints": W = min(top, incumbent)).
+fn prepare(problem: &Arc<Problem>, options: &Options, rng: &mut Rng, stop: &Stop) -> Field {
+    let price = problem.top.saturating_sub(problem.constant).max(1);
+    Field::new(problem, price, options.population, rng, stop)
+}

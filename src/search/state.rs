@@ -1,0 +1,71 @@
+//! A state of the local search: one assignment of the core with its random stream.
+
+use super::rows::{Energy, Rows};
+use crate::fang::{self, Active};
+use crate::rng::{Rng, mix};
+
+/// One assignment, its active variables, its successor value, and what was done to it.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// The value of each variable.
+    pub values: Vec<u16>,
+    /// Variables that await an assignment.
+    pub active: Active,
+    /// The successor value.
+    pub rng: Rng,
+    /// Assignments that changed a value.
+    pub moves: u64,
+    /// Possibilities rated.
+    pub ratings: u64,
+}
+
+impl State {
+    /// All variables at value 0, none active.
+    pub fn new(variables: usize, rng: Rng) -> Self {
+        State { values: vec![0; variables], active: Active::new(variables), rng, moves: 0, ratings: 0 }
+    }
+
+    /// Draws every value at random.
+    pub fn randomize(&mut self, rows: &Rows) {
+        for v in 0..self.values.len() {
+            self.values[v] = self.rng.index(rows.domain(v)) as u16;
+        }
+    }
+}
+
+impl fang::State for State {
+    #[inline(always)]
+    fn active(&mut self) -> &mut Active {
+        &mut self.active
+    }
+
+    #[inline(always)]
+    fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+}
+
+/// A 64-bit hash of an assignment, the same wherever it is computed.
+pub(crate) fn hash(values: &[u16]) -> u64 {
+    values.iter().enumerate().fold(0u64, |sum, (v, &value)| sum.wrapping_add(mix(u64::from(value), v as u64)))
+}
+
+/// An assignment kept in a pool.
+#[derive(Clone, Debug)]
+pub(crate) struct Elite {
+    /// The value of each variable of the core.
+    pub values: Vec<u16>,
+    /// Its energy.
+    pub energy: Energy,
+    /// Its [`hash`].
+    pub hash: u64,
+}
+
+impl Elite {
+    /// Evaluates an assignment.
+    pub fn new(rows: &Rows, values: Vec<u16>) -> Self {
+        let energy = rows.energy(&values);
+        let hash = hash(&values);
+        Elite { values, energy, hash }
+    }
+}
