@@ -16,3 +16,6 @@ pub mod search;
 pub mod stop;
 
 pub use error::Error;
+
+/// The version of this package.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

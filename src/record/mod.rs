@@ -1,1 +1,22 @@
-//! To come.
+//! What a run leaves behind: convergence rows, solution files, pictures, the progress line and the summary.
+//!
+//! Everything is written as it happens. A file that cannot be written any more is reported once and given up; the run
+//! goes on.
+
+mod console;
+mod csv;
+mod file;
+pub mod plot;
+mod recorder;
+mod report;
+
+pub use console::{Console, Verbosity};
+pub use csv::{CsvFile, HEADER, read_curve};
+pub use file::ReplacedFile;
+pub use recorder::Recorder;
+pub use report::{BoundReport, SolveReport};
+
+/// Seconds to the microsecond, so that rows and summaries show the same short number.
+fn seconds(exact: f64) -> f64 {
+    (exact * 1e6).round() / 1e6
+}

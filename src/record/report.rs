@@ -1,0 +1,184 @@
+//! The summaries: one JSON object, or a few lines for people.
+
+use super::seconds;
+use crate::model::{Network, Number};
+use crate::search::{Options, Status, StoppedBy, Summary};
+use serde::Serialize;
+use std::fmt::{self, Display, Write};
+
+/// The summary of `fangs solve`; its fields are those of the JSON object.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "the fields are the contract's, described where Summary has them")]
+pub struct SolveReport<'a> {
+    pub instance: String,
+    pub version: &'static str,
+    pub status: &'static str,
+    pub cost: Option<Number>,
+    pub bound: Option<Number>,
+    pub gap: Option<f64>,
+    pub precision_slack: f64,
+    pub stopped_by: &'static str,
+    pub time_s: f64,
+    pub load_s: f64,
+    pub time_to_best_s: Option<f64>,
+    pub search_to_best_s: Option<f64>,
+    pub seed: u64,
+    pub device: &'a str,
+    pub threads: usize,
+    pub driver: &'static str,
+    pub heuristic: &'static str,
+    pub population: usize,
+    pub rounds: u64,
+    pub moves: u64,
+    pub ratings: u64,
+    pub bound_method: &'a str,
+    pub z: Option<u32>,
+    pub induced_width: Option<u32>,
+    pub variables: Option<usize>,
+    pub functions: Option<usize>,
+    pub solution: Option<&'a [u32]>,
+}
+
+impl<'a> SolveReport<'a> {
+    /// The report of a finished run.
+    pub fn new(network: &Network, summary: &'a Summary) -> Self {
+        SolveReport {
+            instance: network.name.clone(),
+            version: crate::VERSION,
+            status: summary.status.name(),
+            cost: summary.cost,
+            bound: Some(summary.bound),
+            gap: summary.gap,
+            precision_slack: summary.precision_slack,
+            stopped_by: summary.stopped_by.name(),
+            time_s: seconds(summary.time_s),
+            load_s: seconds(summary.load_s),
+            time_to_best_s: summary.time_to_best_s.map(seconds),
+            search_to_best_s: summary.search_to_best_s.map(seconds),
+            seed: summary.seed,
+            device: &summary.device,
+            threads: summary.threads,
+            driver: summary.driver,
+            heuristic: summary.heuristic,
+            population: summary.population,
+            rounds: summary.rounds,
+            moves: summary.moves,
+            ratings: summary.ratings,
+            bound_method: &summary.bound_method,
+            z: summary.z,
+            induced_width: summary.induced_width,
+            variables: Some(network.variables().len()),
+            functions: Some(network.functions().len()),
+            solution: summary.solution.as_deref(),
+        }
+    }
+
+    /// The report of a run that was stopped before it began: while loading (then there is no `network`) or before the
+    /// first round.
+    pub fn unstarted(
+        instance: String,
+        network: Option<&Network>,
+        bound: Option<Number>,
+        options: &Options,
+        stopped_by: StoppedBy,
+        time_s: f64,
+    ) -> Self {
+        SolveReport {
+            instance,
+            version: crate::VERSION,
+            status: Status::Unknown.name(),
+            cost: None,
+            bound,
+            gap: None,
+            precision_slack: network.map_or(0.0, |network| network.units().precision_slack()),
+            stopped_by: stopped_by.name(),
+            time_s: seconds(time_s),
+            load_s: seconds(if network.is_some() { options.load_s } else { time_s }),
+            time_to_best_s: None,
+            search_to_best_s: None,
+            seed: options.seed,
+            device: "cpu",
+            threads: options.threads.unwrap_or_else(rayon::current_num_threads),
+            driver: options.driver.name(),
+            heuristic: "boltzmann",
+            population: 0,
+            rounds: 0,
+            moves: 0,
+            ratings: 0,
+            bound_method: "trivial",
+            z: None,
+            induced_width: None,
+            variables: network.map(|network| network.variables().len()),
+            functions: network.map(|network| network.functions().len()),
+            solution: None,
+        }
+    }
+}
+
+impl Display for SolveReport<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = self.time_to_best_s.map_or(String::new(), |time| format!(", best solution after {time:.2} s"));
+        let gap = self.gap.map_or("?".into(), |gap| format!("{:.3} %", 100.0 * gap));
+        writeln!(f, "{}: {} (stopped by {})", self.instance, self.status, self.stopped_by)?;
+        writeln!(f, "cost    {}", or_none(self.cost))?;
+        writeln!(f, "bound   {}  {}", or_none(self.bound), self.bound_method)?;
+        writeln!(f, "gap     {gap}")?;
+        if self.precision_slack > 0.0 {
+            writeln!(f, "slack   {} (rounding, taken off the bound)", self.precision_slack)?;
+        }
+        writeln!(f, "time    {:.2} s{found}", self.time_s)?;
+        writeln!(f, "effort  {} rounds, {} moves, {} ratings", self.rounds, self.moves, self.ratings)
+    }
+}
+
+/// The summary of `fangs bound`; its fields are those of the JSON object.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "the fields are the contract's; those that need it are described")]
+pub struct BoundReport {
+    pub instance: String,
+    pub version: &'static str,
+    /// The step that made the bound.
+    pub method: String,
+    pub z: Option<u32>,
+    /// The order's name.
+    pub order: String,
+    pub induced_width: Option<u32>,
+    /// Whether the bound is the optimum.
+    pub exact: bool,
+    pub bound: Option<Number>,
+    /// What the value-assignment phase found.
+    pub cost: Option<Number>,
+    pub precision_slack: f64,
+    /// Entries of the largest message.
+    pub largest_table: u64,
+    pub table_bytes: u64,
+    pub joint_entries: u64,
+    pub time_s: f64,
+    pub device: &'static str,
+}
+
+impl Display for BoundReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let exact = if self.exact { ", exact" } else { "" };
+        let mut along = String::new();
+        if let Some(width) = self.induced_width {
+            write!(along, " along {}, induced width {width}", self.order)?;
+        }
+        writeln!(f, "{}: {}{exact}{along}", self.instance, self.method)?;
+        writeln!(f, "bound   {}", or_none(self.bound))?;
+        writeln!(f, "cost    {}", or_none(self.cost))?;
+        if self.precision_slack > 0.0 {
+            writeln!(f, "slack   {} (rounding, taken off the bound)", self.precision_slack)?;
+        }
+        writeln!(
+            f,
+            "tables  {} bytes, the largest {} entries; {} joint entries",
+            self.table_bytes, self.largest_table, self.joint_entries
+        )?;
+        writeln!(f, "time    {:.2} s", self.time_s)
+    }
+}
+
+fn or_none(number: Option<Number>) -> String {
+    number.map_or("none".into(), |number| number.to_string())
+}
