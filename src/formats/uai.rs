@@ -137,7 +137,7 @@ impl Scale {
     fn check(self, entry: f64) -> Result<(), &'static str> {
         match self {
             Scale::Linear if !(0.0..f64::INFINITY).contains(&entry) => Err("a finite potential of at least 0"),
-            Scale::Log10 if entry != f64::NEG_INFINITY && !(entry.abs() <= LARGEST_LOG) => {
+            Scale::Log10 if entry != f64::NEG_INFINITY && !(-LARGEST_LOG..=LARGEST_LOG).contains(&entry) => {
                 Err("a log10 potential, -inf or within ±1e9")
             }
             _ => Ok(()),
