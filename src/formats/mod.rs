@@ -32,7 +32,7 @@ pub enum Format {
     Wcsp,
     /// Markov and Bayesian networks.
     Uai,
-    /// The same with decimal logarithms in the tables.
+    /// The same with natural logarithms in the tables.
     Lg,
     /// Graphs to color.
     Col,
@@ -53,7 +53,7 @@ pub struct FormatInfo {
 pub static FORMATS: [FormatInfo; 4] = [
     FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
     FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
-    FormatInfo { format: Format::Lg, name: "LG", about: "the same with log10 potentials", read: uai::read_log10 },
+    FormatInfo { format: Format::Lg, name: "LG", about: "the same with logarithms of potentials", read: uai::read_log },
     FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
 ];
 
