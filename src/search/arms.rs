@@ -47,10 +47,14 @@ impl Arms {
         if mean <= 0.0 {
             return;
         }
-        // a belief of half a gain for an arm in a tenth of the mean work keeps arms apart only by evidence; the power
-        // sharpens
+        let gain = match self.gains.iter().sum::<f64>() / count {
+            none if none <= 0.0 => 1.0,
+            mean => mean,
+        };
+        // the belief of a tenth of the mean gain for a tenth of the mean work keeps arms apart only by evidence; the
+        // power sharpens
         let rate = |arm: usize| {
-            let believed = 0.5 * count * self.priors[arm];
+            let believed = 0.1 * gain * count * self.priors[arm];
             ((self.gains[arm] + believed) / (self.work[arm] + mean / 10.0)).powf(1.5)
         };
         let rates: Vec<f64> = (0..self.shares.len()).map(rate).collect();

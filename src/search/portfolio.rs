@@ -69,8 +69,8 @@ impl Portfolio {
         }
     }
 
-    /// States kept by the driver that keeps most.
+    /// States kept by the first driver.
     pub fn population(&self) -> usize {
-        self.drivers.iter().map(|driver| driver.population()).max().unwrap_or(0)
+        self.drivers.first().map_or(0, |driver| driver.population())
     }
 }
