@@ -18,7 +18,7 @@ fn main() {
 }
 
 /// Values a variable, variables of the bucket, and the share of the variables that each function reads.
-const BUCKETS: [(u32, usize); 5] = [(2, 18), (4, 9), (10, 6), (25, 4), (44, 4)];
+const BUCKETS: [(u32, usize); 5] = [(2, 20), (4, 12), (10, 7), (25, 5), (44, 4)];
 
 /// Three functions that all read variable 0. `spread` leaves out a different part of the others in each;
 /// otherwise the first two read all but one of the last, as messages do.
@@ -66,12 +66,12 @@ fn fused(bencher: Bencher, (d, w): (u32, usize), spread: bool) {
         });
 }
 
-#[divan::bench(args = BUCKETS, sample_count = 150)]
+#[divan::bench(args = BUCKETS, sample_count = 30)]
 fn nested_scopes(bencher: Bencher, bucket: (u32, usize)) {
     fused(bencher, bucket, false);
 }
 
-#[divan::bench(args = BUCKETS, sample_count = 150)]
+#[divan::bench(args = BUCKETS, sample_count = 30)]
 fn spread_scopes(bencher: Bencher, bucket: (u32, usize)) {
     fused(bencher, bucket, true);
 }

@@ -67,10 +67,12 @@ impl Ladder {
             if let Some(z) = self.fixed {
                 self.z = z;
             } else {
-                let plan = self.plan(problem, ub, None);
-                if plan.exact && plan.joint_entries <= self.exact_work {
-                    self.done = true;
-                    return Some(self.rung(plan));
+                if self.orders[0].joint_entries <= self.exact_work as f64 {
+                    let plan = self.plan(problem, ub, None);
+                    if plan.exact {
+                        self.done = true;
+                        return Some(self.rung(plan));
+                    }
                 }
                 self.z = 1;
                 return self.climb(problem, ub);

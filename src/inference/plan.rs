@@ -122,7 +122,7 @@ pub struct Plan {
 
 /// Mini-buckets of one bucket that an input tries, newest first. Only hubs with thousands of functions ever
 /// have more.
-const TRIES: usize = 256;
+const TRIES: usize = 32;
 
 /// Threads that scratch memory is counted for. A fixed number, so that plans do not depend on the machine.
 const THREADS: u64 = 16;
@@ -201,6 +201,7 @@ struct Context<'a> {
 /// Inputs joined so far and the positions they cover.
 struct MiniBucket {
     scope: Vec<u32>,
+    combinations: u64,
     inputs: Vec<Input>,
 }
 
@@ -343,14 +344,14 @@ impl<'a> Context<'a> {
         for input in inputs {
             let mut choice: Option<(u64, usize)> = None;
             for (index, part) in parts.iter().enumerate().rev().take(TRIES) {
-                let (count, combinations) = self.union(&part.scope, &input.scope);
-                let fits =
-                    count == part.scope.len() || (count <= z as usize && combinations / domain <= message_entries);
-                if !fits {
-                    continue;
+                let (count, combinations) = self.union(part, &input.scope);
+                if count == part.scope.len() {
+                    choice = Some((0, index));
+                    break;
                 }
-                let growth = combinations - self.combinations(&part.scope);
-                if choice.is_none_or(|best| (growth, index) < best) {
+                let growth = combinations - part.combinations;
+                let fits = count <= z as usize && combinations / domain <= message_entries;
+                if fits && choice.is_none_or(|best| (growth, index) < best) {
                     choice = Some((growth, index));
                 }
             }
@@ -360,13 +361,17 @@ impl<'a> Context<'a> {
                     part.scope.extend(&input.scope);
                     part.scope.sort_unstable();
                     part.scope.dedup();
+                    part.combinations = self.combinations(&part.scope);
                     part.inputs.push(input);
                 }
-                None => parts.push(MiniBucket { scope: input.scope.to_vec(), inputs: vec![input] }),
+                None => {
+                    let combinations = self.combinations(&input.scope);
+                    parts.push(MiniBucket { scope: input.scope.to_vec(), combinations, inputs: vec![input] });
+                }
             }
         }
         if parts.is_empty() {
-            parts.push(MiniBucket { scope: vec![position], inputs: Vec::new() });
+            parts.push(MiniBucket { scope: vec![position], combinations: domain, inputs: Vec::new() });
         }
         let variable = self.order.sequence[position as usize] as usize;
         if table::nonzero(&self.problem.unary[variable]) {
@@ -375,12 +380,12 @@ impl<'a> Context<'a> {
         parts
     }
 
-    /// Number of positions of two scopes together and their combinations, saturating.
-    fn union(&self, a: &[u32], b: &[u32]) -> (usize, u64) {
-        let mut count = a.len();
-        let mut combinations = self.combinations(a);
-        for p in b {
-            if a.binary_search(p).is_err() {
+    /// Number of positions that a mini-bucket would have with one more input, and their combinations, saturating.
+    fn union(&self, part: &MiniBucket, scope: &[u32]) -> (usize, u64) {
+        let mut count = part.scope.len();
+        let mut combinations = part.combinations;
+        for p in scope {
+            if part.scope.binary_search(p).is_err() {
                 count += 1;
                 combinations = combinations.saturating_mul(u64::from(self.domains[*p as usize]));
             }

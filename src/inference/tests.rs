@@ -13,7 +13,7 @@ fn random(rng: &mut Rng, most: u64) -> Problem {
     let domains: Vec<u32> = (0..n).map(|_| [1, 2, 2, 3, 4, 7][rng.index(6)].min(most as u32)).collect();
     let high = [1, 3, 50, 1000][rng.index(4)];
     let forbidden = rng.below(4);
-    let mut cost = |rng: &mut Rng| if rng.below(10) < forbidden { FORBIDDEN } else { rng.below(high) as Cost };
+    let cost = |rng: &mut Rng| if rng.below(10) < forbidden { FORBIDDEN } else { rng.below(high) as Cost };
     let unary =
         domains.iter().map(|&d| (0..d).map(|_| if rng.below(2) == 0 { 0 } else { cost(rng) }).collect()).collect();
     let mut functions: Vec<CostFunction> = Vec::new();

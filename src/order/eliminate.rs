@@ -79,7 +79,7 @@ pub(super) fn eliminate(
 }
 
 /// Steps that adding an edge counts for: it touches lists all over memory, where scans run along one.
-const EDGE: u64 = 32;
+const EDGE: u64 = 100;
 
 /// The graph of the variables left, with the score of each kept up to date as edges come and go.
 struct Graph {

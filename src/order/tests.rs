@@ -165,3 +165,26 @@ fn bad_orders_are_refused() {
     assert!(matches!(Order::parse_sequence("1 x"), Err(Error::Usage(_))));
     assert!(best_order(&graph(vec![], &[]), &[Method::MinFill], 1, 1, &stop).sequence.is_empty());
 }
+
+#[test]
+fn large_grids_are_followed_to_the_end_and_dense_cores_are_not() {
+    let stop = Stop::new();
+    for method in [Method::MinFill, Method::MinDegree] {
+        let order = Order::greedy(&grid(100, 2), method, 1, &stop);
+        assert!(order.joint_entries.is_finite());
+        assert!((100..250).contains(&order.width), "{}", order.width);
+    }
+    let mut rng = Rng::new(9);
+    let edges: Vec<(u32, u32)> = (1..20_000).flat_map(|v| [(rng.below(v) as u32, v as u32); 1]).collect();
+    let mut dense = edges.clone();
+    dense.extend((0..60_000).map(|_| {
+        let a = rng.below(19_999) as u32;
+        (a, a + 1 + rng.below(u64::from(19_999 - a)) as u32)
+    }));
+    assert_eq!(Order::greedy(&graph(vec![2; 20_000], &edges), Method::MinFill, 1, &stop).width, 1);
+    let order = Order::greedy(&graph(vec![2; 20_000], &dense), Method::MinFill, 1, &stop);
+    assert!(order.joint_entries.is_infinite());
+    let mut sorted = order.sequence;
+    sorted.sort_unstable();
+    assert!(sorted.iter().enumerate().all(|(place, &v)| place == v as usize));
+}
