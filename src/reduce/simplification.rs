@@ -62,7 +62,8 @@ impl Reducer {
             before += costs.len();
             let rest = costs.len() / self.domains[y as usize] as usize;
             let both = function.scope.binary_search(&x).is_ok();
-            after += if both { rest } else { rest.saturating_mul(self.domains[x as usize] as usize) };
+            let growth = if both { 1 } else { self.domains[x as usize] as usize };
+            after = after.saturating_add(rest.saturating_mul(growth));
         }
         (after <= SMALL.max(before.saturating_mul(GROWTH))).then_some(after)
     }
@@ -73,6 +74,7 @@ impl Reducer {
         let unary: Vec<Cost> = image.iter().map(|&b| self.unary[y as usize][b]).collect();
         self.add_unary(x, &unary);
         for Function { scope, table, .. } in functions {
+            // there are no sparse ones: `growth` refuses them
             let Table::Dense(costs) = table else { continue };
             let mut axes: Vec<(u32, Vec<usize>)> =
                 scope.iter().copied().zip(table::axes(&self.sizes(&scope))).collect();

@@ -125,7 +125,7 @@ fn style(rng: &mut Rng) -> Style {
         functions: below(rng, 16),
         arity: 1 + below(rng, 5),
         forbidden: [0, 2, 5, 8][below(rng, 4) as usize],
-        costs: [0, 1, 3, 10, 1000][below(rng, 5) as usize],
+        costs: [0, 1, 3, 10, 1000, 1 << 54][below(rng, 6) as usize],
         negative: below(rng, 3) == 0,
         sparse: [0, 2, 8][below(rng, 3) as usize],
         top: below(rng, 2) == 0,
