@@ -93,21 +93,37 @@ impl OrderChoice {
         }
     }
 
-    /// The order of the core.
-    fn order(&self, network: &Network, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
+    /// Reads the file, if there is one.
+    fn resolve(&self, network: &Network) -> Result<Ordering, Error> {
+        let path = match self {
+            OrderChoice::Greedy(method) => return Ok(Ordering::Greedy(*method)),
+            OrderChoice::File(path) => path,
+        };
+        let cannot = |source| Error::Io { path: path.clone(), action: "cannot read", source };
+        let text = std::fs::read_to_string(path).map_err(cannot)?;
+        let prefixed = |message: String| Error::Usage(format!("{}: {message}", path.display()));
+        let sequence = Order::parse_sequence(&text).map_err(|error| prefixed(error.to_string()))?;
+        permutation(&sequence, network.variables().len()).map(Ordering::Given).map_err(prefixed)
+    }
+}
+
+/// How the core is put in order.
+enum Ordering {
+    /// By a greedy rule.
+    Greedy(Method),
+    /// By the place of each variable of the network.
+    Given(Vec<usize>),
+}
+
+impl Ordering {
+    fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
         match self {
-            OrderChoice::Greedy(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
-            OrderChoice::File(path) => {
-                let cannot = |source| Error::Io { path: path.clone(), action: "cannot read", source };
-                let text = std::fs::read_to_string(path).map_err(cannot)?;
-                let prefixed = |message: String| Error::Usage(format!("{}: {message}", path.display()));
-                let sequence = Order::parse_sequence(&text).map_err(|error| prefixed(error.to_string()))?;
-                let whole = permutation(&sequence, network.variables().len()).map_err(prefixed)?;
-                debug_assert_eq!(whole.len(), network.variables().len());
+            Ordering::Greedy(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
+            Ordering::Given(places) => {
                 let core = reducer.variables();
-                let mut inner: Vec<u32> = (0..core.len() as u32).collect();
-                inner.sort_by_key(|&v| whole[core[v as usize] as usize]);
-                Order::given(problem, &inner, stop)
+                let mut sequence: Vec<u32> = (0..core.len() as u32).collect();
+                sequence.sort_by_key(|&v| places[core[v as usize] as usize]);
+                Order::given(problem, &sequence, stop)
             }
         }
     }
@@ -217,10 +233,11 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         }
         Err(error) => return Err(error),
     };
+    let ordering = config.order.resolve(&network)?;
     let mut bounding = Bounding::new(&network, &config, &clock, recorder, report);
     bounding.tell(EventKind::Start);
     match Reducer::new(&network, config.reduce, &stop) {
-        Ok(reducer) => bounding.eliminate(&reducer, &stop)?,
+        Ok(reducer) => bounding.eliminate(&reducer, &ordering, &stop)?,
         Err(Error::Stopped) => {}
         Err(error) => return Err(error),
     }
@@ -270,7 +287,7 @@ impl<'a> Bounding<'a> {
     }
 
     /// Everything between the reductions and the end.
-    fn eliminate(&mut self, reducer: &Reducer, stop: &Stop) -> Result<(), Error> {
+    fn eliminate(&mut self, reducer: &Reducer, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
         let problem = Arc::new(reducer.problem());
         if reducer.infeasible() {
             self.report.exact = true;
@@ -278,11 +295,12 @@ impl<'a> Bounding<'a> {
         }
         if problem.variables() == 0 {
             self.report.exact = true;
+            self.report.induced_width = Some(0);
             self.offer(reducer.lift(&[]), "reduce");
             return self.raise(problem.constant, "reduce");
         }
         self.raise(trivial_bound(&problem), "trivial")?;
-        let order = self.config.order.order(self.network, reducer, &problem, stop)?;
+        let order = ordering.order(reducer, &problem, stop)?;
         self.report.induced_width = Some(order.width);
         if self.config.method == BoundChoice::Be {
             self.must_fit(&problem, &order)?;

@@ -76,6 +76,12 @@ impl Input {
         source_path(&self.source)
     }
 
+    /// The file's name without its folder.
+    pub fn file_name(&self) -> String {
+        let name = self.path().and_then(Path::file_name);
+        name.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned())
+    }
+
     /// What messages call it.
     pub fn name(&self) -> String {
         self.source.to_string()

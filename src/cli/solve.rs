@@ -122,7 +122,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
             ("--solutions-dir", &flags.solutions_dir),
         ];
         if let Some((name, _)) = later.iter().find(|(_, value)| value.is_some()) {
-            return reserved(&format!("{name}"));
+            return reserved(name);
         }
         match flags.select.as_str() {
             "exact" => {}
@@ -181,7 +181,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
-    let label = picture.is_some().then(|| input.name());
+    let label = picture.is_some().then(|| input.file_name());
     let mut recorder = Recorder::new(Console::new(config.verbosity), csv, solution, label);
 
     let network = match input.load(&stop) {
@@ -208,7 +208,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         recorder.observe(event, |solution| formats::write_solution(&network, solution, config.solution_format));
     };
     let summary = search::solve(&network, &options, &stop, &mut observe)?;
-    draw(recorder, picture, &input);
+    draw(recorder, picture);
     output::print_report(&SolveReport::new(&network, &summary), config.json)?;
     Ok(match summary.status {
         Status::Optimal | Status::Feasible => Exit::Done,
@@ -218,9 +218,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 }
 
 /// Draws what was recorded; a picture that fails does not change how the run ended.
-fn draw(recorder: Recorder, picture: Option<PictureFile>, input: &Input) {
+fn draw(recorder: Recorder, picture: Option<PictureFile>) {
     if let (Some(curve), Some(picture)) = (recorder.finish(), picture) {
-        let chart = Chart { title: input.name(), curves: vec![curve], time: TimeScale::Auto };
+        let chart = Chart { title: curve.label.clone(), curves: vec![curve], time: TimeScale::Auto };
         if let Err(error) = picture.save(&chart) {
             Console::new(Verbosity::Quiet).warn(&error.to_string());
         }
