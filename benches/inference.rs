@@ -8,7 +8,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use fangs::inference::{Limits, Plan, Progress, Run};
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
-use fangs::order::Order;
+use fangs::order::{Method, Order};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn main() {
 }
 
 /// Values a variable, variables of the bucket, and the share of the variables that each function reads.
-const BUCKETS: [(u32, usize); 5] = [(2, 21), (4, 11), (10, 7), (25, 5), (44, 4)];
+const BUCKETS: [(u32, usize); 5] = [(2, 18), (4, 9), (10, 6), (25, 4), (44, 4)];
 
 /// Three functions that all read variable 0. `spread` leaves out a different part of the others in each;
 /// otherwise the first two read all but one of the last, as messages do.
@@ -66,12 +66,12 @@ fn fused(bencher: Bencher, (d, w): (u32, usize), spread: bool) {
         });
 }
 
-#[divan::bench(args = BUCKETS, sample_count = 7)]
+#[divan::bench(args = BUCKETS, sample_count = 150)]
 fn nested_scopes(bencher: Bencher, bucket: (u32, usize)) {
     fused(bencher, bucket, false);
 }
 
-#[divan::bench(args = BUCKETS, sample_count = 7)]
+#[divan::bench(args = BUCKETS, sample_count = 150)]
 fn spread_scopes(bencher: Bencher, bucket: (u32, usize)) {
     fused(bencher, bucket, true);
 }
@@ -110,4 +110,72 @@ fn naive_with_division(bencher: Bencher, (d, w): (u32, usize)) {
         }
         out
     });
+}
+
+/// A grid of `side` x `side` variables, or a sparse random graph with three functions a variable.
+fn network(grid: bool, n: u32) -> Arc<Problem> {
+    let mut pairs = Vec::new();
+    if grid {
+        let side = n.isqrt();
+        for v in 0..side * side {
+            pairs.extend((v % side + 1 < side).then_some([v, v + 1]));
+            pairs.extend((v + side < side * side).then_some([v, v + side]));
+        }
+    } else {
+        let mut rng = Rng::new(2);
+        for v in 1..n {
+            for _ in 0..3 {
+                let [a, b] = [rng.below(u64::from(n)) as u32, v];
+                pairs.extend((a != b).then_some([a.min(b), a.max(b)]));
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+    }
+    let table = Table::dense((0..16).collect());
+    let functions = pairs.iter().map(|&scope| CostFunction { scope: scope.into(), table: table.clone() });
+    Arc::new(Problem {
+        domains: vec![4; n as usize],
+        unary: vec![vec![0; 4]; n as usize],
+        functions: functions.collect(),
+        constant: 0,
+        top: FORBIDDEN,
+    })
+}
+
+const NETWORKS: [(bool, u32); 3] = [(true, 10_000), (false, 10_000), (false, 100_000)];
+
+#[divan::bench(args = NETWORKS, sample_count = 3, sample_size = 1)]
+fn min_fill(bencher: Bencher, (grid, n): (bool, u32)) {
+    let problem = network(grid, n);
+    bencher.bench_local(|| Order::greedy(&problem, Method::MinFill, 1, &Stop::new()));
+}
+
+#[divan::bench(args = NETWORKS, sample_count = 3, sample_size = 1)]
+fn min_degree(bencher: Bencher, (grid, n): (bool, u32)) {
+    let problem = network(grid, n);
+    bencher.bench_local(|| Order::greedy(&problem, Method::MinDegree, 1, &Stop::new()));
+}
+
+/// Planning for memory that forces a search for z.
+#[divan::bench(args = NETWORKS, sample_count = 3, sample_size = 1)]
+fn plan(bencher: Bencher, (grid, n): (bool, u32)) {
+    let problem = network(grid, n);
+    let order = Order::greedy(&problem, Method::MinDegree, 1, &Stop::new());
+    bencher.bench_local(|| Plan::new(&problem, &order, &Limits::new(1 << 28)));
+}
+
+/// Mini-buckets of z = 4: thousands of small joins.
+#[divan::bench(args = NETWORKS, sample_count = 3, sample_size = 1)]
+fn small_joins(bencher: Bencher, (grid, n): (bool, u32)) {
+    let problem = network(grid, n);
+    let order = Order::greedy(&problem, Method::MinDegree, 1, &Stop::new());
+    let plan = Plan::new(&problem, &order, &Limits { z: Some(4), ..Limits::new(1 << 30) });
+    bencher
+        .counter(ItemsCount::new(plan.joint_entries))
+        .with_inputs(|| Run::new(problem.clone(), plan.clone()))
+        .bench_local_values(|mut run| {
+            let _ = run.advance(u64::MAX, &Stop::new());
+            run
+        });
 }

@@ -13,6 +13,9 @@ mod graph;
 /// Most table entries of a generated network: 2 GiB.
 const ENTRIES: u64 = 1 << 28;
 
+/// Most functions; each takes about 100 bytes besides its table.
+const FUNCTIONS: u64 = 1 << 24;
+
 /// Costs of the benchmark networks lie in 0..=100 (GpuBE, section 8.1).
 const LARGEST_COST: u64 = 100;
 
@@ -55,7 +58,7 @@ const SIDE: Parameter = whole("side", "rows and columns of the grid", 10, (1, 30
 const P2: Parameter = share("p2", "share of the entries of a table that are forbidden", 0.9);
 
 /// Every kind.
-pub const KINDS: [Kind; 8] = [
+pub static KINDS: [Kind; 8] = [
     Kind {
         name: "random",
         about: "connected random graph, random costs and forbidden entries",
@@ -394,10 +397,11 @@ fn check_grid(side: u32, d: u32) -> Result<u32, Error> {
 
 fn check_size(n: u32, d: u32, functions: u64) -> Result<(), Error> {
     let entries = u64::from(d).saturating_mul(functions.saturating_mul(u64::from(d)).saturating_add(u64::from(n)));
-    if entries <= ENTRIES {
+    if entries <= ENTRIES && functions <= FUNCTIONS {
         return Ok(());
     }
-    usage(format!("{n} variables of {d} values with {functions} functions are too large: over {ENTRIES} entries"))
+    let limit = format!("{FUNCTIONS} functions and {ENTRIES} table entries are possible");
+    usage(format!("{n} variables of {d} values with {functions} functions are too large: {limit}"))
 }
 
 fn usage<T>(message: String) -> Result<T, Error> {

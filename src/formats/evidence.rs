@@ -26,7 +26,7 @@ pub fn read_evidence(path: &Path, network: &Network) -> Result<Vec<(u32, u32)>, 
     let mut text = Vec::new();
     let _ = input::open(&source, &stop)
         .and_then(|reader| reader.take(LARGEST_FILE).read_to_end(&mut text))
-        .map_err(|error| cannot_read(&name, error))?;
+        .map_err(|error| cannot_read(&name, error, &stop))?;
     parse(&text, name, network, &stop)
 }
 

@@ -35,28 +35,30 @@ impl fmt::Display for Source {
 }
 
 /// What `source` holds, decompressed.
-pub(super) fn open<'a>(source: &Source, stop: &'a Stop) -> io::Result<Box<dyn Read + 'a>> {
-    let raw: Box<dyn Read + 'a> = match source {
-        Source::Stdin => Box::new(Patient::new(|| Ok(io::stdin()), stop)),
+pub(super) fn open<'a>(source: &Source, stop: &'a Stop) -> io::Result<Stream<'a>> {
+    let raw: Stream<'a> = match source {
+        Source::Stdin => Box::new(Patient::new(|| Ok(io::stdin()), stop)?),
         Source::File(path) => {
             let metadata = std::fs::metadata(path)?;
             if metadata.is_file() || metadata.is_dir() {
                 Box::new(File::open(path)?)
             } else {
                 let path = path.clone();
-                Box::new(Patient::new(move || File::open(path), stop))
+                Box::new(Patient::new(move || File::open(path), stop)?)
             }
         }
     };
     decompress(raw)
 }
 
+type Stream<'a> = Box<dyn Read + 'a>;
+
 /// A compression: its name, its file extension, the bytes it starts with.
 struct Compression {
     name: &'static str,
     extension: &'static str,
     is_start: fn(&[u8]) -> bool,
-    reader: for<'a> fn(Box<dyn Read + 'a>) -> io::Result<Box<dyn Read + 'a>>,
+    reader: for<'a> fn(Stream<'a>) -> io::Result<Stream<'a>>,
 }
 
 /// Every compression that is read.
@@ -72,9 +74,9 @@ const COMPRESSIONS: [Compression; 4] = [
         extension: "bz2",
         // "BZh" and a digit could begin a text: the block mark (pi, or the root of pi for no block) could not
         is_start: |head| {
+            let block = head.get(4..HEAD).unwrap_or_default();
             head.starts_with(b"BZh")
-                && (head[4..].starts_with(&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59])
-                    || head[4..].starts_with(&[0x17, 0x72, 0x45, 0x38, 0x50, 0x90]))
+                && (block == [0x31, 0x41, 0x59, 0x26, 0x53, 0x59] || block == [0x17, 0x72, 0x45, 0x38, 0x50, 0x90])
         },
         reader: |raw| Ok(Box::new(bzip2::read::MultiBzDecoder::new(raw))),
     },
@@ -112,11 +114,11 @@ pub fn compressed_extensions() -> impl Iterator<Item = &'static str> {
 }
 
 /// Unpacks what starts like an archive and leaves the rest alone, whatever the name says.
-pub(super) fn decompress<'a>(mut raw: Box<dyn Read + 'a>) -> io::Result<Box<dyn Read + 'a>> {
+pub(super) fn decompress<'a>(mut raw: Stream<'a>) -> io::Result<Stream<'a>> {
     let mut head = Vec::with_capacity(HEAD);
     let _ = raw.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
     let compression = COMPRESSIONS.iter().find(|c| (c.is_start)(&head));
-    let whole: Box<dyn Read + 'a> = Box::new(Cursor::new(head).chain(raw));
+    let whole: Stream<'a> = Box::new(Cursor::new(head).chain(raw));
     match compression {
         None => Ok(whole),
         Some(c) => Ok(Box::new(Unpacked { reader: (c.reader)(whole)?, name: c.name })),
@@ -125,7 +127,7 @@ pub(super) fn decompress<'a>(mut raw: Box<dyn Read + 'a>) -> io::Result<Box<dyn 
 
 /// Says of a decoder's errors what they mean.
 struct Unpacked<'a> {
-    reader: Box<dyn Read + 'a>,
+    reader: Stream<'a>,
     name: &'static str,
 }
 
@@ -153,9 +155,9 @@ struct Patient<'a> {
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl<'a> Patient<'a> {
-    fn new<R: Read>(open: impl FnOnce() -> io::Result<R> + Send + 'static, stop: &'a Stop) -> Self {
+    fn new<R: Read>(open: impl FnOnce() -> io::Result<R> + Send + 'static, stop: &'a Stop) -> io::Result<Self> {
         let (sender, chunks) = sync_channel(4);
-        let _ = std::thread::spawn(move || {
+        let _ = std::thread::Builder::new().name("input".into()).spawn(move || {
             let mut reader = match open() {
                 Ok(reader) => reader,
                 Err(error) => return drop(sender.send(Err(error))),
@@ -175,8 +177,8 @@ impl<'a> Patient<'a> {
                     return;
                 }
             }
-        });
-        Patient { chunks, chunk: Cursor::default(), stop }
+        })?;
+        Ok(Patient { chunks, chunk: Cursor::default(), stop })
     }
 }
 

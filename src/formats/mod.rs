@@ -32,7 +32,7 @@ pub enum Format {
     Wcsp,
     /// Markov and Bayesian networks.
     Uai,
-    /// The same with decimal logarithms in the tables.
+    /// The same with natural logarithms in the tables.
     Lg,
     /// Graphs to color.
     Col,
@@ -50,10 +50,10 @@ pub struct FormatInfo {
 }
 
 /// Every format that is read.
-pub const FORMATS: [FormatInfo; 4] = [
+pub static FORMATS: [FormatInfo; 4] = [
     FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
     FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
-    FormatInfo { format: Format::Lg, name: "LG", about: "the same with log10 potentials", read: uai::read_log10 },
+    FormatInfo { format: Format::Lg, name: "LG", about: "the same with logarithms of potentials", read: uai::read_log },
     FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
 ];
 
@@ -63,8 +63,7 @@ const RESERVED: [&str; 4] = ["cfn", "wcnf", "cnf", "qpbo"];
 impl Format {
     /// The line of the list that describes it.
     pub fn info(self) -> &'static FormatInfo {
-        static LIST: [FormatInfo; 4] = FORMATS;
-        &LIST[self as usize]
+        &FORMATS[self as usize]
     }
 
     /// The format that a file's name tells.
@@ -142,19 +141,47 @@ pub fn read_from(
     options: &ReadOptions,
     stop: &Stop,
 ) -> Result<Network, Error> {
-    let source = input::decompress(Box::new(reader)).map_err(|error| cannot_read(name, error))?;
+    let source = input::decompress(Box::new(reader)).map_err(|error| cannot_read(name, error, stop))?;
     (format.info().read)(&mut Tokens::new(source, name.to_string(), stop), options)
 }
 
 fn open<'a>(source: &Source, stop: &'a Stop) -> Result<Tokens<'a>, Error> {
     let name = source.to_string();
-    let bytes = input::open(source, stop).map_err(|error| match stop.is_set() {
-        true => Error::Stopped,
-        false => cannot_read(&name, error),
-    })?;
+    let bytes = input::open(source, stop).map_err(|error| cannot_read(&name, error, stop))?;
     Ok(Tokens::new(bytes, name, stop))
 }
 
-fn cannot_read(name: &str, source: std::io::Error) -> Error {
+/// What went wrong with the bytes; a reader that was told to stop fails in whatever way it can.
+fn cannot_read(name: &str, source: std::io::Error, stop: &Stop) -> Error {
+    if stop.is_set() {
+        return Error::Stopped;
+    }
     Error::Io { path: PathBuf::from(name), action: "cannot read", source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_in_the_order_of_the_formats() {
+        for (position, info) in FORMATS.iter().enumerate() {
+            assert_eq!(info.format as usize, position);
+            assert_eq!(info.format.info().name, info.name);
+            assert_eq!(info.name.to_ascii_uppercase().parse::<Format>().unwrap(), info.format);
+        }
+    }
+
+    #[test]
+    fn extensions_tell_the_format() {
+        for (name, format) in [
+            ("a.wcsp", Format::Wcsp),
+            ("dir.uai/a.b.WCSP.XZ", Format::Wcsp),
+            ("a.uai.gz", Format::Uai),
+            ("a.lg.zst", Format::Lg),
+            ("a.col.bz2", Format::Col),
+        ] {
+            assert_eq!(Format::of_path(Path::new(name)).unwrap(), format, "{name}");
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
 
+use super::cannot_read;
 use crate::error::{Error, ParseError};
 use crate::stop::Stop;
 use std::io::Read;
-use std::path::PathBuf;
 
 /// Bytes read at a time. A word that does not fit is an error, so that no file makes the buffer grow.
 const BUFFER: usize = 1 << 16;
@@ -225,10 +225,7 @@ impl<'a> Tokens<'a> {
                     return Ok(bytes > 0);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) if self.stop.is_set() => return Err(Error::Stopped),
-                Err(source) => {
-                    return Err(Error::Io { path: PathBuf::from(&self.file), action: "cannot read", source });
-                }
+                Err(error) => return Err(cannot_read(&self.file, error, self.stop)),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The `.uai` format (`MARKOV` and `BAYES`) and `.LG`, its twin with decimal logarithms.
+//! The `.uai` format (`MARKOV` and `BAYES`) and `.LG`, its twin with natural logarithms of potentials.
 //!
 //! The kind, the number of variables, their domain sizes, the number of functions, a line `arity variables…` for each,
 //! then for each function the number of its entries and the entries, the last variable running fastest.
@@ -10,7 +10,6 @@ use super::limits::Domains;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{Builder, Cost, FORBIDDEN, Network, Units};
-use std::f64::consts::LN_10;
 
 /// Digits kept where nobody asks for a number of them.
 const DECIMALS: u32 = 9;
@@ -34,16 +33,17 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     read_tables(tokens, options, Scale::Linear)
 }
 
-/// Reads a network of decimal logarithms of potentials.
-pub(super) fn read_log10(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
-    read_tables(tokens, options, Scale::Log10)
+/// Reads a network of logarithms of potentials. They are natural ones: the documentation of toulbar2, whose format
+/// this is, says "logarithm", and the optimum it proves for its protein 1cb6 (132.406) is the plain sum of the entries.
+pub(super) fn read_log(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
+    read_tables(tokens, options, Scale::Log)
 }
 
 /// What the entries are.
 #[derive(Clone, Copy)]
 enum Scale {
     Linear,
-    Log10,
+    Log,
 }
 
 fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> Result<Network, Error> {
@@ -70,7 +70,7 @@ fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> 
         if tokens.stop().is_set() {
             return Err(Error::Stopped);
         }
-        inexact += u64::from(table.iter().any(|&entry| !scale.is_exact(entry)));
+        inexact += u64::from(table.iter().any(|&entry| !scale.is_exact(entry, decimals)));
         let function = builder.dense(scope, scale.costs(table, decimals));
         let _ = function.map_err(|error| tokens.error_with("a table that fits its scope", error.to_string()))?;
     }
@@ -137,8 +137,8 @@ impl Scale {
     fn check(self, entry: f64) -> Result<(), &'static str> {
         match self {
             Scale::Linear if !(0.0..f64::INFINITY).contains(&entry) => Err("a finite potential of at least 0"),
-            Scale::Log10 if entry != f64::NEG_INFINITY && !(entry.abs() <= LARGEST_LOG) => {
-                Err("a log10 potential, -inf or within ±1e9")
+            Scale::Log if entry != f64::NEG_INFINITY && !(-LARGEST_LOG..=LARGEST_LOG).contains(&entry) => {
+                Err("a log-potential, -inf or within ±1e9")
             }
             _ => Ok(()),
         }
@@ -148,15 +148,16 @@ impl Scale {
     fn minus_log(self, entry: f64) -> f64 {
         match self {
             Scale::Linear => -entry.ln(),
-            Scale::Log10 => -entry * LN_10,
+            Scale::Log => -entry,
         }
     }
 
-    /// Whether the logarithm is a whole number for certain.
-    fn is_exact(self, entry: f64) -> bool {
+    /// Whether the cost is exact: a logarithm that is not rounded, as it has no more than `decimals` digits.
+    fn is_exact(self, entry: f64, decimals: u32) -> bool {
+        let scale = 10f64.powi(decimals as i32);
         match self {
             Scale::Linear => entry == 0.0 || entry == 1.0,
-            Scale::Log10 => entry == 0.0 || entry == f64::NEG_INFINITY,
+            Scale::Log => entry == f64::NEG_INFINITY || (entry * scale).round() / scale == entry,
         }
     }
 
@@ -164,7 +165,7 @@ impl Scale {
     fn largest(self, table: &[f64]) -> f64 {
         let impossible = match self {
             Scale::Linear => 0.0,
-            Scale::Log10 => f64::NEG_INFINITY,
+            Scale::Log => f64::NEG_INFINITY,
         };
         let possible = table.iter().copied().filter(|&entry| entry != impossible);
         let (least, greatest) = possible.fold((f64::INFINITY, impossible), |(l, g), e| (l.min(e), g.max(e)));
@@ -237,9 +238,11 @@ mod tests {
 
     #[test]
     fn logarithms() {
-        let network = parse("MARKOV 1 4 1 1 0 4 0 -0.0 -inf -1.5", Format::Lg, Some(3)).unwrap();
-        assert_eq!(table(&network, 0), &[0, 0, FORBIDDEN, 3454]);
-        assert_eq!(network.units().decimals, 3);
+        let network = parse("MARKOV 1 5 1 1 0 5 0 -0.0 -inf -1.531 2e-1", Format::Lg, Some(3)).unwrap();
+        assert_eq!(table(&network, 0), &[0, 0, FORBIDDEN, 1531, -200]);
+        assert_eq!(*network.units(), Units { decimals: 3, maximise: true, rounded: 0 });
+        let network = parse("MARKOV 1 1 1 1 0 1 -1.5316", Format::Lg, Some(3)).unwrap();
+        assert_eq!((table(&network, 0), network.units().rounded), (&[1532][..], 2));
     }
 
     #[test]
@@ -280,7 +283,7 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
         }
         for text in ["MARKOV 1 1 1 1 0 1 inf", "MARKOV 1 1 1 1 0 1 -1e10", "MARKOV 1 1 1 1 0 1 nan"] {
-            assert!(parse(text, Format::Lg, None).expect_err(text).to_string().contains("expected a log10 potential"));
+            assert!(parse(text, Format::Lg, None).expect_err(text).to_string().contains("expected a log-potential"));
         }
     }
 }

@@ -150,8 +150,8 @@ impl Reader<'_, '_> {
     fn table(&mut self, default: Cost, tuples: u64) -> Result<u32, Error> {
         let combinations = self.sizes.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
         let enough = match combinations {
-            0..=SMALL => 1,
-            ..=LARGEST_DENSE => combinations.div_ceil(DENSE_SHARE),
+            n if n <= SMALL => 1,
+            n if n <= LARGEST_DENSE => n.div_ceil(DENSE_SHARE),
             _ => u64::MAX,
         };
         let mut listed = Listed { values: Vec::new(), costs: Vec::new(), dense: None };

@@ -51,7 +51,7 @@ impl Entry for i64 {
 }
 
 /// A tile has at least this many outputs if the table has: long enough for vector loops.
-const TILE: usize = 128;
+const TILE: usize = 512;
 /// But a slab of it over all values of the eliminated variable stays below this: 32 KB of stage, the L1 cache.
 const SLAB: usize = 1 << 13;
 /// Slabs beyond this are not staged at all; a tile is then a single output (domains of many thousand values).
@@ -91,16 +91,20 @@ impl Shape {
 
     /// Entries of scratch memory, at most.
     pub fn scratch(&self, inputs: &[Input]) -> usize {
-        (inputs.len().min(self.outer + 1) * (self.tile + 1) + 1).saturating_mul(self.domain)
+        (inputs.len().min(self.outer + 1) * (self.tile + 1) + 1).saturating_mul(self.domain).saturating_add(self.tile)
     }
 }
 
-/// How the tile's run is filled from an input.
+/// How the tile's run is filled from an input. The tile digits that an input reads are its own fastest, so what
+/// a run takes is one contiguous stretch of it.
 enum Run {
     /// Chunks of the run, each copied from an offset.
     Copy { chunk: usize, offsets: Box<[u32]> },
     /// Chunks of the run, each filled with the entry at an offset.
     Fill { chunk: usize, offsets: Box<[u32]> },
+    /// Chunks would be too short to copy. Every `pattern.len()` outputs follow one pattern over `reads` entries:
+    /// the pattern is applied once to each stretch of `reads` entries, then longer chunks are copied from that.
+    Pattern { reads: usize, pattern: Box<[u32]>, stretches: usize, offsets: Box<[u32]> },
     /// The run itself.
     Direct,
 }
@@ -195,10 +199,7 @@ impl<'a, E: Entry> Join<'a, E> {
 
     /// Computes whole tiles, the first being number `first` of the output.
     pub fn run(&self, first: usize, out: &mut [E]) {
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || self.tiles(first, out),
-        );
+        pulp::Arch::new().dispatch(Vectorised { join: self, first, out });
     }
 
     #[inline(always)]
@@ -207,11 +208,12 @@ impl<'a, E: Entry> Join<'a, E> {
         let mut cursor = Cursor::new(self, first);
         let mut base = vec![E::default(); (self.levels.len() + 1) * domain];
         let mut stages = vec![E::default(); self.stages * domain * tile];
+        let mut spread = vec![E::default(); tile];
         let mut moved = 0;
         for out in out.chunks_exact_mut(tile) {
             for (index, level) in self.levels.iter().enumerate() {
                 if level.digit >= moved {
-                    self.refresh(index, &cursor.offsets, &mut base, &mut stages);
+                    self.refresh(index, &cursor.offsets, &mut base, &mut stages, &mut spread);
                 }
             }
             let base = &base[self.levels.len() * domain..];
@@ -223,7 +225,7 @@ impl<'a, E: Entry> Join<'a, E> {
 
     /// Sums a level onto the one before it.
     #[inline(always)]
-    fn refresh(&self, index: usize, offsets: &[usize], base: &mut [E], stages: &mut [E]) {
+    fn refresh(&self, index: usize, offsets: &[usize], base: &mut [E], stages: &mut [E], spread: &mut [E]) {
         let Shape { tile, domain, .. } = self.shape;
         let level = &self.levels[index];
         let (before, sums) = base[index * domain..][..2 * domain].split_at_mut(domain);
@@ -249,33 +251,21 @@ impl<'a, E: Entry> Join<'a, E> {
                 if value > 0 {
                     from = &from[operand.stride..];
                 }
-                self.add_run(&operand.run, from, row);
+                self.add_run(&operand.run, from, row, spread);
             }
         }
     }
 
     #[inline(always)]
-    fn add_run(&self, run: &Run, from: &[E], row: &mut [E]) {
+    fn add_run(&self, run: &Run, from: &[E], row: &mut [E], spread: &mut [E]) {
         let cap = self.cap;
         match run {
             Run::Direct => add_slice(row, from, cap),
-            Run::Copy { chunk, offsets } => match chunk {
-                1 => add_copies::<E, 1>(row, from, offsets, cap),
-                2 => add_copies::<E, 2>(row, from, offsets, cap),
-                4 => add_copies::<E, 4>(row, from, offsets, cap),
-                8 => add_copies::<E, 8>(row, from, offsets, cap),
-                16 => add_copies::<E, 16>(row, from, offsets, cap),
-                _ => {
-                    for (row, &offset) in row.chunks_exact_mut(*chunk).zip(offsets) {
-                        add_slice(row, &from[offset as usize..], cap);
-                    }
-                }
-            },
+            Run::Copy { chunk, offsets } => add_chunks(row, from, *chunk, offsets, cap),
             Run::Fill { chunk, offsets } => match chunk {
                 2 => add_fills::<E, 2>(row, from, offsets, cap),
                 4 => add_fills::<E, 4>(row, from, offsets, cap),
                 8 => add_fills::<E, 8>(row, from, offsets, cap),
-                16 => add_fills::<E, 16>(row, from, offsets, cap),
                 _ => {
                     for (row, &offset) in row.chunks_exact_mut(*chunk).zip(offsets) {
                         let x = from[offset as usize];
@@ -285,6 +275,15 @@ impl<'a, E: Entry> Join<'a, E> {
                     }
                 }
             },
+            Run::Pattern { reads, pattern, stretches, offsets } => {
+                let chunk = pattern.len();
+                for (to, from) in spread.chunks_exact_mut(chunk).zip(from.chunks_exact(*reads)).take(*stretches) {
+                    for (to, &offset) in to.iter_mut().zip(pattern) {
+                        *to = from[offset as usize];
+                    }
+                }
+                add_chunks(row, spread, chunk, offsets, cap);
+            }
         }
     }
 
@@ -354,6 +353,22 @@ fn add_slice<E: Entry>(row: &mut [E], from: &[E], cap: E) {
 }
 
 #[inline(always)]
+fn add_chunks<E: Entry>(row: &mut [E], from: &[E], chunk: usize, offsets: &[u32], cap: E) {
+    match chunk {
+        // a length known to the compiler takes the place of a loop and its remainder
+        2 => add_copies::<E, 2>(row, from, offsets, cap),
+        4 => add_copies::<E, 4>(row, from, offsets, cap),
+        8 => add_copies::<E, 8>(row, from, offsets, cap),
+        16 => add_copies::<E, 16>(row, from, offsets, cap),
+        _ => {
+            for (row, &offset) in row.chunks_exact_mut(chunk).zip(offsets) {
+                add_slice(row, &from[offset as usize..], cap);
+            }
+        }
+    }
+}
+
+#[inline(always)]
 fn add_copies<E: Entry, const C: usize>(row: &mut [E], from: &[E], offsets: &[u32], cap: E) {
     for (row, &offset) in row.as_chunks_mut::<C>().0.iter_mut().zip(offsets) {
         let from = &from[offset as usize..][..C];
@@ -373,22 +388,66 @@ fn add_fills<E: Entry, const C: usize>(row: &mut [E], from: &[E], offsets: &[u32
     }
 }
 
+/// Chunks shorter than this are not worth copying one by one.
+const SHORT: usize = 8;
+/// Outputs that follow one pattern, at least.
+const PATTERN: usize = 16;
+/// Times that a pattern must be used.
+const REPEATED: usize = 4;
+
 /// How to fill a run of tile digits, given as (size, stride in the input), the slowest first.
 fn run_of(digits: &[(usize, usize)], tile: usize) -> Run {
+    let length = |digits: &[(usize, usize)]| digits.iter().map(|&(size, _)| size).product::<usize>();
     // the fastest digits that are all read form chunks to copy; all not read, chunks to fill
     let read = digits.last().is_some_and(|&(_, stride)| stride != 0);
     let same = digits.iter().rev().take_while(|&&(_, stride)| (stride != 0) == read).count();
     let (slow, fast) = digits.split_at(digits.len() - same);
-    let chunk: usize = fast.iter().map(|&(size, _)| size).product();
+    let chunk = length(fast);
     if read && chunk == tile {
         return Run::Direct;
     }
+    let mut split = digits.len() - same;
+    while split > 0 && length(&digits[split..]) < PATTERN {
+        split -= 1;
+    }
+    // patterns only pay where each is copied several times
+    let repeated = digits[..split].iter().filter(|&&(_, stride)| stride == 0).map(|&(size, _)| size).product::<usize>();
+    if chunk >= SHORT || repeated < REPEATED {
+        let offsets = offsets(slow);
+        return if read { Run::Copy { chunk, offsets } } else { Run::Fill { chunk, offsets } };
+    }
+    let (slow, fast) = digits.split_at(split);
+    let taken = |digits: &[(usize, usize)]| digits.iter().filter(|d| d.1 != 0).map(|d| d.0).product::<usize>();
+    let (reads, chunk) = (taken(fast), length(fast));
+    // a stretch of `reads` entries becomes one of `chunk`
+    let spread: Vec<(usize, usize)> = slow.iter().map(|&(size, stride)| (size, stride / reads * chunk)).collect();
+    Run::Pattern { reads, pattern: offsets(fast), stretches: taken(slow), offsets: offsets(&spread) }
+}
+
+/// Offsets of all combinations of digits, the last running fastest.
+fn offsets(digits: &[(usize, usize)]) -> Box<[u32]> {
     let mut offsets = vec![0u32];
-    for &(size, stride) in slow {
+    for &(size, stride) in digits {
         offsets = offsets.iter().flat_map(|&from| (0..size).map(move |value| from + (value * stride) as u32)).collect();
     }
-    let offsets = offsets.into();
-    if read { Run::Copy { chunk, offsets } } else { Run::Fill { chunk, offsets } }
+    offsets.into()
+}
+
+/// The loops, compiled once more for the vector instructions that the processor turns out to have. A type of
+/// its own: a closure would not be inlined into the function that has them.
+struct Vectorised<'j, 'a, E> {
+    join: &'j Join<'a, E>,
+    first: usize,
+    out: &'j mut [E],
+}
+
+impl<E: Entry> pulp::WithSimd for Vectorised<'_, '_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.join.tiles(self.first, self.out);
+    }
 }
 
 /// Where the tiles are: the outer digits and the offset of each input.

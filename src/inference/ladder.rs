@@ -51,6 +51,12 @@ impl Ladder {
         self
     }
 
+    /// Leaves out rungs of less work, for a network whose like has been bounded before.
+    pub fn above(mut self, work: u64) -> Ladder {
+        self.work = work;
+        self
+    }
+
     /// The next plan; `None` once z cannot grow any more or the exact plan was handed out. `ub` is the cost
     /// of the best solution known.
     pub fn next(&mut self, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {

@@ -140,6 +140,7 @@ impl Plan {
         let widest = order.width.saturating_add(1);
         let mut high = limits.z.unwrap_or(widest).clamp(1, widest.max(1));
         let message = context.limits.max_bytes / width.bytes();
+        high = high.min(context.most_variables(message).saturating_add(1)).max(1);
         if let Some(plan) = context.plan(high, message, true) {
             return plan;
         }
@@ -218,6 +219,18 @@ impl<'a> Context<'a> {
         // sizes in bytes are added up: keep the sums far from overflow
         let limits = Limits { max_bytes: limits.max_bytes.min(1 << 50), ..*limits };
         Context { problem, order, limits, width, cap, limit, scopes: scopes.collect(), domains }
+    }
+
+    /// No message within `entries` has more variables than this, so that no larger z makes a difference.
+    fn most_variables(&self, entries: u64) -> u32 {
+        let mut sizes = self.domains.clone();
+        sizes.sort_unstable();
+        let mut product = 1u64;
+        let mut fits = |&size: &u32| {
+            product = product.saturating_mul(u64::from(size));
+            product <= entries
+        };
+        sizes.iter().take_while(|&size| fits(size)).count() as u32
     }
 
     fn combinations(&self, scope: &[u32]) -> u64 {

@@ -29,6 +29,10 @@ pub(super) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains:
     let entry = |cost: Cost| E::from_cost(cost.min(cap));
     match &function.table {
         Table::Dense(costs) => {
+            // in the layout wanted already, as most functions of a file are
+            if scope == &function.scope[..] {
+                return costs.iter().map(|&cost| entry(cost)).collect();
+            }
             let mut table = vec![entry(cap); total];
             let own: Vec<usize> = function.scope.iter().map(|&v| domains[v as usize] as usize).collect();
             let (&run, outer) = own.split_last().expect("functions have two variables and more");

@@ -327,3 +327,45 @@ fn problems_without_variables_or_functions() {
     let outcome = run(&Arc::new(alone.clone()), Plan::new(&alone, &order, &limits(None, None)));
     assert_eq!((outcome.lower_bound(), outcome.assign()), (3, Some(vec![1])));
 }
+
+/// The worked example of docs/inference.md: four binary variables `x1..x4` (indices 0..3), functions on the
+/// pairs 12, 14, 23, 24 and 34, eliminated in the order `x4, x3, x2, x1`. All numbers were made by hand.
+#[test]
+fn the_worked_example() {
+    let pairs = [
+        ([0, 1], [3, 1, 2, 5]),
+        ([0, 3], [2, 4, 0, 3]),
+        ([1, 2], [4, 1, 2, 6]),
+        ([1, 3], [5, 1, 0, 3]),
+        ([2, 3], [6, 2, 1, 4]),
+    ];
+    let function = |(scope, costs): ([u32; 2], [Cost; 4])| CostFunction {
+        scope: scope.into(),
+        table: Table::dense(costs.to_vec()),
+    };
+    let problem = Arc::new(Problem {
+        domains: vec![2; 4],
+        unary: vec![vec![0; 2]; 4],
+        functions: pairs.map(function).to_vec(),
+        constant: 0,
+        top: FORBIDDEN,
+    });
+    let order = Order::given(&problem, &[3, 2, 1, 0], &Stop::new()).expect("a permutation");
+    assert_eq!((order.width, order.joint_entries), (3, 16.0 + 8.0 + 4.0 + 2.0));
+
+    // messages list the combinations of (x3, x2, x1), (x2, x1), (x1): the last eliminated runs fastest
+    let be = run(&problem, Plan::new(&problem, &order, &limits(None, None)));
+    assert_eq!(be.plan().name(), "be");
+    assert_eq!(messages(&be), [vec![7, 6, 8, 6, 8, 6, 3, 1], vec![9, 7, 9, 7], vec![10, 9], vec![9]]);
+    assert_eq!((be.lower_bound(), be.assign()), (9, Some(vec![1, 0, 1, 0])));
+
+    let two = run(&problem, Plan::new(&problem, &order, &limits(Some(2), None)));
+    assert_eq!(two.plan().name(), "mbe(2)");
+    assert_eq!(messages(&two), [vec![2, 0], vec![1, 0], vec![2, 1], vec![2, 4], vec![5, 5], vec![5]]);
+    assert_eq!((two.lower_bound(), two.assign()), (5, Some(vec![1, 0, 1, 0])));
+
+    let three = run(&problem, Plan::new(&problem, &order, &limits(Some(3), None)));
+    assert_eq!(messages(&three), [vec![5, 4, 2, 0], vec![2, 1], vec![2, 4], vec![7, 8], vec![7]]);
+    assert_eq!((three.lower_bound(), three.assign()), (7, Some(vec![0, 1, 0, 0])));
+    assert_eq!(problem.cost(&[0, 1, 0, 0]), 11);
+}

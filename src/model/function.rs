@@ -36,6 +36,13 @@ impl SparseTable {
     pub fn new(arity: usize, default: Cost, tuples: Vec<u32>, costs: Vec<Cost>) -> Self {
         debug_assert_eq!(tuples.len(), arity * costs.len());
         let row = |i: usize| &tuples[i * arity..(i + 1) * arity];
+        if (1..costs.len()).all(|i| row(i - 1) < row(i)) {
+            // as most files have it, and a large table is not held twice
+            let (mut tuples, mut costs) = (tuples, costs);
+            tuples.shrink_to_fit();
+            costs.shrink_to_fit();
+            return SparseTable { arity, default, tuples, costs };
+        }
         let mut order: Vec<usize> = (0..costs.len()).collect();
         order.sort_by(|&a, &b| row(a).cmp(row(b)));
         let mut sorted = SparseTable {

@@ -78,6 +78,9 @@ pub(super) fn eliminate(
     Some(order)
 }
 
+/// Steps that adding an edge counts for: it touches lists all over memory, where scans run along one.
+const EDGE: u64 = 32;
+
 /// The graph of the variables left, with the score of each kept up to date as edges come and go.
 struct Graph {
     adjacency: Vec<Vec<u32>>,
@@ -183,7 +186,17 @@ impl Graph {
         self.removals += 1;
         self.alive[v as usize] = false;
         let ring = std::mem::take(&mut self.adjacency[v as usize]);
-        if self.filling && !(self.by_fill && self.scores[v as usize] == 0) {
+        if !self.filling {
+            // lists stay as they are, with those gone in them: only degrees go on
+            for &u in ring.iter() {
+                if self.alive[u as usize] {
+                    self.scores[u as usize] -= 1;
+                    self.touched.push(u);
+                }
+            }
+            return;
+        }
+        if !(self.by_fill && self.scores[v as usize] == 0) {
             self.join(&ring, v);
         }
         let own = self.weights[v as usize];
@@ -197,7 +210,7 @@ impl Graph {
             }
             self.around[index] -= own;
             let list = &mut self.adjacency[index];
-            self.effort = self.effort.saturating_sub(list.len() as u64);
+            self.effort = self.effort.saturating_sub(list.len() as u64 + EDGE);
             if let Some(place) = list.iter().position(|&w| w == v) {
                 let _ = list.swap_remove(place);
             }
@@ -226,6 +239,7 @@ impl Graph {
                 if self.by_fill {
                     self.count_edge(a, b, v);
                 }
+                self.effort = self.effort.saturating_sub(EDGE);
                 self.adjacency[a as usize].push(b);
                 self.adjacency[b as usize].push(a);
                 self.around[a as usize] += self.weights[b as usize];

@@ -54,9 +54,9 @@ pub struct Order {
     pub largest: f64,
 }
 
-/// Basic steps after which one run of a rule gives up following fill edges. About half a second; what is
+/// Basic steps after which one run of a rule gives up following fill edges. Some tenths of a second; what is
 /// left then is a core too dense for bucket elimination, and only its rough order matters to mini-buckets.
-const EFFORT: u64 = 200_000_000;
+const EFFORT: u64 = 60_000_000;
 
 /// Restarts that run at the same time and share one limit. Fixed, so that threads cannot change the result.
 const BATCH: u32 = 8;

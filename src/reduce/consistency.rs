@@ -68,7 +68,7 @@ impl Reducer {
                 self.pending.scans.push(slot);
             }
         }
-        for v in (0..self.domains.len() as u32).filter(|&v| self.present[v as usize]) {
+        for (v, _) in (0..).zip(&self.dearest).filter(|&(_, &dearest)| dearest >= limit) {
             self.pending.checks.push(v);
         }
     }
@@ -103,7 +103,9 @@ impl Reducer {
             return;
         }
         let limit = self.limit();
-        let least = self.least_totals(v);
+        // without a limit only what a scan forbade is too dear
+        let least = if limit < FORBIDDEN { self.least_totals(v) } else { self.unary[v as usize].clone() };
+        self.dearest[v as usize] = least.iter().copied().filter(|&total| total < limit).max().unwrap_or(0);
         let kept: Vec<u32> = (0..).zip(&least).filter(|&(_, &total)| total < limit).map(|(value, _)| value).collect();
         if kept.len() < least.len() {
             self.report.inconsistent += least.len() - kept.len();
@@ -205,8 +207,8 @@ fn scan_sparse(sparse: &SparseTable, unary: &[&[Cost]], limit: Cost, supports: &
     for k in 0..sizes.len() {
         let others: Vec<usize> = (0..sizes.len()).filter(|&other| other != k).map(|other| alive[other]).collect();
         let room = combinations(&others);
-        for value in 0..sizes[k] {
-            if listed[k][value] < room {
+        for (value, &listed) in listed[k].iter().enumerate() {
+            if listed < room {
                 supports.mark(k, value);
             }
         }

@@ -1,11 +1,11 @@
 //! Exact reductions of a [`Network`] to a [`Problem`], and the way back.
 //!
 //! A [`Reducer`] holds the network in a working state and applies, until nothing changes:
-//! arc consistency on forbidden combinations ([`consistency`]), functional pairs and separable tables
-//! ([`simplification`]), exact elimination of variables where the new table stays small ([`elimination`]),
-//! dominated values ([`dominance`]) and elimination of whole small components. Every change keeps the cost of
+//! arc consistency on forbidden combinations (`consistency`), functional pairs and separable tables
+//! (`simplification`), exact elimination of variables where the new table stays small (`elimination`),
+//! dominated values (`dominance`) and elimination of whole small components. Every change keeps the cost of
 //! every assignment that counts (total below `top`), or replaces it by one that is not worse; a variable that
-//! leaves takes along a table that says which value it takes ([`departure`]).
+//! leaves takes along a table that says which value it takes (`departure`).
 //!
 //! Each reduction works from its own queue of what changed since it last looked, so that the work follows
 //! the changes and not the size of the network.
@@ -48,6 +48,8 @@ pub struct Reducer {
     values: Vec<Arc<[u32]>>,
     /// Cost of each value left; the least is 0 between two reductions.
     unary: Vec<Vec<Cost>>,
+    /// The least total of the dearest value at the last check: nothing is to find while the limit stays above.
+    dearest: Vec<Cost>,
     present: Vec<bool>,
     /// Functions of two and more present variables; a slot is never used again.
     functions: Vec<Option<Function>>,
@@ -70,8 +72,12 @@ struct Function {
     table: Table,
     /// For each value of each variable of the scope, the least cost with that value (see [`table::minima`]).
     minima: Arc<[Cost]>,
+    /// The dearest entry that is not forbidden, or more.
+    peak: Cost,
     /// The dearest support that the last scan found: nothing is to find while the limit stays above.
     witness: Cost,
+    /// Whether the table is in the form of [`Problem`] and shared with its equals.
+    settled: bool,
 }
 
 /// What changed, for each reduction that has yet to look.
@@ -111,17 +117,9 @@ impl Reducer {
             return;
         }
         self.top = upper;
+        self.infeasible |= self.constant >= self.top;
         self.pending.lower = true;
-        for v in 0..self.domains.len() as u32 {
-            if self.present[v as usize] {
-                self.pending.dominance.push(v);
-            }
-        }
-        for slot in 0..self.functions.len() as u32 {
-            if self.functions[slot as usize].is_some() {
-                self.pending.shapes.push(slot);
-            }
-        }
+        self.queue_dear();
         self.run(stop);
     }
 
@@ -206,7 +204,7 @@ impl Reducer {
                 break;
             }
         }
-        self.settle();
+        self.settle(stop);
     }
 
     /// Whether there is no point in going on.
@@ -219,17 +217,41 @@ impl Reducer {
         if self.top >= FORBIDDEN { FORBIDDEN } else { self.top.saturating_sub(self.constant).min(FORBIDDEN) }
     }
 
-    /// Forbids entries that alone reach the limit and stores equal tables once.
-    fn settle(&mut self) {
+    /// Queues what more forbidden combinations may simplify: most functions have none after a small step of `top`.
+    fn queue_dear(&mut self) {
+        let limit = self.limit();
+        let peak = |costs: &Vec<Cost>| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
+        let peaks: Vec<Cost> = self.unary.iter().map(peak).collect();
+        for (slot, function) in (0..).zip(&self.functions) {
+            let Some(Function { scope, peak, .. }) = function else { continue };
+            if scope.iter().fold(*peak, |total, &v| table::sum(total, peaks[v as usize])) >= limit {
+                self.pending.shapes.push(slot);
+                scope.iter().for_each(|&v| self.pending.dominance.push(v));
+            }
+        }
+    }
+
+    /// Forbids entries that alone reach the limit and, unless stopped, stores equal tables once.
+    fn settle(&mut self, stop: &Stop) {
         self.core = (0..self.domains.len() as u32).filter(|&v| self.present[v as usize]).collect();
         let limit = self.limit();
         let forbid = |cost: Cost| if cost >= limit { FORBIDDEN } else { cost };
         for &v in &self.core {
             self.unary[v as usize].iter_mut().for_each(|cost| *cost = forbid(*cost));
         }
+        let mut functions = self.functions.iter_mut().flatten();
+        if functions.all(|function| function.settled && function.peak < limit) {
+            return;
+        }
         let mut sharing = table::Sharing::default();
         for function in self.functions.iter_mut().flatten() {
-            sharing.share(&mut function.table, limit);
+            function.settled = !stop.is_set();
+            if function.settled {
+                sharing.share(&mut function.table, limit);
+            } else {
+                table::forbid(&mut function.table, limit);
+            }
+            function.peak = function.peak.min(limit.saturating_sub(1));
         }
     }
 }

@@ -7,8 +7,17 @@ use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// A table of the network in the form used here, for the other functions that share it in the same order.
-type Taken = FxHashMap<(usize, Vec<usize>), (Cost, Table, Arc<[Cost]>)>;
+/// A table in the form used here: the least cost taken off, so that it is 0.
+#[derive(Clone)]
+struct Normal {
+    least: Cost,
+    table: Table,
+    minima: Arc<[Cost]>,
+    peak: Cost,
+}
+
+/// Tables of the network in that form by address and order, for the other functions that share them.
+type Taken = FxHashMap<(usize, Vec<usize>), Normal>;
 
 impl Reducer {
     /// Takes a network over without reducing it.
@@ -25,6 +34,7 @@ impl Reducer {
             domains: network.domains().to_vec(),
             values: network.domains().iter().map(&mut identity).collect(),
             unary: network.domains().iter().map(|&d| vec![0; d as usize]).collect(),
+            dearest: vec![FORBIDDEN; n],
             present: vec![true; n],
             functions: Vec::new(),
             by_scope: FxHashMap::default(),
@@ -65,26 +75,22 @@ impl Reducer {
     fn take(&mut self, scope: &[u32], table: &Table, taken: &mut Taken) {
         let mut order: Vec<usize> = (0..scope.len()).collect();
         order.sort_by_key(|&k| scope[k]);
-        let (address, shared) = match table {
-            Table::Dense(costs) => (costs.as_ptr() as usize, Arc::strong_count(costs) > 1),
-            Table::Sparse(sparse) => (Arc::as_ptr(sparse) as usize, Arc::strong_count(sparse) > 1),
-        };
+        let (address, shared) = table::address(table);
         let key = (address, order);
         let known = if shared { taken.get(&key).cloned() } else { None };
-        let (least, table, minima) = known.unwrap_or_else(|| {
+        let normal = known.unwrap_or_else(|| {
             let sizes = self.sizes(scope);
             let table = table::densify_small(table.clone(), &sizes);
             let table = if key.1.is_sorted() { table } else { table::reorder(&table, &sizes, &key.1) };
             let sizes: Vec<usize> = key.1.iter().map(|&k| sizes[k]).collect();
-            let result = normalise(table, &sizes);
+            let normal = Normal::new(table, &sizes);
             if shared {
-                let _ = taken.insert(key.clone(), result.clone());
+                let _ = taken.insert(key.clone(), normal.clone());
             }
-            result
+            normal
         });
         let scope: Arc<[u32]> = key.1.iter().map(|&k| scope[k]).collect();
-        self.raise(least);
-        self.install(scope, table, minima);
+        self.install(scope, normal);
     }
 
     /// Domain sizes along a scope.
@@ -109,7 +115,7 @@ impl Reducer {
     pub(super) fn raise(&mut self, cost: Cost) {
         self.constant = if cost >= FORBIDDEN { FORBIDDEN } else { add(self.constant, cost) };
         self.infeasible |= self.constant >= self.top;
-        self.pending.lower |= cost > 0;
+        self.pending.lower |= cost > 0 && self.top < FORBIDDEN;
     }
 
     /// Something about a variable changed: it may be cheap to eliminate or have dominated values now.
@@ -140,49 +146,42 @@ impl Reducer {
         match (scope, &table::densify_small(table, &sizes)) {
             ([], Table::Dense(costs)) => self.raise(costs[0]),
             (&[v], Table::Dense(costs)) => self.add_unary(v, costs),
-            (_, table) => {
-                let (least, table, minima) = normalise(table.clone(), &sizes);
-                self.raise(least);
-                self.install(scope.into(), table, minima);
-            }
+            (_, table) => self.install(scope.into(), Normal::new(table.clone(), &sizes)),
         }
     }
 
-    /// Puts a normalised function in place, adding it to one of the same scope.
-    fn install(&mut self, scope: Arc<[u32]>, table: Table, minima: Arc<[Cost]>) {
-        if minima.iter().all(|&cost| cost == 0) && is_zero(&table) {
-            return;
+    /// Puts a function in place, adding it to one of the same scope.
+    fn install(&mut self, scope: Arc<[u32]>, normal: Normal) {
+        if normal.is_zero() {
+            return self.raise(normal.least);
         }
-        let sizes = self.sizes(&scope);
-        let (slot, table, minima) = match self.by_scope.get(&scope) {
-            Some(&slot) => {
-                let function = self.functions[slot as usize].as_ref().expect("a scope leads to a function in place");
-                let merged = table::densify_small(table::merge(&function.table, &table, &sizes), &sizes);
-                let (least, table, minima) = normalise(merged, &sizes);
-                self.raise(least);
-                self.report.merged += 1;
-                (slot, table, minima)
+        let Some(&slot) = self.by_scope.get(&scope) else {
+            let slot = self.functions.len() as u32;
+            self.functions.push(None);
+            let _ = self.by_scope.insert(scope.clone(), slot);
+            for &v in scope.iter() {
+                self.incidence[v as usize].push(slot);
             }
-            None => {
-                let slot = self.functions.len() as u32;
-                self.functions.push(None);
-                let _ = self.by_scope.insert(scope.clone(), slot);
-                for &v in scope.iter() {
-                    self.incidence[v as usize].push(slot);
-                }
-                (slot, table, minima)
-            }
+            return self.put(slot, scope, normal);
         };
-        self.put(slot, Function { scope, table, minima, witness: FORBIDDEN });
+        self.raise(normal.least);
+        self.report.merged += 1;
+        let sizes = self.sizes(&scope);
+        let present = &self.function(slot).expect("a scope leads to a function in place").table;
+        let merged = table::densify_small(table::merge(present, &normal.table, &sizes), &sizes);
+        self.put(slot, scope, Normal::new(merged, &sizes));
     }
 
     /// Stores a function in its slot and tells everyone.
-    fn put(&mut self, slot: u32, function: Function) {
+    fn put(&mut self, slot: u32, scope: Arc<[u32]>, normal: Normal) {
+        self.raise(normal.least);
         self.pending.scans.push(slot);
         self.pending.shapes.push(slot);
-        for &v in function.scope.iter() {
+        for &v in scope.iter() {
             self.touch(v);
         }
+        let Normal { table, minima, peak, .. } = normal;
+        let function = Function { scope, table, minima, peak, witness: FORBIDDEN, settled: false };
         self.functions[slot as usize] = Some(function);
     }
 
@@ -230,12 +229,12 @@ impl Reducer {
         self.unary[variable] = vec![0; kept.len()];
         self.add_unary(v, &unary);
         for (slot, scope, table, sizes) in filtered {
-            let (least, table, minima) = normalise(table, &sizes);
-            self.raise(least);
-            if minima.iter().all(|&cost| cost == 0) && is_zero(&table) {
+            let normal = Normal::new(table, &sizes);
+            if normal.is_zero() {
+                self.raise(normal.least);
                 let _ = self.remove_function(slot);
             } else {
-                self.put(slot, Function { scope, table, minima, witness: FORBIDDEN });
+                self.put(slot, scope, normal);
             }
         }
     }
@@ -252,21 +251,22 @@ impl Reducer {
     }
 }
 
-/// Takes the least cost off a table, so that it is 0. A table that forbids everything stays as it is.
-fn normalise(table: Table, sizes: &[usize]) -> (Cost, Table, Arc<[Cost]>) {
-    let minima = table::minima(&table, sizes);
-    let least = minima[..sizes[0]].iter().copied().min().unwrap_or(0);
-    if least == 0 || least >= FORBIDDEN {
-        return (least, table, minima);
+impl Normal {
+    /// Takes the least cost off; a table that forbids everything stays as it is.
+    fn new(table: Table, sizes: &[usize]) -> Self {
+        let minima = table::minima(&table, sizes);
+        let least = minima[..sizes[0]].iter().copied().min().unwrap_or(0);
+        let peak = table::peak(&table);
+        if least == 0 || least >= FORBIDDEN {
+            return Normal { least, table, minima, peak };
+        }
+        let shift = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { cost - least };
+        let minima = minima.iter().map(|&cost| shift(cost)).collect();
+        Normal { least, table: table::map(&table, shift), minima, peak: peak - least }
     }
-    let shift = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { cost - least };
-    (least, table::map(&table, shift), minima.iter().map(|&cost| shift(cost)).collect())
-}
 
-/// Whether a table costs nothing.
-fn is_zero(table: &Table) -> bool {
-    match table {
-        Table::Dense(costs) => costs.iter().all(|&cost| cost == 0),
-        Table::Sparse(sparse) => sparse.default_cost() == 0 && sparse.iter().all(|(_, cost)| cost == 0),
+    /// Whether nothing is left to pay.
+    fn is_zero(&self) -> bool {
+        self.peak == 0 && self.minima.iter().all(|&cost| cost == 0) && table::is_finite(&self.table)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
 use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -254,36 +255,65 @@ pub(super) fn minima(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
     minima.into()
 }
 
+/// The dearest cost that is not forbidden.
+pub(super) fn peak(table: &Table) -> Cost {
+    let dearer = |peak: Cost, cost: Cost| if cost < FORBIDDEN { peak.max(cost) } else { peak };
+    match table {
+        Table::Dense(costs) => costs.iter().copied().fold(Cost::MIN, dearer),
+        Table::Sparse(sparse) => {
+            sparse.iter().map(|(_, cost)| cost).fold(dearer(Cost::MIN, sparse.default_cost()), dearer)
+        }
+    }
+}
+
+/// Whether nothing is forbidden.
+pub(super) fn is_finite(table: &Table) -> bool {
+    match table {
+        Table::Dense(costs) => costs.iter().all(|&cost| cost < FORBIDDEN),
+        Table::Sparse(sparse) => sparse.default_cost() < FORBIDDEN && sparse.iter().all(|(_, cost)| cost < FORBIDDEN),
+    }
+}
+
+/// Forbids the entries from `limit` on; a table without such entries stays shared.
+pub(super) fn forbid(table: &mut Table, limit: Cost) {
+    let dear = |cost: Cost| cost >= limit && cost < FORBIDDEN;
+    let any = match &*table {
+        Table::Dense(costs) => costs.iter().any(|&cost| dear(cost)),
+        Table::Sparse(sparse) => dear(sparse.default_cost()) || sparse.iter().any(|(_, cost)| dear(cost)),
+    };
+    if any {
+        *table = map(table, |cost| if cost >= limit { FORBIDDEN } else { cost });
+    }
+}
+
+/// Where a table lies, and whether someone else has it too.
+pub(super) fn address(table: &Table) -> (usize, bool) {
+    match table {
+        Table::Dense(costs) => (costs.as_ptr() as usize, Arc::strong_count(costs) > 1),
+        Table::Sparse(sparse) => (Arc::as_ptr(sparse) as usize, Arc::strong_count(sparse) > 1),
+    }
+}
+
 /// Stores equal tables once.
 #[derive(Default)]
 pub(super) struct Sharing {
     /// Tables seen, by where they lie: those shared already need no second look. The tables are kept, so that
     /// no address comes back for another one.
     seen: FxHashMap<usize, (Table, Table)>,
-    /// Tables kept, by the hash of their contents.
-    kept: FxHashMap<u64, Vec<Table>>,
+    /// Tables kept, by the hash of their contents or, where that is taken by another one, the next free number.
+    kept: FxHashMap<u64, Table>,
 }
 
 impl Sharing {
     /// Forbids the entries from `limit` on and replaces the table by an equal one seen before, if there is one.
     pub(super) fn share(&mut self, table: &mut Table, limit: Cost) {
-        let address = match table {
-            Table::Dense(costs) => costs.as_ptr() as usize,
-            Table::Sparse(sparse) => Arc::as_ptr(sparse) as usize,
-        };
+        let (address, shared) = address(table);
         if let Some((_, result)) = self.seen.get(&address) {
             *table = result.clone();
             return;
         }
         let original = table.clone();
-        let dear = |cost: Cost| cost >= limit && cost < FORBIDDEN;
-        let any = match &*table {
-            Table::Dense(costs) => costs.iter().any(|&cost| dear(cost)),
-            Table::Sparse(sparse) => dear(sparse.default_cost()) || sparse.iter().any(|(_, cost)| dear(cost)),
-        };
-        if any {
-            *table = map(table, |cost| if cost >= limit { FORBIDDEN } else { cost });
-        }
+        forbid(table, limit);
         let mut hasher = FxHasher::default();
         match &*table {
             Table::Dense(costs) => costs.hash(&mut hasher),
@@ -295,12 +325,23 @@ impl Sharing {
                 }
             }
         }
-        let alike = self.kept.entry(hasher.finish()).or_default();
-        match alike.iter().find(|other| equal(other, table)) {
-            Some(other) => *table = other.clone(),
-            None => alike.push(table.clone()),
+        let mut hash = hasher.finish();
+        loop {
+            match self.kept.entry(hash) {
+                Entry::Vacant(place) => {
+                    let _ = place.insert(table.clone());
+                    break;
+                }
+                Entry::Occupied(other) if equal(other.get(), table) => {
+                    *table = other.get().clone();
+                    break;
+                }
+                Entry::Occupied(_) => hash = hash.wrapping_add(1),
+            }
         }
-        let _ = self.seen.insert(address, (original, table.clone()));
+        if shared {
+            let _ = self.seen.insert(address, (original, table.clone()));
+        }
     }
 }
 

@@ -304,6 +304,39 @@ fn sparse_tables_stay_correct() {
     assert!(sparse > 10, "only {sparse} sparse tables left to test with");
 }
 
+/// Pairs that one cost keeps from being functional, under a top that this cost alone does not reach yet.
+#[test]
+fn pairs_count_as_functional_only_where_the_rest_is_too_dear() {
+    let mut rng = Rng::new(24);
+    let mut needed = 0;
+    for _ in 0..3000 {
+        let (n, d, dear) = (5, 3, 4);
+        let mut builder = Network::builder("pairs");
+        for _ in 0..n {
+            let _ = builder.variable(d).expect("a domain");
+        }
+        for i in 0..n {
+            for j in i + 1..n {
+                let functional = below(&mut rng, 3) == 0;
+                let entry = |e: u32, rng: &mut Rng| match (functional, e / d == e % d) {
+                    (true, true) => 0,
+                    (true, false) => dear,
+                    _ if below(rng, 3) == 0 => FORBIDDEN,
+                    _ => 0,
+                };
+                let costs = (0..d * d).map(|e| entry(e, &mut rng)).collect();
+                let _ = builder.dense(&[i, j], costs).expect("a function");
+            }
+        }
+        let _ = builder.top(dear + below(&mut rng, 2) as Cost);
+        let network = builder.build();
+        needed += usize::from(optimum(&network, network.top()) == Some(dear));
+        let reducer = reducer(&network, &mut rng);
+        check(&network, &reducer, network.top());
+    }
+    assert!(needed > 50, "only {needed} networks need a dear pair");
+}
+
 /// A set flag leaves a valid core, or says that there is none yet.
 #[test]
 fn stops_in_a_valid_state() {
@@ -320,6 +353,35 @@ fn stops_in_a_valid_state() {
         }
         assert!(Reducer::new(&network, true, &stop).is_err() || network.functions().is_empty());
     }
+}
+
+#[test]
+fn the_report_counts_what_was_done() {
+    let mut builder = Network::builder("four pieces");
+    for domain in [3, 3, 4, 2, 2, 2] {
+        let _ = builder.variable(domain).expect("a domain");
+    }
+    let f = FORBIDDEN;
+    // 0 and 1 decide each other, twice the same scope; value 2 of variable 2 is never best; 3 + 4 is a sum
+    let _ = builder.dense(&[0, 1], vec![0, f, f, f, 2, f, f, f, 1]).expect("a function");
+    let _ = builder.dense(&[1, 0], vec![0, 1, 1, 1, 0, 1, 1, 1, 4]).expect("a function");
+    let _ = builder.dense(&[1, 2], vec![0, 3, 3, f, 3, 0, 3, f, 3, 1, 2, f]).expect("a function");
+    let _ = builder.dense(&[3, 4], vec![1, 2, 4, 5]).expect("a function");
+    let network = builder.build();
+    let stop = Stop::new();
+    let mut reducer = Reducer::load(&network, true, &stop).expect("not stopped");
+    reducer.limits = Limits { joint: 0, component: 0, ..Limits::default() };
+    reducer.run(&stop);
+    let report = reducer.report();
+    assert_eq!((report.merged, report.substituted, report.separated, report.inconsistent), (1, 1, 1, 1));
+    assert_eq!(report.before.functions, [0, 0, 4]);
+    // what stands alone has one best value
+    assert_eq!((report.after.variables, report.components, report.eliminated), (2, 1, 3));
+
+    let whole = Reducer::new(&network, true, &stop).expect("not stopped");
+    assert_eq!(whole.problem().variables(), 0);
+    assert_eq!(whole.problem().constant, 1);
+    assert_eq!(total(&network, &whole.lift(&[])), 1);
 }
 
 #[test]

@@ -6,13 +6,20 @@ pub(crate) struct Arms {
     gains: Vec<f64>,
     work: Vec<f64>,
     shares: Vec<f64>,
+    priors: Vec<f64>,
     floor: f64,
 }
 
 impl Arms {
     /// `count` choices, each with at least `floor / count` of the draws.
     pub fn new(count: usize, floor: f64) -> Self {
-        Arms { gains: vec![0.0; count], work: vec![0.0; count], shares: vec![1.0 / count as f64; count], floor }
+        Self::with_priors(&vec![1.0 / count as f64; count], floor)
+    }
+
+    /// Choices that are believed to pay in these proportions (which sum to 1) as long as nothing is known.
+    pub fn with_priors(priors: &[f64], floor: f64) -> Self {
+        let none = vec![0.0; priors.len()];
+        Arms { gains: none.clone(), work: none, shares: priors.to_vec(), priors: priors.to_vec(), floor }
     }
 
     /// The choice for a uniform number in [0, 1).
@@ -40,13 +47,13 @@ impl Arms {
         if mean <= 0.0 {
             return;
         }
-        // a prior of half a gain for a tenth of the mean work keeps arms apart only by evidence; the power sharpens
-        let rates: Vec<f64> = self
-            .gains
-            .iter()
-            .zip(&self.work)
-            .map(|(gain, work)| ((gain + 0.5) / (work + mean / 10.0)).powf(1.5))
-            .collect();
+        // a belief of half a gain for an arm in a tenth of the mean work keeps arms apart only by evidence; the power
+        // sharpens
+        let rate = |arm: usize| {
+            let believed = 0.5 * count * self.priors[arm];
+            ((self.gains[arm] + believed) / (self.work[arm] + mean / 10.0)).powf(1.5)
+        };
+        let rates: Vec<f64> = (0..self.shares.len()).map(rate).collect();
         let sum: f64 = rates.iter().sum();
         for (share, rate) in self.shares.iter_mut().zip(&rates) {
             *share = self.floor / count + (1.0 - self.floor) * rate / sum;

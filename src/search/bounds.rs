@@ -5,13 +5,16 @@ use crate::inference::{Ladder, Outcome, Progress, Run, Rung};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
+use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
 
 /// Joint entries of a slice: some tenths of a second of one core.
 const SLICE: u64 = 200_000_000;
-/// Work up to which elimination is exact at once and goes before the search: some seconds of one core.
-const EXACT_WORK: u64 = 3_000_000_000;
+/// Work up to which elimination is exact without mini-buckets before it.
+const EXACT_WORK: u64 = 10_000_000_000;
+/// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
+const EXACT_FIRST: u64 = 1_000_000_000;
 /// Bytes of tables where a run must not depend on the machine's free memory.
 const FIXED_MEMORY: u64 = 1 << 30;
 /// Orders that mini-buckets of one z follow, one after the other.
@@ -23,18 +26,39 @@ pub(crate) struct Bounds {
     z: Option<u32>,
     memory: u64,
     ladder: Option<Ladder>,
-    running: Option<(String, Run)>,
+    running: Option<Rising>,
     done: bool,
     work: u64,
     induced_width: Option<u32>,
     best_z: Option<u32>,
+    /// Work of the largest rung finished.
+    highest: u64,
+}
+
+/// A rung on its way, with the core it belongs to.
+struct Rising {
+    source: String,
+    run: Run,
+    core: Core,
+}
+
+/// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
+/// and its assignment goes back the way its own core came.
+#[derive(Clone)]
+pub(crate) struct Core {
+    /// The reductions that led to it.
+    pub reducer: Arc<Reducer>,
+    /// The core.
+    pub problem: Arc<Problem>,
 }
 
 /// A finished rung.
 pub(crate) struct Step {
-    /// The bound, of the core it was made for.
+    /// The core it was made for.
+    pub core: Core,
+    /// The bound.
     pub lower: Cost,
-    /// Its value assignment, of the same core.
+    /// Its value assignment.
     pub assignment: Option<Vec<u32>>,
     /// `be` or `mbe(z)`.
     pub source: String,
@@ -58,6 +82,7 @@ impl Bounds {
             work: 0,
             induced_width: None,
             best_z: None,
+            highest: 0,
         }
     }
 
@@ -71,47 +96,43 @@ impl Bounds {
         self.induced_width
     }
 
-    /// Whether a rung is on its way that soon ends.
-    pub fn is_busy(&self) -> bool {
-        self.running.as_ref().is_some_and(|(_, run)| run.plan().joint_entries <= 2 * EXACT_WORK)
-    }
-
-    /// Whether the next slice of work belongs to the bounds: an affordable exact elimination goes first, otherwise a
-    /// third of the work is theirs.
+    /// Whether the next slice of work belongs to the bounds: half of it while an affordable exact elimination is on its
+    /// way, otherwise a third; and the first seconds' worth of an exact one go before everything but the first round.
     pub fn is_due(&self, search_work: u64) -> bool {
-        if self.done {
+        if self.done || search_work == 0 {
             return false;
         }
-        let exact = self.running.as_ref().is_some_and(|(_, run)| run.plan().exact && self.is_busy());
-        search_work > 0 && (exact || self.work <= search_work / 2)
+        let exact = self.running.as_ref().is_some_and(|rising| rising.run.plan().exact);
+        self.work <= if exact { search_work + EXACT_FIRST } else { search_work / 2 }
     }
 
     /// One slice; `Some` when a rung is finished. `upper` is the best total known.
-    pub fn slice(&mut self, problem: &Arc<Problem>, upper: Cost, seed: u64, stop: &Stop) -> Option<Step> {
+    pub fn slice(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) -> Option<Step> {
         if self.running.is_none() {
-            self.begin(problem, upper, seed, stop);
+            self.begin(core, upper, seed, stop);
         }
-        let (_, run) = self.running.as_mut()?;
+        let run = &mut self.running.as_mut()?.run;
         let before = run.work_done();
         let progress = run.advance(SLICE, stop);
         self.work += (run.work_done() - before).max(1);
         if progress == Progress::More {
             return None;
         }
-        let (source, run) = self.running.take()?;
+        let Rising { source, run, core } = self.running.take()?;
         let outcome = Arc::new(run.finish()?);
         self.best_z = Some(outcome.plan().z);
-        Some(Step { lower: outcome.lower_bound(), assignment: outcome.assign(), source, outcome })
+        self.highest = self.highest.max(outcome.plan().joint_entries);
+        Some(Step { core, lower: outcome.lower_bound(), assignment: outcome.assign(), source, outcome })
     }
 
-    /// The core has changed: orders and plans belong to the old one.
+    /// The core has changed: what has not begun is planned anew.
     pub fn rebase(&mut self) {
         self.ladder = None;
-        self.running = None;
         self.done = self.choice == BoundChoice::None;
     }
 
-    fn begin(&mut self, problem: &Arc<Problem>, upper: Cost, seed: u64, stop: &Stop) {
+    fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
+        let problem = &core.problem;
         let ladder = self.ladder.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
             let restarts = (200_000 / size.max(1)).clamp(1, 64) as u32;
@@ -120,14 +141,17 @@ impl Bounds {
             self.induced_width = orders.first().map(|order| order.width);
             // ordering is not counted by itself; it costs about as much as a pass over the tables for each restart
             self.work += size as u64 * 1000;
-            Ladder::new(orders, self.memory, self.z).exact_work(match self.choice {
+            let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
                 BoundChoice::Mbe => 0,
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
-            })
+            };
+            Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2)
         });
         match ladder.next(problem, Some(upper)) {
-            Some(Rung { name, plan, .. }) => self.running = Some((name, Run::new(problem.clone(), plan))),
+            Some(Rung { name, plan, .. }) => {
+                self.running = Some(Rising { source: name, run: Run::new(problem.clone(), plan), core: core.clone() });
+            }
             None => self.done = true,
         }
     }

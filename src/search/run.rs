@@ -1,7 +1,7 @@
 //! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, Core};
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
@@ -74,8 +74,7 @@ pub(crate) struct Run<'a> {
     options: &'a Options,
     stop: &'a Stop,
     tell: &'a mut dyn FnMut(News),
-    reducer: Reducer,
-    problem: Arc<Problem>,
+    core: Core,
     field: Field,
     pool: Pool,
     portfolio: Portfolio,
@@ -112,8 +111,7 @@ impl<'a> Run<'a> {
             options,
             stop,
             tell,
-            reducer,
-            problem,
+            core: Core { reducer: Arc::new(reducer), problem },
             field,
             pool: Pool::default(),
             portfolio,
@@ -133,14 +131,14 @@ impl<'a> Run<'a> {
         self.tell_bound();
         if let Some(start) = &self.options.warm_start {
             let _ = self.solution(start.clone(), "warm-start")?;
-            self.offer_projected(start.clone());
+            self.offer_projected(start);
         }
         let stopped_by = loop {
             if let Some(reason) = self.finished() {
                 break reason;
             }
-            if self.problem.variables() == 0 {
-                self.core_solution(&[], "reduce")?;
+            if self.core.problem.variables() == 0 {
+                self.core_solution(&self.core.clone(), &[], "reduce")?;
                 self.raise(self.upper.min(self.network.top()), "reduce");
                 continue;
             }
@@ -204,9 +202,8 @@ impl<'a> Run<'a> {
         self.assert_energies()?;
         (self.tell)(News::Progress(self.totals));
         let (upper, work) = self.tightened;
-        let size: u64 = self.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
-        if self.upper < upper && !self.bounds.is_busy() && self.search_work - work > size.saturating_mul(TIGHTEN_EVERY)
-        {
+        let size: u64 = self.core.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
+        if self.upper < upper && self.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
             self.tighten();
         }
         Ok(())
@@ -216,20 +213,20 @@ impl<'a> Run<'a> {
     fn look_at_pool(&mut self, source: &str) -> Result<(), Error> {
         let allowed = self.pool.elites().iter().find(|elite| elite.energy.violations == 0);
         let Some(elite) = allowed else { return Ok(()) };
-        let total = self.problem.constant.saturating_add(elite.energy.total);
-        if total < self.upper.min(self.problem.top) {
-            let core: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
-            self.core_solution(&core, source)?;
+        let total = self.core.problem.constant.saturating_add(elite.energy.total);
+        if total < self.upper.min(self.core.problem.top) {
+            let assignment: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
+            self.core_solution(&self.core.clone(), &assignment, source)?;
         }
         Ok(())
     }
 
     /// A solution of the core: lifted, checked on the network, and kept if it is better.
-    fn core_solution(&mut self, core: &[u32], source: &str) -> Result<(), Error> {
-        let expected = self.problem.cost(core);
-        let solution = self.reducer.lift(core);
+    fn core_solution(&mut self, core: &Core, assignment: &[u32], source: &str) -> Result<(), Error> {
+        let expected = core.problem.cost(assignment);
+        let solution = core.reducer.lift(assignment);
         let cost = self.solution(solution, source)?;
-        if expected < self.problem.top && cost != Some(expected) && self.options.assertions >= Assertions::Incumbent {
+        if expected < core.problem.top && cost != Some(expected) && self.options.assertions >= Assertions::Incumbent {
             return Err(Error::Internal(format!(
                 "{source}: a solution costs {expected} in the core, but {cost:?} by the independent evaluator"
             )));
@@ -259,15 +256,16 @@ impl<'a> Run<'a> {
     /// A slice of the bound ladder, and what follows from it.
     fn bound_slice(&mut self) -> Result<(), Error> {
         let upper = self.upper.min(self.network.top());
-        let Some(step) = self.bounds.slice(&self.problem, upper, self.options.seed, self.stop) else { return Ok(()) };
-        if let Some(core) = step.assignment {
-            self.core_solution(&core, &step.source)?;
-            let values = core.iter().map(|&value| value as u16).collect();
-            self.pool.offer(&Elite::new(&self.field.rows, values));
+        let Some(step) = self.bounds.slice(&self.core, upper, self.options.seed, self.stop) else { return Ok(()) };
+        if let Some(assignment) = &step.assignment {
+            self.core_solution(&step.core, assignment, &step.source)?;
+            self.offer_projected(&step.core.reducer.lift(assignment));
         }
         // a bound of the core speaks of what is better than the incumbent
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source);
-        self.portfolio.guide(step.outcome);
+        if Arc::ptr_eq(&step.core.problem, &self.core.problem) {
+            self.portfolio.guide(step.outcome);
+        }
         Ok(())
     }
 
@@ -287,33 +285,33 @@ impl<'a> Run<'a> {
     /// The incumbent becomes the top: reduces again and moves everything to the smaller core.
     fn tighten(&mut self) {
         self.tightened = (self.upper, self.search_work);
-        let old = self.reducer.clone();
-        self.reducer.tighten(self.upper, self.stop);
-        if self.reducer.infeasible() {
+        let mut reducer = (*self.core.reducer).clone();
+        reducer.tighten(self.upper, self.stop);
+        if reducer.infeasible() {
             self.raise(self.upper, "reduce");
             return;
         }
-        let problem = self.reducer.problem();
+        let problem = reducer.problem();
         let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
-        let changed = size(&problem) != size(&self.problem);
-        if !changed {
+        if size(&problem) == size(&self.core.problem) {
             return;
         }
-        self.problem = Arc::new(problem);
-        self.raise(self.problem.constant, "reduce");
-        self.field = prepare(&self.problem, self.options, &mut self.rng, self.stop);
-        let new = &self.reducer;
+        let new = Core { reducer: Arc::new(reducer), problem: Arc::new(problem) };
+        let old = std::mem::replace(&mut self.core, new);
+        self.raise(self.core.problem.constant, "reduce");
+        self.field = prepare(&self.core.problem, self.options, &mut self.rng, self.stop);
+        let new = &self.core.reducer;
         let translate = |values: &[u16]| -> Vec<u16> {
-            let core: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
-            new.project(&old.lift(&core)).into_iter().map(|value| value as u16).collect()
+            let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
+            new.project(&old.reducer.lift(&assignment)).into_iter().map(|value| value as u16).collect()
         };
         self.pool.rebase(&self.field, &translate);
         self.portfolio.rebase(&self.field, &translate);
         self.bounds.rebase();
     }
 
-    fn offer_projected(&mut self, assignment: Vec<u32>) {
-        let core = self.reducer.project(&assignment);
+    fn offer_projected(&mut self, assignment: &[u32]) {
+        let core = self.core.reducer.project(assignment);
         let values = core.into_iter().map(|value| value as u16).collect();
         self.pool.offer(&Elite::new(&self.field.rows, values));
     }
@@ -325,8 +323,8 @@ impl<'a> Run<'a> {
         }
         for elite in self.pool.elites().iter().filter(|elite| elite.energy.violations == 0) {
             let core: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
-            let total = self.problem.constant.saturating_add(elite.energy.total);
-            let recomputed = self.problem.cost(&core);
+            let total = self.core.problem.constant.saturating_add(elite.energy.total);
+            let recomputed = self.core.problem.cost(&core);
             if total != recomputed {
                 return Err(Error::Internal(format!("an elite's energy says {total}, its cost is {recomputed}")));
             }

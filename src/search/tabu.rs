@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 /// States that search side by side.
 const STATES: usize = 8;
 /// Possibilities rated by one state in a round.
-const ROUND_RATINGS: u64 = 20_000_000;
+const ROUND_RATINGS: u64 = 1_500_000;
 /// Above this many moves in all a step costs more than it can give.
 const MOST_MOVES: usize = 200_000;
 /// What may not be picked.
@@ -298,8 +298,12 @@ impl Driver for Tabu {
             }
         }
         let made = steps * STATES as u64;
-        let degree = rows.variables().max(1) as u64;
-        Effort { moves: made, ratings: made * layout.moves() as u64, work: made * (layout.moves() as u64 / 2 + degree) }
+        let degree = field.sweep_work / (field.variables() as u64 * 10).max(1);
+        Effort {
+            moves: made,
+            ratings: made * layout.moves() as u64,
+            work: made * (2 * layout.moves() as u64 + 20 * degree),
+        }
     }
 
     fn rebase(&mut self, _: &Field, _: &dyn Fn(&[u16]) -> Vec<u16>) {
