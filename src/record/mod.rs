@@ -17,6 +17,6 @@ pub use recorder::Recorder;
 pub use report::{BoundReport, SolveReport};
 
 /// Seconds to the microsecond, so that rows and summaries show the same short number.
-fn seconds(exact: f64) -> f64 {
+pub fn seconds(exact: f64) -> f64 {
     (exact * 1e6).round() / 1e6
 }

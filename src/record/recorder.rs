@@ -14,7 +14,6 @@ pub struct Recorder {
     solution: Option<ReplacedFile>,
     /// Kept where a picture is wanted.
     curve: Option<Curve>,
-    started: bool,
     solution_failed: bool,
 }
 
@@ -22,12 +21,11 @@ impl Recorder {
     /// A recorder for these outputs; `curve` is its label where [`Recorder::curve`] is wanted afterwards.
     pub fn new(console: Console, csv: Option<CsvFile>, solution: Option<ReplacedFile>, curve: Option<String>) -> Self {
         let curve = curve.map(|label| Curve { label, points: Vec::new() });
-        Recorder { console, csv, solution, curve, started: false, solution_failed: false }
+        Recorder { console, csv, solution, curve, solution_failed: false }
     }
 
     /// Records an event; `render` makes the text of a solution file.
     pub fn observe(&mut self, event: &Event<'_>, render: impl FnOnce(&[u32]) -> String) {
-        self.started |= event.kind == EventKind::Start;
         if let Some(Err(error)) = self.csv.as_mut().map(|csv| csv.write(event)) {
             self.csv = None;
             self.console.warn(&format!("the CSV ends here: {error}"));
@@ -45,11 +43,6 @@ impl Recorder {
             curve.points.push(Point { time: event.time_s, upper: side(event.upper()), lower: side(event.lower()) });
         }
         self.console.show(event);
-    }
-
-    /// Whether the start was recorded.
-    pub fn started(&self) -> bool {
-        self.started
     }
 
     /// Says something on standard error without disturbing the progress line.

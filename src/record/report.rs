@@ -73,27 +73,19 @@ impl<'a> SolveReport<'a> {
         }
     }
 
-    /// The report of a run that was stopped before it began: while loading (then there is no `network`) or before the
-    /// first round.
-    pub fn unstarted(
-        instance: String,
-        network: Option<&Network>,
-        bound: Option<Number>,
-        options: &Options,
-        stopped_by: StoppedBy,
-        time_s: f64,
-    ) -> Self {
+    /// The report of a run that was stopped while it was loading.
+    pub fn unloaded(instance: String, options: &Options, stopped_by: StoppedBy, time_s: f64) -> Self {
         SolveReport {
             instance,
             version: crate::VERSION,
             status: Status::Unknown.name(),
             cost: None,
-            bound,
+            bound: None,
             gap: None,
-            precision_slack: network.map_or(0.0, |network| network.units().precision_slack()),
+            precision_slack: 0.0,
             stopped_by: stopped_by.name(),
             time_s: seconds(time_s),
-            load_s: seconds(if network.is_some() { options.load_s } else { time_s }),
+            load_s: seconds(time_s),
             time_to_best_s: None,
             search_to_best_s: None,
             seed: options.seed,
@@ -105,11 +97,11 @@ impl<'a> SolveReport<'a> {
             rounds: 0,
             moves: 0,
             ratings: 0,
-            bound_method: "trivial",
+            bound_method: "none",
             z: None,
             induced_width: None,
-            variables: network.map(|network| network.variables().len()),
-            functions: network.map(|network| network.functions().len()),
+            variables: None,
+            functions: None,
             solution: None,
         }
     }

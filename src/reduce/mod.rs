@@ -142,6 +142,11 @@ impl Reducer {
         }
     }
 
+    /// The variables of the network that the core's stand for, ascending.
+    pub fn variables(&self) -> &[u32] {
+        &self.core
+    }
+
     /// Nothing below `top` exists; with a known solution of that total this proves it optimal.
     pub fn infeasible(&self) -> bool {
         self.infeasible

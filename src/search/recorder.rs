@@ -38,7 +38,7 @@ impl<'a> Recorder<'a> {
             search_began: None,
             best_at: None,
         };
-        recorder.tell(EventKind::Start);
+        let _ = recorder.tell(EventKind::Start);
         recorder
     }
 
@@ -48,7 +48,7 @@ impl<'a> Recorder<'a> {
         loop {
             let now = self.clock.seconds();
             if now >= next_tick {
-                self.tell(EventKind::Tick);
+                let _ = self.tell(EventKind::Tick);
                 next_tick = now.floor() + 1.0;
             }
             match news.recv_timeout(Duration::from_secs_f64((next_tick - now).clamp(0.001, 1.0))) {
@@ -69,25 +69,27 @@ impl<'a> Recorder<'a> {
                 self.best = Some((cost, solution));
                 self.best_at = Some(now);
                 self.source = source;
-                self.tell(EventKind::Solution);
+                let _ = self.tell(EventKind::Solution);
             }
             News::Bound { bound, source, totals } => {
                 self.totals = totals;
                 if bound > self.bound && bound < FORBIDDEN {
                     self.bound = bound;
                     self.source = source;
-                    self.tell(EventKind::Bound);
+                    let _ = self.tell(EventKind::Bound);
                 }
             }
         }
     }
 
-    fn tell(&mut self, kind: EventKind) {
+    /// Tells an event and returns its time.
+    fn tell(&mut self, kind: EventKind) -> f64 {
+        let time_s = self.clock.seconds();
         let units = self.network.units();
         let with_solution = matches!(kind, EventKind::Solution | EventKind::End);
         (self.observe)(&Event {
             kind,
-            time_s: self.clock.seconds(),
+            time_s,
             cost: self.best.as_ref().map(|(cost, _)| units.number(*cost)),
             bound: Some(units.bound(self.bound)),
             maximise: units.maximise,
@@ -97,6 +99,7 @@ impl<'a> Recorder<'a> {
             source: &self.source,
             solution: self.best.as_ref().filter(|_| with_solution).map(|(_, solution)| &solution[..]),
         });
+        time_s
     }
 
     /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began.
@@ -112,7 +115,7 @@ impl<'a> Recorder<'a> {
             self.totals = ending.totals;
             self.source = ending.bound_method.clone();
         }
-        self.tell(EventKind::End);
+        let time_s = self.tell(EventKind::End);
         let stopped_by = ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by);
         let cost = self.best.as_ref().map(|(cost, _)| units.number(*cost));
         let bound = units.bound(self.bound);
@@ -129,7 +132,7 @@ impl<'a> Recorder<'a> {
             bound,
             gap: cost.and_then(|cost| gap(cost, bound)),
             precision_slack: units.precision_slack(),
-            time_s: self.clock.seconds(),
+            time_s,
             load_s: options.load_s,
             time_to_best_s: self.best_at,
             search_to_best_s: self.best_at.zip(self.search_began).map(|(at, began)| at - began),

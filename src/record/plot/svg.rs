@@ -72,9 +72,15 @@ fn write(svg: &mut String, chart: &Chart) -> std::fmt::Result {
         let upper = steps(&frame, curve, |point| point.upper);
         let lower = steps(&frame, curve, |point| point.lower);
         writeln!(svg, r#"<path stroke="{color}" d="{upper}"/>"#)?;
+        let color = lower_color(&chart.curves, index);
         writeln!(svg, r#"<path stroke="{color}" stroke-dasharray="7 4" d="{lower}"/>"#)?;
     }
     writeln!(svg, "</g>\n</svg>")
+}
+
+/// A run's two curves have one color where there are several runs.
+fn lower_color(curves: &[Curve], index: usize) -> &'static str {
+    COLORS[if curves.len() == 1 { 1 } else { index % COLORS.len() }]
 }
 
 /// Grid lines, ticks and what the axes are.
@@ -150,9 +156,13 @@ impl Entry {
 fn legend(chart: &Chart, left: f64) -> Vec<Entry> {
     let line_kinds = [("upper bound", false), ("lower bound", true)];
     let single = chart.curves.len() == 1;
-    let gray = if single { COLORS[0] } else { "#777777" };
+    let color = |dashed| match (single, dashed) {
+        (false, _) => "#777777",
+        (true, false) => COLORS[0],
+        (true, true) => lower_color(&chart.curves, 0),
+    };
     let mut items: Vec<(&'static str, bool, String)> =
-        line_kinds.map(|(text, dashed)| (gray, dashed, text.to_string())).into();
+        line_kinds.map(|(text, dashed)| (color(dashed), dashed, text.to_string())).into();
     for (index, curve) in chart.curves.iter().enumerate() {
         let last = |side: fn(&Point) -> Option<f64>| {
             let number = curve.points.iter().rev().find_map(side);

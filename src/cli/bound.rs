@@ -1,0 +1,445 @@
+//! `fangs bound`: inference alone.
+
+use super::input::{Input, InputFlags};
+use super::{Exit, devices, output, record_unloaded, signals, values};
+use clap::Args;
+use fangs::formats::{self, SolutionFormat};
+use fangs::inference::{Ladder, Limits, Outcome, Plan, Progress, Run, trivial_bound};
+use fangs::model::{Cost, Network, Problem};
+use fangs::order::{Method, Order, best_order};
+use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile, Verbosity};
+use fangs::reduce::Reducer;
+use fangs::search::{BoundChoice, Clock, Event, EventKind};
+use fangs::stop::Stop;
+use fangs::{Error, check, memory, record};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[derive(Args, Debug)]
+pub struct BoundFlags {
+    #[command(flatten)]
+    input: InputFlags,
+    /// auto (exact where affordable, else growing z), be or mbe
+    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
+    method: BoundChoice,
+    /// Most variables of a mini-bucket [default: grows while time remains]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    z: Option<u32>,
+    /// min-fill, weighted-min-fill, min-degree, or file:ORDER with all variables, the first eliminated first
+    #[arg(long, value_name = "ORDER", default_value = "min-fill", value_parser = OrderChoice::parse)]
+    order: OrderChoice,
+    /// Work without the exact reductions
+    #[arg(long)]
+    no_reduce: bool,
+    /// Where to run: auto or cpu
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = devices::parse)]
+    device: devices::Device,
+    /// CPU threads [default: all]
+    #[arg(long, value_name = "N", value_parser = values::positive)]
+    threads: Option<usize>,
+    /// Wall-clock budget, loading included
+    #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration)]
+    time: Duration,
+    /// Memory for tables: 512M, 4G [default: half of free memory]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    bound_memory: Option<u64>,
+    /// The best solution of the value-assignment phases
+    #[arg(long, value_name = "FILE")]
+    solution: Option<PathBuf>,
+    /// How it is written: native to the network's format, or indices
+    #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
+    solution_format: SolutionFormat,
+    /// Convergence rows, written as they happen
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Exactly one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    /// Warnings only on standard error
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// The methods of `solve --bound` but for none.
+fn method(text: &str) -> Result<BoundChoice, String> {
+    let methods: Vec<_> = BoundChoice::ALL.into_iter().filter(|(_, choice)| *choice != BoundChoice::None).collect();
+    values::choice(text, &methods, values::LATER_BOUNDS)
+}
+
+/// Where the elimination order comes from.
+#[derive(Clone, Debug)]
+enum OrderChoice {
+    /// The best of some runs of a greedy rule.
+    Greedy(Method),
+    /// A file with all variables of the network.
+    File(PathBuf),
+}
+
+impl OrderChoice {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("file:") {
+            Some(path) => Ok(OrderChoice::File(path.into())),
+            None => values::choice(text, &Method::ALL, &[])
+                .map(OrderChoice::Greedy)
+                .map_err(|error| format!("{error}, or file:ORDER")),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            OrderChoice::Greedy(method) => method.name().into(),
+            OrderChoice::File(path) => format!("file:{}", path.display()),
+        }
+    }
+
+    /// Reads the file, if there is one.
+    fn resolve(&self, network: &Network) -> Result<Ordering, Error> {
+        let path = match self {
+            OrderChoice::Greedy(method) => return Ok(Ordering::Greedy(*method)),
+            OrderChoice::File(path) => path,
+        };
+        let cannot = |source| Error::Io { path: path.clone(), action: "cannot read", source };
+        let text = std::fs::read_to_string(path).map_err(cannot)?;
+        let prefixed = |message: String| Error::Usage(format!("{}: {message}", path.display()));
+        let sequence = Order::parse_sequence(&text).map_err(|error| prefixed(error.to_string()))?;
+        permutation(&sequence, network.variables().len()).map(Ordering::Given).map_err(prefixed)
+    }
+}
+
+/// How the core is put in order.
+enum Ordering {
+    /// By a greedy rule.
+    Greedy(Method),
+    /// By the place of each variable of the network.
+    Given(Vec<usize>),
+}
+
+impl Ordering {
+    fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
+        match self {
+            Ordering::Greedy(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
+            Ordering::Given(places) => {
+                let core = reducer.variables();
+                let mut sequence: Vec<u32> = (0..core.len() as u32).collect();
+                sequence.sort_by_key(|&v| places[core[v as usize] as usize]);
+                Order::given(problem, &sequence, stop)
+            }
+        }
+    }
+}
+
+/// The place of each variable in a sequence that must name each of `n` once.
+fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
+    let mut places = vec![usize::MAX; n];
+    for (place, &variable) in sequence.iter().enumerate() {
+        match places.get_mut(variable as usize) {
+            None => return Err(format!("entry {} is variable {variable}, expected one of 0..{n}", place + 1)),
+            Some(known) if *known != usize::MAX => return Err(format!("entry {} repeats {variable}", place + 1)),
+            Some(known) => *known = place,
+        }
+    }
+    match places.iter().position(|&place| place == usize::MAX) {
+        Some(variable) => Err(format!("variable {variable} is missing")),
+        None => Ok(places),
+    }
+}
+
+/// How often a greedy rule may run again with other ties: orders are worth some time, and large graphs take it.
+pub fn restarts(problem: &Problem) -> u32 {
+    let size = problem.variables() + problem.functions.len();
+    (200_000 / size.max(1)).clamp(1, 64) as u32
+}
+
+/// A checked run.
+pub struct Config {
+    input: Input,
+    method: BoundChoice,
+    z: Option<u32>,
+    order: OrderChoice,
+    reduce: bool,
+    threads: Option<usize>,
+    time: Duration,
+    memory: u64,
+    solution: Option<PathBuf>,
+    solution_format: SolutionFormat,
+    csv: Option<PathBuf>,
+    json: bool,
+    verbosity: Verbosity,
+}
+
+impl TryFrom<Box<BoundFlags>> for Config {
+    type Error = Error;
+
+    fn try_from(flags: Box<BoundFlags>) -> Result<Self, Error> {
+        let devices::Device::Cpu = flags.device;
+        if flags.method == BoundChoice::Be && flags.z.is_some() {
+            return Err(Error::Usage("--method be has no --z: it splits nothing".into()));
+        }
+        let input = Input::try_from(flags.input)?;
+        output::all_different(&[input.path()], &[flags.solution.as_deref(), flags.csv.as_deref()])?;
+        Ok(Config {
+            input,
+            method: flags.method,
+            z: flags.z,
+            order: flags.order,
+            reduce: !flags.no_reduce,
+            threads: flags.threads,
+            time: flags.time,
+            memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
+            solution: flags.solution,
+            solution_format: flags.solution_format,
+            csv: flags.csv,
+            json: flags.json,
+            verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
+        })
+    }
+}
+
+/// Bounds a network.
+pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    let stop = Stop::new();
+    signals::listen(&stop)?;
+    let clock = Clock::start(started, Some(config.time), &stop);
+    values::use_threads(config.threads)?;
+    let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
+    let recorder = Recorder::new(Console::new(config.verbosity), csv, solution, None);
+
+    let mut report = BoundReport {
+        instance: config.input.name(),
+        version: fangs::VERSION,
+        method: "none".into(),
+        z: None,
+        order: config.order.name(),
+        induced_width: None,
+        exact: false,
+        bound: None,
+        cost: None,
+        precision_slack: 0.0,
+        largest_table: 0,
+        table_bytes: 0,
+        joint_entries: 0,
+        time_s: 0.0,
+        device: "cpu",
+    };
+    let network = match config.input.load(&stop) {
+        Ok(network) => network,
+        Err(Error::Stopped) => {
+            report.time_s = record::seconds(clock.seconds());
+            record_unloaded(recorder, report.time_s);
+            output::print_report(&report, config.json)?;
+            return Ok(Exit::NoSolution);
+        }
+        Err(error) => return Err(error),
+    };
+    let ordering = config.order.resolve(&network)?;
+    let mut bounding = Bounding::new(&network, &config, &clock, recorder, report);
+    bounding.tell(EventKind::Start);
+    match Reducer::new(&network, config.reduce, &stop) {
+        Ok(reducer) => bounding.eliminate(&reducer, &ordering, &stop)?,
+        Err(Error::Stopped) => {}
+        Err(error) => return Err(error),
+    }
+    bounding.finish()
+}
+
+/// Joint entries between two looks at the clock: some tenths of a second of one core.
+const SLICE: u64 = 200_000_000;
+
+/// What is proven and found so far.
+struct Bounding<'a> {
+    network: &'a Network,
+    config: &'a Config,
+    clock: &'a Clock,
+    recorder: Recorder,
+    report: BoundReport,
+    lower: Cost,
+    best: Option<(Cost, Vec<u32>)>,
+    source: String,
+    next_tick: f64,
+}
+
+impl<'a> Bounding<'a> {
+    fn new(
+        network: &'a Network,
+        config: &'a Config,
+        clock: &'a Clock,
+        recorder: Recorder,
+        mut report: BoundReport,
+    ) -> Self {
+        let minima = network.functions().iter().map(|function| function.min(network.domains()));
+        let lower = minima.fold(0, fangs::model::add).min(network.top());
+        report.instance.clone_from(&network.name);
+        report.method = "trivial".into();
+        report.precision_slack = network.units().precision_slack();
+        Bounding {
+            network,
+            config,
+            clock,
+            recorder,
+            report,
+            lower,
+            best: None,
+            source: "trivial".into(),
+            next_tick: 1.0,
+        }
+    }
+
+    /// Everything between the reductions and the end.
+    fn eliminate(&mut self, reducer: &Reducer, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
+        let problem = Arc::new(reducer.problem());
+        if reducer.infeasible() {
+            self.report.exact = true;
+            return self.raise(self.network.top(), "reduce");
+        }
+        if problem.variables() == 0 {
+            self.report.exact = true;
+            self.report.induced_width = Some(0);
+            self.offer(reducer.lift(&[]), "reduce");
+            return self.raise(problem.constant, "reduce");
+        }
+        self.raise(trivial_bound(&problem), "trivial")?;
+        let order = ordering.order(reducer, &problem, stop)?;
+        self.report.induced_width = Some(order.width);
+        if self.config.method == BoundChoice::Be {
+            self.must_fit(&problem, &order)?;
+        }
+        let ladder = Ladder::new(vec![order], self.config.memory, self.config.z);
+        let mut ladder = match self.config.method {
+            BoundChoice::Be => ladder.exact_work(u64::MAX),
+            BoundChoice::Mbe => ladder.exact_work(0),
+            BoundChoice::Auto | BoundChoice::None => ladder,
+        };
+        while let Some(rung) = ladder.next(&problem, self.best.as_ref().map(|(cost, _)| *cost)) {
+            let mut run = Run::new(problem.clone(), rung.plan);
+            while run.advance(SLICE, stop) == Progress::More {
+                if stop.is_set() {
+                    return Ok(());
+                }
+                self.tick();
+            }
+            if let Some(outcome) = run.finish() {
+                self.finish_rung(&outcome, &rung.name, reducer)?;
+            }
+            if self.report.exact {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.
+    fn must_fit(&self, problem: &Problem, order: &Order) -> Result<(), Error> {
+        let limit = self.config.memory;
+        if Plan::new(problem, order, &Limits::new(limit)).exact {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "bucket elimination does not fit into {limit} bytes: induced width {}, {:.2e} joint entries, the largest \
+             table has {:.2e} entries (--bound-memory raises the limit, --method mbe splits buckets)",
+            order.width, order.joint_entries, order.largest
+        )))
+    }
+
+    fn finish_rung(&mut self, outcome: &Outcome, name: &str, reducer: &Reducer) -> Result<(), Error> {
+        let plan = outcome.plan();
+        let better = outcome.lower_bound() > self.lower || outcome.exact();
+        if better {
+            self.report.z = Some(plan.z);
+            self.report.largest_table = plan.largest_table;
+            self.report.table_bytes = plan.table_bytes;
+            self.report.joint_entries = plan.joint_entries;
+        }
+        if let Some(core) = outcome.assign() {
+            self.offer(reducer.lift(&core), name);
+        }
+        self.report.exact = outcome.exact();
+        self.raise(outcome.lower_bound(), name)
+    }
+
+    /// Keeps an assignment if it is a solution and better.
+    fn offer(&mut self, assignment: Vec<u32>, name: &str) {
+        let evaluation = check::evaluate(self.network, &assignment);
+        let best = self.best.as_ref().map_or(self.network.top(), |(cost, _)| *cost);
+        if evaluation.is_solution() && evaluation.cost < best {
+            self.best = Some((evaluation.cost, assignment));
+            self.source = name.into();
+            self.tell(EventKind::Solution);
+        }
+    }
+
+    fn raise(&mut self, bound: Cost, name: &str) -> Result<(), Error> {
+        let upper = self.best.as_ref().map_or(self.network.top(), |(cost, _)| *cost);
+        if bound > upper {
+            return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
+        }
+        if bound > self.lower || self.report.exact {
+            self.report.method = name.into();
+            self.source = name.into();
+        }
+        if bound > self.lower {
+            self.lower = bound;
+            self.tell(EventKind::Bound);
+        }
+        self.report.exact |= bound == upper;
+        Ok(())
+    }
+
+    fn tick(&mut self) {
+        let now = self.clock.seconds();
+        if now >= self.next_tick {
+            self.next_tick = now.floor() + 1.0;
+            self.tell(EventKind::Tick);
+        }
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        let units = self.network.units();
+        let time_s = self.clock.seconds();
+        self.report.time_s = record::seconds(time_s);
+        let event = Event {
+            kind,
+            time_s,
+            cost: self.best.as_ref().map(|(cost, _)| units.number(*cost)),
+            bound: Some(units.bound(self.lower)),
+            maximise: units.maximise,
+            round: 0,
+            moves: 0,
+            ratings: 0,
+            source: &self.source,
+            solution: self.best.as_ref().map(|(_, solution)| &solution[..]),
+        };
+        let format = self.config.solution_format;
+        self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));
+    }
+
+    fn finish(mut self) -> Result<Exit, Error> {
+        self.tell(EventKind::End);
+        let units = self.network.units();
+        let Bounding { mut report, recorder, .. } = self;
+        let _ = recorder.finish();
+        report.bound = Some(units.bound(self.lower));
+        report.cost = self.best.as_ref().map(|(cost, _)| units.number(*cost));
+        output::print_report(&report, self.config.json)?;
+        let infeasible = self.best.is_none() && self.lower >= self.network.top();
+        Ok(if infeasible { Exit::Infeasible } else { Exit::Done })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::permutation;
+
+    #[test]
+    fn orders_name_each_variable_once() {
+        assert_eq!(permutation(&[2, 0, 1], 3), Ok(vec![1, 2, 0]));
+        for (sequence, message) in [
+            (&[0, 1][..], "variable 2 is missing"),
+            (&[0, 3, 1], "entry 2 is variable 3, expected one of 0..3"),
+            (&[0, 0, 1], "entry 2 repeats 0"),
+        ] {
+            assert_eq!(permutation(sequence, 3), Err(message.into()));
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! `fangs info`.
+
+use super::bound::restarts;
+use super::input::{Input, InputFlags};
+use super::{Exit, output, values};
+use clap::Args;
+use fangs::inference::{Limits, Plan};
+use fangs::model::{FORBIDDEN, Number, Problem};
+use fangs::order::{Method, Order, best_order};
+use fangs::record::seconds;
+use fangs::reduce::{Reducer, Reduction, Size};
+use fangs::search::Clock;
+use fangs::stop::Stop;
+use fangs::{Error, memory};
+use serde::Serialize;
+use std::fmt;
+use std::time::Instant;
+
+#[derive(Args, Debug)]
+pub struct InfoFlags {
+    #[command(flatten)]
+    input: InputFlags,
+    /// Describe elimination with this z only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    z: Option<u32>,
+    /// Work without the exact reductions
+    #[arg(long)]
+    no_reduce: bool,
+    /// Memory that tables may take: 512M, 4G [default: half of free memory]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    bound_memory: Option<u64>,
+    /// Exactly one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// A checked call.
+pub struct Config {
+    input: Input,
+    z: Option<u32>,
+    reduce: bool,
+    memory: u64,
+    json: bool,
+}
+
+impl TryFrom<InfoFlags> for Config {
+    type Error = Error;
+
+    fn try_from(flags: InfoFlags) -> Result<Self, Error> {
+        Ok(Config {
+            input: flags.input.try_into()?,
+            z: flags.z,
+            reduce: !flags.no_reduce,
+            memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
+            json: flags.json,
+        })
+    }
+}
+
+/// Describes a network.
+pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    let stop = Stop::new();
+    let clock = Clock::start(started, None, &stop);
+    let network = config.input.load(&stop)?;
+    let load_s = seconds(clock.seconds());
+    let reducer = Reducer::new(&network, config.reduce, &stop)?;
+    let problem = reducer.problem();
+    let orders: Vec<(Method, Order)> =
+        Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
+    let best = orders.iter().min_by(|a, b| a.1.joint_entries.total_cmp(&b.1.joint_entries));
+    let eliminations = best.map_or(Vec::new(), |(_, order)| eliminations(&problem, order, &config));
+    let description = Description {
+        instance: network.name.clone(),
+        version: fangs::VERSION,
+        top: (network.top() < FORBIDDEN).then(|| network.units().number(network.top())),
+        decimals: network.units().decimals,
+        maximise: network.units().maximise,
+        precision_slack: network.units().precision_slack(),
+        domains: Domains::of(network.domains()),
+        density: density(Reducer::new(&network, false, &stop)?.problem().neighbours()),
+        network: Size::of(&network),
+        core_domains: Domains::of(&problem.domains),
+        core_density: density(problem.neighbours()),
+        infeasible: reducer.infeasible(),
+        reduction: reducer.report(),
+        orders: orders.iter().map(|(method, order)| OrderLine::new(*method, order)).collect(),
+        memory: config.memory,
+        eliminations,
+        load_s,
+        time_s: seconds(clock.seconds()),
+    };
+    output::print_report(&description, config.json)?;
+    Ok(Exit::Done)
+}
+
+/// What elimination along `order` takes at growing z, as long as it fits into the memory.
+fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimination> {
+    let plan = |z| Plan::new(problem, order, &Limits { z, ..Limits::new(config.memory) });
+    if let Some(z) = config.z {
+        return vec![Elimination::new(&plan(Some(z)))];
+    }
+    let mut lines: Vec<Elimination> = Vec::new();
+    for z in (2..=order.width).step_by(if order.width > 12 { 2 } else { 1 }) {
+        let line = Elimination::new(&plan(Some(z)));
+        if line.z < z || line.exact {
+            break;
+        }
+        lines.push(line);
+    }
+    lines.push(Elimination::new(&plan(None)));
+    lines.dedup_by(|a, b| (a.z, a.joint_entries) == (b.z, b.joint_entries));
+    lines
+}
+
+/// The share of all pairs of variables that share a function.
+fn density(neighbours: Vec<Vec<u32>>) -> f64 {
+    let n = neighbours.len() as f64;
+    let linked: usize = neighbours.iter().map(Vec::len).sum();
+    if n < 2.0 { 0.0 } else { linked as f64 / (n * (n - 1.0)) }
+}
+
+#[derive(Serialize)]
+struct Description {
+    instance: String,
+    version: &'static str,
+    top: Option<Number>,
+    decimals: u32,
+    maximise: bool,
+    precision_slack: f64,
+    domains: Domains,
+    density: f64,
+    network: Size,
+    core_domains: Domains,
+    core_density: f64,
+    infeasible: bool,
+    reduction: Reduction,
+    orders: Vec<OrderLine>,
+    memory: u64,
+    eliminations: Vec<Elimination>,
+    load_s: f64,
+    time_s: f64,
+}
+
+#[derive(Serialize)]
+struct Domains {
+    min: u32,
+    mean: f64,
+    max: u32,
+}
+
+impl Domains {
+    fn of(domains: &[u32]) -> Self {
+        let sum: u64 = domains.iter().map(|&domain| u64::from(domain)).sum();
+        Domains {
+            min: domains.iter().copied().min().unwrap_or(0),
+            mean: sum as f64 / domains.len().max(1) as f64,
+            max: domains.iter().copied().max().unwrap_or(0),
+        }
+    }
+}
+
+impl fmt::Display for Domains {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {} values, {:.2} on average", self.min, self.max, self.mean)
+    }
+}
+
+#[derive(Serialize)]
+struct OrderLine {
+    order: &'static str,
+    induced_width: u32,
+    /// Null where counting was given up.
+    joint_entries: Option<f64>,
+    largest_table: Option<f64>,
+}
+
+impl OrderLine {
+    fn new(method: Method, order: &Order) -> Self {
+        let finite = |number: f64| number.is_finite().then_some(number);
+        OrderLine {
+            order: method.name(),
+            induced_width: order.width,
+            joint_entries: finite(order.joint_entries),
+            largest_table: finite(order.largest),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Elimination {
+    z: u32,
+    exact: bool,
+    joint_entries: u64,
+    largest_table: u64,
+    table_bytes: u64,
+    peak_bytes: u64,
+}
+
+impl Elimination {
+    fn new(plan: &Plan) -> Self {
+        Elimination {
+            z: plan.z,
+            exact: plan.exact,
+            joint_entries: plan.joint_entries,
+            largest_table: plan.largest_table,
+            table_bytes: plan.table_bytes,
+            peak_bytes: plan.peak_bytes,
+        }
+    }
+}
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let top = self.top.map_or("none".into(), |top| top.to_string());
+        let goal = if self.maximise { "maximise (natural logarithm)" } else { "minimise" };
+        writeln!(f, "{}: {goal}, top {top}", self.instance)?;
+        if self.decimals > 0 {
+            writeln!(f, "  {} decimals, precision slack {}", self.decimals, self.precision_slack)?;
+        }
+        size(f, "network", &self.network, &self.domains, self.density)?;
+        let Reduction { merged, eliminated, substituted, separated, inconsistent, dominated, components, .. } =
+            &self.reduction;
+        size(f, "core", &self.reduction.after, &self.core_domains, self.core_density)?;
+        writeln!(
+            f,
+            "  {components} components; {merged} functions merged, {separated} separated; {eliminated} variables \
+             eliminated, {substituted} substituted; {inconsistent} values inconsistent, {dominated} dominated"
+        )?;
+        if self.infeasible {
+            writeln!(f, "  the reductions prove that there is no solution")?;
+        }
+        writeln!(f, "\n{:<20}{:>7}{:>16}{:>16}", "order of the core", "width", "joint entries", "largest table")?;
+        for OrderLine { order, induced_width, joint_entries, largest_table } in &self.orders {
+            let number = |number: &Option<f64>| number.map_or("huge".into(), |number| format!("{number:.3e}"));
+            let (joint, largest) = (number(joint_entries), number(largest_table));
+            writeln!(f, "{order:<20}{induced_width:>7}{joint:>16}{largest:>16}")?;
+        }
+        writeln!(f, "\nelimination along the best of them, within {} bytes", self.memory)?;
+        writeln!(
+            f,
+            "{:<8}{:>16}{:>16}{:>16}{:>16}",
+            "z", "joint entries", "largest table", "table bytes", "peak bytes"
+        )?;
+        for Elimination { z, exact, joint_entries, largest_table, table_bytes, peak_bytes } in &self.eliminations {
+            let name = if *exact { "exact".into() } else { z.to_string() };
+            writeln!(f, "{name:<8}{joint_entries:>16}{largest_table:>16}{table_bytes:>16}{peak_bytes:>16}")?;
+        }
+        writeln!(f, "\n{:.2} s, of which loading {:.2} s", self.time_s, self.load_s)
+    }
+}
+
+fn size(f: &mut fmt::Formatter<'_>, what: &str, size: &Size, domains: &Domains, density: f64) -> fmt::Result {
+    let by_arity = size.functions.iter().enumerate().filter(|(_, count)| **count > 0);
+    let by_arity: Vec<String> = by_arity.map(|(arity, count)| format!("{count} of arity {arity}")).collect();
+    writeln!(f, "{what}: {} variables, {domains}", size.variables)?;
+    let list = if by_arity.is_empty() { String::new() } else { format!(" ({})", by_arity.join(", ")) };
+    writeln!(f, "  {} functions{list}, {} entries, density {density:.4}", size.functions(), size.entries)
+}

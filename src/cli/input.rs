@@ -1,0 +1,96 @@
+//! What the commands that read a network have in common.
+
+use clap::Args;
+use fangs::Error;
+use fangs::formats::{self, Format, ReadOptions, Source};
+use fangs::model::Network;
+use fangs::stop::Stop;
+use std::path::{Path, PathBuf};
+
+#[derive(Args, Debug)]
+pub struct InputFlags {
+    /// The network: .wcsp, .uai, .LG or .col, also with .gz, .bz2, .xz or .zst; - is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The format, where the file's name does not tell
+    #[arg(long, value_name = "NAME")]
+    format: Option<Format>,
+    /// Number of colors of a .col graph
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    colors: Option<u32>,
+    /// Decimal digits kept of real-valued tables [default: by their range]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=15))]
+    precision: Option<u32>,
+    /// Fix variables to the values that this file observes
+    #[arg(long, value_name = "EVID")]
+    evidence: Option<PathBuf>,
+}
+
+/// A network to read.
+#[derive(Debug)]
+pub struct Input {
+    source: Source,
+    format: Format,
+    options: ReadOptions,
+    evidence: Option<PathBuf>,
+}
+
+impl TryFrom<InputFlags> for Input {
+    type Error = Error;
+
+    fn try_from(flags: InputFlags) -> Result<Self, Error> {
+        let source = Source::new(&flags.file);
+        let format = match (&source, flags.format) {
+            (_, Some(format)) => format,
+            (Source::File(path), None) => Format::of_path(path)?,
+            (Source::Stdin, None) => return Err(Error::Usage("standard input needs --format".into())),
+        };
+        if format == Format::Col && flags.colors.is_none() {
+            return Err(Error::Usage("a .col graph needs --colors".into()));
+        }
+        // before any output is created
+        for path in [source_path(&source), flags.evidence.as_deref()].into_iter().flatten() {
+            let cannot = |source| Error::Io { path: path.into(), action: "cannot read", source };
+            if std::fs::metadata(path).map_err(cannot)?.is_dir() {
+                return Err(cannot(std::io::ErrorKind::IsADirectory.into()));
+            }
+        }
+        let options = ReadOptions { precision: flags.precision, colors: flags.colors };
+        Ok(Input { source, format, options, evidence: flags.evidence })
+    }
+}
+
+impl Input {
+    /// Reads the network and applies the evidence. [`Error::Stopped`] once `stop` is set.
+    pub fn load(&self, stop: &Stop) -> Result<Network, Error> {
+        let mut network = formats::read(&self.source, Some(self.format), &self.options, stop)?;
+        if let Some(path) = &self.evidence {
+            let evidence = formats::read_evidence(path, &network)?;
+            network.observe(&evidence)?;
+        }
+        Ok(network)
+    }
+
+    /// The file, unless it is standard input.
+    pub fn path(&self) -> Option<&Path> {
+        source_path(&self.source)
+    }
+
+    /// The file's name without its folder.
+    pub fn file_name(&self) -> String {
+        let name = self.path().and_then(Path::file_name);
+        name.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> String {
+        self.source.to_string()
+    }
+}
+
+fn source_path(source: &Source) -> Option<&Path> {
+    match source {
+        Source::File(path) => Some(path),
+        Source::Stdin => None,
+    }
+}

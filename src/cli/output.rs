@@ -1,0 +1,58 @@
+//! Standard output, and what is shared by the commands that write files.
+
+use fangs::Error;
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// Writes to standard output. A reader that has gone away is no failure.
+pub fn print(text: &impl Display) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    match write!(out, "{text}").and_then(|()| out.flush()) {
+        Err(source) if source.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::Io { path: "<stdout>".into(), action: "cannot write", source })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes one JSON object on a line of its own.
+pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string(object).map_err(|error| Error::Internal(format!("JSON: {error}")))?;
+    print(&format_args!("{text}\n"))
+}
+
+/// Writes the object as JSON or for people.
+pub fn print_report(object: &(impl Serialize + Display), json: bool) -> Result<(), Error> {
+    if json { print_json(object) } else { print(object) }
+}
+
+/// An output that cannot be created is the user's to mend, as long as nothing has been done yet.
+pub fn as_usage<T>(result: Result<T, Error>) -> Result<T, Error> {
+    result.map_err(|error| match error {
+        Error::Io { .. } => Error::Usage(error.to_string()),
+        other => other,
+    })
+}
+
+/// Refuses outputs that would overwrite an input or each other.
+pub fn all_different(inputs: &[Option<&Path>], outputs: &[Option<&Path>]) -> Result<(), Error> {
+    // an output that does not exist yet is the same as another one if its folder and name are
+    let place = |path: &Path| {
+        path.canonicalize().ok().or_else(|| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(folder.canonicalize().ok()?.join(path.file_name()?))
+        })
+    };
+    let regular = |path: &&Path| path.metadata().map_or(true, |metadata| metadata.is_file());
+    let mut taken: Vec<_> = inputs.iter().copied().flatten().filter_map(place).collect();
+    for output in outputs.iter().copied().flatten().filter(regular) {
+        let Some(place) = place(output) else { continue };
+        if taken.contains(&place) {
+            return Err(Error::Usage(format!("{}: would overwrite an input or another output", output.display())));
+        }
+        taken.push(place);
+    }
+    Ok(())
+}

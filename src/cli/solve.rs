@@ -1,0 +1,228 @@
+//! `fangs solve`.
+
+use super::input::{Input, InputFlags};
+use super::{Exit, devices, heuristics, output, record_unloaded, reserved, signals, stopped_by, values};
+use clap::Args;
+use fangs::Error;
+use fangs::formats::{self, SolutionFormat};
+use fangs::record::plot::{Chart, PictureFile, TimeScale};
+use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
+use fangs::search::{self, BoundChoice, Clock, DriverChoice, Event, Options, Status};
+use fangs::stop::Stop;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Budget where neither time nor rounds are given.
+const DEFAULT_TIME: Duration = Duration::from_secs(60);
+
+#[derive(Args, Debug)]
+pub struct SolveFlags {
+    #[command(flatten)]
+    input: InputFlags,
+    /// Wall-clock budget, loading included: 30, 30s, 5m, 1h, 500ms [default: 60s, none with --rounds]
+    #[arg(short, long, value_name = "DUR", value_parser = values::duration)]
+    time: Option<Duration>,
+    /// Stop after so many rounds; then nothing depends on the clock
+    #[arg(long, value_name = "N")]
+    rounds: Option<u64>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// How FANG draws: exact (race comes with the GPU)
+    #[arg(long, value_name = "HOW", default_value = "exact")]
+    select: String,
+    /// Where to run: auto or cpu
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = devices::parse)]
+    device: devices::Device,
+    /// CPU threads [default: all]
+    #[arg(long, value_name = "N", value_parser = values::positive)]
+    threads: Option<usize>,
+    /// States kept [default: by memory and problem]
+    #[arg(long, value_name = "N", value_parser = values::positive)]
+    population: Option<usize>,
+    /// Who makes rounds: portfolio, tabu, anneal or construct
+    #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = |text: &str| values::choice(text, &DriverChoice::ALL, &[]))]
+    driver: DriverChoice,
+    /// Local heuristic of the ratings (see `fangs heuristics`) [default: by driver]
+    #[arg(long, value_name = "NAME", value_parser = heuristics::parse)]
+    heuristic: Option<&'static str>,
+    /// Lower-bound method: auto, none, mbe or be
+    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = |text: &str| values::choice(text, &BoundChoice::ALL, values::LATER_BOUNDS))]
+    bound: BoundChoice,
+    /// Most variables of a mini-bucket [default: grows while time remains]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    z: Option<u32>,
+    /// Memory for bound tables: 512M, 4G [default: half of free memory]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    bound_memory: Option<u64>,
+    /// Work without the exact reductions
+    #[arg(long)]
+    no_reduce: bool,
+    /// Start from this solution
+    #[arg(long, value_name = "SOL")]
+    warm_start: Option<PathBuf>,
+    /// Stop at this cost
+    #[arg(long, value_name = "COST", value_parser = values::finite, allow_negative_numbers = true)]
+    target: Option<f64>,
+    /// Stop at this relative gap
+    #[arg(long, value_name = "REL", value_parser = values::relative, allow_negative_numbers = true)]
+    gap: Option<f64>,
+    /// The best solution so far, replaced as a whole at each improvement
+    #[arg(long, value_name = "FILE")]
+    solution: Option<PathBuf>,
+    /// How it is written: native to the network's format, or indices
+    #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
+    solution_format: SolutionFormat,
+    /// Convergence rows, written as they happen
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Picture of both curves, .svg or .png
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Exactly one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    /// Warnings only on standard error
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// A line on standard error for each solution and bound
+    #[arg(short, long)]
+    verbose: bool,
+    #[arg(long, hide = true)]
+    report: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    checkpoint: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    resume: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    solutions_dir: Option<PathBuf>,
+}
+
+/// A checked run.
+pub struct Config {
+    input: Input,
+    options: Options,
+    warm_start: Option<PathBuf>,
+    solution: Option<PathBuf>,
+    solution_format: SolutionFormat,
+    csv: Option<PathBuf>,
+    plot: Option<PathBuf>,
+    json: bool,
+    verbosity: Verbosity,
+}
+
+impl TryFrom<Box<SolveFlags>> for Config {
+    type Error = Error;
+
+    fn try_from(flags: Box<SolveFlags>) -> Result<Self, Error> {
+        let later = [
+            ("--report", &flags.report),
+            ("--checkpoint", &flags.checkpoint),
+            ("--resume", &flags.resume),
+            ("--solutions-dir", &flags.solutions_dir),
+        ];
+        if let Some((name, _)) = later.iter().find(|(_, value)| value.is_some()) {
+            return reserved(name);
+        }
+        match flags.select.as_str() {
+            "exact" => {}
+            "race" => return Err(Error::Usage("--select race: only the exact draw exists on the CPU".into())),
+            other => return Err(Error::Usage(format!("--select {other}: expected exact or race"))),
+        }
+        let devices::Device::Cpu = flags.device;
+        let verbosity = match (flags.quiet, flags.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        let options = Options {
+            time: flags.time.or_else(|| flags.rounds.is_none().then_some(DEFAULT_TIME)),
+            rounds: flags.rounds,
+            seed: flags.seed,
+            threads: flags.threads,
+            population: flags.population,
+            driver: flags.driver,
+            bound: flags.bound,
+            z: flags.z,
+            bound_memory: flags.bound_memory,
+            reduce: !flags.no_reduce,
+            target: flags.target,
+            gap: flags.gap,
+            ..Options::default()
+        };
+        let input = Input::try_from(flags.input)?;
+        output::all_different(
+            &[input.path(), flags.warm_start.as_deref()],
+            &[flags.solution.as_deref(), flags.csv.as_deref(), flags.plot.as_deref()],
+        )?;
+        Ok(Config {
+            input,
+            options,
+            warm_start: flags.warm_start,
+            solution: flags.solution,
+            solution_format: flags.solution_format,
+            csv: flags.csv,
+            plot: flags.plot,
+            json: flags.json,
+            verbosity,
+        })
+    }
+}
+
+/// Solves a network.
+pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    let Config { input, mut options, warm_start, .. } = config;
+    options.started = started;
+    let stop = Stop::new();
+    signals::listen(&stop)?;
+    let clock = Clock::start(started, options.time, &stop);
+    values::use_threads(options.threads)?;
+
+    let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
+    let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
+    let label = picture.is_some().then(|| input.file_name());
+    let mut recorder = Recorder::new(Console::new(config.verbosity), csv, solution, label);
+
+    let network = match input.load(&stop) {
+        Ok(network) => network,
+        Err(Error::Stopped) => {
+            let time_s = clock.seconds();
+            record_unloaded(recorder, time_s);
+            let report = SolveReport::unloaded(input.name(), &options, stopped_by(&stop), time_s);
+            output::print_report(&report, config.json)?;
+            return Ok(Exit::NoSolution);
+        }
+        Err(error) => return Err(error),
+    };
+    options.load_s = clock.seconds();
+    if let Some(path) = warm_start {
+        let start = formats::read_solution(&path, &network)?;
+        if !fangs::check::evaluate(&network, &start).is_solution() {
+            recorder.warn(&format!("{}: no solution (see `fangs check`)", path.display()));
+        }
+        options.warm_start = Some(start);
+    }
+
+    let mut observe = |event: &Event<'_>| {
+        recorder.observe(event, |solution| formats::write_solution(&network, solution, config.solution_format));
+    };
+    let summary = search::solve(&network, &options, &stop, &mut observe)?;
+    draw(recorder, picture);
+    output::print_report(&SolveReport::new(&network, &summary), config.json)?;
+    Ok(match summary.status {
+        Status::Optimal | Status::Feasible => Exit::Done,
+        Status::Infeasible => Exit::Infeasible,
+        Status::Unknown => Exit::NoSolution,
+    })
+}
+
+/// Draws what was recorded; a picture that fails does not change how the run ended.
+fn draw(recorder: Recorder, picture: Option<PictureFile>) {
+    if let (Some(curve), Some(picture)) = (recorder.finish(), picture) {
+        let chart = Chart { title: curve.label.clone(), curves: vec![curve], time: TimeScale::Auto };
+        if let Err(error) = picture.save(&chart) {
+            Console::new(Verbosity::Quiet).warn(&error.to_string());
+        }
+    }
+}

@@ -1,0 +1,579 @@
+//! The command as a user types it: exit codes, the JSON object, the CSV, files, signals, bad input.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::error::Error;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tempfile::TempDir;
+
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+/// Pairs 12, 14, 23, 24, 34 of four binary variables; the optimum is 0 1 0 1 with 5.
+const FOUR: &str = "four 4 2 5 100\n2 2 2 2\n\
+    2 0 1 0 4\n0 0 9\n0 1 1\n1 0 2\n1 1 7\n\
+    2 0 3 0 4\n0 0 3\n0 1 1\n1 0 6\n1 1 5\n\
+    2 1 2 0 4\n0 0 8\n0 1 4\n1 0 1\n1 1 6\n\
+    2 1 3 0 4\n0 0 2\n0 1 100\n1 0 5\n1 1 1\n\
+    2 2 3 0 4\n0 0 4\n0 1 1\n1 0 3\n1 1 2\n";
+
+/// Two variables that must both be different and equal.
+const INFEASIBLE: &str = "none 2 2 2 10\n2 2\n2 0 1 10 2\n0 0 0\n1 1 0\n2 0 1 0 2\n0 0 10\n1 1 10\n";
+
+/// Three fair coins of which two agree: ln(0.5 * 0.9 * 0.9) at best.
+const COINS: &str = "MARKOV\n3\n2 2 2\n3\n1 0\n2 0 1\n2 1 2\n2\n0.5 0.5\n4\n0.9 0.1 0.1 0.9\n4\n0.9 0.1 0.1 0.9\n";
+
+fn fangs() -> Command {
+    let mut command = Command::new(program());
+    let _ = command.timeout(Duration::from_secs(120));
+    command
+}
+
+#[allow(deprecated, reason = "the macro that replaces it fixes the path at compile time")]
+fn program() -> PathBuf {
+    assert_cmd::cargo::cargo_bin("fangs")
+}
+
+fn folder_with(name: &str, content: &str) -> Result<(TempDir, PathBuf)> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join(name);
+    fs::write(&path, content)?;
+    Ok((folder, path))
+}
+
+/// Too wide to be solved exactly, and full of solutions.
+fn hard() -> Result<(TempDir, PathBuf)> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("potts.wcsp");
+    let _ = fangs().args(["generate", "potts", "--side", "40", "--d", "6", "-o"]).arg(&path).assert().success();
+    Ok((folder, path))
+}
+
+/// Runs, expects an exit code and one JSON object and nothing else on standard output.
+fn object(command: &mut Command, code: i32) -> Result<Value> {
+    let output = command.assert().code(code).get_output().stdout.clone();
+    let value: Value = serde_json::from_slice(&output)?;
+    assert!(value.is_object());
+    Ok(value)
+}
+
+/// Expects exit code 2, an empty standard output, and a message with these words.
+fn refused(command: &mut Command, words: &[&str]) -> Result {
+    let output = command.assert().code(2).get_output().clone();
+    let message = String::from_utf8(output.stderr)?;
+    assert!(output.stdout.is_empty(), "standard output must stay empty");
+    for word in words {
+        assert!(message.contains(word), "{word:?} is missing in {message:?}");
+    }
+    assert!(!message.contains("panicked"), "{message}");
+    Ok(())
+}
+
+/// Checks header, order, and both curves; returns the last row.
+fn check_csv(path: &Path, maximise: bool) -> Result<Vec<String>> {
+    let text = fs::read_to_string(path)?;
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("time_s,upper_bound,lower_bound,gap,event,round,moves,ratings,source"));
+    let rows: Vec<Vec<String>> = lines.map(|line| line.split(',').map(String::from).collect()).collect();
+    assert_eq!(rows.first().map(|row| row[4].as_str()), Some("start"));
+    assert_eq!(rows.last().map(|row| row[4].as_str()), Some("end"));
+    assert_eq!(rows.iter().filter(|row| row[4] == "end").count(), 1);
+    for (column, falls) in [(1, true), (2, false)] {
+        let numbers: Vec<f64> = rows.iter().filter_map(|row| row[column].parse().ok()).collect();
+        assert!(numbers.windows(2).all(|w| if falls { w[1] <= w[0] } else { w[1] >= w[0] }), "column {column}: {text}");
+        let first = rows.iter().position(|row| !row[column].is_empty()).unwrap_or(rows.len());
+        assert!(rows[first..].iter().all(|row| !row[column].is_empty()), "a known side stays known");
+    }
+    let times: Vec<f64> = rows.iter().filter_map(|row| row[0].parse().ok()).collect();
+    assert!(times.len() == rows.len() && times.windows(2).all(|w| w[0] <= w[1]), "{text}");
+    let slack = 1e-9;
+    for row in &rows {
+        if let (Ok(upper), Ok(lower)) = (row[1].parse::<f64>(), row[2].parse::<f64>()) {
+            assert!(lower <= upper + slack, "{row:?} (maximise: {maximise})");
+        }
+    }
+    Ok(rows.last().cloned().unwrap_or_default())
+}
+
+/// The last row says what the object says.
+fn same(row: &[String], object: &Value, maximise: bool) {
+    let (upper, lower) = if maximise { ("bound", "cost") } else { ("cost", "bound") };
+    let fields = [("time_s", 0), (upper, 1), (lower, 2), ("gap", 3), ("rounds", 5), ("moves", 6), ("ratings", 7)];
+    for (field, column) in fields {
+        match object[field].as_f64() {
+            Some(number) => assert_eq!(row[column].parse::<f64>().ok(), Some(number), "{field}: {row:?} {object}"),
+            None => assert_eq!(row[column], "", "{field}: {row:?} {object}"),
+        }
+    }
+}
+
+const SOLVE_FIELDS: [&str; 27] = [
+    "instance",
+    "version",
+    "status",
+    "cost",
+    "bound",
+    "gap",
+    "precision_slack",
+    "stopped_by",
+    "time_s",
+    "load_s",
+    "time_to_best_s",
+    "search_to_best_s",
+    "seed",
+    "device",
+    "threads",
+    "driver",
+    "heuristic",
+    "population",
+    "rounds",
+    "moves",
+    "ratings",
+    "bound_method",
+    "z",
+    "induced_width",
+    "variables",
+    "functions",
+    "solution",
+];
+
+#[test]
+fn help_and_version() -> Result {
+    let help = String::from_utf8(fangs().arg("--help").assert().success().get_output().stdout.clone())?;
+    for command in ["solve", "bound", "info", "check", "generate", "plot", "heuristics", "devices"] {
+        assert!(help.contains(command), "{command}");
+        let _ = fangs().args([command, "--help"]).assert().success();
+    }
+    let version = fangs().arg("--version").assert().success().get_output().stdout.clone();
+    assert!(version.starts_with(b"fangs "));
+    let _ = fangs().assert().code(2);
+    Ok(())
+}
+
+#[test]
+fn solves_and_proves() -> Result {
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
+    let at = |name: &str| folder.path().join(name);
+    let result = object(
+        fangs()
+            .args(["solve", "--json", "--time", "20", "--csv"])
+            .arg(at("run.csv"))
+            .arg("--solution")
+            .arg(at("best.sol"))
+            .arg("--plot")
+            .arg(at("run.svg"))
+            .arg(&path),
+        0,
+    )?;
+    assert_eq!(result["status"], "optimal");
+    assert_eq!(result["stopped_by"], "optimal");
+    assert_eq!((&result["cost"], &result["bound"], &result["gap"]), (&5.into(), &5.into(), &0.0.into()));
+    assert_eq!(result["solution"], serde_json::json!([0, 1, 0, 1]));
+    assert_eq!((&result["variables"], &result["functions"]), (&4.into(), &5.into()));
+    for field in SOLVE_FIELDS {
+        assert!(result.get(field).is_some(), "{field} is missing");
+    }
+    same(&check_csv(&at("run.csv"), false)?, &result, false);
+    assert_eq!(fs::read_to_string(at("best.sol"))?, "0 1 0 1\n");
+    assert!(fs::read_to_string(at("run.svg"))?.starts_with("<svg"));
+    let _ = fangs().arg("check").arg(&path).arg(at("best.sol")).assert().success();
+    let _ = fangs().args(["solve", "--time", "20"]).arg(&path).assert().success();
+    Ok(())
+}
+
+#[test]
+fn maximisation_keeps_its_signs() -> Result {
+    let (folder, path) = folder_with("coins.uai", COINS)?;
+    let at = |name: &str| folder.path().join(name);
+    let evidence = at("seen.evid");
+    fs::write(&evidence, "1 0 1\n")?;
+    let result = object(
+        fangs()
+            .args(["solve", "--json", "--time", "20", "--csv"])
+            .arg(at("run.csv"))
+            .arg("--solution")
+            .arg(at("best.sol"))
+            .arg("--evidence")
+            .arg(&evidence)
+            .arg(&path),
+        0,
+    )?;
+    let value = (0.5f64 * 0.9 * 0.9).ln();
+    let (cost, bound) = (result["cost"].as_f64().ok_or("no cost")?, result["bound"].as_f64().ok_or("no bound")?);
+    let slack = result["precision_slack"].as_f64().ok_or("no slack")?;
+    assert!((cost - value).abs() <= slack && bound >= value && bound - cost <= 2.0 * slack, "{result}");
+    assert_eq!(result["solution"], serde_json::json!([1, 1, 1]));
+    same(&check_csv(&at("run.csv"), true)?, &result, true);
+    assert_eq!(fs::read_to_string(at("best.sol"))?, "MPE\n3 1 1 1\n");
+    let _ = fangs().arg("check").arg(&path).arg(at("best.sol")).assert().success();
+    let mut command = fangs();
+    let _ = command.args(["solve", "--solution-format", "indices", "--solution"]).arg(at("plain")).arg(&path);
+    let _ = command.assert().success();
+    assert_eq!(fs::read_to_string(at("plain"))?.split_whitespace().count(), 3);
+    Ok(())
+}
+
+#[test]
+fn infeasible_is_exit_4() -> Result {
+    let (_folder, path) = folder_with("none.wcsp", INFEASIBLE)?;
+    for options in [&[][..], &["--no-reduce"]] {
+        let result = object(fangs().args(["solve", "--json", "--time", "20"]).args(options).arg(&path), 4)?;
+        assert_eq!((&result["status"], &result["stopped_by"]), (&"infeasible".into(), &"infeasible".into()));
+        assert!(result["cost"].is_null() && result["solution"].is_null() && result["gap"].is_null());
+        let _ = object(fangs().args(["bound", "--json"]).args(options).arg(&path), 4)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn no_solution_in_the_budget_is_exit_3() -> Result {
+    let (folder, path) = hard()?;
+    let csv = folder.path().join("run.csv");
+    let result = object(fangs().args(["solve", "--json", "--rounds", "0", "--csv"]).arg(&csv).arg(&path), 3)?;
+    assert_eq!((&result["status"], &result["stopped_by"]), (&"unknown".into(), &"rounds".into()));
+    assert!(result["cost"].is_null() && result["bound"].is_number());
+    same(&check_csv(&csv, false)?, &result, false);
+    Ok(())
+}
+
+/// Loading alone passes the time limit: standard input that never ends.
+#[test]
+fn loading_heeds_the_time_limit() -> Result {
+    let folder = tempfile::tempdir()?;
+    for command in ["solve", "bound"] {
+        let csv = folder.path().join(command);
+        let mut child = std::process::Command::new(program())
+            .args([command, "-", "--format", "wcsp", "--json", "--time", "300ms", "--csv"])
+            .arg(&csv)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdin = child.stdin.take();
+        let mut text = String::new();
+        let _ = child.stdout.take().ok_or("no output")?.read_to_string(&mut text)?;
+        assert_eq!(child.wait()?.code(), Some(3));
+        drop(stdin);
+        let result: Value = serde_json::from_str(&text)?;
+        assert!(result["cost"].is_null() && result["bound"].is_null());
+        let end = check_csv(&csv, false)?;
+        assert_eq!(end[0].parse::<f64>().ok(), result["time_s"].as_f64());
+    }
+    Ok(())
+}
+
+#[test]
+fn rounds_repeat_for_any_number_of_threads() -> Result {
+    let (_folder, path) = hard()?;
+    let run = |threads: &str| {
+        let mut command = fangs();
+        let _ = command.args(["solve", "--json", "--rounds", "3", "--seed", "7", "--population", "8"]);
+        object(command.args(["--threads", threads]).arg(&path), 0)
+    };
+    let (one, two) = (run("1")?, run("3")?);
+    for field in ["cost", "bound", "solution", "rounds", "moves", "ratings", "status", "stopped_by"] {
+        assert_eq!(one[field], two[field], "{field}");
+    }
+    assert_eq!(one["stopped_by"], "rounds");
+    Ok(())
+}
+
+#[test]
+fn warm_start_target_and_gap() -> Result {
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("start.sol"), "0 1 0 0\n")?;
+    let command = |options: &[&str]| {
+        let mut command = fangs();
+        let _ = command.args(["solve", "--json", "--time", "20"]).args(options).arg("--csv").arg(at("run.csv"));
+        let _ = command.arg("--warm-start").arg(at("start.sol")).arg(&path);
+        command
+    };
+    let result = object(&mut command(&["--target", "14", "--bound", "none", "--no-reduce"]), 0)?;
+    assert_eq!((&result["stopped_by"], &result["cost"]), (&"target".into(), &14.into()));
+    let result = object(&mut command(&["--gap", "1e9", "--bound", "none", "--no-reduce"]), 0)?;
+    assert_eq!((&result["stopped_by"], &result["cost"]), (&"gap".into(), &14.into()));
+    let result = object(&mut command(&[]), 0)?;
+    assert_eq!(result["cost"], 5);
+    let text = fs::read_to_string(at("run.csv"))?;
+    let first = text.lines().find(|line| line.contains(",solution,")).ok_or("no solution row")?;
+    assert!(first.contains(",14,") && first.ends_with("warm-start"), "{first}");
+    Ok(())
+}
+
+#[test]
+fn bound_climbs_to_the_optimum() -> Result {
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("order"), "3 1 0 2 # by hand\n")?;
+    let order = format!("file:{}", at("order").display());
+    for options in [&["--method", "be"][..], &["--method", "be", "--no-reduce"], &["--no-reduce", "--order", &order]] {
+        let mut command = fangs();
+        let _ = command.args(["bound", "--json", "--csv"]).arg(at("run.csv")).arg("--solution").arg(at("best.sol"));
+        let result = object(command.args(options).arg(&path), 0)?;
+        assert_eq!((&result["bound"], &result["cost"], &result["exact"]), (&5.into(), &5.into(), &true.into()));
+        for field in
+            ["instance", "version", "method", "z", "order", "induced_width", "precision_slack", "largest_table"]
+                .iter()
+                .chain(&["table_bytes", "joint_entries", "time_s", "device"])
+        {
+            assert!(result.get(field).is_some(), "{field} is missing");
+        }
+        let end = check_csv(&at("run.csv"), false)?;
+        assert_eq!((end[1].as_str(), end[2].as_str()), ("5", "5"));
+        assert_eq!(end[0].parse::<f64>().ok(), result["time_s"].as_f64());
+        let _ = fangs().arg("check").arg(&path).arg(at("best.sol")).assert().success();
+    }
+    let weak = object(fangs().args(["bound", "--json", "--no-reduce", "--method", "mbe", "--z", "1"]).arg(&path), 0)?;
+    assert!(weak["bound"].as_i64().is_some_and(|bound| bound <= 5), "{weak}");
+    Ok(())
+}
+
+#[test]
+fn info_tells_before_and_after() -> Result {
+    let (_folder, path) = hard()?;
+    let result = object(fangs().args(["info", "--json"]).arg(&path), 0)?;
+    assert_eq!(result["network"]["variables"], 1600);
+    assert_eq!(result["domains"]["max"], 6);
+    assert_eq!(result["orders"].as_array().map(Vec::len), Some(3));
+    assert!(result["eliminations"].as_array().is_some_and(|list| !list.is_empty()));
+    let _ = fangs().arg("info").arg(&path).assert().success();
+    Ok(())
+}
+
+#[test]
+fn check_tells_what_is_wrong() -> Result {
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("good"), "0 1 0 1")?;
+    fs::write(at("bad"), "0 0 0 1")?;
+    let good = object(fangs().args(["check", "--json"]).arg(&path).arg(at("good")), 0)?;
+    assert_eq!((&good["cost"], &good["solution"]), (&5.into(), &true.into()));
+    let bad = object(fangs().args(["check", "--json"]).arg(&path).arg(at("bad")), 4)?;
+    assert_eq!(bad["violated"][0]["function"], 3);
+    assert_eq!(bad["violated"][0]["scope"], serde_json::json!([1, 3]));
+    let text = fangs().arg("check").arg(&path).arg(at("bad")).assert().code(4).get_output().stdout.clone();
+    assert!(String::from_utf8(text)?.contains("function 3: 100 at x1=0 x3=1"));
+
+    let low_top = FOUR.replacen("5 100", "5 10", 1).replace("0 1 100", "0 1 9");
+    fs::write(at("low.wcsp"), low_top)?;
+    let text = fangs().arg("check").arg(at("low.wcsp")).arg(at("bad")).assert().code(4).get_output().stdout.clone();
+    assert!(String::from_utf8(text)?.contains("sum of soft costs"));
+    Ok(())
+}
+
+#[test]
+fn bad_solutions_and_evidence_are_refused() -> Result {
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
+    let at = |name: &str| folder.path().join(name);
+    for (content, words) in [
+        ("0 1 0", &["file:1:"][..]),
+        ("0 1 0 2", &["file:1:7", "2"]),
+        ("0 1 x 0", &["file:1:5"]),
+        ("0 0 0 0 0", &["file"]),
+    ] {
+        fs::write(at("file"), content)?;
+        refused(fangs().arg("check").arg(&path).arg(at("file")), words)?;
+        refused(fangs().arg("solve").arg(&path).arg("--warm-start").arg(at("file")), words)?;
+    }
+    fs::write(at("file"), "1 9 0")?;
+    refused(fangs().arg("solve").arg(&path).arg("--evidence").arg(at("file")), &["file:1:3", "9"])?;
+    refused(fangs().arg("bound").arg(&path).arg("--order").arg(format!("file:{}", at("file").display())), &["9"])?;
+    refused(fangs().arg("check").arg(&path).arg(at("missing")), &["missing", "cannot read"])
+}
+
+#[test]
+fn bad_networks_are_refused() -> Result {
+    let (folder, path) = folder_with("bad.wcsp", "bad 2 2 1 10\n2 2\n2 0 5 0 0\n")?;
+    let at = |name: &str| folder.path().join(name);
+    refused(fangs().arg("solve").arg(&path), &["bad.wcsp:3:5"])?;
+    refused(fangs().arg("solve").arg(at("missing.wcsp")), &["missing.wcsp", "cannot read"])?;
+    refused(fangs().args(["solve", "--format", "wcsp"]).arg(folder.path()), &["directory"])?;
+    refused(fangs().arg("info").arg(at("net.xyz")), &["xyz", ".wcsp", ".uai"])?;
+    refused(fangs().arg("solve").arg("-"), &["--format"])?;
+    fs::write(at("graph.col"), "p edge 2 1\ne 1 2\n")?;
+    refused(fangs().arg("solve").arg(at("graph.col")), &["--colors"])?;
+    refused(fangs().args(["solve", "--colors", "0"]).arg(at("graph.col")), &["--colors"])?;
+    let _ = fangs().args(["solve", "--colors", "2", "-t", "20"]).arg(at("graph.col")).assert().success();
+    fs::write(at("cut.wcsp.xz"), [0xfd, b'7', b'z', b'X', b'Z', 0, 0, 4, 0xe6, 0xd6])?;
+    refused(fangs().arg("solve").arg(at("cut.wcsp.xz")), &["cut.wcsp.xz"])?;
+    fs::write(at("noise.wcsp"), [0u8, 255, 254, 1, 2, 3, 128])?;
+    refused(fangs().arg("solve").arg(at("noise.wcsp")), &["noise.wcsp"])
+}
+
+#[test]
+fn bad_options_are_refused() -> Result {
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
+    for (options, words) in [
+        (&["--time", "soon"][..], &["soon", "duration"][..]),
+        (&["--time", "-1"], &["-1"]),
+        (&["--seed", "x"], &["--seed"]),
+        (&["--threads", "0"], &["--threads"]),
+        (&["--population", "0"], &["--population"]),
+        (&["--driver", "magic"], &["portfolio", "tabu"]),
+        (&["--bound", "magic"], &["auto", "mbe"]),
+        (&["--bound", "mbe-mm"], &["reserved"]),
+        (&["--bound-memory", "lots"], &["512M"]),
+        (&["--gap", "-1"], &["--gap"]),
+        (&["--target", "nan"], &["--target"]),
+        (&["--z", "0"], &["--z"]),
+        (&["--device", "cuda"], &["no CUDA"]),
+        (&["--device", "cuda:1"], &["no CUDA"]),
+        (&["--device", "abacus"], &["auto, cpu"]),
+        (&["--select", "race"], &["race"]),
+        (&["--heuristic", "magic"], &["boltzmann"]),
+        (&["--checkpoint", "x"], &["--checkpoint", "reserved"]),
+        (&["--report", "x.html"], &["--report", "reserved"]),
+        (&["--resume", "x"], &["--resume", "reserved"]),
+        (&["--solutions-dir", "x"], &["--solutions-dir", "reserved"]),
+        (&["--plot", "x.gif"], &[".svg"]),
+        (&["--csv", "/no/such/folder/run.csv"], &["/no/such/folder/run.csv"]),
+        (&["--solution", "/no/such/folder/best.sol"], &["/no/such/folder/best.sol"]),
+        (&["-q", "-v"], &["--quiet"]),
+    ] {
+        refused(fangs().arg("solve").args(options).arg(&path), words)?;
+    }
+    for command in [&["bench", "fang"][..], &["convert", "a", "b"], &["explain", "a", "-b"], &["diff"]] {
+        refused(fangs().args(command), &["reserved for a later version"])?;
+    }
+    for name in ["new", "try"] {
+        refused(fangs().args(["heuristics", name]), &["reserved"])?;
+    }
+    refused(fangs().args(["heuristics", "magic"]), &["boltzmann"])?;
+    refused(fangs().args(["bound", "--method", "be", "--z", "2"]).arg(&path), &["--z"])?;
+    refused(fangs().arg("solve").arg(&path).arg("--csv").arg(&path), &["overwrite"])?;
+    let twice = folder.path().join("out.svg");
+    refused(fangs().arg("solve").arg(&path).arg("--solution").arg(&twice).arg("--plot").arg(&twice), &["overwrite"])
+}
+
+#[test]
+fn too_wide_for_bucket_elimination_says_so() -> Result {
+    let (_folder, path) = hard()?;
+    let mut command = fangs();
+    let _ = command.args(["bound", "--method", "be", "--bound-memory", "1M"]).arg(&path);
+    refused(&mut command, &["induced width", "--bound-memory"])
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn full_disks_do_not_end_a_run() -> Result {
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    let output = fangs()
+        .args(["solve", "--json", "--time", "20", "--solution", "/dev/full"])
+        .arg(&path)
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout)?["cost"], 5);
+    assert_eq!(String::from_utf8(output.stderr)?.matches("warning").count(), 1);
+    refused(fangs().args(["solve", "--csv", "/dev/full"]).arg(&path), &["/dev/full"])?;
+    let full = fs::OpenOptions::new().write(true).open("/dev/full")?;
+    let status =
+        std::process::Command::new(program()).arg("solve").arg(&path).stdout(full).stderr(Stdio::null()).status()?;
+    assert_eq!(status.code(), Some(1));
+    Ok(())
+}
+
+/// A reader that goes away early is no failure and no panic.
+#[cfg(unix)]
+#[test]
+fn closed_pipes_are_quiet() -> Result {
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    let mut child = std::process::Command::new(program())
+        .args(["solve", "--time", "20"])
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    drop(child.stdout.take());
+    let output = child.wait_with_output()?;
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr)?, "");
+    Ok(())
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_end_a_run_with_its_results() -> Result {
+    let (folder, path) = hard()?;
+    for signal in ["TERM", "INT"] {
+        let csv = folder.path().join(format!("{signal}.csv"));
+        let solution = folder.path().join(format!("{signal}.sol"));
+        let child = std::process::Command::new(program())
+            .args(["solve", "--json", "--time", "100", "--csv"])
+            .arg(&csv)
+            .arg("--solution")
+            .arg(&solution)
+            .arg(&path)
+            .stdout(Stdio::piped())
+            .spawn()?;
+        // rows are on the disk as they happen
+        while !fs::read_to_string(&csv).is_ok_and(|text| text.contains(",solution,")) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let kill = format!("kill -{signal} {}", child.id());
+        assert!(std::process::Command::new("sh").args(["-c", &kill]).status()?.success());
+        let output = child.wait_with_output()?;
+        assert_eq!(output.status.code(), Some(0));
+        let result: Value = serde_json::from_slice(&output.stdout)?;
+        assert_eq!((&result["stopped_by"], &result["status"]), (&"signal".into(), &"feasible".into()));
+        same(&check_csv(&csv, false)?, &result, false);
+        let checked = object(fangs().args(["check", "--json"]).arg(&path).arg(&solution), 0)?;
+        assert_eq!(checked["cost"], result["cost"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn plots_its_own_csv() -> Result {
+    let (folder, path) = hard()?;
+    let at = |name: &str| folder.path().join(name);
+    for seed in ["1", "2"] {
+        let mut command = fangs();
+        let _ = command.args(["solve", "--rounds", "2", "--seed", seed, "--csv"]).arg(at(seed)).arg(&path);
+        let _ = command.assert().success();
+    }
+    for picture in ["one.svg", "one.png"] {
+        let _ = fangs().arg("plot").arg(at("1")).arg("-o").arg(at(picture)).assert().success();
+    }
+    let mut command = fangs();
+    let _ = command.arg("plot").arg(at("1")).arg(at("2")).arg("--log-time").arg("-o").arg(at("two.svg"));
+    let _ = command.assert().success();
+    assert!(fs::read(at("one.png"))?.starts_with(b"\x89PNG"));
+    assert!(fs::read_to_string(at("two.svg"))?.contains("upper bound"));
+    fs::write(at("bad.csv"), "time_s,upper_bound,lower_bound\n0,1,x\n")?;
+    refused(fangs().arg("plot").arg(at("bad.csv")).arg("-o").arg(at("x.svg")), &["bad.csv:2:5"])?;
+    refused(fangs().arg("plot").arg(at("none.csv")).arg("-o").arg(at("x.svg")), &["none.csv"])?;
+    refused(fangs().arg("plot").arg(at("1")).arg("-o").arg(at("x.pdf")), &[".svg"])?;
+    refused(fangs().arg("plot").arg("-o").arg(at("x.svg")), &["CSV"])
+}
+
+#[test]
+fn generates_every_kind() -> Result {
+    let help = fangs().args(["generate", "--help"]).assert().success().get_output().stdout.clone();
+    let help = String::from_utf8(help)?;
+    let folder = tempfile::tempdir()?;
+    for kind in fangs::generate::KINDS.iter().map(|kind| kind.name) {
+        assert!(help.contains(kind));
+        let path = folder.path().join(format!("{kind}.wcsp"));
+        let _ = fangs().args(["generate", kind, "--seed", "3", "-o"]).arg(&path).assert().success();
+        let _ = fangs().arg("info").arg(&path).assert().success();
+        let again = fangs().args(["generate", kind, "--seed", "3"]).assert().success().get_output().stdout.clone();
+        assert_eq!(fs::read(&path)?, again, "{kind}");
+    }
+    refused(fangs().args(["generate", "random", "--p1", "2"]), &["p1"])?;
+    refused(fangs().args(["generate", "magic"]), &["magic"])
+}
+
+#[test]
+fn devices_are_honest() -> Result {
+    let result = object(fangs().args(["devices", "--json"]), 0)?;
+    assert!(result["cpu"]["threads"].as_u64().is_some_and(|threads| threads > 0));
+    assert!(result["cuda"]["reason"].is_string());
+    let _ = fangs().arg("devices").assert().success();
+    let _ = fangs().args(["heuristics", "boltzmann"]).assert().success();
+    Ok(())
+}
