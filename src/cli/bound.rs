@@ -407,8 +407,8 @@ impl<'a> Bounding<'a> {
             round: 0,
             moves: 0,
             ratings: 0,
-            source: &self.source,
-            solution: self.best.as_ref().map(|(_, solution)| &solution[..]),
+            source: self.source.as_str().into(),
+            solution: self.best.as_ref().map(|(_, solution)| solution[..].into()),
         };
         let format = self.config.solution_format;
         self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));

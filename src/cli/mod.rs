@@ -126,7 +126,7 @@ fn record_unloaded(mut recorder: Recorder, time_s: f64) {
             round: 0,
             moves: 0,
             ratings: 0,
-            source: "load",
+            source: "load".into(),
             solution: None,
         };
         recorder.observe(&event, |_| String::new());

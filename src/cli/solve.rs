@@ -204,7 +204,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         options.warm_start = Some(start);
     }
 
-    let mut observe = |event: &Event<'_>| {
+    let mut observe = |event: &Event| {
         recorder.observe(event, |solution| formats::write_solution(&network, solution, config.solution_format));
     };
     let summary = search::solve(&network, &options, &stop, &mut observe)?;

@@ -38,7 +38,7 @@ impl Console {
     }
 
     /// Shows an event.
-    pub fn show(&mut self, event: &Event<'_>) {
+    pub fn show(&mut self, event: &Event) {
         let (time, moves) = self.last;
         if event.kind == EventKind::Tick && event.time_s > time {
             self.moves_per_second = event.moves.saturating_sub(moves) as f64 / (event.time_s - time);
@@ -76,7 +76,7 @@ impl Console {
     }
 }
 
-fn sides(event: &Event<'_>) -> String {
+fn sides(event: &Event) -> String {
     let side = |number: Option<Number>| number.map_or("?".into(), |number| number.to_string());
     let gap = event.gap().map_or("?".into(), |gap| format!("{:.2} %", 100.0 * gap));
     format!("upper {}  lower {}  gap {gap}", side(event.upper()), side(event.lower()))

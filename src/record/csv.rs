@@ -50,7 +50,7 @@ impl CsvFile {
     ///
     /// # Errors
     /// What the system says, such as a full disk.
-    pub fn write(&mut self, event: &Event<'_>) -> std::io::Result<()> {
+    pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
         self.0.serialize(Row {
             time_s: seconds(event.time_s),
             upper_bound: event.upper(),
@@ -60,7 +60,7 @@ impl CsvFile {
             round: event.round,
             moves: event.moves,
             ratings: event.ratings,
-            source: event.source,
+            source: &event.source,
         })?;
         self.0.flush()
     }
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::search::EventKind;
 
-    fn event(kind: EventKind, cost: Option<Number>, bound: Option<Number>, maximise: bool) -> Event<'static> {
+    fn event(kind: EventKind, cost: Option<Number>, bound: Option<Number>, maximise: bool) -> Event {
         Event {
             kind,
             time_s: 1.234_567_89,
@@ -148,7 +148,7 @@ mod tests {
             round: 3,
             moves: 40,
             ratings: 500,
-            source: "mbe(8)",
+            source: "mbe(8)".into(),
             solution: None,
         }
     }

@@ -25,12 +25,12 @@ impl Recorder {
     }
 
     /// Records an event; `render` makes the text of a solution file.
-    pub fn observe(&mut self, event: &Event<'_>, render: impl FnOnce(&[u32]) -> String) {
+    pub fn observe(&mut self, event: &Event, render: impl FnOnce(&[u32]) -> String) {
         if let Some(Err(error)) = self.csv.as_mut().map(|csv| csv.write(event)) {
             self.csv = None;
             self.console.warn(&format!("the CSV ends here: {error}"));
         }
-        if let (Some(file), Some(solution), EventKind::Solution) = (&self.solution, event.solution, event.kind)
+        if let (Some(file), Some(solution), EventKind::Solution) = (&self.solution, &event.solution, event.kind)
             && let Err(error) = file.write(render(solution).as_bytes())
             && !self.solution_failed
         {

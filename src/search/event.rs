@@ -1,6 +1,7 @@
 //! What a run tells while it goes on, and its summary.
 
 use crate::model::Number;
+use std::sync::Arc;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,9 @@ impl EventKind {
     }
 }
 
-/// One event of a run. `cost` and `bound` are in the file's convention.
+/// One event of a run; clones are cheap. `cost` and `bound` are in the file's convention.
 #[derive(Clone, Debug)]
-pub struct Event<'a> {
+pub struct Event {
     /// What happened.
     pub kind: EventKind,
     /// Seconds since the run's origin.
@@ -50,12 +51,12 @@ pub struct Event<'a> {
     /// Possibilities rated.
     pub ratings: u64,
     /// The driver or bound step that made it.
-    pub source: &'a str,
+    pub source: Arc<str>,
     /// The best solution, with `Solution` and `End`.
-    pub solution: Option<&'a [u32]>,
+    pub solution: Option<Arc<[u32]>>,
 }
 
-impl Event<'_> {
+impl Event {
     /// The upper curve.
     pub fn upper(&self) -> Option<Number> {
         if self.maximise { self.bound } else { self.cost }

@@ -20,6 +20,7 @@ mod recorder;
 mod rows;
 mod run;
 mod schedule;
+mod session;
 mod state;
 mod sweep;
 mod tabu;
@@ -27,6 +28,7 @@ mod tabu;
 pub use clock::Clock;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 pub use options::{Assertions, BoundChoice, DriverChoice, Options};
+pub use session::{Session, start};
 
 use crate::error::Error;
 use crate::model::Network;
@@ -43,7 +45,7 @@ pub fn solve(
     network: &Network,
     options: &Options,
     stop: &Stop,
-    observe: &mut dyn FnMut(&Event<'_>),
+    observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
     if let Some(start) = &options.warm_start {
         check_assignment(network, start)?;

@@ -13,18 +13,18 @@ use std::time::Duration;
 pub(crate) struct Recorder<'a> {
     network: &'a Network,
     clock: &'a Clock,
-    observe: &'a mut dyn FnMut(&Event<'_>),
+    observe: &'a mut dyn FnMut(&Event),
     best: Option<(Cost, Arc<[u32]>)>,
     bound: Cost,
     totals: Totals,
-    source: String,
+    source: Arc<str>,
     search_began: Option<f64>,
     best_at: Option<f64>,
 }
 
 impl<'a> Recorder<'a> {
     /// Begins with the bound that the functions' minima give.
-    pub fn new(network: &'a Network, clock: &'a Clock, observe: &'a mut dyn FnMut(&Event<'_>)) -> Self {
+    pub fn new(network: &'a Network, clock: &'a Clock, observe: &'a mut dyn FnMut(&Event)) -> Self {
         let minima = network.functions().iter().map(|function| function.min(network.domains()));
         let bound = minima.fold(0 as Cost, Cost::saturating_add).min(FORBIDDEN - 1);
         let mut recorder = Recorder {
@@ -68,14 +68,14 @@ impl<'a> Recorder<'a> {
                 self.totals = totals;
                 self.best = Some((cost, solution));
                 self.best_at = Some(now);
-                self.source = source;
+                self.source = source.into();
                 let _ = self.tell(EventKind::Solution);
             }
             News::Bound { bound, source, totals } => {
                 self.totals = totals;
                 if bound > self.bound && bound < FORBIDDEN {
                     self.bound = bound;
-                    self.source = source;
+                    self.source = source.into();
                     let _ = self.tell(EventKind::Bound);
                 }
             }
@@ -96,8 +96,8 @@ impl<'a> Recorder<'a> {
             round: self.totals.rounds,
             moves: self.totals.moves,
             ratings: self.totals.ratings,
-            source: &self.source,
-            solution: self.best.as_ref().filter(|_| with_solution).map(|(_, solution)| &solution[..]),
+            source: self.source.clone(),
+            solution: self.best.as_ref().filter(|_| with_solution).map(|(_, solution)| solution.clone()),
         });
         time_s
     }
@@ -113,7 +113,7 @@ impl<'a> Recorder<'a> {
         let units = self.network.units();
         if let Some(ending) = &ending {
             self.totals = ending.totals;
-            self.source = ending.bound_method.clone();
+            self.source = ending.bound_method.clone().into();
         }
         let time_s = self.tell(EventKind::End);
         let stopped_by = ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by);

@@ -1,0 +1,82 @@
+//! A run in the background whose events are an iterator.
+
+use super::event::{Event, Summary};
+use super::options::Options;
+use super::solve;
+use crate::error::Error;
+use crate::model::Network;
+use crate::stop::{Cause, Stop};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+
+/// A run on a thread of its own. Iterating gives its events as they come, and ends with the run; dropping it stops the
+/// run.
+///
+/// ```
+/// use fangs::search::{EventKind, Options, start};
+///
+/// let network = fangs::generate::generate("grid", &[("side", "5")], 1)?;
+/// let mut session = start(network, Options { time: Some(std::time::Duration::from_secs(5)), ..Options::default() });
+/// for event in session.by_ref().filter(|event| event.kind == EventKind::Solution) {
+///     println!("{:.3} s: {:?} by {}", event.time_s, event.cost, event.source);
+/// }
+/// println!("{}", session.finish()?.status.name());
+/// # Ok::<(), fangs::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Session {
+    events: Receiver<Event>,
+    stop: Stop,
+    run: Option<JoinHandle<Result<Summary, Error>>>,
+}
+
+/// Starts a run in the background.
+pub fn start(network: impl Into<Arc<Network>>, options: Options) -> Session {
+    let network = network.into();
+    let stop = Stop::new();
+    let (sender, events) = channel();
+    let flag = stop.clone();
+    let run = std::thread::spawn(move || {
+        solve(&network, &options, &flag, &mut |event| {
+            // whoever stopped listening still gets the summary
+            let _ = sender.send(event.clone());
+        })
+    });
+    Session { events, stop, run: Some(run) }
+}
+
+impl Session {
+    /// The flag that ends the run; may be set from any thread.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Waits for the end and returns the summary.
+    ///
+    /// # Errors
+    /// Those of [`solve`].
+    pub fn finish(mut self) -> Result<Summary, Error> {
+        match self.run.take().map(JoinHandle::join) {
+            Some(Ok(summary)) => summary,
+            _ => Err(Error::Internal("the run ended abnormally".into())),
+        }
+    }
+}
+
+impl Iterator for Session {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        self.events.recv().ok()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.stop.set(Cause::Signal);
+            let _ = run.join();
+        }
+    }
+}
