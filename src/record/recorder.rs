@@ -18,7 +18,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for these outputs; `curve` is its label where [`Recorder::curve`] is wanted afterwards.
+    /// A recorder for these outputs; `curve` is its label where a curve is wanted from [`Recorder::finish`].
     pub fn new(console: Console, csv: Option<CsvFile>, solution: Option<ReplacedFile>, curve: Option<String>) -> Self {
         let curve = curve.map(|label| Curve { label, points: Vec::new() });
         Recorder { console, csv, solution, curve, solution_failed: false }

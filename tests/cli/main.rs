@@ -1,5 +1,7 @@
 //! The command as a user types it: exit codes, the JSON object, the CSV, files, signals, bad input.
 
+mod refusals;
+
 use assert_cmd::Command;
 use serde_json::Value;
 use std::error::Error;
@@ -361,119 +363,6 @@ fn check_tells_what_is_wrong() -> Result {
     fs::write(at("low.wcsp"), low_top)?;
     let text = fangs().arg("check").arg(at("low.wcsp")).arg(at("bad")).assert().code(4).get_output().stdout.clone();
     assert!(String::from_utf8(text)?.contains("sum of soft costs"));
-    Ok(())
-}
-
-#[test]
-fn bad_solutions_and_evidence_are_refused() -> Result {
-    let (folder, path) = folder_with("four.wcsp", FOUR)?;
-    let at = |name: &str| folder.path().join(name);
-    for (content, words) in [
-        ("0 1 0", &["file:1:"][..]),
-        ("0 1 0 2", &["file:1:7", "2"]),
-        ("0 1 x 0", &["file:1:5"]),
-        ("0 0 0 0 0", &["file"]),
-    ] {
-        fs::write(at("file"), content)?;
-        refused(fangs().arg("check").arg(&path).arg(at("file")), words)?;
-        refused(fangs().arg("solve").arg(&path).arg("--warm-start").arg(at("file")), words)?;
-    }
-    fs::write(at("file"), "1 9 0")?;
-    refused(fangs().arg("solve").arg(&path).arg("--evidence").arg(at("file")), &["file:1:3", "9"])?;
-    refused(fangs().arg("bound").arg(&path).arg("--order").arg(format!("file:{}", at("file").display())), &["9"])?;
-    refused(fangs().arg("check").arg(&path).arg(at("missing")), &["missing", "cannot read"])
-}
-
-#[test]
-fn bad_networks_are_refused() -> Result {
-    let (folder, path) = folder_with("bad.wcsp", "bad 2 2 1 10\n2 2\n2 0 5 0 0\n")?;
-    let at = |name: &str| folder.path().join(name);
-    refused(fangs().arg("solve").arg(&path), &["bad.wcsp:3:5"])?;
-    refused(fangs().arg("solve").arg(at("missing.wcsp")), &["missing.wcsp", "cannot read"])?;
-    refused(fangs().args(["solve", "--format", "wcsp"]).arg(folder.path()), &["directory"])?;
-    refused(fangs().arg("info").arg(at("net.xyz")), &["xyz", ".wcsp", ".uai"])?;
-    refused(fangs().arg("solve").arg("-"), &["--format"])?;
-    fs::write(at("graph.col"), "p edge 2 1\ne 1 2\n")?;
-    refused(fangs().arg("solve").arg(at("graph.col")), &["--colors"])?;
-    refused(fangs().args(["solve", "--colors", "0"]).arg(at("graph.col")), &["--colors"])?;
-    let _ = fangs().args(["solve", "--colors", "2", "-t", "20"]).arg(at("graph.col")).assert().success();
-    fs::write(at("cut.wcsp.xz"), [0xfd, b'7', b'z', b'X', b'Z', 0, 0, 4, 0xe6, 0xd6])?;
-    refused(fangs().arg("solve").arg(at("cut.wcsp.xz")), &["cut.wcsp.xz"])?;
-    fs::write(at("noise.wcsp"), [0u8, 255, 254, 1, 2, 3, 128])?;
-    refused(fangs().arg("solve").arg(at("noise.wcsp")), &["noise.wcsp"])
-}
-
-#[test]
-fn bad_options_are_refused() -> Result {
-    let (folder, path) = folder_with("four.wcsp", FOUR)?;
-    for (options, words) in [
-        (&["--time", "soon"][..], &["soon", "duration"][..]),
-        (&["--time", "-1"], &["-1"]),
-        (&["--seed", "x"], &["--seed"]),
-        (&["--threads", "0"], &["--threads"]),
-        (&["--population", "0"], &["--population"]),
-        (&["--driver", "magic"], &["portfolio", "tabu"]),
-        (&["--bound", "magic"], &["auto", "mbe"]),
-        (&["--bound", "mbe-mm"], &["reserved"]),
-        (&["--bound-memory", "lots"], &["512M"]),
-        (&["--gap", "-1"], &["--gap"]),
-        (&["--target", "nan"], &["--target"]),
-        (&["--z", "0"], &["--z"]),
-        (&["--device", "cuda"], &["no CUDA"]),
-        (&["--device", "cuda:1"], &["no CUDA"]),
-        (&["--device", "abacus"], &["auto, cpu"]),
-        (&["--select", "race"], &["race"]),
-        (&["--heuristic", "magic"], &["boltzmann"]),
-        (&["--checkpoint", "x"], &["--checkpoint", "reserved"]),
-        (&["--report", "x.html"], &["--report", "reserved"]),
-        (&["--resume", "x"], &["--resume", "reserved"]),
-        (&["--solutions-dir", "x"], &["--solutions-dir", "reserved"]),
-        (&["--plot", "x.gif"], &[".svg"]),
-        (&["--csv", "/no/such/folder/run.csv"], &["/no/such/folder/run.csv"]),
-        (&["--solution", "/no/such/folder/best.sol"], &["/no/such/folder/best.sol"]),
-        (&["-q", "-v"], &["--quiet"]),
-    ] {
-        refused(fangs().arg("solve").args(options).arg(&path), words)?;
-    }
-    for command in [&["bench", "fang"][..], &["convert", "a", "b"], &["explain", "a", "-b"], &["diff"]] {
-        refused(fangs().args(command), &["reserved for a later version"])?;
-    }
-    for name in ["new", "try"] {
-        refused(fangs().args(["heuristics", name]), &["reserved"])?;
-    }
-    refused(fangs().args(["heuristics", "magic"]), &["boltzmann"])?;
-    refused(fangs().args(["bound", "--method", "be", "--z", "2"]).arg(&path), &["--z"])?;
-    refused(fangs().arg("solve").arg(&path).arg("--csv").arg(&path), &["overwrite"])?;
-    let twice = folder.path().join("out.svg");
-    refused(fangs().arg("solve").arg(&path).arg("--solution").arg(&twice).arg("--plot").arg(&twice), &["overwrite"])
-}
-
-#[test]
-fn too_wide_for_bucket_elimination_says_so() -> Result {
-    let (_folder, path) = hard()?;
-    let mut command = fangs();
-    let _ = command.args(["bound", "--method", "be", "--bound-memory", "1M"]).arg(&path);
-    refused(&mut command, &["induced width", "--bound-memory"])
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn full_disks_do_not_end_a_run() -> Result {
-    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
-    let output = fangs()
-        .args(["solve", "--json", "--time", "20", "--solution", "/dev/full"])
-        .arg(&path)
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout)?["cost"], 5);
-    assert_eq!(String::from_utf8(output.stderr)?.matches("warning").count(), 1);
-    refused(fangs().args(["solve", "--csv", "/dev/full"]).arg(&path), &["/dev/full"])?;
-    let full = fs::OpenOptions::new().write(true).open("/dev/full")?;
-    let status =
-        std::process::Command::new(program()).arg("solve").arg(&path).stdout(full).stderr(Stdio::null()).status()?;
-    assert_eq!(status.code(), Some(1));
     Ok(())
 }
 
