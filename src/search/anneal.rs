@@ -151,6 +151,9 @@ impl Anneal {
 
     #[inline(always)]
     fn make_child(&self, slot: usize, field: &Field, desk: &mut Desk, stop: &Stop) -> Option<Child> {
+        if stop.is_set() {
+            return None;
+        }
         let rows = &field.rows;
         let mut state = State::new(field.variables(), self.streams[slot].clone());
         let mut plan = Plan::default();
@@ -173,13 +176,16 @@ impl Anneal {
             } else {
                 HeatBath::greedy(rows)
             };
-            sweep(field, bath, &mut state, &mut desk.scratch, stop)?;
+            if sweep(field, bath, &mut state, &mut desk.scratch, stop).is_none() {
+                break;
+            }
             if plan.tree && pass % 5 == 4 && pass < sweeps {
                 let forest = &field.forests[state.rng.index(field.forests.len())];
                 let boltzmann = Boltzmann::new(self.schedule(field).at(progress));
                 tree_move(forest, rows, boltzmann, &mut state, &mut desk.tree);
             }
         }
+        // an anneal that was told to stop still gives what it has improved by components
         if field.is_large() && self.phase == Phase::Breed {
             let draw = state.rng.draw();
             desk.merge.take_better(rows, &mut state.values, &self.elites[slot].values, draw);

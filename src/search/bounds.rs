@@ -28,7 +28,7 @@ pub(crate) struct Bounds {
     ladder: Option<Ladder>,
     running: Option<Rising>,
     done: bool,
-    work: u64,
+    pub work: u64,
     induced_width: Option<u32>,
     best_z: Option<u32>,
     /// Work of the largest rung finished.
@@ -135,7 +135,7 @@ impl Bounds {
         let problem = &core.problem;
         let ladder = self.ladder.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
-            let restarts = (200_000 / size.max(1)).clamp(1, 64) as u32;
+            let restarts = (50_000 / size.max(1)).min(32) as u32;
             let methods = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
             let orders = best_orders(problem, &methods, seed, restarts, ORDERS, stop);
             self.induced_width = orders.first().map(|order| order.width);

@@ -142,10 +142,21 @@ impl<'a> Run<'a> {
                 self.raise(self.upper.min(self.network.top()), "reduce");
                 continue;
             }
+            let t0 = std::time::Instant::now();
+            let due = self.bounds.is_due(self.search_work);
             if self.bounds.is_due(self.search_work) {
                 self.bound_slice()?;
             } else {
                 self.round()?;
+            }
+            if std::env::var("TT").is_ok() {
+                eprintln!(
+                    "{} {:.1}ms search {:.1}M bounds {:.1}M",
+                    if due { "BOUND" } else { "round" },
+                    t0.elapsed().as_secs_f64() * 1e3,
+                    self.search_work as f64 / 1e6,
+                    self.bounds.work as f64 / 1e6
+                );
             }
         };
         Ok(Ending {
