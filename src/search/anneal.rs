@@ -119,7 +119,7 @@ impl Anneal {
 
     fn open(&mut self, field: &Field) {
         let fit = GENERATION_WORK / (u64::from(self.base_sweeps(field) + 4) * field.sweep_work).max(1);
-        let states = field.population.unwrap_or((fit as usize).clamp(8, 256));
+        let states = field.population.map_or((fit as usize).clamp(8, 256), |wanted| wanted.max(1));
         while self.streams.len() < states {
             self.streams.push(self.rng.split());
         }

@@ -23,6 +23,10 @@ mod schedule;
 mod state;
 mod sweep;
 mod tabu;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use clock::Clock;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
