@@ -241,12 +241,12 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
     Ok(())
 }
 
-/// Costs beyond 32 bits beside forbidden entries: the price of a violation cannot be more than all of them together.
+/// Costs beyond 32 bits beside forbidden entries: not every violation can cost more than all of them together.
 #[test]
 fn allowed_solutions_count_where_violations_are_cheap() -> Result<(), Error> {
     let mut rng = Rng::new(8);
     let mut missed = 0;
-    for case in 0..30 {
+    for case in 0..12 {
         let mut builder = Network::builder("dear");
         for _ in 0..8 {
             let _ = builder.variable(3)?;
@@ -260,10 +260,9 @@ fn allowed_solutions_count_where_violations_are_cheap() -> Result<(), Error> {
         let network = builder.build();
         let optimum = optimum(&network);
         let driver = [DriverChoice::Anneal, DriverChoice::Tabu][case % 2];
-        let options = Options { driver, bound: BoundChoice::None, reduce: false, rounds: Some(4), ..small() };
+        let options = Options { driver, bound: BoundChoice::None, reduce: false, rounds: Some(3), ..small() };
         let (summary, _) = run(&network, &options);
         judge(&network, &summary, optimum);
-        println!("{driver:?} {optimum:?} {:?}", summary.cost);
         missed += u32::from(summary.cost != optimum.map(|optimum| network.units().number(optimum)));
     }
     assert!(missed < 3, "missed the optimum of a tiny network {missed} times");

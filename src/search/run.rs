@@ -189,16 +189,14 @@ impl<'a> Run<'a> {
 
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
-        let before = self.pool.best();
         let (source, Effort { moves, ratings, work }) = self.portfolio.round(&self.field, &mut self.pool, self.stop);
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
         self.totals.population = self.portfolio.population();
         self.search_work += work.max(1);
-        if self.pool.best() < before || self.upper == FORBIDDEN {
-            self.look_at_pool(source)?;
-        }
+        // also where the pool's best is an old one with violations
+        self.look_at_pool(source)?;
         self.assert_energies()?;
         (self.tell)(News::Progress(self.totals));
         let (upper, work) = self.tightened;

@@ -90,6 +90,35 @@ fn the_price_is_what_was_asked_for_where_it_fits() {
 }
 
 #[test]
+fn violations_do_not_pay_for_a_variable_alone() {
+    let mut rng = Rng::new(10);
+    let mut clamped = 0;
+    for case in 0..1000 {
+        let problem = Arc::new(random(&mut rng));
+        let rows = Rows::new(&problem, FORBIDDEN);
+        let largest = |costs: &[Cost]| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
+        let soft = |v: usize| {
+            let on = problem.functions.iter().filter(|function| function.scope.contains(&(v as u32)));
+            let tables = on.map(|function| match &function.table {
+                Table::Dense(costs) => largest(costs),
+                Table::Sparse(table) => largest(table.costs()).max(largest(&[table.default_cost()])),
+            });
+            largest(&problem.unary[v]) + tables.sum::<Cost>()
+        };
+        let hard = |costs: &[Cost]| costs.contains(&FORBIDDEN);
+        let forbids = problem.unary.iter().any(|unary| hard(unary))
+            || problem.functions.iter().any(|function| match &function.table {
+                Table::Dense(costs) => hard(costs),
+                Table::Sparse(table) => hard(table.costs()) || table.default_cost() == FORBIDDEN,
+            });
+        let widest = (0..rows.variables()).map(soft).max().unwrap_or(0);
+        clamped += u32::from(forbids && rows.shift > 0);
+        assert!(!forbids || rows.price() >= widest >> rows.shift << rows.shift, "case {case}");
+    }
+    assert!(clamped > 30, "{clamped}");
+}
+
+#[test]
 fn incidences_tell_binary_functions_from_larger_ones() {
     let mut rng = Rng::new(3);
     for _ in 0..800 {
