@@ -124,7 +124,7 @@ impl Anneal {
     }
 
     fn open(&mut self, field: &Field) {
-        let states = field.population.unwrap_or_else(|| match field.is_large() {
+        let states = field.population.map(|wanted| wanted.max(1)).unwrap_or_else(|| match field.is_large() {
             true => rayon::current_num_threads().max(LARGE_POPULATION),
             false => {
                 let child_work = u64::from(self.base_sweeps(field) + 4) * field.sweep_work;

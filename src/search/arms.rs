@@ -83,4 +83,29 @@ mod tests {
         assert!(count(1) > 700);
         assert!(count(0) >= 50 && count(2) >= 50);
     }
+
+    #[test]
+    fn shares_stay_a_distribution_above_the_floor() {
+        let mut rng = crate::rng::Rng::new(1);
+        for count in 1..6 {
+            let mut arms = Arms::new(count, 0.2);
+            for _ in 0..200 {
+                for _ in 0..rng.index(4) {
+                    let gain = if rng.below(3) == 0 { 1.0 } else { 0.0 };
+                    arms.note(rng.index(count), gain, rng.unit() * 1e9);
+                }
+                arms.settle();
+                assert!((arms.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+                assert!(arms.shares.iter().all(|&share| share >= 0.2 / count as f64 - 1e-12));
+                assert!([0.0, rng.unit(), 1.0 - f64::EPSILON].iter().all(|&unit| arms.choose(unit) < count));
+            }
+        }
+    }
+
+    #[test]
+    fn beliefs_hold_until_something_is_known() {
+        let mut arms = Arms::with_priors(&[0.7, 0.2, 0.1], 0.15);
+        arms.settle();
+        assert_eq!([0.0, 0.69, 0.71, 0.95].map(|unit| arms.choose(unit)), [0, 0, 1, 2]);
+    }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Bounds {
     ladder: Option<Ladder>,
     running: Option<Rising>,
     done: bool,
-    pub work: u64,
+    work: u64,
     induced_width: Option<u32>,
     best_z: Option<u32>,
     /// Work of the largest rung finished.
@@ -87,7 +87,7 @@ impl Bounds {
     }
 
     /// The z of the last finished rung.
-    pub fn z(&self) -> Option<u32> {
+    pub fn best_z(&self) -> Option<u32> {
         self.best_z
     }
 

@@ -193,3 +193,85 @@ impl Driver for Construct {
         self.outcome = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inference::{Limits, Plan, Run};
+    use crate::model::{FORBIDDEN, Problem};
+    use crate::order::{Method, Order};
+    use crate::search::testing::{for_all, price, random};
+
+    fn outcome(problem: &Arc<Problem>, z: Option<u32>) -> Arc<Outcome> {
+        let order = Order::greedy(problem, Method::MinFill, 1, &Stop::new());
+        let plan = Plan::new(problem, &order, &Limits { z, ..Limits::new(1 << 30) });
+        let mut run = Run::new(problem.clone(), plan);
+        let _ = run.advance(u64::MAX, &Stop::new());
+        Arc::new(run.finish().expect("the run is done"))
+    }
+
+    fn optimum(problem: &Problem) -> Option<Cost> {
+        let mut best = FORBIDDEN;
+        let variables: Vec<u32> = (0..problem.variables() as u32).collect();
+        let count = for_all(problem, &vec![0; problem.variables()], &variables, |values| {
+            let wide: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
+            best = best.min(problem.cost(&wide));
+        });
+        (count <= 20_000).then_some(best)
+    }
+
+    #[test]
+    fn an_exact_guide_leads_the_greedy_state_to_an_optimum() {
+        let mut rng = Rng::new(1);
+        let stop = Stop::new();
+        let (mut solved, mut none) = (0, 0);
+        for case in 0..400 {
+            let problem = Arc::new(random(&mut rng));
+            let field = Field::new(&problem, price(&problem), None, &mut rng, &stop);
+            let Some(optimum) = optimum(&problem).filter(|_| field.rows.shift == 0) else { continue };
+            let outcome = outcome(&problem, None);
+            let guide = outcome.cost_to_go().expect("messages are kept");
+            let beam = grow(&field, guide, problem.top, &mut rng, &stop).expect("nobody stops");
+            if optimum >= problem.top {
+                assert!(beam.is_empty(), "case {case}: nothing is below top");
+                none += 1;
+                continue;
+            }
+            let cost = |values: &[u16]| problem.cost(&values.iter().map(|&value| u32::from(value)).collect::<Vec<_>>());
+            assert_eq!(cost(&beam[0]), optimum, "case {case}");
+            assert!(beam.iter().all(|values| cost(values) < problem.top), "case {case}: pruned too late");
+            solved += 1;
+        }
+        assert!(solved > 100 && none > 10, "{solved} {none}");
+    }
+
+    #[test]
+    fn what_is_offered_is_evaluated_right() {
+        let mut rng = Rng::new(2);
+        let stop = Stop::new();
+        for _ in 0..100 {
+            let problem = Arc::new(random(&mut rng));
+            let field = Field::new(&problem, price(&problem), None, &mut rng, &stop);
+            let mut construct = Construct::new(rng.split());
+            let mut pool = Pool::default();
+            assert!(construct.round(&field, &mut pool, &stop).work > 0 && pool.elites().is_empty());
+            let z = [None, Some(1), Some(2)][rng.index(3)];
+            construct.guide(&outcome(&problem, z));
+            for _ in 0..2 {
+                let _ = construct.round(&field, &mut pool, &stop);
+            }
+            for elite in pool.elites() {
+                let wide: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
+                assert_eq!(elite.energy, field.rows.energy(&elite.values));
+                if elite.energy.violations == 0 {
+                    assert_eq!(elite.energy.total + problem.constant, problem.cost(&wide));
+                }
+            }
+            if let (None, 0, Some(optimum)) = (z, field.rows.shift, optimum(&problem)) {
+                let found = pool.elites().iter().filter(|elite| elite.energy.violations == 0);
+                let found = found.map(|elite| elite.energy.total + problem.constant).min();
+                assert!(optimum >= problem.top || found == Some(optimum));
+            }
+        }
+    }
+}

@@ -236,3 +236,93 @@ pub(crate) fn tree_move(
         let _ = assign_variable(&bath, state, node.variable as usize, draw, scratch);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::testing::{assignment, for_all, price, random};
+    use std::sync::Arc;
+
+    #[test]
+    fn forests_are_induced() {
+        let mut rng = Rng::new(1);
+        for _ in 0..1000 {
+            let problem = Arc::new(random(&mut rng));
+            let rows = Rows::new(&problem, price(&problem));
+            let forest = Forest::random(&rows, &mut rng);
+            let mut variables: Vec<u32> = forest.nodes.iter().map(|node| node.variable).collect();
+            variables.sort_unstable();
+            let members: Vec<u32> = (0..).zip(&forest.member).filter_map(|(v, &member)| member.then_some(v)).collect();
+            assert_eq!(variables, members, "every member is one node");
+            let edge = |node: &Node| {
+                let parent = forest.nodes.get(node.parent as usize)?.variable;
+                Some([parent.min(node.variable), parent.max(node.variable)])
+            };
+            let edges: Vec<[u32; 2]> = forest.nodes.iter().filter_map(edge).collect();
+            assert_eq!(edges.len(), forest.edges());
+            let mut root: Vec<u32> = (0..problem.variables() as u32).collect();
+            for function in &problem.functions {
+                let inside: Vec<u32> = function.scope.iter().copied().filter(|v| members.contains(v)).collect();
+                if let [a, b] = inside[..] {
+                    assert_eq!(function.scope.len(), 2);
+                    assert!(edges.contains(&[a, b]));
+                    let (a, b) = (find(&mut root, a), find(&mut root, b));
+                    assert_ne!(a, b, "a cycle");
+                    root[a as usize] = b;
+                }
+                assert!(inside.len() <= 2);
+            }
+            assert!(forest.nodes.iter().enumerate().all(|(k, n)| n.parent == NO_PARENT || (n.parent as usize) < k));
+        }
+    }
+
+    #[test]
+    fn greedy_tree_moves_are_optimal_given_the_rest() {
+        let mut rng = Rng::new(2);
+        let mut scratch = TreeScratch::default();
+        let mut checked = 0;
+        for case in 0..1500 {
+            let problem = Arc::new(random(&mut rng));
+            let rows = Rows::new(&problem, price(&problem));
+            let forest = Forest::random(&rows, &mut rng);
+            let mut state = State::new(rows.variables(), rng.split());
+            state.values = assignment(&problem, &mut rng);
+            let members: Vec<u32> = forest.nodes.iter().map(|node| node.variable).collect();
+            let mut best = i64::MAX;
+            let count = for_all(&problem, &state.values, &members, |values| {
+                best = best.min(rows.energy(values).total);
+            });
+            let before = state.values.clone();
+            tree_move(&forest, &rows, Boltzmann::GREEDY, &mut state, &mut scratch);
+            for (v, &value) in state.values.iter().enumerate() {
+                assert!(usize::from(value) < rows.domain(v) && (forest.member[v] || value == before[v]));
+            }
+            if rows.shift == 0 {
+                let after = rows.energy(&state.values).total;
+                assert!(after <= rows.energy(&before).total);
+                if count <= 20_000 {
+                    assert_eq!(after, best, "case {case}");
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 1000, "{checked}");
+    }
+
+    #[test]
+    fn warm_tree_moves_stay_inside_their_domains() {
+        let mut rng = Rng::new(3);
+        let mut scratch = TreeScratch::default();
+        for _ in 0..500 {
+            let problem = Arc::new(random(&mut rng));
+            let rows = Rows::new(&problem, price(&problem));
+            let forest = Forest::random(&rows, &mut rng);
+            let mut state = State::new(rows.variables(), rng.split());
+            state.randomize(&rows);
+            for temperature in [0.1, 10.0, 1e12] {
+                tree_move(&forest, &rows, Boltzmann::new(temperature), &mut state, &mut scratch);
+                assert!(state.values.iter().enumerate().all(|(v, &value)| usize::from(value) < rows.domain(v)));
+            }
+        }
+    }
+}

@@ -72,3 +72,54 @@ impl Merge {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use crate::search::testing::{assignment, price, random};
+    use std::sync::Arc;
+
+    /// The parts of the differing variables, by repeated flooding over shared functions.
+    fn parts(rows: &Rows, a: &[u16], b: &[u16]) -> Vec<Vec<usize>> {
+        let mut label: Vec<usize> = (0..a.len()).collect();
+        for _ in 0..a.len() {
+            for function in &rows.problem.functions {
+                let inside = || function.scope.iter().map(|&v| v as usize).filter(|&v| a[v] != b[v]);
+                let least = inside().map(|v| label[v]).min().unwrap_or(0);
+                inside().for_each(|v| label[v] = least);
+            }
+        }
+        let of = |l: usize| (0..a.len()).filter(|&v| a[v] != b[v] && label[v] == l).collect::<Vec<_>>();
+        (0..a.len()).map(of).filter(|part| !part.is_empty()).collect()
+    }
+
+    #[test]
+    fn takes_the_best_combination_of_components() {
+        let mut rng = Rng::new(1);
+        let mut merge = Merge::default();
+        let mut several = 0;
+        for case in 0..2000 {
+            let problem = Arc::new(random(&mut rng));
+            let rows = Rows::new(&problem, price(&problem));
+            let (a, b) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
+            let parts = parts(&rows, &a, &b);
+            several += u32::from(parts.len() > 1);
+            let combined = |choice: usize| {
+                let mut values = a.clone();
+                for (k, part) in parts.iter().enumerate() {
+                    if choice >> k & 1 == 1 {
+                        part.iter().for_each(|&v| values[v] = b[v]);
+                    }
+                }
+                rows.energy(&values).total
+            };
+            let best = (0..1 << parts.len()).map(combined).min();
+            let mut merged = a.clone();
+            merge.take_better(&rows, &mut merged, &b, rng.draw());
+            assert_eq!(Some(rows.energy(&merged).total), best, "case {case}");
+            assert!(merged.iter().zip(a.iter().zip(&b)).all(|(m, (a, b))| m == a || m == b));
+        }
+        assert!(several > 300, "{several}");
+    }
+}

@@ -11,8 +11,6 @@ mod event;
 mod forest;
 mod graph;
 mod heat_bath;
-#[cfg(test)]
-mod lab;
 mod merge;
 mod options;
 mod portfolio;
@@ -24,6 +22,10 @@ mod session;
 mod state;
 mod sweep;
 mod tabu;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use clock::Clock;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};

@@ -49,7 +49,7 @@ impl Portfolio {
         let gained = pool.best() < before;
         self.arms.note(turn, if gained { 1.0 } else { 0.0 }, effort.work as f64);
         self.rounds += 1;
-        if self.rounds % PERIOD == 0 {
+        if self.rounds.is_multiple_of(PERIOD) {
             self.arms.settle();
         }
         (driver.name(), effort)

@@ -56,7 +56,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
-    /// would not fit i32 otherwise.
+    /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
     pub fn new(problem: &Arc<Problem>, price: Cost) -> Rows {
         let n = problem.variables();
         let (shift, hard) = quantum(problem, price);
@@ -374,7 +374,8 @@ fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
     ((cost + half) >> shift).min(ROW_LIMIT) as i32
 }
 
-/// The least shift and the price under which no variable's row passes [`ROW_LIMIT`].
+/// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a variable
+/// alone, unless the price asked for is so low.
 fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];
@@ -405,12 +406,15 @@ fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
         }
     }
     let widest = soft.iter().copied().max().unwrap_or(0);
+    let most = hard.iter().copied().max().unwrap_or(0);
+    let dearest = ROW_LIMIT / 2 / most.max(1);
+    // a violation that costs less than a variable's soft costs can pay, and the search would end among violations
+    let wanted = if most == 0 { 0 } else { price.min(widest) };
     let mut shift = 0;
-    while widest >> shift >= ROW_LIMIT / 2 {
+    while widest >> shift >= ROW_LIMIT / 2 || wanted >> shift > dearest {
         shift += 1;
     }
-    let most = hard.iter().copied().max().unwrap_or(0).max(1);
-    let hard = (price >> shift).clamp(1, ROW_LIMIT / 2 / most);
+    let hard = (price >> shift).clamp(1, dearest.max(1));
     (shift, hard as i32)
 }
 

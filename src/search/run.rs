@@ -142,28 +142,17 @@ impl<'a> Run<'a> {
                 self.raise(self.upper.min(self.network.top()), "reduce");
                 continue;
             }
-            let t0 = std::time::Instant::now();
-            let due = self.bounds.is_due(self.search_work);
             if self.bounds.is_due(self.search_work) {
                 self.bound_slice()?;
             } else {
                 self.round()?;
-            }
-            if std::env::var("TT").is_ok() {
-                eprintln!(
-                    "{} {:.1}ms search {:.1}M bounds {:.1}M",
-                    if due { "BOUND" } else { "round" },
-                    t0.elapsed().as_secs_f64() * 1e3,
-                    self.search_work as f64 / 1e6,
-                    self.bounds.work as f64 / 1e6
-                );
             }
         };
         Ok(Ending {
             stopped_by,
             totals: self.totals,
             bound_method: self.bound_source,
-            z: self.bounds.z(),
+            z: self.bounds.best_z(),
             induced_width: self.bounds.induced_width(),
         })
     }
@@ -200,16 +189,14 @@ impl<'a> Run<'a> {
 
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
-        let before = self.pool.best();
         let (source, Effort { moves, ratings, work }) = self.portfolio.round(&self.field, &mut self.pool, self.stop);
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
         self.totals.population = self.portfolio.population();
         self.search_work += work.max(1);
-        if self.pool.best() < before || self.upper == FORBIDDEN {
-            self.look_at_pool(source)?;
-        }
+        // also where the pool's best is an old one with violations
+        self.look_at_pool(source)?;
         self.assert_energies()?;
         (self.tell)(News::Progress(self.totals));
         let (upper, work) = self.tightened;

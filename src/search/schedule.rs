@@ -93,11 +93,63 @@ impl Schedule {
             }
             high.exp()
         };
-        Schedule { hot: solve(0.5), cold: solve(0.02) }
+        let narrowed = Schedule { hot: solve(0.5), cold: solve(0.02) };
+        // where nearly all values tie nothing is ever excited and both ends meet: such samples say nothing
+        if narrowed.hot > narrowed.cold { narrowed } else { self }
     }
 
     /// The temperature at `progress` in [0, 1].
     pub fn at(&self, progress: f64) -> f64 {
         self.hot * (self.cold / self.hot).powf(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
+    use crate::rng::Rng;
+    use crate::search::testing::{assignment, price, random};
+    use std::sync::Arc;
+
+    fn falls(schedule: Schedule) -> bool {
+        let ends = schedule.hot.is_finite() && schedule.cold > 0.0 && schedule.hot > schedule.cold;
+        let steps: Vec<f64> = (0..=10).map(|k| schedule.at(f64::from(k) / 10.0)).collect();
+        ends && steps.windows(2).all(|pair| pair[0] > pair[1] && pair[1] > 0.0)
+    }
+
+    #[test]
+    fn schedules_of_random_cores_fall() {
+        let mut rng = Rng::new(1);
+        for case in 0..1000 {
+            let problem = Arc::new(random(&mut rng));
+            let rows = Rows::new(&problem, price(&problem));
+            let schedule = Schedule::of(&rows);
+            assert!(falls(schedule), "case {case}: {schedule:?}");
+            let samples: Vec<Vec<u16>> = (0..4).map(|_| assignment(&problem, &mut rng)).collect();
+            let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
+            let narrowed = schedule.settled(&rows, &samples);
+            assert!(falls(narrowed), "case {case}: {narrowed:?} of {schedule:?}");
+            assert!(narrowed.hot <= schedule.hot * 1.000_001 && narrowed.cold >= schedule.cold * 0.999_999);
+        }
+    }
+
+    #[test]
+    fn schedules_of_degenerate_cores_fall() {
+        let entries: [(u32, i64); 5] = [(1, 3), (3, 0), (3, 7), (9, FORBIDDEN), (2, 1 << 55)];
+        for (d, cost) in entries {
+            for n in [1, 2] {
+                let size = d as usize;
+                let table = Table::dense(vec![cost; size * size]);
+                let functions = if n == 2 { vec![CostFunction { scope: [0, 1].into(), table }] } else { vec![] };
+                let unary = vec![vec![cost; size]; n];
+                let problem = Problem { domains: vec![d; n], unary, functions, constant: 0, top: FORBIDDEN };
+                let rows = Rows::new(&Arc::new(problem), FORBIDDEN);
+                let schedule = Schedule::of(&rows);
+                assert!(falls(schedule), "{n} variables of {d} values, all {cost}: {schedule:?}");
+                let narrowed = schedule.settled(&rows, &[&vec![0; n]]);
+                assert!(falls(narrowed), "{n} variables of {d} values, all {cost}: {narrowed:?}");
+            }
+        }
     }
 }

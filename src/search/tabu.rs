@@ -312,3 +312,92 @@ impl Driver for Tabu {
         self.walkers.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::testing::{assignment, price, random_dense};
+    use std::sync::Arc;
+
+    /// Compares everything that a walker keeps up to date with what is computed anew.
+    fn verify(walker: &Walker, rows: &Rows, layout: &Layout, began: i64) {
+        let fresh = Walker::new(rows, layout, walker.values.clone(), walker.rng.clone());
+        assert_eq!(walker.gamma, fresh.gamma);
+        assert_eq!(walker.hash, fresh.hash);
+        if rows.shift == 0 {
+            assert_eq!(walker.energy, rows.energy(&walker.values).total - began);
+            assert_eq!(walker.best, rows.energy(&walker.best_values).total - began);
+        }
+        assert!(walker.best <= walker.energy.min(0));
+    }
+
+    #[test]
+    fn walkers_stay_equal_to_recomputed_ones() {
+        let mut rng = Rng::new(1);
+        for _ in 0..300 {
+            let problem = Arc::new(random_dense(&mut rng));
+            let rows = Rows::new(&problem, price(&problem));
+            let layout = Layout::new(&rows);
+            let mut walker = Walker::new(&rows, &layout, assignment(&problem, &mut rng), rng.split());
+            let began = rows.energy(&walker.values).total;
+            for _ in 0..40 {
+                let v = rng.index(rows.variables());
+                let value = rng.index(rows.domain(v));
+                if value != usize::from(walker.values[v]) {
+                    walker.take(&rows, &layout, v, value);
+                }
+                verify(&walker, &rows, &layout, began);
+            }
+        }
+    }
+
+    #[test]
+    fn steps_take_a_best_move_that_is_free() {
+        let mut rng = Rng::new(2);
+        for _ in 0..300 {
+            let problem = Arc::new(random_dense(&mut rng));
+            let rows = Rows::new(&problem, price(&problem));
+            let layout = Layout::new(&rows);
+            let moves = Moves { rows: &rows, layout: &layout };
+            let mut walker = Walker::new(&rows, &layout, assignment(&problem, &mut rng), rng.split());
+            let began = rows.energy(&walker.values).total;
+            let mut scratch = Scratch::default();
+            for _ in 0..40 {
+                let mut ratings = vec![0; layout.moves()];
+                moves.rate_all(&walker, 0, &mut ratings);
+                let single: Vec<i32> = (0..layout.moves()).map(|p| moves.rate(&walker, 0, p)).collect();
+                assert_eq!(ratings, single);
+                let before = walker.clone();
+                let picked = assign_variable(&moves, &mut walker, 0, rng.draw(), &mut scratch);
+                verify(&walker, &rows, &layout, began);
+                assert_eq!(walker.step, before.step + 1);
+                let Some(picked) = picked else {
+                    assert_eq!(walker.values, before.values);
+                    continue;
+                };
+                assert_eq!(ratings.iter().min(), Some(&ratings[picked]));
+                assert_eq!(i64::from(ratings[picked]), walker.energy - before.energy);
+                let changed = before.values.iter().zip(&walker.values).filter(|(a, b)| a != b).count();
+                assert_eq!(changed, 1);
+                let free = before.tabu[picked] <= before.step || walker.best < before.best;
+                assert!(free, "a tabu move that leads to no new best");
+            }
+        }
+    }
+
+    #[test]
+    fn rounds_offer_what_the_walkers_found() {
+        let mut rng = Rng::new(3);
+        let stop = Stop::new();
+        for _ in 0..4 {
+            let problem = Arc::new(random_dense(&mut rng));
+            let field = Field::new(&problem, price(&problem), None, &mut rng, &stop);
+            let mut tabu = Tabu::new(rng.split());
+            let mut pool = Pool::default();
+            let effort = tabu.round(&field, &mut pool, &stop);
+            assert!(effort.work > 0 && tabu.population() == STATES);
+            let best = tabu.walkers.iter().map(|walker| field.rows.energy(&walker.best_values).total).min();
+            assert!(best.is_some_and(|best| pool.best() <= best));
+        }
+    }
+}

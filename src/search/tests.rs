@@ -1,0 +1,338 @@
+//! Rows, heat baths, and sweeps against energies recomputed from the core's tables; the graph of random cores.
+
+use super::boltzmann::Boltzmann;
+use super::driver::{Field, Pool};
+use super::graph::{Graph, Region};
+use super::heat_bath::{HeatBath, Least};
+use super::rows::{PADDING, Rows};
+use super::state::{Elite, State, hash};
+use super::sweep::sweep;
+use super::testing::{assignment, price, random, random_dense};
+use crate::fang::{LocalHeuristic, Scratch, assign_variable};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
+use crate::rng::Rng;
+use crate::stop::Stop;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+fn rated(rows: &Rows, variable: usize, values: &[u16]) -> Vec<i32> {
+    let mut row = vec![-1; rows.width[variable] as usize];
+    rows.rate(variable, values, &mut row, |_| true);
+    row
+}
+
+#[test]
+fn ratings_are_changes_of_energy() {
+    let mut rng = Rng::new(1);
+    let (mut quantised, mut in_place) = (0, 0);
+    for case in 0..1500 {
+        let problem = Arc::new(random(&mut rng));
+        let rows = Rows::new(&problem, price(&problem));
+        quantised += u32::from(rows.shift > 0);
+        in_place += u32::from(!rows.all_copied());
+        let values = assignment(&problem, &mut rng);
+        for v in 0..rows.variables() {
+            let row = rated(&rows, v, &values);
+            let domain = rows.domain(v);
+            assert!(row[domain..].iter().all(|&cost| cost >= PADDING), "case {case}: {row:?}");
+            assert!(row[..domain].iter().all(|&cost| (0..=PADDING / 2).contains(&cost)), "case {case}: {row:?}");
+            let energy = |value: usize| {
+                let mut values = values.clone();
+                values[v] = value as u16;
+                rows.energy(&values).total
+            };
+            // each entry is off by half a unit at most, and so is the one it is compared with
+            let slack = if rows.shift == 0 { 0 } else { (rows.degree(v) as Cost + 1) << rows.shift };
+            for value in 1..domain {
+                let change = Cost::from(row[value] - row[0]) << rows.shift;
+                let exact = energy(value) - energy(0);
+                assert!((change - exact).abs() <= slack, "case {case}, variable {v}: {change}, not {exact}");
+            }
+        }
+    }
+    assert!(quantised > 50 && in_place > 100, "{quantised} {in_place}");
+}
+
+#[test]
+fn energies_are_costs_where_nothing_is_violated() {
+    let mut rng = Rng::new(2);
+    for _ in 0..1500 {
+        let problem = Arc::new(random(&mut rng));
+        let rows = Rows::new(&problem, price(&problem));
+        let values = assignment(&problem, &mut rng);
+        let wide: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
+        let energy = rows.energy(&values);
+        let unary = problem.unary.iter().zip(&wide).filter(|(unary, value)| unary[**value as usize] >= FORBIDDEN);
+        let functions = problem.functions.iter().filter(|f| f.cost(&problem.domains, &wide) >= FORBIDDEN);
+        assert_eq!(energy.violations as usize, unary.count() + functions.count());
+        match problem.cost(&wide) {
+            FORBIDDEN => assert!(energy.violations > 0 && energy.total >= rows.price()),
+            cost => assert_eq!((energy.violations, energy.total + problem.constant), (0, cost)),
+        }
+    }
+}
+
+#[test]
+fn the_price_is_what_was_asked_for_where_it_fits() {
+    let table = || Table::dense(vec![0, 5, FORBIDDEN, 1]);
+    let functions = vec![
+        CostFunction { scope: [0, 1].into(), table: table() },
+        CostFunction { scope: [1, 2].into(), table: table() },
+    ];
+    let problem = Problem { domains: vec![2; 3], unary: vec![vec![0; 2]; 3], functions, constant: 0, top: FORBIDDEN };
+    let problem = Arc::new(problem);
+    assert_eq!(Rows::new(&problem, 77).price(), 77);
+    assert_eq!(Rows::new(&problem, 0).price(), 1);
+    // two hard functions on variable 1 and the soft costs together stay below the padding
+    let rows = Rows::new(&problem, FORBIDDEN);
+    assert!(rows.price() > 1 << 20);
+    assert!(rated(&rows, 1, &[1, 0, 0]).iter().all(|&cost| cost <= PADDING / 2));
+}
+
+#[test]
+fn violations_do_not_pay_for_a_variable_alone() {
+    let mut rng = Rng::new(10);
+    let mut clamped = 0;
+    for case in 0..1000 {
+        let problem = Arc::new(random(&mut rng));
+        let rows = Rows::new(&problem, FORBIDDEN);
+        let largest = |costs: &[Cost]| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
+        let soft = |v: usize| {
+            let on = problem.functions.iter().filter(|function| function.scope.contains(&(v as u32)));
+            let tables = on.map(|function| match &function.table {
+                Table::Dense(costs) => largest(costs),
+                Table::Sparse(table) => largest(table.costs()).max(largest(&[table.default_cost()])),
+            });
+            largest(&problem.unary[v]) + tables.sum::<Cost>()
+        };
+        let hard = |costs: &[Cost]| costs.contains(&FORBIDDEN);
+        let forbids = problem.unary.iter().any(|unary| hard(unary))
+            || problem.functions.iter().any(|function| match &function.table {
+                Table::Dense(costs) => hard(costs),
+                Table::Sparse(table) => hard(table.costs()) || table.default_cost() == FORBIDDEN,
+            });
+        let widest = (0..rows.variables()).map(soft).max().unwrap_or(0);
+        clamped += u32::from(forbids && rows.shift > 0);
+        assert!(!forbids || rows.price() >= widest >> rows.shift << rows.shift, "case {case}");
+    }
+    assert!(clamped > 30, "{clamped}");
+}
+
+#[test]
+fn incidences_tell_binary_functions_from_larger_ones() {
+    let mut rng = Rng::new(3);
+    for _ in 0..800 {
+        let problem = Arc::new(random(&mut rng));
+        let rows = Rows::new(&problem, price(&problem));
+        let values = assignment(&problem, &mut rng);
+        for v in 0..rows.variables() {
+            let on = || problem.functions.iter().filter(|f| f.scope.contains(&(v as u32)));
+            let binary = |f: &&CostFunction| f.scope.len() == 2 && matches!(f.table, Table::Dense(_));
+            let others = |f: &CostFunction| f.scope.iter().copied().filter(|&u| u != v as u32).collect::<Vec<_>>();
+            let expected: BTreeSet<u32> = on().filter(binary).flat_map(others).collect();
+            let edges = rows.incidences(v).iter().filter_map(|i| Some((i, Rows::binary(i)?)));
+            let mut found = BTreeSet::new();
+            for (incidence, (base, other, stride)) in edges {
+                assert_eq!(rows.offset(incidence, &values), base + usize::from(values[other]) * stride);
+                assert!(found.insert(other as u32));
+            }
+            assert_eq!(found, expected);
+            let larger: BTreeSet<u32> = on().filter(|f| !binary(f)).flat_map(others).collect();
+            assert_eq!(rows.larger_neighbours(v).collect::<BTreeSet<_>>(), larger);
+            assert_eq!(rows.degree(v), on().count());
+        }
+    }
+}
+
+#[test]
+fn every_row_of_an_incidence_is_reached() {
+    let mut rng = Rng::new(4);
+    for _ in 0..300 {
+        let problem = Arc::new(random_dense(&mut rng));
+        let rows = Rows::new(&problem, price(&problem));
+        for (f, v, incidence) in rows.incidences_by_function() {
+            let others: Vec<u32> = problem.functions[f as usize].scope.iter().copied().filter(|&u| u != v).collect();
+            let mut reached = BTreeSet::new();
+            let values = vec![0; problem.variables()];
+            let count = super::testing::for_all(&problem, &values, &others, |values| {
+                let _ = reached.insert(rows.offset(&incidence, values));
+            });
+            assert_eq!(count, rows.row_count(&incidence));
+            let listed: BTreeSet<usize> = (0..count).map(|k| rows.nth_row(v as usize, &incidence, k)).collect();
+            assert_eq!(reached, listed);
+        }
+    }
+}
+
+#[test]
+fn equal_tables_share_their_rows() {
+    let costs = vec![0, 1, 2, 3, FORBIDDEN, 5];
+    let shared = Table::dense(costs.clone());
+    let scopes = [[0, 1], [2, 3], [4, 5]];
+    let tables = [shared.clone(), shared, Table::dense(costs)];
+    let functions = scopes.iter().zip(tables).map(|(scope, table)| CostFunction { scope: (*scope).into(), table });
+    let problem = Problem {
+        domains: vec![2, 3, 2, 3, 2, 3],
+        unary: [2, 3, 2, 3, 2, 3].map(|d| vec![0; d]).into(),
+        functions: functions.collect(),
+        constant: 0,
+        top: FORBIDDEN,
+    };
+    let rows = Rows::new(&Arc::new(problem), 100);
+    let base = |v: usize| Rows::binary(&rows.incidences(v)[0]).map(|edge| edge.0);
+    assert!(base(0) == base(2) && base(0) == base(4) && base(1) == base(3) && base(1) == base(5));
+    assert_ne!(base(0), base(1));
+}
+
+#[test]
+fn heat_baths_agree_with_their_single_forms() {
+    let mut rng = Rng::new(5);
+    for _ in 0..500 {
+        let problem = Arc::new(random(&mut rng));
+        let rows = Rows::new(&problem, price(&problem));
+        let mut state = State::new(rows.variables(), rng.split());
+        state.randomize(&rows);
+        let temperature = [0.0, 0.3, 20.0, 1e4, 1e12][rng.index(5)];
+        for bath in [HeatBath::new(&rows, temperature), HeatBath::greedy(&rows)] {
+            for v in 0..rows.variables() {
+                let count = bath.possibilities(&state, v);
+                let mut ratings = vec![0; count];
+                bath.rate_all(&state, v, &mut ratings);
+                let single: Vec<i32> = (0..count).map(|p| bath.rate(&state, v, p)).collect();
+                assert_eq!(ratings, single);
+                let least = bath.aggregate_all(&ratings);
+                assert_eq!(Some(least.0), ratings.iter().copied().min());
+                let mut weights = vec![0; count];
+                let total = bath.map_all(&ratings, &least, &mut weights);
+                let single: Vec<u32> = ratings.iter().map(|&rating| bath.map(rating, &least)).collect();
+                assert_eq!(weights, single);
+                assert_eq!(total, weights.iter().map(|&weight| u64::from(weight)).sum());
+                assert!(total > 0 && weights[rows.domain(v)..].iter().all(|&weight| weight == 0));
+            }
+        }
+    }
+}
+
+#[test]
+fn long_rows_of_weights_are_summed_without_overflow() {
+    let ratings = vec![7; 5000];
+    let mut weights = vec![0; 5000];
+    let total = super::heat_bath::boltzmann_weights(&Boltzmann::new(1.0), &ratings, Least(7), &mut weights);
+    assert_eq!(total, 5000 << 21);
+}
+
+#[test]
+fn greedy_takes_only_minima_and_counts_what_it_does() {
+    let mut rng = Rng::new(6);
+    for _ in 0..500 {
+        let problem = Arc::new(random(&mut rng));
+        let rows = Rows::new(&problem, price(&problem));
+        let mut state = State::new(rows.variables(), rng.split());
+        state.randomize(&rows);
+        let v = rng.index(rows.variables());
+        let row = rated(&rows, v, &state.values);
+        let least = row.iter().min().copied();
+        let mut scratch = Scratch::default();
+        let mut taken = BTreeSet::new();
+        for _ in 0..64 {
+            let before = state.values[v];
+            let moves = state.moves;
+            let picked = assign_variable(&HeatBath::greedy(&rows), &mut state, v, rng.draw(), &mut scratch);
+            assert_eq!(picked, Some(usize::from(state.values[v])));
+            assert_eq!(state.moves - moves, u64::from(state.values[v] != before));
+            let _ = taken.insert(usize::from(state.values[v]));
+        }
+        assert!(taken.iter().all(|&value| Some(row[value]) == least));
+        let ties = row.iter().filter(|&&cost| Some(cost) == least).count();
+        assert!(taken.len() == ties || ties > 4, "64 draws see every one of {ties} ties");
+        assert_eq!(state.ratings, 64 * rows.domain(v) as u64);
+    }
+}
+
+#[test]
+fn greedy_sweeps_never_raise_the_energy() {
+    let mut rng = Rng::new(7);
+    let stop = Stop::new();
+    for case in 0..500 {
+        let problem = Arc::new(random(&mut rng));
+        let mut field = Field::new(&problem, price(&problem), None, &mut rng, &stop);
+        if field.rows.shift > 0 {
+            continue;
+        }
+        if case % 2 == 0 {
+            // as in large cores
+            field.classes = Some(field.graph.classes());
+        }
+        let mut state = State::new(field.variables(), rng.split());
+        state.randomize(&field.rows);
+        let mut scratch = Scratch::default();
+        let mut energy = field.rows.energy(&state.values).total;
+        for _ in 0..3 {
+            let done = sweep(&field, HeatBath::greedy(&field.rows), &mut state, &mut scratch, &stop);
+            assert!(done.is_some() && state.active.is_empty());
+            let after = field.rows.energy(&state.values).total;
+            assert!(after <= energy, "case {case}: {energy} became {after}");
+            energy = after;
+        }
+    }
+}
+
+#[test]
+fn classes_and_regions_of_random_graphs() {
+    let mut rng = Rng::new(8);
+    let mut region = Region::default();
+    for _ in 0..500 {
+        let problem = random(&mut rng);
+        let graph = Graph::new(&problem);
+        let n = graph.len();
+        let classes = graph.classes();
+        let mut all: Vec<u32> = classes.concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..n as u32).collect::<Vec<_>>());
+        for class in &classes {
+            for function in &problem.functions {
+                assert!(function.scope.iter().filter(|v| class.contains(v)).count() < 2);
+            }
+        }
+        let size = 1 + rng.index(n + 1);
+        let members: BTreeSet<u32> = region.grow(&graph, size, &mut rng).iter().copied().collect();
+        assert_eq!(members.len(), size.min(n));
+        // every part but one is a whole component
+        let mut left = members.clone();
+        let mut open = 0;
+        while let Some(start) = left.pop_first() {
+            let mut part = vec![start];
+            let mut leaves = false;
+            while let Some(v) = part.pop() {
+                for &u in graph.neighbours(v as usize) {
+                    if left.remove(&u) {
+                        part.push(u);
+                    }
+                    leaves |= !members.contains(&u);
+                }
+            }
+            open += usize::from(leaves);
+        }
+        assert!(open <= 1);
+    }
+}
+
+#[test]
+fn the_pool_keeps_the_best_different_assignments() {
+    let mut rng = Rng::new(9);
+    for _ in 0..50 {
+        let problem = Arc::new(random(&mut rng));
+        let rows = Rows::new(&problem, price(&problem));
+        let mut pool = Pool::default();
+        assert_eq!(pool.best(), Cost::MAX);
+        let mut seen = BTreeSet::new();
+        for _ in 0..200 {
+            let elite = Elite::new(&rows, assignment(&problem, &mut rng));
+            let _ = seen.insert((elite.energy.total, elite.hash));
+            pool.offer(&elite);
+            let kept: Vec<(Cost, u64)> = pool.elites().iter().map(|e| (e.energy.total, e.hash)).collect();
+            assert_eq!(kept, seen.iter().copied().take(32).collect::<Vec<_>>());
+        }
+        assert!(pool.elites().iter().all(|e| e.hash == hash(&e.values) && e.energy == rows.energy(&e.values)));
+    }
+}
