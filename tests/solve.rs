@@ -377,12 +377,13 @@ fn fixed(summary: &Summary) -> impl PartialEq + std::fmt::Debug + use<> {
 #[test]
 fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
     // the second is large enough for color classes and merges
-    let networks = [hard(50, 5, 130, 3)?, hard(700, 3, 1300, 4)?];
-    for network in &networks {
-        for (rounds, driver) in [(20, DriverChoice::Portfolio), (3, DriverChoice::Anneal), (2, DriverChoice::Tabu)] {
-            let options = Options { rounds: Some(rounds), seed: 7, driver, bound_memory: Some(1 << 22), ..small() };
+    let networks = [(hard(50, 5, 130, 3)?, None), (hard(610, 3, 1000, 4)?, Some(8))];
+    for (network, population) in &networks {
+        for (rounds, driver) in [(18, DriverChoice::Portfolio), (3, DriverChoice::Anneal), (1, DriverChoice::Tabu)] {
+            let (rounds, population, bound_memory) = (Some(rounds), *population, Some(1 << 22));
+            let options = Options { rounds, seed: 7, driver, population, bound_memory, reduce: false, ..small() };
             let (single, _) = run(network, &options);
-            assert_eq!(single.rounds, rounds);
+            assert_eq!(Some(single.rounds), rounds);
             for threads in [2, 4] {
                 let (summary, _) = run(network, &Options { threads: Some(threads), ..options.clone() });
                 assert_eq!(fixed(&summary), fixed(&single), "{threads} threads, {driver:?}");
