@@ -37,7 +37,11 @@ const OPENING_SWEEPS: u32 = 128;
 const PATIENCE: u32 = 8;
 /// How many times as long as the shortest a child's anneal may be on large cores. Which length gains most for its work
 /// differs by two orders of magnitude between a grid and a random network, and grows as a run goes on.
-const LENGTHS: [u32; 6] = [1, 4, 16, 64, 256, 1024];
+const LENGTHS: [f64; 6] = [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0];
+
+/// Bests of converged pools that are kept, and how often a new pool begins with them.
+const ARCHIVE: usize = 64;
+const CROSS_EVERY: u32 = 4;
 
 /// What a generation's children do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +67,8 @@ pub(crate) struct Anneal {
     before: Arms,
     length: Arms,
     rng: Rng,
+    /// Work done in all.
+    work: u64,
     best: i64,
     stalled: u32,
     epoch: u32,
@@ -113,8 +119,9 @@ impl Anneal {
             region: Arms::new(REGION_SHARES.len(), 0.2),
             trees: Arms::new(2, 0.2),
             before: Arms::new(2, 0.2),
-            length: Arms::with_priors(&[0.9, 0.1, 0.0, 0.0, 0.0, 0.0], 0.1),
+            length: Arms::with_priors(&[0.5, 0.3, 0.2, 0.0, 0.0, 0.0], 0.2),
             rng,
+            work: 0,
             best: i64::MAX,
             stalled: 0,
             epoch: 0,
@@ -166,7 +173,7 @@ impl Anneal {
                 plan = self.choose(field, &mut state.rng);
                 state.values.copy_from_slice(&self.elites[slot].values);
                 self.cross(slot, plan, field, &mut state, desk);
-                (1.0 - COLD_SHARES[plan.cold], self.sweeps * LENGTHS[plan.length])
+                (1.0 - COLD_SHARES[plan.cold], self.sweeps * LENGTHS[plan.length] as u32)
             }
         };
         for pass in 0..sweeps + 2 {
@@ -200,8 +207,15 @@ impl Anneal {
             region: self.region.choose(rng.unit()),
             tree: self.trees.choose(rng.unit()) == 1 && !field.forests.is_empty(),
             merge_before: self.before.choose(rng.unit()) == 1 && field.is_large(),
-            length: if field.is_large() { self.length.choose(rng.unit()) } else { 0 },
+            length: if field.is_large() { self.choose_length(field, rng) } else { 0 },
         }
+    }
+
+    /// A length whose generation takes no longer than all generations before: solutions keep coming.
+    fn choose_length(&self, field: &Field, rng: &mut Rng) -> usize {
+        let shortest = (u64::from(self.sweeps + 3) * field.sweep_work * self.streams.len() as u64) as f64;
+        let allowed = LENGTHS.iter().take_while(|&&length| length * shortest <= self.work as f64).count();
+        self.length.choose_by_cost(rng.unit(), &LENGTHS, allowed)
     }
 
     /// Copies a connected region of a mate into the state; where the mate is a copy of the parent, random values.
@@ -267,7 +281,7 @@ impl Anneal {
                 true if field.is_large() => (parent.energy.total - child.elite.energy.total) as f64,
                 true => 1.0,
             };
-            let length = f64::from(LENGTHS[child.plan.length]);
+            let length = LENGTHS[child.plan.length];
             self.cold.note(child.plan.cold, won, length);
             self.region.note(child.plan.region, won, length);
             self.trees.note(usize::from(child.plan.tree), won, if child.plan.tree { 1.25 * length } else { length });
@@ -301,14 +315,21 @@ impl Anneal {
     }
 
     fn begin_epoch(&mut self, field: &Field) {
-        if let Some(best) = self.elites.iter().min_by_key(|elite| (elite.energy.total, elite.hash)) {
+        let best = self.elites.iter().min_by_key(|elite| (elite.energy.total, elite.hash));
+        if let Some(best) = best.filter(|best| self.archive.iter().all(|kept| kept.hash != best.hash)) {
             self.archive.push(best.clone());
+            self.archive.sort_by_key(|elite| (elite.energy.total, elite.hash));
+            self.archive.truncate(ARCHIVE);
         }
         self.epoch += 1;
         // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs
         self.sweeps = self.base_sweeps(field) << self.epoch.trailing_zeros().min(4);
         self.open(field);
         self.phase = Phase::Open { sweeps: OPENING_SWEEPS };
+        if self.epoch.is_multiple_of(CROSS_EVERY) {
+            // the best of earlier pools meet, among as many new states
+            self.elites.extend(self.archive.iter().take(self.streams.len() / 2).cloned());
+        }
     }
 }
 
@@ -362,9 +383,10 @@ impl Driver for Anneal {
         for child in children.iter().flatten() {
             effort.moves += child.moves;
             effort.ratings += child.ratings;
-            effort.work += child_work;
+            effort.work += child_work * LENGTHS[child.plan.length] as u64;
             pool.offer(&child.elite);
         }
+        self.work += effort.work;
         self.children.extend(children.into_iter().map_while(|child| child));
         if self.children.len() == self.streams.len() {
             self.select(field);

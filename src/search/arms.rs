@@ -34,6 +34,20 @@ impl Arms {
         self.shares.len() - 1
     }
 
+    /// The choice for a uniform number where choices cost differently: shares are then shares of the work. Only the first
+    /// `allowed` take part.
+    pub fn choose_by_cost(&self, unit: f64, costs: &[f64], allowed: usize) -> usize {
+        let weights = || self.shares.iter().zip(costs).take(allowed.max(1)).map(|(share, cost)| share / cost);
+        let mut left = unit * weights().sum::<f64>();
+        for (arm, weight) in weights().enumerate() {
+            if left < weight {
+                return arm;
+            }
+            left -= weight;
+        }
+        allowed.max(1) - 1
+    }
+
     /// Notes what a choice gained (1 for a success) and what it cost.
     pub fn note(&mut self, arm: usize, gain: f64, work: f64) {
         self.gains[arm] += gain;

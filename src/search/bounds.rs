@@ -15,6 +15,8 @@ const SLICE: u64 = 200_000_000;
 const EXACT_WORK: u64 = 10_000_000_000;
 /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
 const EXACT_FIRST: u64 = 1_000_000_000;
+/// The bounds' work for each unit of the search's, as long as they close the gap.
+const SHARE: f64 = 0.5;
 /// Bytes of tables where a run must not depend on the machine's free memory.
 const FIXED_MEMORY: u64 = 1 << 30;
 /// Orders that mini-buckets of one z follow, one after the other.
@@ -33,6 +35,8 @@ pub(crate) struct Bounds {
     best_z: Option<u32>,
     /// Work of the largest rung finished.
     highest: u64,
+    /// Share of the work, relative to the search's.
+    share: f64,
 }
 
 /// A rung on its way, with the core it belongs to.
@@ -83,6 +87,7 @@ impl Bounds {
             induced_width: None,
             best_z: None,
             highest: 0,
+            share: SHARE,
         }
     }
 
@@ -97,13 +102,20 @@ impl Bounds {
     }
 
     /// Whether the next slice of work belongs to the bounds: half of it while an affordable exact elimination is on its
-    /// way, otherwise a third; and the first seconds' worth of an exact one go before everything but the first round.
+    /// way, otherwise a third or, while rungs close next to nothing, less; and the first second's worth of an exact one goes
+    /// before everything but the first round.
     pub fn is_due(&self, search_work: u64) -> bool {
         if self.done || search_work == 0 {
             return false;
         }
         let exact = self.running.as_ref().is_some_and(|rising| rising.run.plan().exact);
-        self.work <= if exact { search_work + EXACT_FIRST } else { search_work / 2 }
+        let due = if exact { search_work + EXACT_FIRST } else { (self.share * search_work as f64) as u64 };
+        self.work <= due
+    }
+
+    /// A rung has closed `part` of the gap. Rungs that close next to nothing lose half of their share, to a sixteenth of it.
+    pub fn note(&mut self, part: f64) {
+        self.share = if part >= 0.02 { SHARE } else { (self.share / 2.0).max(SHARE / 16.0) };
     }
 
     /// One slice; `Some` when a rung is finished. `upper` is the best total known.

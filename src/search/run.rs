@@ -260,7 +260,10 @@ impl<'a> Run<'a> {
             self.offer_projected(&step.core.reducer.lift(assignment));
         }
         // a bound of the core speaks of what is better than the incumbent
+        let gap = self.upper.min(self.network.top()).saturating_sub(self.lower).max(1) as f64;
+        let before = self.lower;
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source);
+        self.bounds.note((self.lower - before) as f64 / gap);
         if Arc::ptr_eq(&step.core.problem, &self.core.problem) {
             self.portfolio.guide(step.outcome);
         }
