@@ -93,23 +93,37 @@ impl Ladder {
 
     /// The first plan of a larger z with at least twice the work.
     fn climb(&mut self, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {
+        let enough = |plan: &Plan, work: u64| plan.exact || plan.joint_entries / 2 >= work;
         // plans are cheap but not free: where z hardly matters, take longer and longer strides
-        let mut stride = 1;
-        loop {
-            let wanted = self.z + stride;
-            stride *= 2;
-            let plan = self.plan(problem, ub, Some(wanted));
-            if plan.z <= self.z && !plan.exact {
+        let (mut low, mut stride) = (self.z, 1);
+        let mut found = loop {
+            let plan = self.plan(problem, ub, Some(low + stride));
+            if plan.z <= low && !plan.exact {
                 self.done = true;
                 return None;
             }
-            self.z = plan.z.min(wanted);
-            self.done = plan.exact;
-            if plan.exact || plan.joint_entries / 2 >= self.work {
-                self.work = plan.joint_entries;
-                return Some(self.rung(plan));
+            if enough(&plan, self.work) {
+                break plan;
+            }
+            low = plan.z.min(low + stride);
+            stride *= 2;
+        };
+        // and step back to the least z that will do
+        let mut high = found.z.min(low + stride);
+        while low + 1 < high {
+            let middle = low.midpoint(high);
+            let plan = self.plan(problem, ub, Some(middle));
+            if enough(&plan, self.work) {
+                high = middle;
+                found = plan;
+            } else {
+                low = middle;
             }
         }
+        self.z = high;
+        self.done = found.exact;
+        self.work = found.joint_entries;
+        Some(self.rung(found))
     }
 
     fn plan(&self, problem: &Problem, ub: Option<Cost>, z: Option<u32>) -> Plan {

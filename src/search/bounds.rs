@@ -15,8 +15,12 @@ const SLICE: u64 = 200_000_000;
 const EXACT_WORK: u64 = 10_000_000_000;
 /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
 const EXACT_FIRST: u64 = 1_000_000_000;
-/// The bounds' work for each unit of the search's, as long as they close the gap.
+/// The bounds' work for each unit of the search's.
 const SHARE: f64 = 0.5;
+/// The same once the search has found nothing better for half of its work.
+const STALLED_SHARE: f64 = 2.0;
+/// What becomes of the share after a rung that closed next to nothing of the gap.
+const SLOW: f64 = 0.25;
 /// Bytes of tables where a run must not depend on the machine's free memory.
 const FIXED_MEMORY: u64 = 1 << 30;
 /// Orders that mini-buckets of one z follow, one after the other.
@@ -35,8 +39,8 @@ pub(crate) struct Bounds {
     best_z: Option<u32>,
     /// Work of the largest rung finished.
     highest: u64,
-    /// Share of the work, relative to the search's.
-    share: f64,
+    /// The last rung closed next to nothing of the gap.
+    slow: bool,
 }
 
 /// A rung on its way, with the core it belongs to.
@@ -87,7 +91,7 @@ impl Bounds {
             induced_width: None,
             best_z: None,
             highest: 0,
-            share: SHARE,
+            slow: false,
         }
     }
 
@@ -101,21 +105,21 @@ impl Bounds {
         self.induced_width
     }
 
-    /// Whether the next slice of work belongs to the bounds: half of it while an affordable exact elimination is on its
-    /// way, otherwise a third or, while rungs close next to nothing, less; and the first second's worth of an exact one goes
-    /// before everything but the first round.
-    pub fn is_due(&self, search_work: u64) -> bool {
+    /// Whether the next slice of work belongs to the bounds, given the search's work and whether it has stalled. An
+    /// affordable exact elimination gets at least half of the work, the first second's worth of it at once.
+    pub fn is_due(&self, search_work: u64, stalled: bool) -> bool {
         if self.done || search_work == 0 {
             return false;
         }
         let exact = self.running.as_ref().is_some_and(|rising| rising.run.plan().exact);
-        let due = if exact { search_work + EXACT_FIRST } else { (self.share * search_work as f64) as u64 };
-        self.work <= due
+        let share = if stalled { STALLED_SHARE } else { SHARE } * if self.slow { SLOW } else { 1.0 };
+        let first = if exact { EXACT_FIRST } else { 0 };
+        self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 
-    /// A rung has closed `part` of the gap. Rungs that close next to nothing lose half of their share, to a sixteenth of it.
+    /// A rung has closed `part` of the gap.
     pub fn note(&mut self, part: f64) {
-        self.share = if part >= 0.02 { SHARE } else { (self.share / 2.0).max(SHARE / 16.0) };
+        self.slow = part < 0.02;
     }
 
     /// One slice; `Some` when a rung is finished. `upper` is the best total known.

@@ -82,6 +82,8 @@ pub(crate) struct Run<'a> {
     rng: Rng,
     totals: Totals,
     search_work: u64,
+    /// Search work at the last better solution.
+    improved: u64,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
     upper: Cost,
     /// Best total proven, in the network's units.
@@ -119,6 +121,7 @@ impl<'a> Run<'a> {
             rng,
             totals: Totals::default(),
             search_work: 0,
+            improved: 0,
             upper: FORBIDDEN,
             lower,
             bound_source: "trivial".into(),
@@ -142,7 +145,7 @@ impl<'a> Run<'a> {
                 self.raise(self.upper.min(self.network.top()), "reduce");
                 continue;
             }
-            if self.bounds.is_due(self.search_work) {
+            if self.bounds.is_due(self.search_work, self.search_work > 2 * self.improved) {
                 self.bound_slice()?;
             } else {
                 self.round()?;
@@ -244,6 +247,7 @@ impl<'a> Run<'a> {
         }
         if cost < self.upper {
             self.upper = cost;
+            self.improved = self.search_work;
             let news =
                 News::Solution { cost, solution: solution.into(), source: source.to_string(), totals: self.totals };
             (self.tell)(news);
