@@ -17,15 +17,28 @@ fn main() {
     divan::main();
 }
 
-/// Values a variable, variables of the bucket, and the share of the variables that each function reads.
+/// Values of a variable, and variables of the bucket.
 const BUCKETS: [(u32, usize); 5] = [(2, 20), (4, 12), (10, 7), (25, 5), (44, 4)];
 
-/// Three functions that all read variable 0. `spread` leaves out a different part of the others in each;
-/// otherwise the first two read all but one of the last, as messages do.
-fn bucket(d: u32, w: usize, spread: bool) -> Arc<Problem> {
+/// Which variables the three functions of a bucket leave out; all of them read variable 0, which is eliminated.
+#[derive(Clone, Copy, Debug)]
+enum Scopes {
+    /// Each another one: three inputs of arity w - 1, as in the published GPU comparisons.
+    Even,
+    /// The first two another one each, the third none: one input is as large as the joint itself.
+    Nested,
+    /// Each another third of them.
+    Spread,
+}
+
+fn bucket(d: u32, w: usize, scopes: Scopes) -> Arc<Problem> {
     let mut rng = Rng::new(1);
     let functions = (0..3).map(|k| {
-        let left_out = |v: usize| if spread { v % 3 == k } else { v == w - 1 - k && k < 2 };
+        let left_out = |v: usize| match scopes {
+            Scopes::Even => v == w - 1 - k,
+            Scopes::Nested => v == w - 1 - k && k < 2,
+            Scopes::Spread => v % 3 == k,
+        };
         let scope: Vec<u32> = (0..w).filter(|&v| v == 0 || !left_out(v)).map(|v| v as u32).collect();
         let size = (d as usize).pow(scope.len() as u32);
         let costs = (0..size).map(|_| rng.below(1000) as Cost).collect();
@@ -47,8 +60,8 @@ fn order(problem: &Problem) -> Order {
     Order::given(problem, &sequence, &Stop::new()).expect("a permutation")
 }
 
-fn fused(bencher: Bencher, (d, w): (u32, usize), spread: bool) {
-    let problem = bucket(d, w, spread);
+fn fused(bencher: Bencher, (d, w): (u32, usize), scopes: Scopes) {
+    let problem = bucket(d, w, scopes);
     let plan = Plan::new(&problem, &order(&problem), &Limits::new(1 << 32));
     let work = u64::from(d).pow(w as u32);
     let stop = Stop::new();
@@ -66,20 +79,26 @@ fn fused(bencher: Bencher, (d, w): (u32, usize), spread: bool) {
         });
 }
 
+/// The same joint sizes as the fused kernels of the GPU comparisons: three inputs of arity 20, 12, 7, 5 and 4.
+#[divan::bench(args = [(2, 21), (4, 13), (10, 8), (25, 6), (44, 5)], sample_count = 10)]
+fn even_scopes(bencher: Bencher, bucket: (u32, usize)) {
+    fused(bencher, bucket, Scopes::Even);
+}
+
 #[divan::bench(args = BUCKETS, sample_count = 30)]
 fn nested_scopes(bencher: Bencher, bucket: (u32, usize)) {
-    fused(bencher, bucket, false);
+    fused(bencher, bucket, Scopes::Nested);
 }
 
 #[divan::bench(args = BUCKETS, sample_count = 30)]
 fn spread_scopes(bencher: Bencher, bucket: (u32, usize)) {
-    fused(bencher, bucket, true);
+    fused(bencher, bucket, Scopes::Spread);
 }
 
 /// For every output, every value and every function: decode the index, divide by strides, look up.
 #[divan::bench(args = BUCKETS, sample_count = 1, sample_size = 1)]
 fn naive_with_division(bencher: Bencher, (d, w): (u32, usize)) {
-    let problem = bucket(d, w, false);
+    let problem = bucket(d, w, Scopes::Nested);
     let tables: Vec<(&[u32], &[Cost])> = problem
         .functions
         .iter()
