@@ -36,7 +36,8 @@ use crate::error::Error;
 use crate::model::Network;
 use crate::stop::{Cause, Stop};
 use recorder::Recorder;
-use run::Run;
+use run::{News, Run, Totals};
+use std::sync::{Mutex, PoisonError};
 
 /// Solves a network: `observe` sees every event as it happens; setting `stop` from anywhere ends the run.
 ///
@@ -49,6 +50,11 @@ pub fn solve(
     stop: &Stop,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
+    if options.driver == DriverChoice::Construct && options.bound == BoundChoice::None {
+        return Err(Error::Usage(
+            "the driver construct builds on the messages of mini-buckets, which bound none leaves out".into(),
+        ));
+    }
     if let Some(start) = &options.warm_start {
         check_assignment(network, start)?;
     }
@@ -65,16 +71,22 @@ pub fn solve(
         .build()
         .map_err(|error| Error::Usage(format!("cannot start {threads} threads: {error}")))?;
     let mut recorder = Recorder::new(network, &clock, observe);
+    // rounds may be as short as microseconds: their accounts are looked at, not queued
+    let progress = Mutex::new(Totals::default());
     let outcome = std::thread::scope(|scope| {
         let (sender, news) = std::sync::mpsc::channel();
+        let progress = &progress;
         let worker = scope.spawn(move || {
             // a recorder that has gone away only means that nobody listens any more
-            let mut tell = |message| {
-                let _ = sender.send(message);
+            let mut tell = |message| match message {
+                News::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
+                message => {
+                    let _ = sender.send(message);
+                }
             };
             workers.install(|| Run::new(network, options, stop, &mut tell)?.run())
         });
-        recorder.listen(&news);
+        recorder.listen(&news, progress);
         worker.join()
     });
     let stopped_by = match stop.cause() {

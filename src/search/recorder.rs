@@ -5,8 +5,8 @@ use super::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 use super::options::Options;
 use super::run::{Ending, News, Totals};
 use crate::model::{Cost, FORBIDDEN, Network};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What is known so far, in the order it came.
@@ -42,12 +42,17 @@ impl<'a> Recorder<'a> {
         recorder
     }
 
-    /// Hears news until the loop hangs up; tells a tick for every second in between.
-    pub fn listen(&mut self, news: &Receiver<News>) {
+    /// Hears news until the loop hangs up; tells a tick for every second in between, with the accounts that stand in
+    /// `progress` then.
+    pub fn listen(&mut self, news: &Receiver<News>, progress: &Mutex<Totals>) {
         let mut next_tick = 1.0;
         loop {
             let now = self.clock.seconds();
             if now >= next_tick {
+                let totals = *progress.lock().unwrap_or_else(PoisonError::into_inner);
+                if totals.rounds > self.totals.rounds {
+                    self.totals = totals;
+                }
                 let _ = self.tell(EventKind::Tick);
                 next_tick = now.floor() + 1.0;
             }
