@@ -195,6 +195,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         }
         Err(error) => return Err(error),
     };
+    // the process ends with the run: taking a large network apart would only delay it
+    std::mem::forget(network.clone());
     options.load_s = clock.seconds();
     if let Some(path) = warm_start {
         let start = formats::read_solution(&path, &network)?;

@@ -1,6 +1,7 @@
 //! A network as a file or a program states it, and the builder that checks it.
 
 use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, SparseTable, Table, Units};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A variable: its domain size and, where given, its name and the names of its values.
@@ -14,14 +15,14 @@ pub struct Variable {
     pub values: Option<Box<[Box<str>]>>,
 }
 
-/// A weighted constraint network: minimise the sum of the functions, below `top`.
+/// A weighted constraint network: minimise the sum of the functions, below `top`. Clones share their parts.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// Where it came from, for messages and summaries.
     pub name: String,
-    variables: Vec<Variable>,
-    domains: Vec<u32>,
-    functions: Vec<CostFunction>,
+    variables: Arc<Vec<Variable>>,
+    domains: Arc<Vec<u32>>,
+    functions: Arc<Vec<CostFunction>>,
     top: Cost,
     units: Units,
 }
@@ -32,9 +33,9 @@ impl Network {
         Builder {
             network: Network {
                 name: name.into(),
-                variables: Vec::new(),
-                domains: Vec::new(),
-                functions: Vec::new(),
+                variables: Arc::default(),
+                domains: Arc::default(),
+                functions: Arc::default(),
                 top: FORBIDDEN,
                 units: Units::INTEGER,
             },
@@ -81,7 +82,8 @@ impl Network {
                 return Err(ModelError::ValueOutside { function, variable, value, domain });
             }
             let costs = (0..domain).map(|v| if v == value { 0 } else { FORBIDDEN }).collect();
-            self.functions.push(CostFunction { scope: [variable].into(), table: Table::dense(costs) });
+            Arc::make_mut(&mut self.functions)
+                .push(CostFunction { scope: [variable].into(), table: Table::dense(costs) });
         }
         Ok(())
     }
@@ -184,8 +186,8 @@ impl Builder {
         if variable.domain == 0 {
             return Err(ModelError::EmptyDomain { variable: index });
         }
-        self.network.domains.push(variable.domain);
-        self.network.variables.push(variable);
+        Arc::make_mut(&mut self.network.domains).push(variable.domain);
+        Arc::make_mut(&mut self.network.variables).push(variable);
         Ok(index as u32)
     }
 
@@ -272,7 +274,7 @@ impl Builder {
     }
 
     fn push(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
-        self.network.functions.push(CostFunction { scope: scope.into(), table });
+        Arc::make_mut(&mut self.network.functions).push(CostFunction { scope: scope.into(), table });
         Ok(self.network.functions.len() as u32 - 1)
     }
 }

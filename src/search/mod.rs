@@ -37,7 +37,8 @@ use crate::model::Network;
 use crate::stop::{Cause, Stop};
 use recorder::Recorder;
 use run::{News, Run, Totals};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Solves a network: `observe` sees every event as it happens; setting `stop` from anywhere ends the run.
 ///
@@ -72,23 +73,21 @@ pub fn solve(
         .map_err(|error| Error::Usage(format!("cannot start {threads} threads: {error}")))?;
     let mut recorder = Recorder::new(network, &clock, observe);
     // rounds may be as short as microseconds: their accounts are looked at, not queued
-    let progress = Mutex::new(Totals::default());
-    let outcome = std::thread::scope(|scope| {
-        let (sender, news) = std::sync::mpsc::channel();
-        let progress = &progress;
-        let worker = scope.spawn(move || {
-            // a recorder that has gone away only means that nobody listens any more
+    let progress = Arc::new(Mutex::new(Totals::default()));
+    let (sender, news) = channel();
+    // a thread of its own: where a large network keeps it from looking at the stop flag, the run ends without it
+    let worker = std::thread::spawn({
+        let (network, options, stop, progress) = (network.clone(), options.clone(), stop.clone(), progress.clone());
+        move || {
             let mut tell = |message| match message {
                 News::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
-                message => {
-                    let _ = sender.send(message);
-                }
+                // a recorder that has gone away only means that nobody listens any more
+                message => drop(sender.send(message)),
             };
-            workers.install(|| Run::new(network, options, stop, &mut tell)?.run())
-        });
-        recorder.listen(&news, progress);
-        worker.join()
+            workers.install(|| Run::new(&network, &options, &stop, &mut tell)?.run())
+        }
     });
+    let outcome = if recorder.listen(&news, &progress, stop) { worker.join() } else { Ok(Err(Error::Stopped)) };
     let stopped_by = match stop.cause() {
         Some(Cause::Signal) => StoppedBy::Signal,
         _ => StoppedBy::Time,

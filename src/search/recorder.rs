@@ -5,9 +5,15 @@ use super::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 use super::options::Options;
 use super::run::{Ending, News, Totals};
 use crate::model::{Cost, FORBIDDEN, Network};
+use crate::stop::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// How often to look for a tick or a stop between news.
+const LOOK: Duration = Duration::from_millis(20);
+/// Seconds that the loop has to answer the stop flag.
+const PATIENCE: f64 = 0.12;
 
 /// What is known so far, in the order it came.
 pub(crate) struct Recorder<'a> {
@@ -18,6 +24,7 @@ pub(crate) struct Recorder<'a> {
     bound: Cost,
     totals: Totals,
     source: Arc<str>,
+    bound_source: Arc<str>,
     search_began: Option<f64>,
     best_at: Option<f64>,
 }
@@ -35,6 +42,7 @@ impl<'a> Recorder<'a> {
             bound,
             totals: Totals::default(),
             source: "trivial".into(),
+            bound_source: "trivial".into(),
             search_began: None,
             best_at: None,
         };
@@ -42,12 +50,16 @@ impl<'a> Recorder<'a> {
         recorder
     }
 
-    /// Hears news until the loop hangs up; tells a tick for every second in between, with the accounts that stand in
-    /// `progress` then.
-    pub fn listen(&mut self, news: &Receiver<News>, progress: &Mutex<Totals>) {
+    /// Hears news until the loop hangs up (then `true`) or has not answered the stop flag for a while; tells a tick for
+    /// every second in between, with the accounts that stand in `progress` then.
+    pub fn listen(&mut self, news: &Receiver<News>, progress: &Mutex<Totals>, stop: &Stop) -> bool {
         let mut next_tick = 1.0;
+        let mut stopped = None;
         loop {
             let now = self.clock.seconds();
+            if stop.is_set() && now - *stopped.get_or_insert(now) > PATIENCE {
+                return false;
+            }
             if now >= next_tick {
                 let totals = *progress.lock().unwrap_or_else(PoisonError::into_inner);
                 if totals.rounds > self.totals.rounds {
@@ -56,10 +68,10 @@ impl<'a> Recorder<'a> {
                 let _ = self.tell(EventKind::Tick);
                 next_tick = now.floor() + 1.0;
             }
-            match news.recv_timeout(Duration::from_secs_f64((next_tick - now).clamp(0.001, 1.0))) {
+            match news.recv_timeout(LOOK) {
                 Ok(news) => self.hear(news),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => return true,
             }
         }
     }
@@ -81,6 +93,7 @@ impl<'a> Recorder<'a> {
                 if bound > self.bound && bound < FORBIDDEN {
                     self.bound = bound;
                     self.source = source.into();
+                    self.bound_source = self.source.clone();
                     let _ = self.tell(EventKind::Bound);
                 }
             }
@@ -118,7 +131,7 @@ impl<'a> Recorder<'a> {
         let units = self.network.units();
         if let Some(ending) = &ending {
             self.totals = ending.totals;
-            self.source = ending.bound_method.clone().into();
+            self.source = self.bound_source.clone();
         }
         let time_s = self.tell(EventKind::End);
         let stopped_by = ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by);
@@ -150,7 +163,7 @@ impl<'a> Recorder<'a> {
             rounds: self.totals.rounds,
             moves: self.totals.moves,
             ratings: self.totals.ratings,
-            bound_method: ending.as_ref().map_or("trivial".into(), |ending| ending.bound_method.clone()),
+            bound_method: self.bound_source.to_string(),
             z: ending.as_ref().and_then(|ending| ending.z),
             induced_width: ending.as_ref().and_then(|ending| ending.induced_width),
             solution: self.best.map(|(_, solution)| solution.to_vec()),

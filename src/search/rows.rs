@@ -436,46 +436,41 @@ fn entry(function: &CostFunction, domains: &[u32], tuple: &[u32]) -> Cost {
 #[derive(Default)]
 struct Layout {
     by_table: FxHashMap<(*const Cost, usize, usize), u32>,
-    by_content: FxHashMap<u64, Vec<u32>>,
+    by_content: FxHashMap<u64, u32>,
     scratch: Vec<i32>,
 }
 
 impl Layout {
     /// Where the rows of `table` seen from `position` stand; lays them out where they do not stand yet.
     fn place(&mut self, rows: &mut Rows, function: &CostFunction, table: &Arc<[Cost]>, position: usize) -> u32 {
-        let sizes: Vec<usize> = function.scope.iter().map(|&u| rows.problem.domains[u as usize] as usize).collect();
-        let inner: usize = sizes[position + 1..].iter().product();
-        let key = (table.as_ptr(), sizes[position], inner);
+        let size = |v: u32| rows.problem.domains[v as usize] as usize;
+        let outer: usize = function.scope[..position].iter().map(|&v| size(v)).product();
+        let domain = size(function.scope[position]);
+        let inner: usize = function.scope[position + 1..].iter().map(|&v| size(v)).product();
+        let key = (table.as_ptr(), domain, inner);
         if let Some(&base) = self.by_table.get(&key) {
             return base;
         }
         let width = rows.width[function.scope[position] as usize] as usize;
-        let outer: usize = sizes[..position].iter().product();
         self.scratch.clear();
-        for before in 0..outer {
-            for after in 0..inner {
-                let start = self.scratch.len();
-                let first = before * sizes[position] * inner + after;
-                let column = (0..sizes[position]).map(|value| table[first + value * inner]);
-                self.scratch.extend(column.map(|cost| quantize(cost, rows.shift, rows.hard)));
-                self.scratch.resize(start + width, 0);
+        self.scratch.resize(outer * inner * width, 0);
+        for (run, costs) in table.chunks_exact(inner).enumerate() {
+            let (before, value) = (run / domain, run % domain);
+            for (after, &cost) in costs.iter().enumerate() {
+                self.scratch[(before * inner + after) * width + value] = quantize(cost, rows.shift, rows.hard);
             }
         }
         let mut hasher = FxHasher::default();
         for &entry in &self.scratch {
             hasher.write_i32(entry);
         }
-        let places = self.by_content.entry(hasher.finish()).or_default();
-        let same = |&&base: &&u32| rows.entries[base as usize..].starts_with(&self.scratch);
-        let base = match places.iter().find(same) {
-            Some(&base) => base,
-            None => {
-                let base = rows.entries.len() as u32;
-                rows.entries.extend_from_slice(&self.scratch);
-                places.push(base);
-                base
-            }
-        };
+        let next = rows.entries.len() as u32;
+        // of different tables with one hash only the first is found again
+        let base = *self.by_content.entry(hasher.finish()).or_insert(next);
+        let base = if base != next && rows.entries[base as usize..].starts_with(&self.scratch) { base } else { next };
+        if base == next {
+            rows.entries.extend_from_slice(&self.scratch);
+        }
         let _ = self.by_table.insert(key, base);
         base
     }

@@ -60,7 +60,6 @@ pub(crate) struct Totals {
 pub(crate) struct Ending {
     pub stopped_by: StoppedBy,
     pub totals: Totals,
-    pub bound_method: String,
     pub z: Option<u32>,
     pub induced_width: Option<u32>,
 }
@@ -88,7 +87,6 @@ pub(crate) struct Run<'a> {
     upper: Cost,
     /// Best total proven, in the network's units.
     lower: Cost,
-    bound_source: String,
     /// `upper` at the last reduction and the search work done by then.
     tightened: (Cost, u64),
 }
@@ -103,6 +101,9 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         let mut rng = Rng::new(options.seed);
         let reducer = Reducer::new(network, options.reduce, stop)?;
+        if stop.is_set() {
+            return Err(Error::Stopped);
+        }
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
         let portfolio = Portfolio::new(options.driver, &mut rng);
@@ -124,14 +125,13 @@ impl<'a> Run<'a> {
             improved: 0,
             upper: FORBIDDEN,
             lower,
-            bound_source: "trivial".into(),
             tightened: (network.top(), 0),
         })
     }
 
     /// Runs until a reason to stop.
     pub fn run(mut self) -> Result<Ending, Error> {
-        self.tell_bound();
+        self.tell_bound("trivial");
         if let Some(start) = &self.options.warm_start {
             let _ = self.solution(start.clone(), "warm-start")?;
             self.offer_projected(start);
@@ -154,7 +154,6 @@ impl<'a> Run<'a> {
         Ok(Ending {
             stopped_by,
             totals: self.totals,
-            bound_method: self.bound_source,
             z: self.bounds.best_z(),
             induced_width: self.bounds.induced_width(),
         })
@@ -277,14 +276,12 @@ impl<'a> Run<'a> {
     fn raise(&mut self, bound: Cost, source: &str) {
         if bound > self.lower {
             self.lower = bound;
-            self.bound_source = source.to_string();
-            self.tell_bound();
+            self.tell_bound(source);
         }
     }
 
-    fn tell_bound(&mut self) {
-        let source = self.bound_source.clone();
-        (self.tell)(News::Bound { bound: self.lower, source, totals: self.totals });
+    fn tell_bound(&mut self, source: &str) {
+        (self.tell)(News::Bound { bound: self.lower, source: source.to_string(), totals: self.totals });
     }
 
     /// The incumbent becomes the top: reduces again and moves everything to the smaller core.
