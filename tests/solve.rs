@@ -223,12 +223,14 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
         let optimum = optimum(&network);
         for (_, driver) in DriverChoice::ALL {
             for (_, bound) in BoundChoice::ALL {
+                if driver == DriverChoice::Construct && bound == BoundChoice::None {
+                    continue;
+                }
                 let reduce = case % 3 == 0;
                 let options = Options { rounds: Some(3), seed: case, driver, bound, reduce, ..small() };
                 let (summary, _) = run(&network, &options);
                 judge(&network, &summary, optimum);
-                let blind = driver == DriverChoice::Construct && bound == BoundChoice::None;
-                if let (false, Some(optimum)) = (blind, optimum) {
+                if let Some(optimum) = optimum {
                     missed += u32::from(summary.cost != Some(network.units().number(optimum)));
                 }
                 if matches!(bound, BoundChoice::Be | BoundChoice::Auto) {
@@ -237,6 +239,8 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
             }
         }
     }
+    let blind = Options { driver: DriverChoice::Construct, bound: BoundChoice::None, ..small() };
+    assert!(matches!(solve(&random(&mut rng)?, &blind, &Stop::new(), &mut |_| ()), Err(Error::Usage(_))));
     assert!(missed < 5, "three rounds missed the optimum of a tiny network {missed} times");
     Ok(())
 }

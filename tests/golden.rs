@@ -1,0 +1,96 @@
+//! Known optima: the instances of `tests/instances`, and, where a folder of published instances is at hand, that no bound
+//! cuts off a published value.
+
+use fangs::formats::{self, ReadOptions, Source};
+use fangs::model::Network;
+use fangs::search::{Options, Status, Summary, solve};
+use fangs::stop::Stop;
+use fangs::{Error, check};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+fn read(path: &Path, colors: Option<u32>) -> Result<Network, Error> {
+    formats::read(&Source::new(path), None, &ReadOptions { precision: None, colors }, &Stop::new())
+}
+
+fn run(network: &Network, seconds: f64) -> Result<Summary, Error> {
+    let options =
+        Options { started: Instant::now(), time: Some(Duration::from_secs_f64(seconds)), ..Options::default() };
+    let summary = solve(network, &options, &Stop::new(), &mut |_| ())?;
+    if let (Some(solution), Some(cost)) = (&summary.solution, summary.cost) {
+        let evaluation = check::evaluate(network, solution);
+        assert!(evaluation.is_solution());
+        assert_eq!(network.units().number(evaluation.cost), cost);
+    }
+    Ok(summary)
+}
+
+#[test]
+fn own_instances_end_at_their_optima() -> Result<(), Error> {
+    let mut seen = 0;
+    for entry in std::fs::read_dir("tests/instances").expect("the folder of golden instances") {
+        let sidecar = entry.expect("an entry").path();
+        if sidecar.extension().is_none_or(|extension| extension != "optimum") {
+            continue;
+        }
+        seen += 1;
+        let path = sidecar.with_extension("");
+        let wanted = std::fs::read_to_string(&sidecar).expect("a sidecar");
+        let network = read(&path, Some(3))?;
+        // far more than any of them takes; the proof ends the run
+        let summary = run(&network, 60.0)?;
+        if wanted.trim() == "infeasible" {
+            assert_eq!(summary.status, Status::Infeasible, "{}", path.display());
+            continue;
+        }
+        let wanted: f64 = wanted.trim().parse().expect("an optimum");
+        assert_eq!(summary.status, Status::Optimal, "{}", path.display());
+        let cost = summary.cost.map_or(f64::NAN, |cost| cost.as_f64());
+        assert!((cost - wanted).abs() < 1e-6, "{}: {cost}, not {wanted}", path.display());
+        assert!((summary.bound.as_f64() - cost).abs() <= summary.precision_slack + 1e-9, "{}", path.display());
+    }
+    assert!(seen >= 12, "{seen} instances");
+    Ok(())
+}
+
+fn published() -> Option<PathBuf> {
+    let folder = std::env::var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);
+    folder.join("MANIFEST.tsv").is_file().then_some(folder)
+}
+
+/// Every bound within half a second: at most the published cost, at least the published log value (1e-3 for its
+/// rounding, 0.13 for leaderboard values).
+#[test]
+fn no_bound_cuts_off_a_published_value() -> Result<(), Error> {
+    let Some(folder) = published() else {
+        println!("skipped: no published instances here");
+        return Ok(());
+    };
+    let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("the manifest");
+    let mut rows = manifest.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let header = rows.next().unwrap_or_default();
+    let column = |name: &str| header.iter().position(|&title| title == name).expect("a column of the manifest");
+    let (path, best, source, more) =
+        (column("path"), column("best_known"), column("best_source"), column("companions"));
+    let mut looked_at = 0;
+    for row in rows {
+        let Ok(best) = row[best].parse::<f64>() else { continue };
+        let file = folder.join(row[path]);
+        let graph = row[path].contains(".col");
+        // formats to come and global functions are refused, others read
+        let Ok(mut network) = read(&file, graph.then_some(best as u32)) else { continue };
+        if let Some(evidence) = row[more].split(',').find(|name| name.ends_with(".evid")) {
+            let observed = formats::read_evidence(&folder.join(evidence), &network)?;
+            network.observe(&observed)?;
+        }
+        let best = if graph { 0.0 } else { best };
+        let summary = run(&network, 0.5)?;
+        let tolerance = if row[source].contains("leaderboard") { 0.13 } else { 0.001 } + summary.precision_slack;
+        let bound = summary.bound.as_f64();
+        let valid = if network.units().maximise { bound >= best - tolerance } else { bound <= best + tolerance };
+        assert!(valid, "{}: bound {bound}, published {best}", row[path]);
+        looked_at += 1;
+    }
+    println!("{looked_at} published instances");
+    Ok(())
+}
