@@ -1,4 +1,28 @@
 //! Anytime optimization of weighted constraint networks: solutions come down, bounds come up.
+//!
+//! ```
+//! use fangs::search::{Options, Status, solve};
+//! use fangs::stop::Stop;
+//!
+//! // three variables of two values: neighbours should differ, and the first would rather be 1
+//! let mut network = fangs::model::Network::builder("triangle");
+//! let v = [network.variable(2)?, network.variable(2)?, network.variable(2)?];
+//! for pair in [[v[0], v[1]], [v[1], v[2]], [v[0], v[2]]] {
+//!     let _ = network.dense(&pair, vec![5, 0, 0, 5])?;
+//! }
+//! let _ = network.dense(&[v[0]], vec![1, 0])?;
+//! let summary = solve(&network.build(), &Options::default(), &Stop::new(), &mut |event| {
+//!     println!("{:.3} s  {:?} .. {:?}  {}", event.time_s, event.lower(), event.upper(), event.source);
+//! })?;
+//! assert_eq!(summary.status, Status::Optimal);
+//! assert_eq!(summary.cost.map(|cost| cost.as_f64()), Some(5.0));
+//! # Ok::<(), fangs::Error>(())
+//! ```
+//!
+//! [`formats::read`] reads networks from files, [`model::Network::builder`] makes them; [`search::solve`] tells a callback
+//! what happens, [`search::start`] runs in the background and is an iterator. [`stop::Stop`] ends a run from any thread.
+//! Inference alone is in [`order`] and [`inference`], the reductions in [`reduce`], successor generation for states of any
+//! kind in [`fang`].
 
 pub mod check;
 pub mod error;
