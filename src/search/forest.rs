@@ -3,10 +3,10 @@
 //! ALGORITHMS.md M.2.4: one tree move for every 4 to 5 sweeps is worth 25 % of the time on CELAR.
 
 use super::boltzmann::Boltzmann;
-use super::heat_bath::{Least, boltzmann_weights};
+use super::heat_bath::{HeatBath, RatingSource};
 use super::rows::Rows;
 use super::state::State;
-use crate::fang::{LocalHeuristic, Scratch, assign_variable};
+use crate::fang::{Scratch, assign_variable};
 use crate::rng::Rng;
 
 const NO_PARENT: u32 = u32::MAX;
@@ -133,49 +133,20 @@ pub(crate) struct TreeScratch {
     scratch: Scratch<i32>,
 }
 
-/// The heat bath of a tree's variable given its parent: its row plus the edge's.
-struct TreeBath<'a> {
-    rows: &'a Rows,
-    boltzmann: Boltzmann,
+/// Ratings of a tree's variable given its parent: its row plus the edge's.
+struct GivenParent<'a> {
     row: &'a [i32],
     edge: Option<&'a [i32]>,
 }
 
-impl LocalHeuristic<State> for TreeBath<'_> {
-    type Rating = i32;
-    type Aggregate = Least;
-
+impl RatingSource for GivenParent<'_> {
     #[inline(always)]
-    fn possibilities(&self, _: &State, _: usize) -> usize {
-        self.row.len()
-    }
-
-    #[inline(always)]
-    fn rate(&self, _: &State, _: usize, possibility: usize) -> i32 {
-        self.row[possibility] + self.edge.map_or(0, |edge| edge[possibility])
-    }
-
-    #[inline(always)]
-    fn accumulate(&self, aggregate: &mut Least, rating: i32) {
-        aggregate.0 = aggregate.0.min(rating);
-    }
-
-    #[inline(always)]
-    fn map(&self, rating: i32, aggregate: &Least) -> u32 {
-        self.boltzmann.weight(rating.wrapping_sub(aggregate.0) as u32)
-    }
-
-    #[inline(always)]
-    fn map_all(&self, ratings: &[i32], aggregate: &Least, weights: &mut [u32]) -> u64 {
-        boltzmann_weights(&self.boltzmann, ratings, *aggregate, weights)
-    }
-
-    #[inline(always)]
-    fn assign(&self, state: &mut State, variable: usize, possibility: usize) {
-        state.ratings += self.rows.domain(variable) as u64;
-        if usize::from(state.values[variable]) != possibility {
-            state.values[variable] = possibility as u16;
-            state.moves += 1;
+    fn fill(&self, _: &Rows, _: &State, _: usize, ratings: &mut [i32]) {
+        ratings.copy_from_slice(self.row);
+        if let Some(edge) = self.edge {
+            for (rating, &cost) in ratings.iter_mut().zip(edge) {
+                *rating += cost;
+            }
         }
     }
 }
@@ -232,7 +203,7 @@ pub(crate) fn tree_move(
         });
         let row = &buffer[node.row as usize..node.row as usize + width(node)];
         let draw = state.rng.draw();
-        let bath = TreeBath { rows, boltzmann, row, edge };
+        let bath = HeatBath { rows, boltzmann, source: GivenParent { row, edge } };
         let _ = assign_variable(&bath, state, node.variable as usize, draw, scratch);
     }
 }

@@ -6,13 +6,32 @@ use super::rows::Rows;
 use super::state::State;
 use crate::fang::LocalHeuristic;
 
-/// Heat bath over the values of one variable.
+/// Heat bath over the values of one variable, whose ratings come from `source`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HeatBath<'a> {
+pub(crate) struct HeatBath<'a, R = AllFunctions> {
     /// The core's rows.
     pub rows: &'a Rows,
     /// Weights of the temperature.
     pub boltzmann: Boltzmann,
+    /// Where ratings come from.
+    pub source: R,
+}
+
+/// Fills a variable's row of ratings.
+pub(crate) trait RatingSource {
+    /// Rates every value of `variable`; padded places get at least [`PADDING`](super::rows::PADDING).
+    fn fill(&self, rows: &Rows, state: &State, variable: usize, ratings: &mut [i32]);
+}
+
+/// All functions on the variable, under the values of the others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AllFunctions;
+
+impl RatingSource for AllFunctions {
+    #[inline(always)]
+    fn fill(&self, rows: &Rows, state: &State, variable: usize, ratings: &mut [i32]) {
+        rows.rate(variable, &state.values, ratings, |_| true);
+    }
 }
 
 /// The least rating seen.
@@ -28,18 +47,18 @@ impl Default for Least {
 impl HeatBath<'_> {
     /// The heat bath of a temperature in the rows' units.
     pub fn new(rows: &Rows, temperature: f64) -> HeatBath<'_> {
-        HeatBath { rows, boltzmann: Boltzmann::new(temperature) }
+        HeatBath { rows, boltzmann: Boltzmann::new(temperature), source: AllFunctions }
     }
 
     /// Only best values, ties at random.
     pub fn greedy(rows: &Rows) -> HeatBath<'_> {
-        HeatBath { rows, boltzmann: Boltzmann::GREEDY }
+        HeatBath { rows, boltzmann: Boltzmann::GREEDY, source: AllFunctions }
     }
 }
 
 /// Weights of rows padded with [`PADDING`](super::rows::PADDING), whose weight is 0.
 #[inline(always)]
-pub(crate) fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: Least, weights: &mut [u32]) -> u64 {
+fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: Least, weights: &mut [u32]) -> u64 {
     for (weight, &rating) in weights.iter_mut().zip(ratings) {
         *weight = boltzmann.weight(rating.wrapping_sub(least.0) as u32);
     }
@@ -47,7 +66,7 @@ pub(crate) fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: L
     weights.chunks(1024).map(|chunk| u64::from(chunk.iter().sum::<u32>())).sum()
 }
 
-impl LocalHeuristic<State> for HeatBath<'_> {
+impl<R: RatingSource> LocalHeuristic<State> for HeatBath<'_, R> {
     type Rating = i32;
     type Aggregate = Least;
 
@@ -59,13 +78,13 @@ impl LocalHeuristic<State> for HeatBath<'_> {
 
     fn rate(&self, state: &State, variable: usize, possibility: usize) -> i32 {
         let mut row = vec![0; self.rows.width[variable] as usize];
-        self.rows.rate(variable, &state.values, &mut row, |_| true);
+        self.source.fill(self.rows, state, variable, &mut row);
         row[possibility]
     }
 
     #[inline(always)]
     fn rate_all(&self, state: &State, variable: usize, ratings: &mut [i32]) {
-        self.rows.rate(variable, &state.values, ratings, |_| true);
+        self.source.fill(self.rows, state, variable, ratings);
     }
 
     #[inline(always)]
