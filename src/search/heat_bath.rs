@@ -58,7 +58,7 @@ impl HeatBath<'_> {
 
 /// Weights of rows padded with [`PADDING`](super::rows::PADDING), whose weight is 0.
 #[inline(always)]
-fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: Least, weights: &mut [u32]) -> u64 {
+pub(crate) fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: Least, weights: &mut [u32]) -> u64 {
     for (weight, &rating) in weights.iter_mut().zip(ratings) {
         *weight = boltzmann.weight(rating.wrapping_sub(least.0) as u32);
     }

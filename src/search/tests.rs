@@ -206,7 +206,7 @@ fn heat_baths_agree_with_their_single_forms() {
                 let total = bath.map_all(&ratings, &least, &mut weights);
                 let single: Vec<u32> = ratings.iter().map(|&rating| bath.map(rating, &least)).collect();
                 assert_eq!(weights, single);
-                assert_eq!(total, weights.iter().map(|&weight| u64::from(weight)).sum());
+                assert_eq!(total, weights.iter().map(|&weight| u64::from(weight)).sum::<u64>());
                 assert!(total > 0 && weights[rows.domain(v)..].iter().all(|&weight| weight == 0));
             }
         }
