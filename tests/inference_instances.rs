@@ -1,61 +1,28 @@
 //! Bucket elimination and mini-buckets on published instances, where their folder is there
 //! (`FANGS_INSTANCES`, or `../shared/instances`).
 
+use fangs::formats::{self, ReadOptions, Source};
 use fangs::inference::{Ladder, Limits, Outcome, Plan, Progress, Run, trivial_bound};
-use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table, add};
+use fangs::model::Problem;
 use fangs::order::{Method, best_order, best_orders};
+use fangs::reduce::Reducer;
 use fangs::stop::Stop;
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the tests need of `.wcsp`: one stream of numbers, no shared or global functions.
 fn read(path: &str) -> Option<Arc<Problem>> {
     let folder =
         std::env::var_os("FANGS_INSTANCES").map_or_else(|| PathBuf::from("../shared/instances"), PathBuf::from);
-    let Ok(bytes) = std::fs::read(folder.join(path)) else {
+    let file = folder.join(path);
+    if !file.exists() {
         println!("skipped: no {path}");
         return None;
-    };
-    let mut text = String::new();
-    let _ = liblzma::read::XzDecoder::new(&bytes[..]).read_to_string(&mut text).expect("an xz file of text");
-    let mut numbers = text.split_whitespace().skip(1).map(|word| word.parse::<i64>().expect("a number"));
-    let mut next = || numbers.next().expect("another number");
-    let (n, _, m, top) = (next() as usize, next(), next(), next());
-    let domains: Vec<u32> = (0..n).map(|_| next() as u32).collect();
-    let mut problem = Problem {
-        unary: domains.iter().map(|&d| vec![0; d as usize]).collect(),
-        domains,
-        functions: Vec::new(),
-        constant: 0,
-        top,
-    };
-    let cost = |cost: Cost| if cost >= top { FORBIDDEN } else { cost };
-    for _ in 0..m {
-        let arity = next() as usize;
-        let scope: Box<[u32]> = (0..arity).map(|_| next() as u32).collect();
-        let default = cost(next());
-        let count = next() as usize;
-        let (mut tuples, mut costs) = (Vec::new(), Vec::new());
-        for _ in 0..count {
-            tuples.extend((0..arity).map(|_| next() as u32));
-            costs.push(cost(next()));
-        }
-        match arity {
-            0 => problem.constant = add(problem.constant, default),
-            1 => {
-                let table = SparseTable::new(1, default, tuples, costs);
-                for (value, sum) in problem.unary[scope[0] as usize].iter_mut().enumerate() {
-                    *sum = add(*sum, table.get(&[value as u32]));
-                }
-            }
-            _ => {
-                let table = Table::Sparse(SparseTable::new(arity, default, tuples, costs).into());
-                problem.functions.push(CostFunction { scope, table });
-            }
-        }
     }
-    Some(Arc::new(problem))
+    let stop = Stop::new();
+    let network = formats::read(&Source::File(file), None, &ReadOptions::default(), &stop).expect("a network");
+    // not reduced: all the work is left to elimination
+    let reducer = Reducer::new(&network, false, &stop).expect("not stopped");
+    Some(Arc::new(reducer.problem()))
 }
 
 fn run(problem: &Arc<Problem>, plan: Plan) -> Outcome {

@@ -1,10 +1,10 @@
 //! The reductions on real networks: sizes before and after, and costs that survive the way back.
 
-use fangs::model::{Cost, FORBIDDEN, Network, add};
+use fangs::formats::{self, ReadOptions, Source};
+use fangs::model::{Cost, Network, add};
 use fangs::reduce::{Reducer, Size};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
-use std::io::Read;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -12,35 +12,10 @@ fn folder() -> PathBuf {
     std::env::var_os("FANGS_INSTANCES").map_or_else(|| PathBuf::from("../shared/instances"), PathBuf::from)
 }
 
-/// Reads the plain part of the format: constants and tables with a default, costs of `top` and more forbidden.
 fn read(name: &str) -> Option<Network> {
-    let file = std::fs::File::open(folder().join(name)).ok()?;
-    let mut text = String::new();
-    let _ = liblzma::read::XzDecoder::new(file).read_to_string(&mut text).ok()?;
-    let mut tokens = text.split_ascii_whitespace();
-    let mut builder = Network::builder(tokens.next()?);
-    let mut number = || tokens.next()?.parse::<i64>().ok();
-    let (n, _, functions, top) = (number()?, number()?, number()?, number()?);
-    for _ in 0..n {
-        let _ = builder.variable(u32::try_from(number()?).ok()?).ok()?;
-    }
-    for _ in 0..functions {
-        let arity = number()? as usize;
-        let scope: Vec<u32> = (0..arity).map(|_| Some(number()? as u32)).collect::<Option<_>>()?;
-        let default = number()?;
-        let tuples = number()?;
-        let forbid = |cost: Cost| if cost >= top { FORBIDDEN } else { cost };
-        let (mut values, mut costs) = (Vec::new(), Vec::new());
-        for _ in 0..tuples {
-            for _ in 0..arity {
-                values.push(number()? as u32);
-            }
-            costs.push(forbid(number()?));
-        }
-        let _ = builder.sparse(&scope, forbid(default), values, costs).ok()?;
-    }
-    let _ = builder.top(top);
-    Some(builder.build())
+    let file = folder().join(name);
+    let read = |file| formats::read(&Source::File(file), None, &ReadOptions::default(), &Stop::new());
+    file.exists().then(|| read(file).expect("a network"))
 }
 
 fn line(size: &Size) -> String {

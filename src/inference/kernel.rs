@@ -13,6 +13,7 @@
 //! `base` and in stages of a tile's size and made anew only when one of their digits moves, so that the
 //! innermost loop is `out = min(out, base + stage + direct...)` over contiguous runs.
 
+use super::expand::{PAD, Run};
 use super::plan::Input;
 use super::table::strides;
 use crate::model::Cost;
@@ -58,6 +59,8 @@ const SLAB: usize = 1 << 13;
 const LARGEST_SLAB: usize = 1 << 22;
 /// Direct inputs added in the innermost loop; more go through the stage.
 const DIRECT: usize = 3;
+/// Capped entries that add up within the entry type (see `Plan::new`): so many inputs need no cap on the way.
+const TERMS: usize = 5;
 /// Outputs computed together, accumulators in registers.
 const BLOCK: usize = 32;
 const NARROW: usize = 8;
@@ -91,22 +94,10 @@ impl Shape {
 
     /// Entries of scratch memory, at most.
     pub fn scratch(&self, inputs: &[Input]) -> usize {
-        (inputs.len().min(self.outer + 1) * (self.tile + 1) + 1).saturating_mul(self.domain).saturating_add(self.tile)
+        (inputs.len().min(self.outer + 1) * (self.tile + PAD + 1) + 1)
+            .saturating_mul(self.domain)
+            .saturating_add(self.tile + PAD)
     }
-}
-
-/// How the tile's run is filled from an input. The tile digits that an input reads are its own fastest, so what
-/// a run takes is one contiguous stretch of it.
-enum Run {
-    /// Chunks of the run, each copied from an offset.
-    Copy { chunk: usize, offsets: Box<[u32]> },
-    /// Chunks of the run, each filled with the entry at an offset.
-    Fill { chunk: usize, offsets: Box<[u32]> },
-    /// Chunks would be too short to copy. Every `pattern.len()` outputs follow one pattern over `reads` entries:
-    /// the pattern is applied once to each stretch of `reads` entries, then longer chunks are copied from that.
-    Pattern { reads: usize, pattern: Box<[u32]>, stretches: usize, offsets: Box<[u32]> },
-    /// The run itself.
-    Direct,
 }
 
 /// An input of a join.
@@ -164,7 +155,7 @@ impl<'a, E: Entry> Join<'a, E> {
             let level = outer.iter().rposition(|&stride| stride != 0).map_or(0, |digit| digit + 1);
             let inner: Vec<(usize, usize)> = scope[shape.outer..].iter().map(|p| (size(p), step(p))).collect();
             let scalar = inner.iter().all(|&(_, step)| step == 0);
-            let operand = Operand { table, stride: steps[0], outer, run: run_of(&inner, shape.tile), index: 0 };
+            let operand = Operand { table, stride: steps[0], outer, run: Run::new(&inner), index: 0 };
             sorted.push((level, scalar, operand));
         }
         sorted.sort_by_key(|&(level, scalar, _)| (level, scalar));
@@ -207,8 +198,8 @@ impl<'a, E: Entry> Join<'a, E> {
         let Shape { tile, domain, .. } = self.shape;
         let mut cursor = Cursor::new(self, first);
         let mut base = vec![E::default(); (self.levels.len() + 1) * domain];
-        let mut stages = vec![E::default(); self.stages * domain * tile];
-        let mut spread = vec![E::default(); tile];
+        let mut stages = vec![E::default(); self.stages * domain * self.row()];
+        let mut spread = vec![E::default(); self.row()];
         let mut moved = 0;
         for out in out.chunks_exact_mut(tile) {
             for (index, level) in self.levels.iter().enumerate() {
@@ -217,7 +208,7 @@ impl<'a, E: Entry> Join<'a, E> {
                 }
             }
             let base = &base[self.levels.len() * domain..];
-            let stage = self.levels.last().and_then(|level| level.stage).map(|s| &stages[s * domain * tile..]);
+            let stage = self.levels.last().and_then(|level| level.stage).map(|s| &stages[s * domain * self.row()..]);
             self.reduce(base, stage, &cursor.offsets, out);
             moved = cursor.advance(self);
         }
@@ -239,52 +230,52 @@ impl<'a, E: Entry> Join<'a, E> {
         if level.staged.is_empty() {
             return;
         }
-        let (slower, own) = stages.split_at_mut(level.stage.unwrap_or(0) * domain * tile);
-        let own = &mut own[..domain * tile];
-        match index.checked_sub(1).and_then(|before| self.levels[before].stage) {
-            Some(stage) => own.copy_from_slice(&slower[stage * domain * tile..][..domain * tile]),
-            None => own.fill(E::default()),
-        }
-        for operand in &level.staged {
-            let mut from = &operand.table[offsets[operand.index]..];
-            for (value, row) in own.chunks_exact_mut(tile).enumerate() {
-                if value > 0 {
-                    from = &from[operand.stride..];
+        let row = self.row();
+        let (slower, own) = stages.split_at_mut(level.stage.unwrap_or(0) * domain * row);
+        let mut sum = index.checked_sub(1).and_then(|before| self.levels[before].stage);
+        for (number, operand) in level.staged.iter().enumerate() {
+            let from = &operand.table[offsets[operand.index]..];
+            for (value, own) in own.chunks_exact_mut(row).take(domain).enumerate() {
+                let from = &from[value * operand.stride..];
+                let slower = sum.map(|stage| &slower[(stage * domain + value) * row..][..tile]);
+                if number == 0 && slower.is_none() {
+                    operand.run.expand(from, own);
+                    continue;
                 }
-                self.add_run(&operand.run, from, row, spread);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn add_run(&self, run: &Run, from: &[E], row: &mut [E], spread: &mut [E]) {
-        let cap = self.cap;
-        match run {
-            Run::Direct => add_slice(row, from, cap),
-            Run::Copy { chunk, offsets } => add_chunks(row, from, *chunk, offsets, cap),
-            Run::Fill { chunk, offsets } => match chunk {
-                2 => add_fills::<E, 2>(row, from, offsets, cap),
-                4 => add_fills::<E, 4>(row, from, offsets, cap),
-                8 => add_fills::<E, 8>(row, from, offsets, cap),
-                _ => {
-                    for (row, &offset) in row.chunks_exact_mut(*chunk).zip(offsets) {
-                        let x = from[offset as usize];
-                        for sum in row {
-                            *sum = (*sum + x).min(cap);
+                let own = &mut own[..tile];
+                let addend = match operand.run {
+                    Run::Direct => &from[..tile],
+                    _ => {
+                        operand.run.expand(from, spread);
+                        &spread[..tile]
+                    }
+                };
+                match slower {
+                    Some(slower) => {
+                        for ((sum, &x), &y) in own.iter_mut().zip(slower).zip(addend) {
+                            *sum = x + y;
+                        }
+                    }
+                    None => {
+                        for (sum, &x) in own.iter_mut().zip(addend) {
+                            *sum = *sum + x;
                         }
                     }
                 }
-            },
-            Run::Pattern { reads, pattern, stretches, offsets } => {
-                let chunk = pattern.len();
-                for (to, from) in spread.chunks_exact_mut(chunk).zip(from.chunks_exact(*reads)).take(*stretches) {
-                    for (to, &offset) in to.iter_mut().zip(pattern) {
-                        *to = from[offset as usize];
+                if self.operands > TERMS {
+                    for sum in own {
+                        *sum = self.cap.min(*sum);
                     }
                 }
-                add_chunks(row, spread, chunk, offsets, cap);
             }
+            sum = None;
         }
+    }
+
+    /// Entries of a stage for a value of the eliminated variable.
+    #[inline(always)]
+    fn row(&self) -> usize {
+        self.shape.tile + PAD
     }
 
     /// The innermost loops, by what there is to add.
@@ -296,10 +287,10 @@ impl<'a, E: Entry> Join<'a, E> {
             (None, 1) => self.reduce_with(base, [direct(0)], out),
             (None, 2) => self.reduce_with(base, [direct(0), direct(1)], out),
             (None, _) => self.reduce_with(base, [direct(0), direct(1), direct(2)], out),
-            (Some(s), 0) => self.reduce_with(base, [(s, self.shape.tile)], out),
-            (Some(s), 1) => self.reduce_with(base, [(s, self.shape.tile), direct(0)], out),
-            (Some(s), 2) => self.reduce_with(base, [(s, self.shape.tile), direct(0), direct(1)], out),
-            (Some(s), _) => self.reduce_with(base, [(s, self.shape.tile), direct(0), direct(1), direct(2)], out),
+            (Some(s), 0) => self.reduce_with(base, [(s, self.row())], out),
+            (Some(s), 1) => self.reduce_with(base, [(s, self.row()), direct(0)], out),
+            (Some(s), 2) => self.reduce_with(base, [(s, self.row()), direct(0), direct(1)], out),
+            (Some(s), _) => self.reduce_with(base, [(s, self.row()), direct(0), direct(1), direct(2)], out),
         }
     }
 
@@ -343,94 +334,6 @@ impl<'a, E: Entry> Join<'a, E> {
         }
         out[at..at + W].copy_from_slice(&least);
     }
-}
-
-#[inline(always)]
-fn add_slice<E: Entry>(row: &mut [E], from: &[E], cap: E) {
-    for (sum, &x) in row.iter_mut().zip(from) {
-        *sum = (*sum + x).min(cap);
-    }
-}
-
-#[inline(always)]
-fn add_chunks<E: Entry>(row: &mut [E], from: &[E], chunk: usize, offsets: &[u32], cap: E) {
-    match chunk {
-        // a length known to the compiler takes the place of a loop and its remainder
-        2 => add_copies::<E, 2>(row, from, offsets, cap),
-        4 => add_copies::<E, 4>(row, from, offsets, cap),
-        8 => add_copies::<E, 8>(row, from, offsets, cap),
-        16 => add_copies::<E, 16>(row, from, offsets, cap),
-        _ => {
-            for (row, &offset) in row.chunks_exact_mut(chunk).zip(offsets) {
-                add_slice(row, &from[offset as usize..], cap);
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn add_copies<E: Entry, const C: usize>(row: &mut [E], from: &[E], offsets: &[u32], cap: E) {
-    for (row, &offset) in row.as_chunks_mut::<C>().0.iter_mut().zip(offsets) {
-        let from = &from[offset as usize..][..C];
-        for (sum, &x) in row.iter_mut().zip(from) {
-            *sum = (*sum + x).min(cap);
-        }
-    }
-}
-
-#[inline(always)]
-fn add_fills<E: Entry, const C: usize>(row: &mut [E], from: &[E], offsets: &[u32], cap: E) {
-    for (row, &offset) in row.as_chunks_mut::<C>().0.iter_mut().zip(offsets) {
-        let x = from[offset as usize];
-        for sum in row {
-            *sum = (*sum + x).min(cap);
-        }
-    }
-}
-
-/// Chunks shorter than this are not worth copying one by one.
-const SHORT: usize = 8;
-/// Outputs that follow one pattern, at least.
-const PATTERN: usize = 16;
-/// Times that a pattern must be used.
-const REPEATED: usize = 4;
-
-/// How to fill a run of tile digits, given as (size, stride in the input), the slowest first.
-fn run_of(digits: &[(usize, usize)], tile: usize) -> Run {
-    let length = |digits: &[(usize, usize)]| digits.iter().map(|&(size, _)| size).product::<usize>();
-    // the fastest digits that are all read form chunks to copy; all not read, chunks to fill
-    let read = digits.last().is_some_and(|&(_, stride)| stride != 0);
-    let same = digits.iter().rev().take_while(|&&(_, stride)| (stride != 0) == read).count();
-    let (slow, fast) = digits.split_at(digits.len() - same);
-    let chunk = length(fast);
-    if read && chunk == tile {
-        return Run::Direct;
-    }
-    let mut split = digits.len() - same;
-    while split > 0 && length(&digits[split..]) < PATTERN {
-        split -= 1;
-    }
-    // patterns only pay where each is copied several times
-    let repeated = digits[..split].iter().filter(|&&(_, stride)| stride == 0).map(|&(size, _)| size).product::<usize>();
-    if chunk >= SHORT || repeated < REPEATED {
-        let offsets = offsets(slow);
-        return if read { Run::Copy { chunk, offsets } } else { Run::Fill { chunk, offsets } };
-    }
-    let (slow, fast) = digits.split_at(split);
-    let taken = |digits: &[(usize, usize)]| digits.iter().filter(|d| d.1 != 0).map(|d| d.0).product::<usize>();
-    let (reads, chunk) = (taken(fast), length(fast));
-    // a stretch of `reads` entries becomes one of `chunk`
-    let spread: Vec<(usize, usize)> = slow.iter().map(|&(size, stride)| (size, stride / reads * chunk)).collect();
-    Run::Pattern { reads, pattern: offsets(fast), stretches: taken(slow), offsets: offsets(&spread) }
-}
-
-/// Offsets of all combinations of digits, the last running fastest.
-fn offsets(digits: &[(usize, usize)]) -> Box<[u32]> {
-    let mut offsets = vec![0u32];
-    for &(size, stride) in digits {
-        offsets = offsets.iter().flat_map(|&from| (0..size).map(move |value| from + (value * stride) as u32)).collect();
-    }
-    offsets.into()
 }
 
 /// The loops, compiled once more for the vector instructions that the processor turns out to have. A type of

@@ -10,6 +10,7 @@
 //! a bucket, or by taking the minimum over some variables of a function that is too large.
 
 mod assign;
+mod expand;
 mod kernel;
 mod ladder;
 mod plan;
