@@ -108,7 +108,10 @@ fn copy<E: Entry, const W: usize>(from: &[E], row: &mut [E], chunk: usize, offse
 #[inline(always)]
 fn copy_long<E: Entry>(from: &[E], row: &mut [E], chunk: usize, offsets: &[u32]) {
     for (row, &offset) in row.chunks_exact_mut(chunk).zip(offsets) {
-        row.copy_from_slice(&from[offset as usize..][..chunk]);
+        // not by copy_from_slice: its call costs more than a short copy
+        for (to, &entry) in row.iter_mut().zip(&from[offset as usize..]) {
+            *to = entry;
+        }
     }
 }
 
@@ -130,6 +133,7 @@ fn fill_long<E: Entry>(from: &[E], row: &mut [E], chunk: usize, offsets: &[u32])
 #[inline(always)]
 fn shuffle<E: Entry, const MASK: usize>(from: &[E], row: &mut [E], offsets: &[u32]) {
     let index = const { shuffled(MASK) };
+    // indices and lengths that are constants become vector shuffles; a whole array made by `map` went through memory
     for (row, &offset) in row.as_chunks_mut::<SHUFFLE>().0.iter_mut().zip(offsets) {
         let from = &from[offset as usize..];
         let Some(&entries) = from.first_chunk::<{ SHUFFLE / 2 }>() else {

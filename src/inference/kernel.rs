@@ -7,7 +7,7 @@
 //!
 //! - one entry (*scalar*): added up in `base[a]`;
 //! - the whole run (*direct*): read in place;
-//! - some digits of it (*spread*): copied into a full run through a short table of offsets.
+//! - some digits of it (*spread*): expanded to a full run (see [`Run`]).
 //!
 //! Inputs are sorted into *levels* by the fastest outer digit that they read. Sums of slow levels are kept in
 //! `base` and in stages of a tile's size and made anew only when one of their digits moves, so that the
@@ -54,6 +54,7 @@ impl Entry for i64 {
 /// A tile has at least this many outputs if the table has: long enough for vector loops.
 const TILE: usize = 512;
 /// But a slab of it over all values of the eliminated variable stays below this: 32 KB of stage, the L1 cache.
+/// Twice and four times as much cost a third of the rate with 25 values.
 const SLAB: usize = 1 << 13;
 /// Slabs beyond this are not staged at all; a tile is then a single output (domains of many thousand values).
 const LARGEST_SLAB: usize = 1 << 22;
@@ -63,7 +64,6 @@ const DIRECT: usize = 3;
 const TERMS: usize = 5;
 /// Outputs computed together, accumulators in registers.
 const BLOCK: usize = 32;
-const NARROW: usize = 8;
 
 /// How an output table is cut into tiles.
 #[derive(Clone, Copy, Debug)]
@@ -301,18 +301,21 @@ impl<'a, E: Entry> Join<'a, E> {
             self.block::<N, BLOCK>(base, &rows, from, out);
             from += BLOCK;
         }
-        while from + NARROW <= out.len() {
-            self.block::<N, NARROW>(base, &rows, from, out);
-            from += NARROW;
-        }
-        if from < out.len() && out.len() >= NARROW {
-            // once more over outputs already made: cheaper than single ones
-            self.block::<N, NARROW>(base, &rows, out.len() - NARROW, out);
-            return;
-        }
-        while from < out.len() {
-            self.block::<N, 1>(base, &rows, from, out);
-            from += 1;
+        // what is left: the least block that covers it, partly over outputs already made
+        match (out.len() - from, out.len()) {
+            (0, _) => {}
+            (17.., 32..) => self.block::<N, 32>(base, &rows, out.len() - 32, out),
+            (9..=16, 16..) => self.block::<N, 16>(base, &rows, out.len() - 16, out),
+            (..=8, 8..) => self.block::<N, 8>(base, &rows, out.len() - 8, out),
+            (_, 16..) => {
+                self.block::<N, 16>(base, &rows, 0, out);
+                self.block::<N, 16>(base, &rows, out.len() - 16, out);
+            }
+            (_, 8..) => {
+                self.block::<N, 8>(base, &rows, 0, out);
+                self.block::<N, 8>(base, &rows, out.len() - 8, out);
+            }
+            _ => (from..out.len()).for_each(|at| self.block::<N, 1>(base, &rows, at, out)),
         }
     }
 
