@@ -136,9 +136,10 @@ fn printable(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-/// Decimals that tell the ticks of a range apart; there are at most ten.
+/// Decimals that tell the ticks of a range apart: ten at most, their distance is one, two or five times a power of ten,
+/// and ten of them at a distance of five span less than 55.
 fn digits(range: &Range<f64>) -> usize {
-    (-((range.end - range.start) / 10.0).log10().floor()).clamp(0.0, 12.0) as usize
+    (-((range.end - range.start) / 5.5).log10().floor()).clamp(0.0, 12.0) as usize
 }
 
 /// Labels one, two and five times a power of ten.
@@ -172,6 +173,6 @@ mod tests {
             [0.01, 0.02, 0.03, 0.1, 5.0, 60.0].map(|time| log_label(&time)),
             ["0.01", "0.02", "", "0.1", "5", ""]
         );
-        assert_eq!([0.0..10.0, 0.0..0.5, 95.0..1e6].map(|range| digits(&range)), [0, 2, 0]);
+        assert_eq!([0.0..10.0, 0.0..5.2, 0.0..0.7, 95.0..1e6].map(|range| digits(&range)), [0, 1, 1, 0]);
     }
 }

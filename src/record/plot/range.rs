@@ -25,8 +25,10 @@ impl TimeRange {
             TimeScale::Auto => changes.get(changes.len() / 2).is_some_and(|&median| median * 20.0 < end),
         };
         let first = changes.first().copied().unwrap_or(end);
-        // at most five decades, and at least one
-        let start = if log { first.clamp(end * 1e-5, end * 0.1) } else { 0.0 };
+        // at most five decades, and at least one; back to a power of ten, because plotters divides whole decades only,
+        // and a little further, because it rounds the first one up
+        let power = first.clamp(end * 1e-5, end * 0.1).log10().floor();
+        let start = if log { 0.999 * 10f64.powf(power) } else { 0.0 };
         TimeRange { range: start..end, log }
     }
 
@@ -91,6 +93,6 @@ mod tests {
         assert_eq!((time.range.clone(), time.log), (0.0..10.0, false));
         let costs = of_costs(&curves, &time);
         assert!(costs.start > 30.0 && costs.start < 80.0 && costs.end > 120.0 && costs.end < 170.0, "{costs:?}");
-        assert_eq!(TimeRange::of(&curves, TimeScale::Log).range, 1.0..10.0);
+        assert_eq!(TimeRange::of(&curves, TimeScale::Log).range, 0.999..10.0);
     }
 }
