@@ -111,7 +111,6 @@ fn real_networks_shrink_and_come_back() {
         ("mastermind/mastermind_04_08_03.wcsp.xz", None),
         ("pedigree/pedigree1.wcsp.xz", None),
         ("protein_design/1UBI.13p.9aa.wcsp.xz", None),
-        ("auction/cat_paths_60_170_0005_clq.wcsp.xz", None),
     ] {
         reduce(name, upper);
     }

@@ -1,10 +1,10 @@
 //! Convergence charts: the upper and the lower curve of one or several runs over time.
 //!
-//! The picture is written as SVG by hand, which is little more than the geometry itself; PNG is drawn from the same
-//! SVG with a font of our own, so that text appears on machines that have none.
+//! `plotters` draws the SVG; PNG is drawn from the same SVG with a font of our own, so that text appears on machines
+//! that have none.
 
-mod axis;
-mod svg;
+mod draw;
+mod range;
 
 use super::ReplacedFile;
 use crate::error::Error;
@@ -57,8 +57,11 @@ pub struct Chart {
 
 impl Chart {
     /// The picture as SVG.
-    pub fn svg(&self) -> String {
-        svg::draw(self)
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it cannot be drawn.
+    pub fn svg(&self) -> Result<String, Error> {
+        draw::draw(self).map_err(|error| internal(&*error))
     }
 
     /// The picture as PNG.
@@ -66,11 +69,11 @@ impl Chart {
     /// # Errors
     /// [`Error::Internal`] if the SVG cannot be drawn.
     pub fn png(&self) -> Result<Vec<u8>, Error> {
-        let internal = |what: &dyn std::fmt::Display| Error::Internal(format!("the chart cannot be drawn: {what}"));
         let mut fonts = usvg::fontdb::Database::new();
         fonts.load_font_data(FONT.to_vec());
-        let options = usvg::Options { fontdb: Arc::new(fonts), font_family: FONT_FAMILY.into(), ..Default::default() };
-        let tree = usvg::Tree::from_str(&self.svg(), &options).map_err(|error| internal(&error))?;
+        fonts.set_sans_serif_family(FONT_FAMILY);
+        let options = usvg::Options { fontdb: Arc::new(fonts), ..Default::default() };
+        let tree = usvg::Tree::from_str(&self.svg()?, &options).map_err(|error| internal(&error))?;
         let size = tree.size().to_int_size().scale_by(PNG_SCALE).ok_or_else(|| internal(&"it has no size"))?;
         let mut pixels =
             tiny_skia::Pixmap::new(size.width(), size.height()).ok_or_else(|| internal(&"it has no size"))?;
@@ -78,6 +81,10 @@ impl Chart {
         resvg::render(&tree, scale, &mut pixels.as_mut());
         pixels.encode_png().map_err(|error| internal(&error))
     }
+}
+
+fn internal(what: &dyn std::fmt::Display) -> Error {
+    Error::Internal(format!("the chart cannot be drawn: {what}"))
 }
 
 const FONT: &[u8] = include_bytes!("../../../assets/DejaVuSans-Latin.ttf");
@@ -112,7 +119,7 @@ impl PictureFile {
     /// # Errors
     /// A file that cannot be written.
     pub fn save(&self, chart: &Chart) -> Result<(), Error> {
-        let content = if self.png { chart.png()? } else { chart.svg().into_bytes() };
+        let content = if self.png { chart.png()? } else { chart.svg()?.into_bytes() };
         self.file.write(&content).map_err(|source| Error::Io {
             path: self.file.path().into(),
             action: "cannot write",
@@ -142,15 +149,16 @@ mod tests {
     }
 
     #[test]
-    fn svg_is_well_formed_and_clips_wild_starts() {
-        let svg = chart(vec![run("a"), run("b")]).svg();
+    fn svg_is_well_formed_and_clips_wild_starts() -> Result<(), Error> {
+        let svg = chart(vec![run("a"), run("b")]).svg()?;
         assert!(usvg::roxmltree::Document::parse(&svg).is_ok(), "{svg}");
         assert!(svg.contains("a &lt; b &amp; c"));
         assert!(!svg.contains("9000000000"), "the first value does not stretch the axis");
+        Ok(())
     }
 
     #[test]
-    fn degenerate_runs_are_drawn() {
+    fn degenerate_runs_are_drawn() -> Result<(), Error> {
         let point = |upper, lower| Point { time: 0.0, upper, lower };
         for points in [
             vec![],
@@ -161,11 +169,12 @@ mod tests {
         ] {
             for time in [TimeScale::Auto, TimeScale::Linear, TimeScale::Log] {
                 let curves = vec![Curve { label: "x".into(), points: points.clone() }];
-                let svg = Chart { title: String::new(), curves, time }.svg();
+                let svg = Chart { title: String::new(), curves, time }.svg()?;
                 assert!(usvg::roxmltree::Document::parse(&svg).is_ok() && !svg.contains("NaN"), "{svg}");
             }
         }
-        assert!(!chart(vec![]).svg().contains("NaN"));
+        assert!(!chart(vec![]).svg()?.contains("NaN"));
+        Ok(())
     }
 
     /// Without any system font: text leaves dark pixels in the title's strip.
