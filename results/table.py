@@ -43,7 +43,7 @@ def solve(row, seed):
         message = run.stderr.strip().splitlines()
         return line | {"status": f"exit {run.returncode}: {message[-1].split(': ', 1)[-1] if message else ''}"}
     answer = json.loads(run.stdout)
-    line |= {key: answer[key] for key in columns if key in answer}
+    line |= {key: answer[key] for key in columns if key in answer and key != "instance"}
     line["driver_rounds"] = answer["rounds"]
     try:
         best, cost = float(best), answer["cost"]
