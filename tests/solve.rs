@@ -88,7 +88,7 @@ fn minimised(network: &Network, number: Number) -> f64 {
 }
 
 fn small() -> Options {
-    Options { threads: Some(1), assertions: Assertions::Move, ..Options::default() }
+    Options { threads: Some(1), assertions: Assertions::Round, ..Options::default() }
 }
 
 /// What an event said, for comparisons after the run.

@@ -114,24 +114,26 @@ impl SparseTable {
 impl CostFunction {
     /// The cost under a whole assignment (`assignment[v]` is the value of variable `v`).
     pub fn cost(&self, domains: &[u32], assignment: &[u32]) -> Cost {
+        self.cost_at(domains, |v| assignment[v as usize])
+    }
+
+    /// The cost where `value` tells the value of each variable of the scope.
+    #[inline(always)]
+    pub(crate) fn cost_at(&self, domains: &[u32], value: impl Fn(u32) -> u32) -> Cost {
         match &self.table {
             Table::Dense(costs) => {
-                let index = self
-                    .scope
-                    .iter()
-                    .fold(0usize, |index, &v| index * domains[v as usize] as usize + assignment[v as usize] as usize);
-                costs[index]
+                let next = |index: usize, &v: &u32| index * domains[v as usize] as usize + value(v) as usize;
+                costs[self.scope.iter().fold(0, next)]
             }
             Table::Sparse(table) => {
                 let mut values = [0u32; 64];
                 if self.scope.len() <= values.len() {
-                    for (value, &v) in values.iter_mut().zip(&self.scope) {
-                        *value = assignment[v as usize];
+                    for (place, &v) in values.iter_mut().zip(&self.scope) {
+                        *place = value(v);
                     }
                     table.get(&values[..self.scope.len()])
                 } else {
-                    let values: Vec<u32> = self.scope.iter().map(|&v| assignment[v as usize]).collect();
-                    table.get(&values)
+                    table.get(&self.scope.iter().map(|&v| value(v)).collect::<Vec<u32>>())
                 }
             }
         }

@@ -124,6 +124,4 @@ pub enum Assertions {
     Incumbent,
     /// At the end of each round.
     Round,
-    /// After each move.
-    Move,
 }

@@ -259,15 +259,11 @@ impl Rows {
     #[cold]
     fn rate_in_place(&self, variable: usize, values: &[u16], row: &mut [i32]) {
         let domain = self.domain(variable);
-        let mut tuple = Vec::new();
         for &f in &self.in_place[variable] {
             let function = &self.problem.functions[f as usize];
-            tuple.clear();
-            tuple.extend(function.scope.iter().map(|&u| u32::from(values[u as usize])));
-            let position = function.scope.iter().position(|&u| u as usize == variable).unwrap_or(0);
             for (value, total) in row[..domain].iter_mut().enumerate() {
-                tuple[position] = value as u32;
-                *total += quantize(entry(function, &self.problem.domains, &tuple), self.shift, self.hard);
+                let of = |u: u32| if u as usize == variable { value as u32 } else { u32::from(values[u as usize]) };
+                *total += quantize(function.cost_at(&self.problem.domains, of), self.shift, self.hard);
             }
         }
     }
@@ -294,20 +290,7 @@ impl Rows {
     /// The cost of a function under `values`.
     #[inline(always)]
     pub fn entry(&self, function: &CostFunction, values: &[u16]) -> Cost {
-        match &function.table {
-            Table::Dense(table) => {
-                let domains = &self.problem.domains;
-                let index = function
-                    .scope
-                    .iter()
-                    .fold(0usize, |index, &v| index * domains[v as usize] as usize + values[v as usize] as usize);
-                table[index]
-            }
-            Table::Sparse(table) => {
-                let tuple: Vec<u32> = function.scope.iter().map(|&v| u32::from(values[v as usize])).collect();
-                table.get(&tuple)
-            }
-        }
+        function.cost_at(&self.problem.domains, |v| u32::from(values[v as usize]))
     }
 
     fn push_incidence(&mut self, function: &CostFunction, position: usize, base: u32) {
@@ -416,20 +399,6 @@ fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
     }
     let hard = (price >> shift).clamp(1, dearest.max(1));
     (shift, hard as i32)
-}
-
-fn entry(function: &CostFunction, domains: &[u32], tuple: &[u32]) -> Cost {
-    match &function.table {
-        Table::Dense(table) => {
-            let index = function
-                .scope
-                .iter()
-                .zip(tuple)
-                .fold(0usize, |index, (&v, &value)| index * domains[v as usize] as usize + value as usize);
-            table[index]
-        }
-        Table::Sparse(table) => table.get(tuple),
-    }
 }
 
 /// Places oriented tables, each content once.
