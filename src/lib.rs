@@ -25,6 +25,7 @@
 //! kind in [`fang`].
 
 pub mod check;
+pub mod device;
 pub mod error;
 pub mod fang;
 pub mod formats;

@@ -8,8 +8,7 @@ mod reference;
 mod manhattan;
 
 use fangs::fang::{
-    Active, ByType, LocalHeuristic, Order, Population, Scratch, State, Uniform, assign_active, assign_class,
-    assign_variable,
+    Active, ByType, LocalHeuristic, Order, Population, Scratch, State, Uniform, assign_active, assign_variable,
 };
 use fangs::rng::{Rng, mix};
 use fangs::stop::{Cause, Stop};
@@ -173,7 +172,7 @@ fn vector_forms_equal_single_ones() {
             let mut weights = vec![7; single.len()];
             let total = manhattan.map_all(&all, &aggregate, &mut weights);
             assert!(weights.iter().copied().eq(single.iter().map(|&rating| manhattan.map(rating, &aggregate))));
-            assert_eq!(total, weights.iter().map(|&weight| u64::from(weight)).sum());
+            assert_eq!(total, weights.iter().map(|&weight| u64::from(weight)).sum::<u64>());
         }
     }
 }
@@ -298,14 +297,14 @@ fn types_are_assigned_one_after_the_other_by_their_own_heuristics() {
 }
 
 #[test]
-fn a_class_takes_one_draw_and_mixes_it_for_each_active_member() {
+fn a_pass_takes_one_draw_and_mixes_it_for_each_active_variable() {
     let table = Uniform(Table { rows: vec![vec![3, 1, 4, 1, 5]; 40], invert: false });
     let class = [30, 2, 17, 8];
     let mut scratch = Scratch::default();
     let mut state = Log::new(40, 20);
     state.active.deactivate(17);
     let mut stream = state.rng.clone();
-    assign_class(&table, &mut state, &class, &mut scratch);
+    assert!(assign_active(&table, &mut state, Order::List(&class), &mut scratch, &Stop::new()));
     assert_eq!(state.active.count(), 36);
 
     let draw = stream.draw();

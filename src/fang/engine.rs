@@ -88,8 +88,9 @@ pub fn select(weights: &[u32], mut v: u64) -> usize {
 /// after its assignment or failed assignment.
 ///
 /// Each variable is visited at most once. One that an assignment activates is taken in the same pass where the
-/// order has yet to come by it, else it stays active. A step takes one draw of the state's stream
-/// whether or not it can assign, so the draws depend on nothing but the variables visited.
+/// order has yet to come by it, else it stays active. A pass takes one draw of the state's stream (after the order's,
+/// where that takes one); each variable's bits are [`mix`]ed from it and the variable's number. So bits depend on
+/// nothing but pass and variable, and a device can make them for many variables at a time.
 ///
 /// Returns whether the pass came to its end; after a stop the rest is still active.
 #[inline(always)]
@@ -102,6 +103,7 @@ pub fn assign_active<S: State, D: Dispatch<S>>(
 ) -> bool {
     let variables = state.active().variables();
     let pass = order.walk(variables, state.rng());
+    let draw = state.rng().draw();
     for kind in 0..dispatch.types() {
         let mut walk = pass.clone();
         while let Some(variable) = walk.next(state.active()) {
@@ -111,29 +113,11 @@ pub fn assign_active<S: State, D: Dispatch<S>>(
             if stop.is_set() {
                 return false;
             }
-            let draw = state.rng().draw();
-            let _ = dispatch.assign(state, variable, draw, scratch);
+            let _ = dispatch.assign(state, variable, mix(draw, variable as u64), scratch);
             state.active().deactivate(variable);
         }
     }
     true
-}
-
-/// One step for a whole class of variables that do not see each other, such as a color class: assigns its active
-/// members and deactivates them.
-///
-/// The class takes one draw of the state's stream; each member's bits are [`mix`]ed from that draw and its number,
-/// so the members may be assigned in any order, or at once on another device, with equal picks.
-#[inline(always)]
-pub fn assign_class<S: State, D: Dispatch<S>>(dispatch: &D, state: &mut S, class: &[u32], scratch: &mut D::Scratch) {
-    let draw = state.rng().draw();
-    for &member in class {
-        let variable = member as usize;
-        if state.active().contains(variable) {
-            let _ = dispatch.assign(state, variable, mix(draw, u64::from(member)), scratch);
-            state.active().deactivate(variable);
-        }
-    }
 }
 
 #[cfg(test)]

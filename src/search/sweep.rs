@@ -3,7 +3,7 @@
 use super::driver::Field;
 use super::heat_bath::HeatBath;
 use super::state::State;
-use crate::fang::{Order, Scratch, Uniform, assign_active, assign_class};
+use crate::fang::{Order, Scratch, Uniform, assign_active};
 use crate::stop::Stop;
 
 /// One pass of a heat bath over all variables: in a random order, or class by class where the core is large.
@@ -21,10 +21,10 @@ pub(crate) fn sweep(
     };
     let first = state.rng.index(classes.len());
     for k in 0..classes.len() {
-        if stop.is_set() {
+        let class = Order::List(&classes[(first + k) % classes.len()]);
+        if !assign_active(&Uniform(bath), state, class, scratch, stop) {
             return None;
         }
-        assign_class(&Uniform(bath), state, &classes[(first + k) % classes.len()], scratch);
     }
     Some(())
 }

@@ -4,7 +4,7 @@
 //! prose disagree, or print cannot be meant, the prose is followed and a comment says so.
 
 use fangs::fang::{LocalHeuristic, State};
-use fangs::rng::below;
+use fangs::rng::{below, mix};
 
 const WARP_SIZE: usize = 32;
 
@@ -30,7 +30,9 @@ impl Group {
 
     /// Algorithm 1.
     pub fn assign_active<S: State, H: Reduce<S>>(&mut self, h: &H, x: &mut S) {
-        let mut seed = x.rng().clone();
+        // Print draws for each variable that can be assigned. The engine draws once a pass and mixes each variable's bits
+        // from that, so that they depend on nothing else, and so does this.
+        let pass = x.rng().draw();
         let active: Vec<usize> = x.active().iter().collect();
         for variable in active {
             let possibilities = h.possibilities(x, variable);
@@ -39,9 +41,7 @@ impl Group {
             let (ratings, aggregate) = self.rate_all_possibilities(h, x, variable, possibilities);
             self.map_all_ratings(h, &ratings, &aggregate);
             let global_rating = self.shared_segments.last().copied().unwrap_or(0);
-            // Print draws only where an assignment is possible. The engine draws at every step, so that the stream
-            // does not depend on ratings, and so does this.
-            let draw = seed.draw();
+            let draw = mix(pass, variable as u64);
             if global_rating < 1 {
                 h.could_not_assign(x, variable);
                 x.active().deactivate(variable);
@@ -67,7 +67,6 @@ impl Group {
             }
             assert_eq!(winners, 1, "only one thread can win");
         }
-        *x.rng() = seed;
     }
 
     /// Algorithm 2.
