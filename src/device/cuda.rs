@@ -7,12 +7,12 @@ use super::{DeviceError, Source, cache};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchArgs, LaunchConfig,
+    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError, LaunchArgs, LaunchConfig,
     ValidAsZeroBits,
 };
 use cudarc::nvrtc::Ptx;
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct Cuda {
     pub info: Info,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
+    /// What was loaded before.
+    modules: Mutex<Vec<(Source, Arc<Module>)>>,
 }
 
 /// Kernels compiled together and loaded.
@@ -114,7 +116,12 @@ impl Cuda {
         let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
         // SAFETY: all work of a `Cuda` goes through its streams in order; whoever uses a second one orders them by events.
         unsafe { context.disable_event_tracking() };
-        Ok(Arc::new(Cuda { info, context, stream }))
+        Ok(Arc::new(Cuda { info, context, stream, modules: Mutex::default() }))
+    }
+
+    /// What it is called, such as `cuda:0`.
+    pub fn name(&self) -> String {
+        format!("cuda:{}", self.info.ordinal)
     }
 
     /// The stream of its work.
@@ -138,7 +145,17 @@ impl Cuda {
     }
 
     /// Compiles a source, or takes it from the cache, and loads it.
-    pub fn load(&self, source: &Source) -> Result<Module, DeviceError> {
+    pub fn load(&self, source: &Source) -> Result<Arc<Module>, DeviceError> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, module)) = modules.iter().find(|(known, _)| known == source) {
+            return Ok(module.clone());
+        }
+        let module = Arc::new(self.load_anew(source)?);
+        modules.push((source.clone(), module.clone()));
+        Ok(module)
+    }
+
+    fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {
         let nvrtc = Nvrtc::get()?;
         let key = cache::key(source, self.info.architecture, nvrtc.version);
         let load = |code: Vec<u8>| {
@@ -176,9 +193,31 @@ impl Cuda {
         self.stream.memcpy_htod(items, target).map_err(|error| failed(what())(error))
     }
 
+    /// Copies into memory that is there, from place `first` on.
+    pub fn write_at<T: DeviceRepr>(
+        &self,
+        items: &[T],
+        target: &mut CudaSlice<T>,
+        first: usize,
+    ) -> Result<(), DeviceError> {
+        let what = || format!("copying {} bytes to the device", size_of_val(items));
+        let mut place = target.slice_mut(first..first + items.len());
+        self.stream.memcpy_htod(items, &mut place).map_err(|error| failed(what())(error))
+    }
+
     /// The contents of device memory, once all work before is done.
     pub fn read<T: DeviceRepr, S: cudarc::driver::DevicePtr<T>>(&self, source: &S) -> Result<Vec<T>, DeviceError> {
         self.stream.clone_dtoh(source).map_err(failed("copying from the device"))
+    }
+
+    /// Sets device memory to zeros, in the order of the stream's work.
+    pub fn clear<T: DeviceRepr>(&self, target: &CudaSlice<T>) -> Result<(), DeviceError> {
+        let (address, _guard) = target.device_ptr(&self.stream);
+        // SAFETY: the memory is the slice's; zeros are numbers for everything that is kept on devices.
+        let cleared = unsafe {
+            cudarc::driver::result::memset_d8_async(address, 0, target.num_bytes(), self.stream.cu_stream())
+        };
+        cleared.map_err(failed("clearing device memory"))
     }
 
     /// Waits for all work given so far.

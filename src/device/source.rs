@@ -1,7 +1,14 @@
 //! Kernel texts: what is compiled, and everything that it may include.
 
 /// All texts of `kernels/` and `heuristics/`, by the names that they are included by.
-pub const TEXTS: &[(&str, &str)] = &[("rng.cuh", include_str!("../../kernels/rng.cuh"))];
+pub const TEXTS: &[(&str, &str)] = &[
+    ("anneal.cu", include_str!("../../kernels/anneal.cu")),
+    ("core.cuh", include_str!("../../kernels/core.cuh")),
+    ("merge.cuh", include_str!("../../kernels/merge.cuh")),
+    ("rng.cuh", include_str!("../../kernels/rng.cuh")),
+    ("team.cuh", include_str!("../../kernels/team.cuh")),
+    ("tree.cuh", include_str!("../../kernels/tree.cuh")),
+];
 
 /// What is compiled together: a text, constants set before it, and the kernels wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,12 +21,12 @@ const COPY_LIMIT: u64 = 1 << 22;
 /// A function as seen from one of its variables: where its rows begin and how the other values move the row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incidence {
-    base: u32,
+    pub base: u32,
     /// The first two other variables; for arity 2 the second has stride 0.
-    first: u32,
-    first_stride: u32,
-    second: u32,
-    second_stride: u32,
+    pub first: u32,
+    pub first_stride: u32,
+    pub second: u32,
+    pub second_stride: u32,
     /// Further pairs in `Rows::further`.
     further: u32,
     further_len: u32,
@@ -58,11 +58,16 @@ impl Rows {
     /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
     /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
     pub fn new(problem: &Arc<Problem>, price: Cost) -> Rows {
+        Self::padded_to(2, problem, price)
+    }
+
+    /// The same with rows of at least `least` entries, a power of two up to 8.
+    pub fn padded_to(least: u32, problem: &Arc<Problem>, price: Cost) -> Rows {
         let n = problem.variables();
         let (shift, hard) = quantum(problem, price);
         let mut rows = Rows {
             problem: problem.clone(),
-            width: problem.domains.iter().map(|&d| padded(d)).collect(),
+            width: problem.domains.iter().map(|&d| padded(d).max(least)).collect(),
             shift,
             hard,
             entries: Vec::new(),
@@ -170,6 +175,21 @@ impl Rows {
         });
         let in_place = self.in_place[variable].iter().flat_map(|&f| self.problem.functions[f as usize].scope.iter());
         others.chain(in_place.copied().filter(move |&u| u as usize != variable))
+    }
+
+    /// All entries.
+    pub fn entries(&self) -> &[i32] {
+        &self.entries
+    }
+
+    /// Where the unary row of a variable begins.
+    pub fn unary_at(&self, variable: usize) -> u32 {
+        self.unary[variable]
+    }
+
+    /// The pairs of variable and stride of an incidence beyond the first two.
+    pub fn further(&self, incidence: &Incidence) -> &[(u32, u32)] {
+        &self.further[incidence.further as usize..][..incidence.further_len as usize]
     }
 
     /// `width` entries from an offset.

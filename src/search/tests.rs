@@ -268,7 +268,8 @@ fn greedy_sweeps_never_raise_the_energy() {
         let mut scratch = Scratch::default();
         let mut energy = field.rows.energy(&state.values).total;
         for _ in 0..3 {
-            let done = sweep(&field, HeatBath::greedy(&field.rows), &mut state, &mut scratch, &stop);
+            let draws = (rng.draw(), rng.draw());
+            let done = sweep(&field, HeatBath::greedy(&field.rows), draws, &mut state, &mut scratch, &stop);
             assert!(done.is_some() && state.active.is_empty());
             let after = field.rows.energy(&state.values).total;
             assert!(after <= energy, "case {case}: {energy} became {after}");
