@@ -78,7 +78,9 @@ impl<'a> Recorder<'a> {
 
     fn hear(&mut self, news: News) {
         let now = self.clock.seconds();
-        let _ = self.search_began.get_or_insert(now);
+        if !matches!(news, News::Note(_) | News::Warning(_)) {
+            let _ = self.search_began.get_or_insert(now);
+        }
         match news {
             News::Progress(totals) => self.totals = totals,
             News::Solution { cost, solution, source, totals } => {
@@ -97,11 +99,21 @@ impl<'a> Recorder<'a> {
                     let _ = self.tell(EventKind::Bound);
                 }
             }
+            News::Note(message) => {
+                let _ = self.tell_with(EventKind::Note, Some(message.into()));
+            }
+            News::Warning(message) => {
+                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+            }
         }
     }
 
     /// Tells an event and returns its time.
     fn tell(&mut self, kind: EventKind) -> f64 {
+        self.tell_with(kind, None)
+    }
+
+    fn tell_with(&mut self, kind: EventKind, message: Option<Arc<str>>) -> f64 {
         let time_s = self.clock.seconds();
         let units = self.network.units();
         let with_solution = matches!(kind, EventKind::Solution | EventKind::End);
@@ -116,6 +128,7 @@ impl<'a> Recorder<'a> {
             ratings: self.totals.ratings,
             source: self.source.clone(),
             solution: self.best.as_ref().filter(|_| with_solution).map(|(_, solution)| solution.clone()),
+            message,
         });
         time_s
     }
@@ -155,7 +168,7 @@ impl<'a> Recorder<'a> {
             time_to_best_s: self.best_at,
             search_to_best_s: self.best_at.zip(self.search_began).map(|(at, began)| at - began),
             seed: options.seed,
-            device: "cpu".into(),
+            device: ending.as_ref().map_or("cpu".into(), |ending| ending.device.clone()),
             threads,
             driver: options.driver.name(),
             heuristic: "boltzmann",
