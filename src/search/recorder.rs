@@ -183,3 +183,34 @@ impl<'a> Recorder<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ModelError;
+
+    #[test]
+    fn messages_are_told_and_change_nothing() -> Result<(), ModelError> {
+        let mut builder = Network::builder("one");
+        let v = builder.variable(2)?;
+        let _ = builder.dense(&[v], vec![3, 4])?;
+        let network = builder.build();
+        let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
+        let mut told: Vec<(EventKind, Option<Arc<str>>)> = Vec::new();
+        let mut observe = |event: &Event| told.push((event.kind, event.message.clone()));
+        let mut recorder = Recorder::new(&network, &clock, &mut observe);
+        recorder.hear(News::Note("on cuda:0".into()));
+        recorder.hear(News::Warning("cuda:0: it broke; going on on the CPU".into()));
+        assert_eq!(recorder.search_began, None, "the search begins with its own news");
+        let summary = recorder.finish(&Options::default(), 1, None, StoppedBy::Time);
+        assert_eq!((summary.device.as_str(), summary.status), ("cpu", Status::Unknown));
+        let expected = [
+            (EventKind::Start, None),
+            (EventKind::Note, Some("on cuda:0".into())),
+            (EventKind::Warning, Some("cuda:0: it broke; going on on the CPU".into())),
+            (EventKind::End, None),
+        ];
+        assert_eq!(told, expected);
+        Ok(())
+    }
+}
