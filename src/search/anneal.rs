@@ -171,7 +171,7 @@ impl Anneal {
     /// Makes children until a round's work is done or something better was found.
     fn advance(&mut self, field: &Field, pool: &mut Pool, stop: &Stop, effort: &mut Effort) -> Result<(), DeviceError> {
         if self.states == 0 {
-            effort.warning = self.choose_herd(field);
+            effort.note = self.choose_herd(field)?;
             self.sweeps = self.base_sweeps(field);
             self.open(field, &[])?;
         }
@@ -232,30 +232,23 @@ impl Anneal {
     }
 
     /// Where children are made from now on; says why it is not the device where there is one.
-    fn choose_herd(&mut self, field: &Field) -> Option<String> {
-        let Some(device) = &self.device else { return None };
-        let unfit = cuda::unfit(field).map(|what| format!("{}: {what} are searched on the CPU", device.name()));
-        let herd = match &unfit {
-            None => CudaHerd::new(device.clone(), field.portable),
-            Some(_) => return unfit,
-        };
-        match herd {
-            Ok(herd) => self.herd = Box::new(herd),
-            Err(error) => return Some(self.go_on_on_the_host(&error)),
+    fn choose_herd(&mut self, field: &Field) -> Result<Option<String>, DeviceError> {
+        let Some(device) = &self.device else { return Ok(None) };
+        if let Some(what) = cuda::unfit(field) {
+            self.herd = Box::new(HostHerd::default());
+            return Ok(Some(format!("{}: {what} are searched on the CPU", device.label())));
         }
-        None
+        self.herd = Box::new(CudaHerd::new(device.clone(), field.portable)?);
+        Ok(None)
     }
 
     /// The device failed: what was found is in the pool and the archive; a new population begins on the CPU.
-    fn go_on_on_the_host(&mut self, error: &DeviceError) -> String {
-        let name = self.device.take().map_or_else(|| "device".into(), |device| device.name());
+    fn go_on_on_the_host(&mut self) {
+        self.device = None;
         self.herd = Box::new(HostHerd::default());
         self.states = 0;
-        self.made = 0;
-        self.generation = None;
-        self.settled = false;
         self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
-        format!("{name}: {error}; going on on the CPU")
+        self.settled = false;
     }
 
     fn begin_epoch(&mut self, field: &Field) -> Result<(), DeviceError> {
@@ -289,7 +282,8 @@ impl Driver for Anneal {
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
         let mut effort = Effort::default();
         if let Err(error) = self.advance(field, pool, stop, &mut effort) {
-            effort.warning = Some(self.go_on_on_the_host(&error));
+            self.go_on_on_the_host();
+            effort.lost = Some(error);
         }
         effort
     }
@@ -304,10 +298,13 @@ impl Driver for Anneal {
             return;
         }
         self.settled = false;
-        let moved_elites = self.herd.elites(0..self.states).map(moved);
-        let _ = self.choose_herd(field);
+        let moved = self.herd.elites(0..self.states).map(moved);
+        let opened = moved.and_then(|elites| {
+            let _ = self.choose_herd(field)?;
+            self.open(field, &elites)
+        });
         // a device that fails now fails again in the next round, which says so
-        if !moved_elites.is_ok_and(|elites| self.open(field, &elites).is_ok()) {
+        if opened.is_err() {
             self.states = 0;
         }
     }

@@ -184,7 +184,7 @@ impl Driver for Construct {
             ratings: 3 * states * values,
             // rows of messages are read one entry at a time
             work: 8 * states * field.sweep_work,
-            warning: None,
+            ..Effort::default()
         }
     }
 

@@ -8,6 +8,7 @@ use super::graph::{Graph, Region};
 use super::rows::Rows;
 use super::schedule::Schedule;
 use super::state::Elite;
+use crate::device::DeviceError;
 use crate::inference::Outcome;
 use crate::model::{Cost, Problem};
 use crate::rng::{Rng, below, mix};
@@ -136,8 +137,10 @@ pub(crate) struct Effort {
     pub ratings: u64,
     /// Work done, in the unit of [`Field::sweep_work`]; on a device as much as the CPU does in the same time.
     pub work: u64,
-    /// What the user should know.
-    pub warning: Option<String>,
+    /// What the user may want to know.
+    pub note: Option<String>,
+    /// The device failed: why. The driver goes on without it.
+    pub lost: Option<DeviceError>,
 }
 
 /// Improves solutions in bounded rounds.

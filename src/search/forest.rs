@@ -329,7 +329,7 @@ mod tests {
             let rows = Rows::new(&problem, price(&problem));
             let forest = Forest::random(&rows, u32::MAX, &mut rng);
             let mut state = State::new(rows.variables(), rng.split());
-            state.randomize(&rows);
+            state.values = assignment(&problem, &mut rng);
             for temperature in [0.1, 10.0, 1e12] {
                 tree_move(&forest, &rows, Boltzmann::new(temperature), rng.draw(), &mut state, &mut scratch);
                 assert!(state.values.iter().enumerate().all(|(v, &value)| usize::from(value) < rows.domain(v)));

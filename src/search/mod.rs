@@ -31,6 +31,7 @@ mod testing;
 mod tests;
 
 pub use clock::Clock;
+pub(crate) use cuda::sources;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 pub use options::{Assertions, BoundChoice, DriverChoice, Options};
 pub use session::{Session, start};
@@ -59,6 +60,7 @@ pub fn solve(
             "the driver construct builds on the messages of mini-buckets, which bound none leaves out".into(),
         ));
     }
+    options.device.check()?;
     if let Some(start) = &options.warm_start {
         check_assignment(network, start)?;
     }

@@ -31,7 +31,11 @@ impl Portfolio {
         let mut stream = || Rng::new(rng.draw());
         let drivers: Vec<Box<dyn Driver>> = match choice {
             DriverChoice::Portfolio => {
-                vec![Box::new(Anneal::new(stream(), device)), Box::new(Tabu::new(stream())), Box::new(Construct::new(stream()))]
+                vec![
+                    Box::new(Anneal::new(stream(), device)),
+                    Box::new(Tabu::new(stream())),
+                    Box::new(Construct::new(stream())),
+                ]
             }
             DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device))],
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream()))],

@@ -58,16 +58,11 @@ impl Rows {
     /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
     /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
     pub fn new(problem: &Arc<Problem>, price: Cost) -> Rows {
-        Self::padded_to(2, problem, price)
-    }
-
-    /// The same with rows of at least `least` entries, a power of two up to 8.
-    pub fn padded_to(least: u32, problem: &Arc<Problem>, price: Cost) -> Rows {
         let n = problem.variables();
         let (shift, hard) = quantum(problem, price);
         let mut rows = Rows {
             problem: problem.clone(),
-            width: problem.domains.iter().map(|&d| padded(d).max(least)).collect(),
+            width: problem.domains.iter().map(|&d| padded(d)).collect(),
             shift,
             hard,
             entries: Vec::new(),
@@ -236,7 +231,6 @@ impl Rows {
         let unary = &self.entries[start..start + row.len()];
         let incidences = self.incidences(variable);
         match row.len() {
-            2 => self.rate_fixed::<2>(unary, incidences, values, row, keep),
             4 => self.rate_fixed::<4>(unary, incidences, values, row, keep),
             8 => self.rate_fixed::<8>(unary, incidences, values, row, keep),
             16 => self.rate_fixed::<16>(unary, incidences, values, row, keep),
@@ -359,11 +353,10 @@ impl Energy {
     }
 }
 
-/// Row length for a domain: a power of two up to one vector, whole vectors of 8 beyond.
+/// Row length for a domain: 4, which a device loads at once, or whole vectors of 8.
 fn padded(domain: u32) -> u32 {
     match domain {
-        0..=2 => 2,
-        3..=4 => 4,
+        0..=4 => 4,
         _ => domain.next_multiple_of(8),
     }
 }

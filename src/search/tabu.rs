@@ -303,7 +303,7 @@ impl Driver for Tabu {
             moves: made,
             ratings: made * layout.moves() as u64,
             work: made * (2 * layout.moves() as u64 + 20 * degree),
-            warning: None,
+            ..Effort::default()
         }
     }
 

@@ -427,8 +427,7 @@ impl Herd for CudaHerd {
         // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
         unsafe {
             program.breed.launch(self.cuda.stream(), (grid, program.threads, program.shared), |arguments| {
-                let _ =
-                    arguments.arg(&core.argument).arg(generation).arg(&states.argument).arg(&first).arg(&last);
+                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument).arg(&first).arg(&last);
             })?;
         }
         let survey = self.survey(slots.clone(), true)?;
@@ -440,7 +439,8 @@ impl Herd for CudaHerd {
             children: slots.len(),
             best: Vec::new(),
         };
-        let found = [(survey.best, survey.best_slot, self.best), (survey.allowed, survey.allowed_slot, self.best_allowed)];
+        let found =
+            [(survey.best, survey.best_slot, self.best), (survey.allowed, survey.allowed_slot, self.best_allowed)];
         for (total, slot, known) in found {
             if total < known {
                 let slot = slot as usize;
@@ -487,7 +487,8 @@ impl Herd for CudaHerd {
         let totals = self.cuda.read(&states.totals_now().slice(slots.clone()))?;
         let values = self.fetch(&states.elites, slots)?;
         let energy = |total| Energy { total, violations: 0 };
-        let elites = values.into_iter().zip(totals).map(|(values, total)| Elite { values, energy: energy(total), hash: 0 });
+        let elites =
+            values.into_iter().zip(totals).map(|(values, total)| Elite { values, energy: energy(total), hash: 0 });
         Ok(elites.filter(Elite::is_known).collect())
     }
 

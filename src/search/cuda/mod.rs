@@ -3,6 +3,8 @@
 
 mod core;
 mod herd;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use core::unfit;
-pub(crate) use herd::{CudaHerd, Team, sources};
+pub(crate) use herd::{CudaHerd, sources};
