@@ -1,7 +1,7 @@
 //! Compiled kernels on disk. Whatever is wrong with the cache, kernels are compiled again.
 
 use super::nvrtc::Image;
-use super::source::{Source, TEXTS};
+use super::source::{Source, texts};
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 use std::hash::{Hash, Hasher};
@@ -36,7 +36,7 @@ fn hash(bytes: &[u8]) -> u64 {
 /// What an image depends on: the texts, the constants, the kernels, the architecture, the compiler.
 pub(super) fn key(source: &Source, architecture: i32, compiler: (i32, i32)) -> String {
     let Source { name, text, constants, kernels } = source;
-    let included: Vec<&str> = TEXTS.iter().filter(|(header, _)| *header != name).map(|(_, text)| *text).collect();
+    let included: Vec<_> = texts().into_iter().filter(|(header, _)| header != name).map(|(_, text)| text).collect();
     format!("{}\n{architecture} {compiler:?} {constants:?} {kernels:?}\n{text}\n{included:?}", crate::VERSION)
 }
 

@@ -167,11 +167,21 @@ impl Cuda {
 
     /// Sets device memory to zeros, in the order of the stream's work.
     pub fn clear<T: DeviceRepr>(&self, target: &CudaSlice<T>) -> Result<(), DeviceError> {
+        self.set_bytes(target, 0)
+    }
+
+    /// Sets all bits of device memory, in the order of the stream's work.
+    pub fn fill<T: DeviceRepr>(&self, target: &CudaSlice<T>) -> Result<(), DeviceError> {
+        self.set_bytes(target, 0xFF)
+    }
+
+    fn set_bytes<T>(&self, target: &CudaSlice<T>, byte: u8) -> Result<(), DeviceError> {
         let (address, _guard) = target.device_ptr(&self.stream);
-        // SAFETY: the memory is the slice's; zeros are numbers for everything that is kept on devices.
-        let cleared =
-            unsafe { cudarc::driver::result::memset_d8_async(address, 0, target.num_bytes(), self.stream.cu_stream()) };
-        cleared.map_err(failed("clearing device memory"))
+        // SAFETY: the memory is the slice's; any bits are numbers for everything that is kept on devices.
+        let set = unsafe {
+            cudarc::driver::result::memset_d8_async(address, byte, target.num_bytes(), self.stream.cu_stream())
+        };
+        set.map_err(failed("setting device memory"))
     }
 
     /// Waits for all work given so far.

@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "calls of the driver and of the compiler library are foreign")]
 
 use super::DeviceError;
-use super::source::{Source, TEXTS};
+use super::source::{Source, texts};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::PathBuf;
@@ -149,8 +149,9 @@ impl Nvrtc {
         let text = |text: &str| CString::new(text).map_err(|_| failed("the source holds a NUL character".into()));
         let options = options.iter().map(|option| text(option)).collect::<Result<Vec<_>, _>>()?;
         let kernels = source.kernels.iter().map(|kernel| text(kernel)).collect::<Result<Vec<_>, _>>()?;
-        let headers = TEXTS.iter().map(|(_, header)| text(header)).collect::<Result<Vec<_>, _>>()?;
-        let headings = TEXTS.iter().map(|(name, _)| text(name)).collect::<Result<Vec<_>, _>>()?;
+        let texts = texts();
+        let headers = texts.iter().map(|(_, header)| text(header)).collect::<Result<Vec<_>, _>>()?;
+        let headings = texts.iter().map(|(name, _)| text(name)).collect::<Result<Vec<_>, _>>()?;
         let pointers = |list: &[CString]| list.iter().map(|item| item.as_ptr()).collect::<Vec<_>>();
         let (body, title) = (text(&source.text)?, text(&source.name)?);
 

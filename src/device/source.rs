@@ -1,5 +1,8 @@
 //! Kernel texts: what is compiled, and everything that it may include.
 
+use std::borrow::Cow;
+use std::path::PathBuf;
+
 /// All texts of `kernels/` and `heuristics/`, by the names that they are included by.
 pub const TEXTS: &[(&str, &str)] = &[
     ("anneal.cu", include_str!("../../kernels/anneal.cu")),
@@ -12,6 +15,17 @@ pub const TEXTS: &[(&str, &str)] = &[
 
 /// Representative instances of every area's kernels, one line an area; tests compile them for all architectures.
 const AREAS: &[fn() -> Vec<Source>] = &[shared, crate::search::sources];
+
+/// All texts, those replaced that stand in the folder `FANGS_KERNELS`: whoever works on a kernel need not build the program
+/// for each try.
+pub(super) fn texts() -> Vec<(&'static str, Cow<'static, str>)> {
+    let folder = std::env::var_os("FANGS_KERNELS").map(PathBuf::from);
+    let text = |&(name, text): &(&'static str, &'static str)| {
+        let replaced = folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(name)).ok());
+        (name, replaced.map_or(Cow::Borrowed(text), Cow::Owned))
+    };
+    TEXTS.iter().map(text).collect()
+}
 
 /// Texts that belong to no area.
 fn shared() -> Vec<Source> {
@@ -42,7 +56,7 @@ impl Source {
     /// # Panics
     /// Where there is no such text: the names are fixed when the program is built.
     pub fn embedded(name: &str) -> Source {
-        let text = TEXTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
+        let text = texts().into_iter().find(|(known, _)| *known == name).map(|(_, text)| text);
         let text = text.unwrap_or_else(|| panic!("no kernel text is called {name}"));
         Source { name: name.into(), text: text.into(), constants: Vec::new(), kernels: Vec::new() }
     }

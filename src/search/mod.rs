@@ -14,6 +14,7 @@ mod forest;
 mod graph;
 mod heat_bath;
 mod host_herd;
+pub mod measure;
 mod merge;
 mod options;
 mod portfolio;
