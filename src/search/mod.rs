@@ -2,7 +2,9 @@
 
 mod anneal;
 mod arms;
+mod beside;
 mod boltzmann;
+
 mod bounds;
 mod breed;
 mod clock;
