@@ -40,6 +40,27 @@ impl Source {
         Source { name: name.into(), text: text.into(), constants: Vec::new(), kernels: Vec::new() }
     }
 
+    /// The texts that it includes, and those that they include, by name.
+    pub fn includes(&self) -> Vec<(&'static str, &'static str)> {
+        let mut found: Vec<(&str, &str)> = Vec::new();
+        let mut open = vec![self.text.as_str()];
+        while let Some(text) = open.pop() {
+            let names =
+                text.lines().filter_map(|line| line.trim_start().strip_prefix("#include \"")?.split('"').next());
+            for name in names {
+                if found.iter().any(|(known, _)| *known == name) {
+                    continue;
+                }
+                // one that is not there is the compiler's to report
+                if let Some(&text) = TEXTS.iter().find(|(known, _)| *known == name) {
+                    found.push(text);
+                    open.push(text.1);
+                }
+            }
+        }
+        found
+    }
+
     /// Sets a constant.
     #[must_use]
     pub fn constant(mut self, name: &str, value: impl ToString) -> Source {
