@@ -324,6 +324,20 @@ template <class V> __global__ void settle(Core core, Generation g, Herd herd) {
     }
 }
 
+// Copies of the elites of the first `count` slots for all others. A warp a slot.
+template <class V> __global__ void spread(Core core, Herd herd, u32 count) {
+    const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (slot < count || slot >= herd.states) return;
+    V *elites = (V *)herd.elites;
+    for (u32 v = lane; v < core.variables; v += 32)
+        elites[(u64)slot * core.pad + v] = elites[(u64)(slot % count) * core.pad + v];
+    if (lane == 0) {
+        herd.totals[slot] = herd.totals[slot % count];
+        herd.hashes[slot] = herd.hashes[slot % count];
+        herd.violations[slot] = herd.violations[slot % count];
+    }
+}
+
 // What is known of states first..last, for the host.
 struct Survey {
     i64 best, allowed;      // least energy, and least without violations

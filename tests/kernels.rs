@@ -55,19 +55,10 @@ fn every_text_is_embedded_and_compiled() {
     let files: BTreeSet<String> = names.filter(|name| name.ends_with(".cu") || name.ends_with(".cuh")).collect();
     assert_eq!(files, TEXTS.iter().map(|(name, _)| name.to_string()).collect(), "TEXTS holds what the folders hold");
 
-    let includes = |text: &str| -> Vec<String> {
-        text.lines()
-            .filter_map(|line| Some(line.trim().strip_prefix("#include \"")?.split('"').next()?.into()))
-            .collect()
+    let names = |source: &Source| -> Vec<String> {
+        source.includes().iter().map(|(name, _)| name.to_string()).chain([source.name.clone()]).collect()
     };
-    let mut compiled = BTreeSet::new();
-    let mut open: Vec<String> = all().iter().flat_map(|s| [vec![s.name.clone()], includes(&s.text)].concat()).collect();
-    while let Some(name) = open.pop() {
-        let text = TEXTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
-        if compiled.insert(name) {
-            open.extend(includes(text));
-        }
-    }
+    let compiled: BTreeSet<String> = all().iter().flat_map(names).collect();
     let missing: Vec<_> = files.difference(&compiled).collect();
     assert!(missing.is_empty(), "no area's sources compile {missing:?}");
 }

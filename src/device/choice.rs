@@ -88,12 +88,21 @@ impl Choice {
         match self {
             Choice::Cpu => Ok(Opened::default()),
             Choice::Cuda(ordinal) => Ok(Opened { cuda: Some(Cuda::open(ordinal)?), reason: None }),
-            Choice::Auto => Ok(match devices().and_then(|all| first(all.len())) {
-                Ok(cuda) => Opened { cuda: Some(cuda), reason: None },
-                Err(reason) => Opened { cuda: None, reason: Some(reason) },
-            }),
+            Choice::Auto => match devices().and_then(|all| first(all.len())) {
+                Ok(cuda) => Ok(Opened { cuda: Some(cuda), reason: None }),
+                Err(reason) => self.without(reason),
+            },
         }
     }
+
+    /// What becomes of it without a device.
+    fn without(self, reason: DeviceError) -> Result<Opened, DeviceError> {
+        if self == Choice::Auto { Ok(Opened { cuda: None, reason: Some(reason) }) } else { Err(reason) }
+    }
+}
+
+fn broken() -> DeviceError {
+    DeviceError::Unusable("the NVIDIA driver's library does not do what it should".into())
 }
 
 /// The first of `count` devices that opens, or why the first of them does not.
@@ -196,7 +205,8 @@ impl Opening {
         let (choice, shared) = (self.choice, self.shared.clone());
         // nobody joins it: a driver that hangs must not keep the process from ending in time
         drop(std::thread::spawn(move || {
-            let outcome = choice.open();
+            // whoever waits must hear of it, even if the driver's binding panics
+            let outcome = std::panic::catch_unwind(|| choice.open()).unwrap_or_else(|_| choice.without(broken()));
             *shared.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Done(outcome);
             shared.changed.notify_all();
         }));

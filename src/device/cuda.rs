@@ -1,18 +1,13 @@
-//! A device: its context, stream, kernels and memory.
+//! A device: its context and its streams.
 
-#![allow(unsafe_code, reason = "calls of the driver and of the compiler library are foreign")]
+#![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
 use super::find::{self, devices, failed};
 use super::nvrtc::Nvrtc;
-use super::{DeviceError, Info, Source, cache};
-use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
-use cudarc::driver::{
-    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DeviceRepr, LaunchArgs, LaunchConfig,
-    ValidAsZeroBits,
-};
-use cudarc::nvrtc::Ptx;
-use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError};
+use super::{DeviceError, Info, Module, Source};
+use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use cudarc::driver::{CudaContext, CudaStream};
+use std::sync::{Arc, Mutex};
 
 /// A device ready for use: one context, one stream of work.
 #[derive(Debug)]
@@ -22,22 +17,7 @@ pub struct Cuda {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     /// What was loaded before.
-    modules: Mutex<Vec<(Source, Arc<Module>)>>,
-}
-
-/// Kernels compiled together and loaded.
-#[derive(Debug)]
-pub struct Module {
-    module: Arc<CudaModule>,
-    source: String,
-    symbols: Vec<(String, String)>,
-}
-
-/// A kernel that can be launched.
-#[derive(Clone, Debug)]
-pub struct Kernel {
-    function: CudaFunction,
-    name: String,
+    pub(super) modules: Mutex<Vec<(Source, Arc<Module>)>>,
 }
 
 impl Cuda {
@@ -89,102 +69,16 @@ impl Cuda {
         &self.context
     }
 
-    /// A second stream, for work beside that of the first.
+    /// A second stream, for work beside that of the first. Nothing orders the two but [`Cuda::mark`] and [`Cuda::wait`];
+    /// memory goes back in the order of the first.
     pub fn fork(&self) -> Result<Arc<CudaStream>, DeviceError> {
         self.context.new_stream().map_err(failed("making a CUDA stream"))
     }
 
-    /// Bytes of its memory that are free now.
-    pub fn free_memory(&self) -> Result<u64, DeviceError> {
-        self.memory().map(|memory| memory.free)
-    }
-
-    /// Compiles a source, or takes it from the cache, and loads it.
-    pub fn load(&self, source: &Source) -> Result<Arc<Module>, DeviceError> {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, module)) = modules.iter().find(|(known, _)| known == source) {
-            return Ok(module.clone());
-        }
-        let module = Arc::new(self.load_anew(source)?);
-        modules.push((source.clone(), module.clone()));
-        Ok(module)
-    }
-
-    fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {
-        let nvrtc = Nvrtc::get()?;
-        let key = cache::key(source, self.info.architecture, nvrtc.version);
-        let load = |code: Vec<u8>| {
-            // a copy that is aligned for the driver, whatever the vector was; PTX ends in a NUL
-            self.context
-                .load_module(Ptx::from_binary(code))
-                .map_err(failed(format!("loading kernels of {}", source.name)))
-        };
-        let module = |module, symbols| Module { module, source: source.name.clone(), symbols };
-        if let Some(image) = cache::load(&key)
-            && let Ok(loaded) = load(image.code)
-        {
-            return Ok(module(loaded, image.symbols));
-        }
-        let image = nvrtc.compile(source, self.info.architecture)?;
-        cache::store(&key, &image);
-        Ok(module(load(image.code)?, image.symbols))
-    }
-
-    /// Memory with copies of `items`.
-    pub fn upload<T: DeviceRepr>(&self, items: &[T]) -> Result<CudaSlice<T>, DeviceError> {
-        let what = || format!("copying {} bytes to the device", size_of_val(items));
-        self.stream.clone_htod(items).map_err(|error| failed(what())(error))
-    }
-
-    /// Memory for `length` items, all zero.
-    pub fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
-        let what = || format!("taking {} bytes of device memory", length * size_of::<T>());
-        self.stream.alloc_zeros(length).map_err(|error| failed(what())(error))
-    }
-
-    /// Copies to memory that is there.
-    pub fn write<T: DeviceRepr>(&self, items: &[T], target: &mut CudaSlice<T>) -> Result<(), DeviceError> {
-        let what = || format!("copying {} bytes to the device", size_of_val(items));
-        self.stream.memcpy_htod(items, target).map_err(|error| failed(what())(error))
-    }
-
-    /// Copies into memory that is there, from place `first` on.
-    pub fn write_at<T: DeviceRepr>(
-        &self,
-        items: &[T],
-        target: &mut CudaSlice<T>,
-        first: usize,
-    ) -> Result<(), DeviceError> {
-        let what = || format!("copying {} bytes to the device", size_of_val(items));
-        let mut place = target.slice_mut(first..first + items.len());
-        self.stream.memcpy_htod(items, &mut place).map_err(|error| failed(what())(error))
-    }
-
-    /// The contents of device memory, once all work before is done.
-    pub fn read<T: DeviceRepr, S: cudarc::driver::DevicePtr<T>>(&self, source: &S) -> Result<Vec<T>, DeviceError> {
-        self.stream.clone_dtoh(source).map_err(failed("copying from the device"))
-    }
-
-    /// Sets device memory to zeros, in the order of the stream's work.
-    pub fn clear<T: DeviceRepr>(&self, target: &CudaSlice<T>) -> Result<(), DeviceError> {
-        self.set_bytes(target, 0)
-    }
-
-    /// Sets all bits of device memory, in the order of the stream's work.
-    pub fn fill<T: DeviceRepr>(&self, target: &CudaSlice<T>) -> Result<(), DeviceError> {
-        self.set_bytes(target, 0xFF)
-    }
-
-    fn set_bytes<T>(&self, target: &CudaSlice<T>, byte: u8) -> Result<(), DeviceError> {
-        let (address, _guard) = target.device_ptr(&self.stream);
-        // SAFETY: the memory is the slice's; any bits are numbers for everything that is kept on devices.
-        let set = unsafe {
-            cudarc::driver::result::memset_d8_async(address, byte, target.num_bytes(), self.stream.cu_stream())
-        };
-        set.map_err(failed("setting device memory"))
-    }
-
     /// Waits for all work given so far.
+    ///
+    /// # Errors
+    /// Those of that work: a kernel that fails is only heard of here, or at any later call.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.stream.synchronize().map_err(failed("waiting for the device"))
     }
@@ -196,13 +90,12 @@ impl Cuda {
         repeats: usize,
         mut work: impl FnMut() -> Result<(), DeviceError>,
     ) -> Result<f64, DeviceError> {
-        use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
         let mark = || self.stream.record_event(Some(CU_EVENT_DEFAULT)).map_err(failed("marking time on the device"));
         for _ in 0..warm_up {
             work()?;
         }
         let mut times = Vec::with_capacity(repeats);
-        for _ in 0..repeats {
+        for _ in 0..repeats.max(1) {
             let before = mark()?;
             work()?;
             let after = mark()?;
@@ -210,61 +103,5 @@ impl Cuda {
         }
         times.sort_by(f64::total_cmp);
         Ok(times[times.len() / 2])
-    }
-}
-
-impl Module {
-    /// A kernel that the source asked for. `shared` is the most dynamic shared memory that its launches will take.
-    pub fn kernel(&self, expression: &str, shared: u32) -> Result<Kernel, DeviceError> {
-        let name = format!("{} of {}", expression, self.source);
-        let symbol = self.symbols.iter().find(|(wanted, _)| wanted == expression).map(|(_, symbol)| symbol.as_str());
-        let function = self.module.load_function(symbol.unwrap_or(expression)).map_err(failed(name.clone()))?;
-        if shared > 48 << 10 {
-            let kind = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            let what = format!("{name}: asking for {shared} bytes of shared memory");
-            function.set_attribute(kind, shared as i32).map_err(failed(what))?;
-        }
-        Ok(Kernel { function, name })
-    }
-}
-
-impl Kernel {
-    /// Its name, for messages.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Registers a thread takes.
-    pub fn registers(&self) -> u32 {
-        self.function.num_regs().map_or(0, |count| count as u32)
-    }
-
-    /// Blocks that run on a multiprocessor at a time.
-    pub fn blocks_per_multiprocessor(&self, threads: u32, shared: u32) -> Result<u32, DeviceError> {
-        let occupancy = self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared as usize, None);
-        occupancy.map_err(failed(format!("occupancy of {}", self.name)))
-    }
-
-    /// Launches it: `grid` blocks of `threads` threads with `shared` bytes of dynamic shared memory.
-    ///
-    /// # Errors
-    /// The launch's, or an earlier one's that the driver reports late.
-    ///
-    /// # Safety
-    /// The arguments must be the kernel's, in number, order and type, and what they point to must hold what the kernel
-    /// reads and writes.
-    pub unsafe fn launch<'a>(
-        &'a self,
-        stream: &'a CudaStream,
-        (grid, threads, shared): (u32, u32, u32),
-        arguments: impl FnOnce(&mut LaunchArgs<'a>),
-    ) -> Result<(), DeviceError> {
-        let config = LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared };
-        let mut builder = stream.launch_builder(&self.function);
-        arguments(&mut builder);
-        // SAFETY: the caller's promise.
-        let launched = unsafe { builder.launch(config) };
-        let what = || format!("launching {} with {grid} blocks of {threads} threads and {shared} bytes", self.name);
-        launched.map(|_| ()).map_err(|error| failed(what())(error))
     }
 }

@@ -3,9 +3,9 @@
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
 use super::nvrtc::Nvrtc;
-use super::{Cuda, DeviceError, Found, Info, Memory, Survey};
+use super::{Cuda, DeviceError, Found, Info, Survey};
 use cudarc::driver::result::device;
-use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, DriverError, sys};
 use libloading::Library;
 use std::ffi::c_int;
@@ -50,15 +50,22 @@ fn find_driver() -> Result<(i32, i32), DeviceError> {
     let mut version = 0;
     // SAFETY: the library was found just now; the signature is cuda.h's, and the pointer is valid for the call.
     let status = unsafe { sys::culib().get::<Version>(b"cuDriverGetVersion\0").map(|call| call(&mut version)) };
-    match (status, version / 1000) {
-        (Ok(0), major) if major >= OLDEST_DRIVER => Ok((major, version % 1000 / 10)),
-        (Ok(0), major) => Err(DeviceError::Unusable(format!(
-            "the NVIDIA driver supports CUDA {major}.{}, at least {OLDEST_DRIVER}.0 is needed: update the driver",
-            version % 1000 / 10
-        ))),
-        (Ok(status), _) => Err(DeviceError::Unusable(format!("the NVIDIA driver does not answer (status {status})"))),
-        (Err(error), _) => Err(DeviceError::Unusable(format!("libcuda is not NVIDIA's driver: {error}"))),
+    match status {
+        Ok(0) => accept(version),
+        Ok(status) => Err(DeviceError::Unusable(format!("the NVIDIA driver does not answer (status {status})"))),
+        Err(error) => Err(DeviceError::Unusable(format!("libcuda is not NVIDIA's driver: {error}"))),
     }
+}
+
+/// The driver's version as it states it, if it is new enough.
+fn accept(version: c_int) -> Result<(i32, i32), DeviceError> {
+    let (major, minor) = (version / 1000, version % 1000 / 10);
+    if major >= OLDEST_DRIVER {
+        return Ok((major, minor));
+    }
+    Err(DeviceError::Unusable(format!(
+        "the NVIDIA driver supports CUDA {major}.{minor}, at least {OLDEST_DRIVER}.0 is needed: update the driver"
+    )))
 }
 
 /// The devices of this machine, or why there are none.
@@ -67,10 +74,13 @@ fn find_driver() -> Result<(i32, i32), DeviceError> {
 /// No driver, one that is too old or does not start, no device.
 pub fn devices() -> Result<Vec<Info>, DeviceError> {
     let _ = driver()?;
-    let count = CudaContext::device_count().map_err(failed("starting the NVIDIA driver"))?;
-    if count == 0 {
-        return Err(DeviceError::Unusable("the NVIDIA driver sees no device".into()));
-    }
+    let count = match CudaContext::device_count() {
+        Ok(0) | Err(DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => {
+            let hint = "nvidia-smi lists them, CUDA_VISIBLE_DEVICES hides them";
+            return Err(DeviceError::Unusable(format!("the NVIDIA driver sees no device ({hint})")));
+        }
+        count => count.map_err(failed("starting the NVIDIA driver"))?,
+    };
     (0..count as usize).map(info).collect()
 }
 
@@ -122,10 +132,15 @@ pub fn survey() -> Survey {
     Survey { driver: driver(), compiler, devices: devices().map(|all| all.into_iter().map(found).collect()) }
 }
 
-impl Cuda {
-    /// Its memory, measured now.
-    pub fn memory(&self) -> Result<Memory, DeviceError> {
-        let (free, total) = self.context().mem_get_info().map_err(failed("asking for free device memory"))?;
-        Ok(Memory { free: free as u64, total: total as u64 })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_drivers_are_refused_by_version() {
+        assert_eq!(accept(12_000), Ok((12, 0)));
+        assert_eq!(accept(13_010), Ok((13, 1)));
+        let error = accept(11_080).expect_err("it is too old").to_string();
+        assert_eq!(error, "the NVIDIA driver supports CUDA 11.8, at least 12.0 is needed: update the driver");
     }
 }

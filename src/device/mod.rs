@@ -7,7 +7,10 @@
 //! Without the feature `cuda` the same names exist, and no device ever opens: other code needs no `cfg`. Types of the
 //! driver are imported from here for the same reason.
 
+#[cfg(not(feature = "cuda"))]
+mod absent;
 mod choice;
+mod plan;
 pub mod source;
 
 #[cfg(feature = "cuda")]
@@ -17,24 +20,30 @@ mod cuda;
 #[cfg(feature = "cuda")]
 mod find;
 #[cfg(feature = "cuda")]
+mod launch;
+#[cfg(feature = "cuda")]
+mod memory;
+#[cfg(feature = "cuda")]
 pub mod nvrtc;
-
-#[cfg(not(feature = "cuda"))]
-mod absent;
+#[cfg(feature = "cuda")]
+mod paths;
 
 #[cfg(not(feature = "cuda"))]
 pub use absent::*;
 pub use choice::{Choice, Opened, Opening};
-#[cfg(feature = "cuda")]
-pub use cuda::{Cuda, Kernel, Module};
-#[cfg(feature = "cuda")]
-pub use cudarc::driver::{
-    CudaEvent, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DeviceRepr, LaunchArgs, PushKernelArg,
-    ValidAsZeroBits,
-};
-#[cfg(feature = "cuda")]
-pub use find::{devices, survey};
+pub use plan::MemoryPlan;
 pub use source::Source;
+#[cfg(feature = "cuda")]
+pub use {
+    cuda::Cuda,
+    cudarc::driver::{
+        CudaEvent, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr, LaunchArgs,
+        PushKernelArg, ValidAsZeroBits,
+    },
+    find::{devices, survey},
+    launch::{Graph, Kernel, Module},
+    memory::Pinned,
+};
 
 use std::path::PathBuf;
 use thiserror::Error;

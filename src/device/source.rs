@@ -61,6 +61,28 @@ impl Source {
         Source { name: name.into(), text: text.into(), constants: Vec::new(), kernels: Vec::new() }
     }
 
+    /// The texts that it includes, and those that they include, by name.
+    pub fn includes(&self) -> Vec<(&'static str, Cow<'static, str>)> {
+        let texts = texts();
+        let mut found: Vec<(&'static str, Cow<'static, str>)> = Vec::new();
+        let mut open = vec![self.text.clone()];
+        while let Some(text) = open.pop() {
+            let names =
+                text.lines().filter_map(|line| line.trim_start().strip_prefix("#include \"")?.split('"').next());
+            for name in names {
+                if found.iter().any(|(known, _)| *known == name) {
+                    continue;
+                }
+                // one that is not there is the compiler's to report
+                if let Some(text) = texts.iter().find(|(known, _)| *known == name) {
+                    found.push(text.clone());
+                    open.push(text.1.to_string());
+                }
+            }
+        }
+        found
+    }
+
     /// Sets a constant.
     #[must_use]
     pub fn constant(mut self, name: &str, value: impl ToString) -> Source {

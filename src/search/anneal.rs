@@ -25,6 +25,9 @@ const OPENING_SWEEPS: u32 = 128;
 /// Generations without a new best of the pool after which it counts as converged if its median has come to the best.
 const PATIENCE: u32 = 8;
 
+/// Elites that move to another core, best first: each is lifted to the network and projected again.
+const MOVED: usize = 256;
+
 /// Bests of converged pools that are kept, and how often a new pool begins with them.
 const ARCHIVE: usize = 64;
 const CROSS_EVERY: u32 = 4;
@@ -132,11 +135,16 @@ impl Anneal {
             Some(wanted) => wanted.max(1),
             None => self.herd.suitable_states(field, self.base_sweeps(field))?,
         };
+        self.reopen(field, seeds, false)
+    }
+
+    /// The same with as many states as before.
+    fn reopen(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.made = 0;
         self.generation = None;
         self.best = i64::MAX;
         self.stalled = 0;
-        self.herd.open(field, self.states, seeds)?;
+        self.herd.open(field, self.states, seeds, fill)?;
         if !self.settled {
             self.herd.heat(steps(field.schedule))?;
         }
@@ -211,7 +219,7 @@ impl Anneal {
             self.phase = if sweeps == FIRST_SWEEPS { Phase::Open { sweeps: OPENING_SWEEPS } } else { Phase::Breed };
             if !self.settled {
                 self.settled = true;
-                let samples = self.herd.elites(0..self.states.min(4))?;
+                let samples = self.herd.top(4)?;
                 let samples: Vec<&[u16]> = samples.iter().map(|elite| &elite.values[..]).collect();
                 self.herd.heat(steps(field.schedule.settled(&field.rows, &samples)))?;
             }
@@ -298,10 +306,11 @@ impl Driver for Anneal {
             return;
         }
         self.settled = false;
-        let moved = self.herd.elites(0..self.states).map(moved);
-        let opened = moved.and_then(|elites| {
+        let opened = self.herd.top(MOVED).and_then(|elites| {
+            let elites = moved(elites);
             let _ = self.choose_herd(field)?;
-            self.open(field, &elites)
+            // copies fill the pool: a child whose mate is its parent's copy takes random values instead
+            self.reopen(field, &elites, true)
         });
         // a device that fails now fails again in the next round, which says so
         if opened.is_err() {

@@ -198,8 +198,8 @@ pub(crate) trait Herd: Send {
         1
     }
 
-    /// Forgets everything and makes room for `states`; `seeds` take the first slots.
-    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite]) -> Result<(), DeviceError>;
+    /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the rest.
+    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
 
     /// Sets the temperatures.
     fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError>;
@@ -216,8 +216,8 @@ pub(crate) trait Herd: Send {
     /// All children are made: they replace their parents where they are not worse and new.
     fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError>;
 
-    /// The known elites among some slots; their energies may be left out.
-    fn elites(&self, slots: Range<usize>) -> Result<Vec<Elite>, DeviceError>;
+    /// Up to `count` of the best known elites, best first, ties by slot; their energies may be left out.
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError>;
 
     /// The best elite, ties by hash.
     fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError>;

@@ -158,10 +158,10 @@ impl Herd for HostHerd {
         Ok(suitable_states(field, base_sweeps))
     }
 
-    fn open(&mut self, _: &Field, states: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
+    fn open(&mut self, _: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.children.clear();
         self.elites.clear();
-        self.elites.extend_from_slice(seeds);
+        self.elites.extend(seeds.iter().cycle().take(if fill { states } else { seeds.len().min(states) }).cloned());
         self.elites.resize(states, Elite::none());
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         Ok(())
@@ -179,6 +179,8 @@ impl Herd for HostHerd {
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Bred, DeviceError> {
+        // made here: a thread that made them amid children might be given another child, which would wait for them for ever
+        let _ = field.regions();
         let herd = &*self;
         let children: Vec<Option<Child>> = slots
             .into_par_iter()
@@ -244,8 +246,10 @@ impl Herd for HostHerd {
         Ok(Settled { tally, best, at_best })
     }
 
-    fn elites(&self, slots: Range<usize>) -> Result<Vec<Elite>, DeviceError> {
-        Ok(self.elites[slots].iter().filter(|elite| elite.is_known()).cloned().collect())
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {
+        let mut known: Vec<&Elite> = self.elites.iter().filter(|elite| elite.is_known()).collect();
+        known.sort_by_key(|elite| elite.energy.total);
+        Ok(known.into_iter().take(count).cloned().collect())
     }
 
     fn best(&self, _: &Field) -> Result<Option<Elite>, DeviceError> {

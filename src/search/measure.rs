@@ -103,7 +103,7 @@ impl Bench {
             Some(states) => states,
             None => herd.suitable_states(field, sweeps)?,
         };
-        herd.open(field, states, &[])?;
+        herd.open(field, states, &[], false)?;
         herd.heat(steps(field.schedule))?;
         let mut rng = Rng::new(2);
         let stop = Stop::new();

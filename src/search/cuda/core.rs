@@ -6,8 +6,8 @@ use super::super::driver::Field;
 use super::super::forest::{Forest, NO_PARENT};
 use super::super::rows::Rows;
 use crate::device::{Cuda, DeviceError};
+use crate::device::{CudaSlice, DevicePtr, DeviceRepr};
 use crate::model::{Cost, Table};
-use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Uploads<'_> {
     /// Units of 16 bytes after as many of zeros as the widest row has.
     fn units(&mut self, zeros: usize, words: &[i32]) -> Result<(), DeviceError> {
         let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
-        self.cuda.write_at(words, &mut slice, 4 * zeros)?;
+        self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
         self.pointers.push(address(self.cuda, &slice));
         self.kept.push(Kept::I32(slice));
         Ok(())

@@ -9,10 +9,12 @@ use super::super::host_herd;
 use super::super::rows::Energy;
 use super::super::state::Elite;
 use super::core::{Device, DeviceCore, address};
+use crate::device::{CudaSlice, CudaStream, DeviceRepr, PushKernelArg};
 use crate::device::{DeviceError, Kernel, Source};
 use crate::stop::Stop;
-use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg};
 use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions. A
 /// unit is 16 bytes: four entries, or eight of 16 bits.
@@ -30,8 +32,8 @@ impl Team {
         let (parts, slots, units) = match if half { quads.div_ceil(2) } else { quads } {
             0..=1 => (1, 1, 1),
             2 => (1, 1, 2),
-            3..=4 => (4, 2, 1),
-            5..=8 => (8, 2, 1),
+            3..=4 => (4, 1, 1),
+            5..=8 => (8, 1, 1),
             9..=16 => (16, 1, 1),
             17..=32 => (32, 1, 1),
             33..=64 => (32, 1, 2),
@@ -74,6 +76,7 @@ fn source(team: Team, bytes: u32, block: bool, wide: bool) -> Source {
     source
         .kernel(team.kernel(bytes, block))
         .kernel(format!("settle<u{}>", 8 * bytes))
+        .kernel(format!("spread<u{}>", 8 * bytes))
         .kernel("remember")
         .kernel("survey")
 }
@@ -147,6 +150,8 @@ const SURVEY: usize = 4;
 /// A population on a device.
 pub(crate) struct CudaHerd {
     cuda: Device,
+    /// For what cannot wait for the kernels' stream.
+    aside: Arc<CudaStream>,
     core: Option<DeviceCore>,
     states: Option<States>,
     steps: CudaSlice<u32>,
@@ -163,6 +168,7 @@ struct Program {
     breed: Kernel,
     remember: Kernel,
     settle: Kernel,
+    spread: Kernel,
     survey: Kernel,
     /// Bytes of a value.
     bytes: u32,
@@ -199,7 +205,9 @@ struct States {
     violations: [CudaSlice<u32>; 3],
     counters: CudaSlice<u64>,
     /// Kept for their memory.
-    _others: (CudaSlice<u8>, CudaSlice<u32>, CudaSlice<u32>, CudaSlice<i64>, CudaSlice<u32>),
+    _others: (CudaSlice<u8>, CudaSlice<u32>, CudaSlice<u32>, CudaSlice<i64>),
+    /// Not 0 once children are to end early.
+    stop: CudaSlice<u32>,
     survey_of_elites: Survey,
     /// Whether the elites' numbers stand in the second of their two places.
     turned: bool,
@@ -208,9 +216,10 @@ struct States {
 impl CudaHerd {
     /// A herd without states.
     pub fn new(cuda: Device, portable: bool) -> Result<CudaHerd, DeviceError> {
-        let steps = cuda.zeros(2 * STEPS)?;
+        let (steps, aside) = (cuda.zeros(2 * STEPS)?, cuda.fork()?);
         Ok(CudaHerd {
             cuda,
+            aside,
             core: None,
             states: None,
             steps,
@@ -260,6 +269,7 @@ impl CudaHerd {
             breed: module.kernel(&team.kernel(bytes, block), shared)?,
             remember: module.kernel("remember", 0)?,
             settle: module.kernel(&format!("settle<u{}>", 8 * bytes), 0)?,
+            spread: module.kernel(&format!("spread<u{}>", 8 * bytes), 0)?,
             survey: module.kernel("survey", 0)?,
             bytes,
             block,
@@ -331,7 +341,8 @@ impl CudaHerd {
             known,
             violations,
             counters,
-            _others: (others, scratch, labels, deltas, stop),
+            _others: (others, scratch, labels, deltas),
+            stop,
             survey_of_elites: Survey::default(),
             turned: false,
         });
@@ -340,6 +351,21 @@ impl CudaHerd {
 
     fn parts(&self) -> Result<(&DeviceCore, &States), DeviceError> {
         Ok((self.core.as_ref().ok_or_else(missing)?, self.states.as_ref().ok_or_else(missing)?))
+    }
+
+    /// Waits for long children; tells them to end where the run is told to.
+    fn watch(&self, stop: &Stop) -> Result<(), DeviceError> {
+        let (_, states) = self.parts()?;
+        let done = self.cuda.mark(self.cuda.stream())?;
+        let mut told = false;
+        while !done.is_complete() {
+            if stop.is_set() && !told {
+                self.cuda.set_bytes_on(&self.aside, &states.stop, 0xFF)?;
+                told = true;
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
     }
 
     /// Surveys children or elites of some slots; returns all counters and what it found.
@@ -390,6 +416,8 @@ fn disagreement(device: i64, host: i64) -> DeviceError {
     }
 }
 
+/// How often to look whether long children are done, and whether they should end.
+const LOOK: Duration = Duration::from_micros(100);
 /// Work that a device does in the time that a core of the CPU does one unit: about what one H200 does.
 const SPEED: u64 = 400;
 /// States of a population, at most; more make generations longer, not better.
@@ -418,7 +446,7 @@ impl Herd for CudaHerd {
         if self.portable { 1 } else { SPEED }
     }
 
-    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
+    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.upload(field)?;
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         if self.states.as_ref().is_none_or(|known| known.argument.states as usize != states) {
@@ -452,8 +480,17 @@ impl Herd for CudaHerd {
             self.cuda.write(&hashes, &mut known.hashes[place])?;
         }
         self.cuda.write(&violations, &mut known.violations[0])?;
-        if !seeds.is_empty() {
-            self.cuda.write_at(&values, &mut known.elites, 0)?;
+        self.cuda.write(&values, &mut known.elites)?;
+        if fill && !seeds.is_empty() && seeds.len() < states {
+            let count = seeds.len() as u32;
+            let (core, states) = self.parts()?;
+            let grid = states.argument.states.div_ceil(8);
+            // SAFETY: the arguments are the kernel's; the first `count` slots hold elites.
+            unsafe {
+                states.program.spread.launch(self.cuda.stream(), (grid, 256, 0), |arguments| {
+                    let _ = arguments.arg(&core.argument).arg(&states.argument).arg(&count);
+                })?;
+            }
         }
         Ok(())
     }
@@ -468,19 +505,22 @@ impl Herd for CudaHerd {
         field: &Field,
         generation: &Generation,
         slots: Range<usize>,
-        _: &Stop,
+        stop: &Stop,
     ) -> Result<Bred, DeviceError> {
         let (core, states) = self.parts()?;
         let program = &states.program;
         let (first, last) = (slots.start as u32, slots.end as u32);
         let begin = if program.block { first } else { first / GROUP as u32 * GROUP as u32 };
         let grid = (last - begin).div_ceil(program.teams());
-        self.cuda.clear(&states.counters)?;
+        self.cuda.set_bytes(&states.counters, 0)?;
         // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
         unsafe {
             program.breed.launch(self.cuda.stream(), (grid, program.threads, program.shared), |arguments| {
                 let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument).arg(&first).arg(&last);
             })?;
+        }
+        if program.block {
+            self.watch(stop)?;
         }
         let (counters, survey) = self.survey(slots.clone(), true)?;
         let mut bred = Bred {
@@ -510,9 +550,9 @@ impl Herd for CudaHerd {
     fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
         let _ = field;
         let (core, states) = self.parts()?;
-        self.cuda.clear(&states.counters)?;
-        self.cuda.clear(&states.known.0)?;
-        self.cuda.fill(&states.known.1)?;
+        self.cuda.set_bytes(&states.counters, 0)?;
+        self.cuda.set_bytes(&states.known.0, 0)?;
+        self.cuda.set_bytes(&states.known.1, 0xFF)?;
         let count = states.argument.states;
         // SAFETY: as above.
         unsafe {
@@ -535,14 +575,18 @@ impl Herd for CudaHerd {
         Ok(Settled { tally: tally(&counters[4..]), best: survey.best, at_best: survey.at_best })
     }
 
-    fn elites(&self, slots: Range<usize>) -> Result<Vec<Elite>, DeviceError> {
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {
         let (_, states) = self.parts()?;
-        let totals = self.cuda.read(&states.totals_now().slice(slots.clone()))?;
-        let values = self.fetch(&states.elites, slots)?;
-        let energy = |total| Energy { total, violations: 0 };
-        let elites =
-            values.into_iter().zip(totals).map(|(values, total)| Elite { values, energy: energy(total), hash: 0 });
-        Ok(elites.filter(Elite::is_known).collect())
+        let totals = self.cuda.read(states.totals_now())?;
+        let mut slots: Vec<usize> = (0..totals.len()).filter(|&slot| totals[slot] < i64::MAX).collect();
+        slots.sort_by_key(|&slot| totals[slot]);
+        slots.truncate(count);
+        let elite = |slot: usize| {
+            let values = self.fetch(&states.elites, slot..slot + 1)?.remove(0);
+            let energy = Energy { total: totals[slot], violations: 0 };
+            Ok(Elite { values, energy, hash: 0 })
+        };
+        slots.into_iter().map(elite).collect()
     }
 
     fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError> {

@@ -4,6 +4,7 @@
 use super::super::breed::{COLD_SHARES, Generation, Herd, LENGTHS, STEPS, steps};
 use super::super::driver::Field;
 use super::super::host_herd::HostHerd;
+use super::super::state::Elite;
 use super::super::testing::{price, random};
 use super::herd::CudaHerd;
 use crate::device::{Choice, Cuda};
@@ -53,7 +54,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, 
     let mut device = CudaHerd::new(cuda.clone(), true).expect("the device is there");
     let herds: [&mut dyn Herd; 2] = [&mut host, &mut device];
     for herd in herds {
-        herd.open(&field, states, &[]).expect("memory is there");
+        herd.open(&field, states, &[], false).expect("memory is there");
         herd.heat(steps(field.schedule)).expect("the device works");
     }
     for round in 0..generations {
@@ -74,7 +75,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, 
         let ours = host.settle(&field, &generation).expect("the host works");
         let theirs = device.settle(&field, &generation).expect("the device works");
         assert_eq!(ours, theirs, "{name}, generation {round}");
-        let (ours, theirs) = (host.elites(0..states), device.elites(0..states));
+        let (ours, theirs) = (host.top(states), device.top(states));
         let (ours, theirs) = (ours.expect("the host works"), theirs.expect("the device works"));
         for (slot, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
             assert_eq!(ours.energy.total, theirs.energy.total, "{name}, generation {round}, slot {slot}");
@@ -83,6 +84,17 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, 
         let (ours, theirs) = (host.best(&field), device.best(&field));
         let (ours, theirs) = (ours.expect("the host works"), theirs.expect("the device works"));
         assert_eq!(ours.map(|elite| elite.values), theirs.map(|elite| elite.values), "{name}, generation {round}");
+        if round == 3 {
+            // the best of the pool and their copies begin another
+            let best: Vec<Elite> = host
+                .top(3)
+                .expect("the host works")
+                .iter()
+                .map(|e| Elite::new(&field.rows, e.values.clone()))
+                .collect();
+            host.open(&field, states, &best, true).expect("the host works");
+            device.open(&field, states, &best, true).expect("the device works");
+        }
     }
 }
 
