@@ -4,10 +4,10 @@
 
 use super::find::{self, devices, failed};
 use super::nvrtc::Nvrtc;
-use super::{DeviceError, Info};
+use super::{DeviceError, Info, Module, Source};
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{CudaContext, CudaStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A device ready for use: one context, one stream of work.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub struct Cuda {
     pub info: Info,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
+    /// What was loaded before.
+    pub(super) modules: Mutex<Vec<(Source, Arc<Module>)>>,
 }
 
 impl Cuda {
@@ -37,7 +39,10 @@ impl Cuda {
         // SAFETY: all work of a `Cuda` goes through its streams in order; whoever uses a second one orders them by events.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
-        Ok(Arc::new(Cuda { info, context, stream }))
+        let cuda = Cuda { info, context, stream, modules: Mutex::default() };
+        // the first memory takes the driver some milliseconds, which whoever opens in the background does not notice
+        drop(cuda.reserve::<u8>(1)?);
+        Ok(Arc::new(cuda))
     }
 
     fn context_of(ordinal: usize) -> Result<(Info, Arc<CudaContext>), DeviceError> {

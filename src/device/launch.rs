@@ -11,7 +11,7 @@ use cudarc::driver::{CudaFunction, CudaGraph, CudaModule, CudaStream, LaunchArgs
 use cudarc::nvrtc::Ptx;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// Kernels compiled together and loaded.
 #[derive(Debug)]
@@ -55,11 +55,21 @@ fn fail_on_purpose(what: impl FnOnce() -> String) -> Result<(), DeviceError> {
 }
 
 impl Cuda {
-    /// Compiles a source, or takes it from the cache, and loads it.
+    /// Compiles a source, or takes it from the cache, and loads it; once.
     ///
     /// # Errors
     /// The compiler's or the driver's.
-    pub fn load(&self, source: &Source) -> Result<Module, DeviceError> {
+    pub fn load(&self, source: &Source) -> Result<Arc<Module>, DeviceError> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, module)) = modules.iter().find(|(known, _)| known == source) {
+            return Ok(module.clone());
+        }
+        let module = Arc::new(self.load_anew(source)?);
+        modules.push((source.clone(), module.clone()));
+        Ok(module)
+    }
+
+    fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {
         let nvrtc = Nvrtc::get()?;
         let key = cache::key(source, self.info.architecture, nvrtc.version);
         let cache = cache::Cache::of_user();

@@ -100,6 +100,35 @@ impl Cuda {
         self.stream().memcpy_htod(items, target).map_err(|error| failed(what())(error))
     }
 
+    /// Copies into memory that is there, from place `first` on.
+    ///
+    /// # Errors
+    /// It does not fit, or the copy's.
+    pub fn write_at<T: DeviceRepr>(
+        &self,
+        items: &[T],
+        target: &mut CudaSlice<T>,
+        first: usize,
+    ) -> Result<(), DeviceError> {
+        fits(items.len(), target.len().saturating_sub(first))?;
+        if items.is_empty() { Ok(()) } else { self.write(items, &mut target.slice_mut(first..first + items.len())) }
+    }
+
+    /// Sets device memory to zeros, in the order of the stream's work.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn clear<T: DeviceRepr>(&self, target: &CudaSlice<T>) -> Result<(), DeviceError> {
+        if target.is_empty() {
+            return Ok(());
+        }
+        let what = || format!("clearing {} bytes of device memory", target.num_bytes());
+        let (address, _order) = target.device_ptr(self.stream());
+        // SAFETY: the memory is the slice's; zeros are numbers for everything that is kept on devices.
+        let cleared = unsafe { result::memset_d8_async(address, 0, target.num_bytes(), self.stream().cu_stream()) };
+        cleared.map_err(|error| failed(what())(error))
+    }
+
     /// The contents of device memory, once all work before is done.
     ///
     /// # Errors

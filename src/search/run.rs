@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
         tell(News::Note(device.to_string()));
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
-        let portfolio = Portfolio::new(options.driver, &mut rng);
+        let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
         let bounds = Bounds::new(options);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         Ok(Run {
@@ -204,12 +204,19 @@ impl<'a> Run<'a> {
 
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
-        let (source, Effort { moves, ratings, work }) = self.portfolio.round(&self.field, &mut self.pool, self.stop);
+        let (source, Effort { moves, ratings, work, note, lost }) =
+            self.portfolio.round(&self.field, &mut self.pool, self.stop);
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
         self.totals.population = self.portfolio.population();
         self.search_work += work.max(1);
+        if let Some(note) = note {
+            (self.tell)(News::Note(note));
+        }
+        if let Some(error) = lost {
+            self.lose_device(&error);
+        }
         // also where the pool's best is an old one with violations
         self.look_at_pool(source)?;
         self.assert_energies()?;
@@ -326,7 +333,6 @@ impl<'a> Run<'a> {
     }
 
     /// The device has failed: says so once, and the run goes on without it.
-    #[expect(dead_code, reason = "nothing runs on a device yet")]
     fn lose_device(&mut self, error: &DeviceError) {
         if let Some(message) = self.device.lose(error) {
             (self.tell)(News::Warning(message));
@@ -360,5 +366,7 @@ impl<'a> Run<'a> {
 /// "Hard constraints": W = min(top, incumbent)).
 fn prepare(problem: &Arc<Problem>, options: &Options, rng: &mut Rng, stop: &Stop) -> Field {
     let price = problem.top.saturating_sub(problem.constant).max(1);
-    Field::new(problem, price, options.population, rng, stop)
+    let mut field = Field::new(problem, price, options.population, rng, stop);
+    field.portable = options.rounds.is_some();
+    field
 }

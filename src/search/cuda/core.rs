@@ -1,0 +1,256 @@
+//! A core's tables in device memory, as `kernels/core.cuh` reads them.
+
+#![allow(unsafe_code, reason = "device pointers in a structure that kernels take")]
+
+use super::super::driver::Field;
+use super::super::forest::{Forest, NO_PARENT};
+use super::super::rows::Rows;
+use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr};
+use crate::model::{Cost, Table};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Quads of a row, at most: domains of 512 values.
+const MOST_QUADS: u32 = 128;
+
+/// Why a core stays on the CPU, if it does.
+pub(crate) fn unfit(field: &Field) -> Option<String> {
+    let rows = &field.rows;
+    let quads = rows.width.iter().max().map_or(0, |width| width.div_ceil(4));
+    if quads > MOST_QUADS {
+        return Some(format!("domains of more than {} values", 4 * MOST_QUADS));
+    }
+    if !rows.all_copied() {
+        return Some("functions whose tables are too large to lay out".into());
+    }
+    None
+}
+
+/// `kernels/core.cuh`: Core.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CoreArgument {
+    pub variables: i32,
+    pub functions: i32,
+    pub forests: i32,
+    pub shapes: i32,
+    pub strides_count: i32,
+    pub classes: i32,
+    pub quads: i32,
+    pub pad: i32,
+    pub price: i64,
+    pointers: [u64; 22],
+}
+
+// SAFETY: plain numbers in C's layout, as the kernels declare it.
+unsafe impl DeviceRepr for CoreArgument {}
+
+/// What a core takes of device memory. Dropping it frees all.
+pub(super) struct DeviceCore {
+    pub argument: CoreArgument,
+    /// Quads of the widest row.
+    pub quads: u32,
+    /// Nodes of the largest forest.
+    pub nodes: u32,
+    /// Whether variables need more than 16 bits.
+    pub wide: bool,
+    /// Sum of the domain sizes.
+    pub domains: u64,
+    _kept: Vec<Kept>,
+}
+
+/// Device memory of any type, kept alive.
+enum Kept {
+    I32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i32>),
+    I64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
+    U32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u32>),
+    U64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u64>),
+    U8(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u8>),
+}
+
+/// The address of device memory, for kernels whose arguments are structures.
+pub(super) fn address<T>(cuda: &Cuda, slice: &CudaSlice<T>) -> u64 {
+    slice.device_ptr(cuda.stream()).0
+}
+
+/// Uploads tables in the order of the structure's pointers.
+struct Uploads<'a> {
+    cuda: &'a Cuda,
+    pointers: Vec<u64>,
+    kept: Vec<Kept>,
+}
+
+macro_rules! upload {
+    ($name:ident, $type:ty, $variant:ident) => {
+        fn $name(&mut self, items: &[$type]) -> Result<(), DeviceError> {
+            // no memory of length 0: a pointer must be one
+            let slice = if items.is_empty() { self.cuda.zeros(1)? } else { self.cuda.upload(items)? };
+            self.pointers.push(address(self.cuda, &slice));
+            self.kept.push(Kept::$variant(slice));
+            Ok(())
+        }
+    };
+}
+
+impl Uploads<'_> {
+    upload!(i64s, i64, I64);
+    upload!(u32s, u32, U32);
+    upload!(u64s, u64, U64);
+    upload!(u8s, u8, U8);
+
+    /// Entries after as many zeros as the widest row has.
+    fn rows(&mut self, zeros: usize, entries: &[i32]) -> Result<(), DeviceError> {
+        let mut slice = self.cuda.zeros::<i32>(zeros + entries.len())?;
+        self.cuda.write_at(entries, &mut slice, zeros)?;
+        self.pointers.push(address(self.cuda, &slice));
+        self.kept.push(Kept::I32(slice));
+        Ok(())
+    }
+}
+
+impl DeviceCore {
+    /// Uploads a field's tables.
+    pub fn new(cuda: &Cuda, field: &Field) -> Result<DeviceCore, DeviceError> {
+        let rows = &field.rows;
+        let n = rows.variables();
+        let quads = rows.width.iter().max().map_or(1, |width| width / 4);
+        let wide = n > usize::from(u16::MAX);
+        let mut up = Uploads { cuda, pointers: Vec::new(), kept: Vec::new() };
+        up.rows(4 * quads as usize, rows.entries())?;
+        Self::incidences(&mut up, rows, quads, wide)?;
+        Self::functions(&mut up, rows)?;
+        up.u32s(&field.strides)?;
+        let regions = field.regions();
+        up.u32s(regions)?;
+        let mut begin = vec![0];
+        let mut members = Vec::new();
+        for class in field.classes.iter().flatten() {
+            members.extend_from_slice(class);
+            begin.push(members.len() as u32);
+        }
+        up.u32s(&begin)?;
+        up.u32s(&members)?;
+        let (begin, neighbours) = field.graph.arrays();
+        up.u32s(begin)?;
+        up.u32s(neighbours)?;
+        Self::forests(&mut up, rows, &field.forests, quads)?;
+        let argument = CoreArgument {
+            variables: n as i32,
+            functions: rows.problem.functions.len() as i32,
+            forests: field.forests.len() as i32,
+            shapes: (regions.len() / n.max(1)) as i32,
+            strides_count: field.strides.len() as i32,
+            classes: begin_len(&field.classes),
+            quads: quads as i32,
+            pad: n.next_multiple_of(16) as i32,
+            price: rows.price(),
+            pointers: up.pointers.try_into().unwrap_or([0; 22]),
+        };
+        Ok(DeviceCore {
+            argument,
+            quads,
+            nodes: field.forests.iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
+            wide,
+            domains: rows.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
+            _kept: up.kept,
+        })
+    }
+
+    /// Variables and their incidences; rows in quads behind the zeros.
+    fn incidences(up: &mut Uploads, rows: &Rows, zeros: u32, wide: bool) -> Result<(), DeviceError> {
+        let (mut info, mut incidences, mut ends, mut more, mut further) = (vec![], vec![], vec![], vec![], vec![]);
+        for v in 0..rows.variables() {
+            let all = rows.incidences(v);
+            let has_more = all.iter().any(|incidence| !rows.further(incidence).is_empty());
+            let first = more.len() as u32 / 2;
+            let shape = rows.domain(v) as u32 | (rows.width[v] / 4) << 16 | u32::from(has_more) << 31;
+            info.extend([first, all.len() as u32, zeros + rows.unary_at(v) / 4, shape]);
+            for incidence in all {
+                let packed = if wide { 0 } else { incidence.first | incidence.second << 16 };
+                let strides = [incidence.first_stride / 4, incidence.second_stride / 4];
+                incidences.extend([zeros + incidence.base / 4, packed, strides[0], strides[1]]);
+                if wide {
+                    ends.extend([incidence.first, incidence.second]);
+                }
+                let rest = rows.further(incidence);
+                more.extend([further.len() as u32 / 2, rest.len() as u32]);
+                further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / 4]));
+            }
+        }
+        up.u32s(&info)?;
+        up.u32s(&incidences)?;
+        up.u32s(&ends)?;
+        up.u32s(&more)?;
+        up.u32s(&further)
+    }
+
+    /// The functions' own costs, equal tables once, and the unary ones.
+    fn functions(up: &mut Uploads, rows: &Rows) -> Result<(), DeviceError> {
+        let problem = &rows.problem;
+        let (mut entries, mut pairs, mut costs) = (vec![], vec![], Vec::<Cost>::new());
+        let mut known: FxHashMap<*const Cost, u64> = FxHashMap::default();
+        for function in &problem.functions {
+            let Table::Dense(table) = &function.table else { continue };
+            let base = *known.entry(table.as_ptr()).or_insert_with(|| {
+                costs.extend_from_slice(table);
+                (costs.len() - table.len()) as u64
+            });
+            entries.extend([base as u32, (base >> 32) as u32, pairs.len() as u32 / 2, function.scope.len() as u32]);
+            let mut stride = 1;
+            for &v in function.scope.iter().rev() {
+                pairs.extend([v, stride]);
+                stride *= problem.domains[v as usize];
+            }
+        }
+        let mut unary = Vec::with_capacity(problem.variables());
+        for own in &problem.unary {
+            unary.push(costs.len() as u64);
+            costs.extend_from_slice(own);
+        }
+        up.u32s(&entries)?;
+        up.u32s(&pairs)?;
+        up.i64s(&costs)?;
+        up.u64s(&unary)
+    }
+
+    fn forests(up: &mut Uploads, rows: &Rows, forests: &[Forest], zeros: u32) -> Result<(), DeviceError> {
+        let (mut of_forest, mut levels, mut nodes, mut children) = (vec![], vec![], vec![], vec![]);
+        let (mut ratings, mut members) = (vec![], vec![]);
+        for forest in forests {
+            of_forest.push(levels.len() as u32);
+            let first = nodes.len() as u32 / 8;
+            // a forest's last level ends where the next one's first begins
+            levels.extend(forest.levels[..forest.levels.len() - 1].iter().map(|&level| first + level));
+            let mut own: Vec<Vec<u32>> = vec![Vec::new(); forest.nodes.len()];
+            for (place, node) in forest.nodes.iter().enumerate() {
+                if node.parent != NO_PARENT {
+                    own[node.parent as usize].push(place as u32);
+                }
+            }
+            for (node, own) in forest.nodes.iter().zip(&own) {
+                let edge = [zeros + node.up / 4, node.up_stride / 4, zeros + node.down / 4, node.down_stride / 4];
+                nodes.extend([node.variable, node.parent]);
+                nodes.extend(edge);
+                nodes.extend([children.len() as u32, own.len() as u32]);
+                children.extend_from_slice(own);
+            }
+            ratings.push(forest.ratings(rows));
+            members.extend(forest.member.iter().map(|&member| u8::from(member)));
+        }
+        of_forest.push(levels.len() as u32);
+        levels.push(nodes.len() as u32 / 8);
+        up.u32s(&of_forest)?;
+        up.u32s(&levels)?;
+        up.u32s(&nodes)?;
+        up.u32s(&children)?;
+        up.u64s(&ratings)?;
+        up.u8s(&members)
+    }
+}
+
+fn begin_len(classes: &Option<Vec<Vec<u32>>>) -> i32 {
+    classes.as_ref().map_or(0, |classes| classes.len() as i32)
+}
+
+/// Keeps a device open for as long as its memory is used.
+pub(super) type Device = Arc<Cuda>;
