@@ -110,13 +110,13 @@ fn told(error: &libloading::Error) -> String {
 /// Where the loader found a library that it was asked for by name; the name where the system does not tell.
 fn place(name: &Path) -> PathBuf {
     let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let paths = loaded.lines().filter_map(|line| line.find('/').map(|start| Path::new(&line[start..])));
+    let mut paths = loaded.lines().filter_map(|line| line.find('/').map(|start| Path::new(&line[start..])));
     let named = |path: &&Path| {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         file.starts_with("libnvrtc.so")
     };
     let bare = name.parent().is_none_or(|folder| folder.as_os_str().is_empty());
-    let found = if bare { paths.filter(|path| named(path)).next_back() } else { None };
+    let found = if bare { paths.rfind(|path| named(path)) } else { None };
     found.unwrap_or(name).into()
 }
 
