@@ -22,6 +22,9 @@ struct Herd {
     i64 *totals, *next_totals, *child_totals;
     u32 *violations, *child_violations, *plans;
     u64 *hashes, *next_hashes, *child_hashes;
+    u64 *known;             // hashes of the population and its children, by open addressing; 0 is none
+    u32 *known_by;          // the first to have each: 0 the population, then the children
+    u64 known_mask;
     u64 *counters;          // moves, ratings, lengths; then gains and works of the choices
     const uint2 *steps;
     int4 *scratch;          // of tree moves
@@ -49,10 +52,10 @@ __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
                 choose(key, TREE, g.tree), choose(key, BEFORE, g.before)};
 }
 
-template <int NV, int NN, int Q, class V>
-__device__ __forceinline__ u32 sweep_in_order(const Core &core, const Team<NV, NN, Q> &team, const Values<V> &x, u64 order,
+template <class T, class V>
+__device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, const Values<V> &x, u64 order,
                                               const uint2 &boltzmann, u64 draw) {
-    constexpr u32 LANES = NV * NN;
+    constexpr u32 LANES = T::LANES;
     const u32 n = core.variables;
     const u32 start = below(order, n), stride = __ldg(core.strides + below(mix(order, 0), core.strides_count));
     u32 moves = 0;
@@ -86,10 +89,10 @@ __device__ __forceinline__ u32 sweep_in_order(const Core &core, const Team<NV, N
     return moves;
 }
 
-template <int NV, int NN, int Q, class V>
-__device__ __forceinline__ u32 sweep_by_classes(const Core &core, const Team<NV, NN, Q> &team, const Values<V> &x, u64 order,
+template <class T, class V>
+__device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team, const Values<V> &x, u64 order,
                                                 const uint2 &boltzmann, u64 draw) {
-    constexpr u32 LANES = NV * NN;
+    constexpr u32 LANES = T::LANES;
     u32 moves = 0, at = below(order, core.classes);
     for (u32 k = 0; k < core.classes; k++) {
         const u32 end = __ldg(core.class_begin + at + 1);
@@ -103,13 +106,13 @@ __device__ __forceinline__ u32 sweep_by_classes(const Core &core, const Team<NV,
     return moves;
 }
 
-template <int NV, int NN, int Q, class V, bool BLOCK>
-__device__ __forceinline__ u32 tree_move(const Core &core, const Team<NV, NN, Q> &team, const Values<V> &x, u32 forest,
-                                         const Scratch &scratch, const uint2 &boltzmann, u64 draw) {
+template <bool BLOCK, class T, class V>
+__device__ __forceinline__ u32 tree_move(const Core &core, const T &team, const Values<V> &x, u32 forest,
+                                         const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const u8 *member = core.members + (u64)forest * core.variables;
     const u32 first_level = __ldg(core.forest_levels + forest), levels = __ldg(core.forest_levels + forest + 1);
     const u32 first = __ldg(core.levels + first_level);
-    const u32 begin = BLOCK ? threadIdx.x / (NV * NN) : 0, step = BLOCK ? blockDim.x / (NV * NN) : 1;
+    const u32 begin = BLOCK ? threadIdx.x / T::LANES : 0, step = BLOCK ? blockDim.x / T::LANES : 1;
     u32 moves = 0;
     for (u32 level = levels; level-- > first_level;) {
         const u32 end = __ldg(core.levels + level + 1);
@@ -140,16 +143,17 @@ template <bool BLOCK, class T> __device__ __forceinline__ u64 sum(const T &team,
 }
 
 // Makes the children of slots first..last. A team of lanes has a child to itself, or a block of threads where BLOCK.
-template <int NV, int NN, int Q, class V, bool BLOCK>
+template <int NV, int NN, int Q, bool HALF, class V, bool BLOCK>
 __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation g, Herd herd, u32 first, u32 last) {
-    constexpr int LANES = NV * NN;
+    using T = Team<NV, NN, Q, HALF>;
+    constexpr int LANES = T::LANES;
     extern __shared__ __align__(16) u8 shared[];
     const u32 teams = blockDim.x / LANES, number = threadIdx.x / LANES;
     const u32 resident = BLOCK ? blockIdx.x : blockIdx.x * teams + number;
     const int warp_lane = threadIdx.x % 32;
     const u32 own = LANES == 32 ? ~0u : (u32)((1ull << LANES) - 1) << warp_lane / LANES * LANES;
     // without a block all teams of a warp do the same: they share the order of their sweeps
-    const Team<NV, NN, Q> team{warp_lane % LANES, BLOCK ? own : ~0u};
+    const T team{warp_lane % LANES, BLOCK ? own : ~0u};
     const Values<V> x = LANES == 1 && !BLOCK ? Values<V>{(V *)shared + threadIdx.x, (int)blockDim.x}
                                              : Values<V>{(V *)shared + (BLOCK ? 0 : (u64)number * core.pad), 1};
     const u32 lane = BLOCK ? threadIdx.x : team.lane, lanes = BLOCK ? blockDim.x : LANES;
@@ -157,9 +161,11 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
         if (BLOCK) __syncthreads();
         else team.sync();
     };
-    const bool active = first + resident < last;
-    // teams beyond the last go along, so that warps stay whole
-    const u32 slot = active ? first + resident : last - 1;
+    // a warp's teams are of one group, also where the slots asked for begin amid one
+    const u32 wanted = (BLOCK ? first : first / GROUP * GROUP) + resident;
+    const bool active = wanted >= first && wanted < last;
+    // teams of other slots go along, so that warps stay whole
+    const u32 slot = min(wanted, last - 1);
     const u32 n = core.variables;
     const u64 key = mix(g.draw, slot), group = mix(g.draw, (1ull << 40) + slot / GROUP);
     const Plan plan = plan_of(g, key);
@@ -206,9 +212,9 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
     const u32 from = g.breed ? g.starts[plan.cold] : 0;
     u32 moves = 0, passes = 0;
     u64 tree_ratings = 0;
-    const Scratch scratch = LANES == 1 && !BLOCK
-        ? Scratch{herd.scratch + (u64)blockIdx.x * blockDim.x * herd.scratch_quads + threadIdx.x, blockDim.x}
-        : Scratch{herd.scratch + resident * herd.scratch_quads, 1};
+    const Scratch<T> scratch = LANES == 1 && !BLOCK
+        ? Scratch<T>{herd.scratch + (u64)blockIdx.x * blockDim.x * herd.scratch_quads + threadIdx.x, blockDim.x}
+        : Scratch<T>{herd.scratch + resident * herd.scratch_quads, 1};
     // trees are the group's: where some of a warp's teams move none, the others wait for none
     for (u32 pass = 0; pass < sweeps + 2; pass++) {
         const u64 bits = PASSES + 2 * (u64)pass, draw = mix(mix(key, bits), 0);
@@ -226,8 +232,8 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
         if (tree) {
             const u32 forest = below(mix(group, bits + 1), core.forests);
             // teams that move no tree are left out
-            const Team<NV, NN, Q> those{team.lane, own};
-            moves += tree_move<NV, NN, Q, V, BLOCK>(core, those, x, forest, scratch, boltzmann, mix(key, bits + 1));
+            const T those{team.lane, own};
+            moves += tree_move<BLOCK>(core, those, x, forest, scratch, boltzmann, mix(key, bits + 1));
             tree_ratings += __ldg(core.forest_ratings + forest);
         }
         if (!BLOCK) __syncwarp();
@@ -265,6 +271,22 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
     }
 }
 
+// Notes the hashes of the population and its children, a thread each.
+__global__ void remember(Herd herd) {
+    const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= 2 * herd.states) return;
+    const bool child = k >= herd.states;
+    const u64 hash = child ? herd.child_hashes[k - herd.states] : herd.hashes[k];
+    if (hash == 0) return;
+    u32 at = hash & herd.known_mask;
+    while (true) {
+        const u64 before = atomicCAS(herd.known + at, 0ull, hash);
+        if (before == 0 || before == hash) break;
+        at = (at + 1) & herd.known_mask;
+    }
+    atomicMin(herd.known_by + at, child ? k - herd.states + 1 : 0);
+}
+
 // Children replace their parents where they are not worse and new: unlike all elites before and the children of lower slots.
 // A warp a slot; energies and hashes of the population after go to the `next` arrays.
 template <class V> __global__ void settle(Core core, Generation g, Herd herd) {
@@ -274,10 +296,9 @@ template <class V> __global__ void settle(Core core, Generation g, Herd herd) {
     const u64 hash = herd.child_hashes[slot];
     bool accepted = after <= before;
     if (accepted && g.breed) {
-        bool known = false;
-        for (u32 k = lane; k < herd.states && !known; k += 32)
-            known = herd.hashes[k] == hash || (k < slot && herd.child_hashes[k] == hash);
-        accepted = !__any_sync(~0u, known);
+        u32 at = hash & herd.known_mask;
+        while (herd.known[at] != hash) at = (at + 1) & herd.known_mask;
+        accepted = herd.known_by[at] > slot;
     }
     if (accepted) {
         V *to = (V *)herd.elites + (u64)slot * core.pad;

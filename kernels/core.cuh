@@ -8,7 +8,7 @@ typedef long long i64;
 constexpr int PADDING = 1 << 29;
 constexpr i64 FORBIDDEN = 1ll << 60;
 
-// Offsets into `rows` are in quads of four entries.
+// Offsets into `rows` are in its units, those into `unary_rows` in quads.
 struct Core {
     int variables;
     int functions;
@@ -19,8 +19,9 @@ struct Core {
     int quads;          // of the widest row
     int pad;            // values of a state in memory, a multiple of 16
     i64 price;          // of a forbidden entry
-    const int4 *rows;
-    const uint4 *info;        // a variable: first incidence, incidences, unary row, domain | quads << 16 | more << 31
+    const uint4 *rows;        // units of four entries or, where all fit, of eight halves; first one of zeros
+    const int4 *unary_rows;
+    const uint4 *info;        // a variable: first incidence, incidences, unary row, domain | row's quads << 16 | more << 31
     const uint4 *incidences;  // base row, first | second << 16, strides of both
     const uint2 *wide;        // first, second; used where variables do not fit 16 bits
     const uint2 *more;        // an incidence's further pairs: first pair, pairs

@@ -1,12 +1,15 @@
-// A team of lanes assigns one variable: FANG's steps with every rating in registers. A row of a variable's values is cut
-// into quads; lane q of the first NV holds quads q * Q .. q * Q + Q - 1, so that lanes in order are values in order and
-// picks are those of the CPU's engine bit for bit. NN slots of NV lanes share the functions on the variable. A team of one
-// lane has a state to itself: no shuffles at all.
+// A team of lanes assigns one variable: FANG's steps with every rating in registers. Lane p of the first NV holds the values
+// p * N .. p * N + N - 1 of a row, so that lanes in order are values in order and picks are those of the CPU's engine bit for
+// bit. NN slots of NV lanes share the functions on the variable. A team of one lane has a state to itself: no shuffles at all.
+//
+// Rows are read in units of 16 bytes: four entries of 32 bits or, where HALF, eight of 16, which add up two at a time without
+// a carry (the host has looked: no row of a variable sums to 2^16).
 #pragma once
 #include "core.cuh"
 
-template <int NV, int NN, int Q> struct Team {
-    static constexpr int LANES = NV * NN;
+template <int NV_, int NN_, int Q_, bool HALF_> struct Team {
+    static constexpr int NV = NV_, NN = NN_, Q = Q_, LANES = NV * NN, UNIT = HALF_ ? 8 : 4, N = UNIT * Q;
+    static constexpr bool HALF = HALF_;
     int lane;   // within the team
     u32 mask;   // of the warp's lanes that go together
 
@@ -23,38 +26,74 @@ template <int NV, int NN, int Q> struct Team {
         for (int s = 1; s < LANES; s <<= 1) x += __shfl_xor_sync(mask, x, s);
         return x;
     }
+    // The least of all parts' numbers.
+    __device__ __forceinline__ int least(int x) const {
+#pragma unroll
+        for (int s = 1; s < NV; s <<= 1) x = min(x, __shfl_xor_sync(mask, x, s));
+        return x;
+    }
 };
 
-__device__ __forceinline__ void add(int4 &a, const int4 &b) {
+// Four words of a row: entries, or pairs of them.
+__device__ __forceinline__ void add(uint4 &a, const uint4 &b) {
     a.x += b.x;
     a.y += b.y;
     a.z += b.z;
     a.w += b.w;
 }
 
-__device__ __forceinline__ int least(const int4 &a) { return min(min(a.x, a.y), min(a.z, a.w)); }
+template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit, int *entries) {
+    if (T::HALF) {
+        entries[0] = unit.x & 0xffff, entries[1] = unit.x >> 16, entries[2] = unit.y & 0xffff, entries[3] = unit.y >> 16;
+        entries[4] = unit.z & 0xffff, entries[5] = unit.z >> 16, entries[6] = unit.w & 0xffff, entries[7] = unit.w >> 16;
+    } else {
+        entries[0] = unit.x, entries[1] = unit.y, entries[2] = unit.z, entries[3] = unit.w;
+    }
+}
 
-// Sums the rows of a variable's functions: the ratings of its values under the others'. Functions whose first other
-// variable is in `member` are left out.
-template <int NV, int NN, int Q, class V>
-__device__ __forceinline__ void rate(const Core &core, const Team<NV, NN, Q> &team, const Values<V> &x, const uint4 &info,
-                                     const u8 *member, int4 (&row)[Q]) {
-    constexpr int LANES = NV * NN;
-    const int quads = quads_of(info), first = team.part() * Q;
+// Adds the entries of this lane's values in a row to `ratings`; lanes beyond the row add nothing.
+template <class T> __device__ __forceinline__ void add_row(const T &team, const uint4 *row, int units, int (&ratings)[T::N]) {
+#pragma unroll
+    for (int j = 0; j < T::Q; j++) {
+        const int at = team.part() * T::Q + j;
+        if (at < units) {
+            int entries[T::UNIT];
+            entries_of<T>(__ldg(row + at), entries);
+#pragma unroll
+            for (int k = 0; k < T::UNIT; k++) ratings[T::UNIT * j + k] += entries[k];
+        }
+    }
+}
+
+// The ratings of a variable's values under the others': its unary costs and the rows of its functions. Functions whose first
+// other variable is in `member` are left out; places beyond the row get PADDING.
+template <class T, class V>
+__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const uint4 &info, const u8 *member,
+                                     int (&ratings)[T::N]) {
+    constexpr int LANES = T::LANES, Q = T::Q;
+    const int width = quads_of(info), units = T::HALF ? width / 2 : width, first = team.part() * Q;
     const bool more = info.w >> 31;
+    uint4 sums[Q];
     int at[Q];
 #pragma unroll
     for (int j = 0; j < Q; j++) {
-        at[j] = min(first + j, quads - 1);
-        row[j] = NN == 1 || team.slot() == 0 ? __ldg(core.rows + info.z + at[j]) : make_int4(0, 0, 0, 0);
+        sums[j] = make_uint4(0, 0, 0, 0);
+        at[j] = min(first + j, units - 1);
     }
-    if (LANES == 1) {
+    if (LANES == 1 && !more && !member) {
 #pragma unroll 4
         for (u32 k = 0; k < info.y; k++) {
-            const int4 *from = core.rows + row_of(core, info.x + k, more, x, member);
+            const uint4 *from = core.rows + row_of(core, info.x + k, false, x, nullptr);
 #pragma unroll
             for (int j = 0; j < Q; j++)
-                if (j < quads) add(row[j], __ldg(from + j));
+                if (j < units) add(sums[j], __ldg(from + j));
+        }
+    } else if (LANES == 1) {
+        for (u32 k = 0; k < info.y; k++) {
+            const uint4 *from = core.rows + row_of(core, info.x + k, more, x, member);
+#pragma unroll
+            for (int j = 0; j < Q; j++)
+                if (j < units) add(sums[j], __ldg(from + j));
         }
     } else {
         for (u32 k = 0; k < info.y; k += LANES) {
@@ -62,26 +101,37 @@ __device__ __forceinline__ void rate(const Core &core, const Team<NV, NN, Q> &te
             // the first row is all zeros, as long as the widest
             const int mine = team.lane < count ? row_of(core, info.x + k + team.lane, more, x, member) : 0;
 #pragma unroll 4
-            for (int t = 0; t < count; t += NN) {
-                const int4 *from = core.rows + __shfl_sync(team.mask, mine, t + team.slot(), LANES);
+            for (int t = 0; t < count; t += T::NN) {
+                const uint4 *from = core.rows + __shfl_sync(team.mask, mine, t + team.slot(), LANES);
 #pragma unroll
-                for (int j = 0; j < Q; j++) add(row[j], __ldg(from + at[j]));
+                for (int j = 0; j < Q; j++) add(sums[j], __ldg(from + at[j]));
             }
         }
 #pragma unroll
-        for (int s = NV; s < LANES; s <<= 1) {
+        for (int s = T::NV; s < LANES; s <<= 1) {
 #pragma unroll
-            for (int j = 0; j < Q; j++) {
-                row[j].x += __shfl_xor_sync(team.mask, row[j].x, s);
-                row[j].y += __shfl_xor_sync(team.mask, row[j].y, s);
-                row[j].z += __shfl_xor_sync(team.mask, row[j].z, s);
-                row[j].w += __shfl_xor_sync(team.mask, row[j].w, s);
-            }
+            for (int j = 0; j < Q; j++)
+                add(sums[j], make_uint4(__shfl_xor_sync(team.mask, sums[j].x, s), __shfl_xor_sync(team.mask, sums[j].y, s),
+                                        __shfl_xor_sync(team.mask, sums[j].z, s), __shfl_xor_sync(team.mask, sums[j].w, s)));
         }
     }
+    constexpr int QUADS = T::UNIT / 4;
 #pragma unroll
-    for (int j = 0; j < Q; j++)
-        if (first + j >= quads) row[j] = make_int4(PADDING, PADDING, PADDING, PADDING);
+    for (int j = 0; j < Q; j++) {
+        int *entries = ratings + T::UNIT * j;
+        entries_of<T>(sums[j], entries);
+#pragma unroll
+        for (int q = 0; q < QUADS; q++) {
+            const int quad = (first + j) * QUADS + q;
+            const int4 unary = quad < width ? __ldg(core.unary_rows + info.z + quad) : make_int4(PADDING, PADDING, PADDING, PADDING);
+            int *four = entries + 4 * q;
+            const bool in = quad < width;
+            four[0] = (in ? four[0] : 0) + unary.x;
+            four[1] = (in ? four[1] : 0) + unary.y;
+            four[2] = (in ? four[2] : 0) + unary.z;
+            four[3] = (in ? four[3] : 0) + unary.w;
+        }
+    }
 }
 
 // Boltzmann weights in integers (boltzmann.rs): differences beyond `x` weigh nothing, `y` is halvings a unit.
@@ -94,49 +144,37 @@ __device__ __forceinline__ u32 weight(const uint2 &boltzmann, int delta) {
 
 // Aggregate, map, prefix sums, select: the value whose interval holds `bits` of the total weight. Returned to the lane that
 // has it (of the first slot), -1 to the others.
-template <int NV, int NN, int Q>
-__device__ __forceinline__ int pick(const Team<NV, NN, Q> &team, const uint2 &boltzmann, const int4 (&row)[Q], u64 bits) {
-    int low = least(row[0]);
+template <class T>
+__device__ __forceinline__ int pick(const T &team, const uint2 &boltzmann, const int (&ratings)[T::N], u64 bits) {
+    int low = ratings[0];
 #pragma unroll
-    for (int j = 1; j < Q; j++) low = min(low, least(row[j]));
+    for (int k = 1; k < T::N; k++) low = min(low, ratings[k]);
+    low = team.least(low);
+    u32 weights[T::N], sum = 0;
 #pragma unroll
-    for (int s = 1; s < NV; s <<= 1) low = min(low, __shfl_xor_sync(team.mask, low, s));
-    u32 weights[4 * Q], sum = 0;
-#pragma unroll
-    for (int j = 0; j < Q; j++) {
-        weights[4 * j] = weight(boltzmann, row[j].x - low);
-        weights[4 * j + 1] = weight(boltzmann, row[j].y - low);
-        weights[4 * j + 2] = weight(boltzmann, row[j].z - low);
-        weights[4 * j + 3] = weight(boltzmann, row[j].w - low);
-        sum += weights[4 * j] + weights[4 * j + 1] + weights[4 * j + 2] + weights[4 * j + 3];
-    }
+    for (int k = 0; k < T::N; k++) sum += weights[k] = weight(boltzmann, ratings[k] - low);
     u32 right = sum;
 #pragma unroll
-    for (int s = 1; s < NV; s <<= 1) {
-        const u32 before = __shfl_up_sync(team.mask, right, s, NV);
+    for (int s = 1; s < T::NV; s <<= 1) {
+        const u32 before = __shfl_up_sync(team.mask, right, s, T::NV);
         if (team.part() >= s) right += before;
     }
-    const u32 total = NV > 1 ? __shfl_sync(team.mask, right, NV - 1, NV) : right;
+    const u32 total = T::NV > 1 ? __shfl_sync(team.mask, right, T::NV - 1, T::NV) : right;
     // below(bits, total) for a total of 32 bits
     const u32 v = ((bits >> 32) * total + ((u32)bits * (u64)total >> 32)) >> 32;
     u32 left = right - sum;
-    if (v - left >= sum || (NN > 1 && team.slot() != 0)) return -1;
-    int value = team.part() * Q * 4;
+    if (v - left >= sum || (T::NN > 1 && team.slot() != 0)) return -1;
+    int value = team.part() * T::N;
 #pragma unroll
-    for (int k = 0; k < 4 * Q; k++) {
+    for (int k = 0; k < T::N; k++) {
         left += weights[k];
         value += left <= v;
     }
     return value;
 }
 
-// Assigns one variable by its heat bath; returns 1 to the lane that changed it.
-template <int NV, int NN, int Q, class V>
-__device__ __forceinline__ u32 visit(const Core &core, const Team<NV, NN, Q> &team, const Values<V> &x, u32 variable,
-                                     const uint4 &info, const uint2 &boltzmann, u64 bits) {
-    int4 row[Q];
-    rate(core, team, x, info, nullptr, row);
-    const int value = pick(team, boltzmann, row, bits);
+// Sets a variable to what one lane picked; returns 1 to that lane if it has changed.
+template <class T, class V> __device__ __forceinline__ u32 assign(const T &team, const Values<V> &x, u32 variable, int value) {
     u32 moved = 0;
     if (value >= 0) {
         moved = (u32)value != x[variable];
@@ -144,4 +182,13 @@ __device__ __forceinline__ u32 visit(const Core &core, const Team<NV, NN, Q> &te
     }
     team.sync();
     return moved;
+}
+
+// Assigns one variable by its heat bath; returns 1 to the lane that changed it.
+template <class T, class V>
+__device__ __forceinline__ u32 visit(const Core &core, const T &team, const Values<V> &x, u32 variable, const uint4 &info,
+                                     const uint2 &boltzmann, u64 bits) {
+    int ratings[T::N];
+    rate(core, team, x, info, nullptr, ratings);
+    return assign(team, x, variable, pick(team, boltzmann, ratings, bits));
 }

@@ -16,147 +16,128 @@ __device__ __forceinline__ Node node_at(const Core &core, u32 at) {
     return Node{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
 }
 
-// Where a team's rows and messages stand: two of NV * Q quads for each node, `stride` apart where a lane has a state alone.
-struct Scratch {
+// Rows and messages of a state's nodes in quads, two rows of NV * N entries for each node; `stride` apart where a lane has a
+// state alone.
+template <class T> struct Scratch {
     int4 *at;
     u32 stride;
-    __device__ __forceinline__ int4 &operator[](u32 k) const { return at[(u64)k * stride]; }
+
+    static constexpr int QUADS = T::N / 4, WIDTH = T::NV * QUADS;
+    __device__ __forceinline__ int4 &quad(u32 row, int quad) const { return at[(u64)(row * WIDTH + quad) * stride]; }
+    __device__ __forceinline__ void load(const T &team, u32 row, int (&entries)[T::N]) const {
+#pragma unroll
+        for (int q = 0; q < QUADS; q++) {
+            const int4 four = quad(row, team.part() * QUADS + q);
+            entries[4 * q] = four.x, entries[4 * q + 1] = four.y, entries[4 * q + 2] = four.z, entries[4 * q + 3] = four.w;
+        }
+    }
+    __device__ __forceinline__ void store(const T &team, u32 row, const int (&entries)[T::N]) const {
+        if (T::NN > 1 && team.slot() != 0) return;
+#pragma unroll
+        for (int q = 0; q < QUADS; q++)
+            quad(row, team.part() * QUADS + q) =
+                make_int4(entries[4 * q], entries[4 * q + 1], entries[4 * q + 2], entries[4 * q + 3]);
+    }
 };
 
-__device__ __forceinline__ void lower(int &least, int cost, int more) {
+__device__ __forceinline__ int lower(int least, int cost, int more) {
 #if __CUDA_ARCH__ >= 900
-    least = __viaddmin_s32(cost, more, least);
+    return __viaddmin_s32(cost, more, least);
 #else
-    least = min(least, cost + more);
+    return min(least, cost + more);
 #endif
 }
 
 // The row of a node and, unless it is a root, its message to the parent, less the message's least entry.
-template <int NV, int NN, int Q, class V>
-__device__ __forceinline__ void tree_up(const Core &core, const Team<NV, NN, Q> &team, const Values<V> &x, const u8 *member,
-                                        u32 first, u32 at, const Scratch &scratch) {
-    constexpr int LANES = NV * NN, WIDTH = NV * Q;
+template <class T, class V>
+__device__ __forceinline__ void tree_up(const Core &core, const T &team, const Values<V> &x, const u8 *member, u32 first, u32 at,
+                                        const Scratch<T> &scratch) {
+    constexpr int LANES = T::LANES, N = T::N;
     const Node node = node_at(core, first + at);
     const uint4 info = __ldg(core.info + node.variable);
-    const int quads = quads_of(info), mine = team.part() * Q;
-    int4 row[Q];
+    const int domain = domain_of(info);
+    int row[N];
     rate(core, team, x, info, member, row);
     for (u32 k = 0; k < node.children; k++) {
-        const u32 child = __ldg(core.children + node.first_child + k);
+        int message[N];
+        scratch.load(team, 2 * __ldg(core.children + node.first_child + k) + 1, message);
 #pragma unroll
-        for (int j = 0; j < Q; j++)
-            if (mine + j < quads) add(row[j], scratch[(2 * child + 1) * WIDTH + mine + j]);
+        for (int j = 0; j < N; j++) row[j] += message[j];
     }
-    // messages of children pad with what keeps the sum from overflowing
+    // beyond the domain messages hold anything
 #pragma unroll
-    for (int j = 0; j < Q; j++) {
-        const int value = 4 * (mine + j), domain = domain_of(info);
-        if (value >= domain) row[j].x = PADDING;
-        if (value + 1 >= domain) row[j].y = PADDING;
-        if (value + 2 >= domain) row[j].z = PADDING;
-        if (value + 3 >= domain) row[j].w = PADDING;
-        if (NN == 1 || team.slot() == 0) scratch[2 * at * WIDTH + mine + j] = row[j];
-    }
+    for (int j = 0; j < N; j++)
+        if (team.part() * N + j >= domain) row[j] = PADDING;
+    scratch.store(team, 2 * at, row);
     if (node.parent == ~0u) {
         team.sync();
         return;
     }
     const uint4 above = __ldg(core.info + node_at(core, first + node.parent).variable);
-    const int width = quads_of(above);
-    int4 message[Q];
+    const int units = T::HALF ? quads_of(above) / 2 : quads_of(above);
+    int message[N];
 #pragma unroll
-    for (int j = 0; j < Q; j++) message[j] = make_int4(PADDING, PADDING, PADDING, PADDING);
-    const int domain = domain_of(info);
-    // slots share the node's values, four at a time
-    for (int a = 0; a < domain; a += 4 * NN) {
-        const int own = a + 4 * team.slot();
+    for (int j = 0; j < N; j++) message[j] = PADDING;
+    // slots share the node's values, N at a time
+    for (int a = 0; a < domain; a += N * T::NN) {
+        const int part = a / N + team.slot();
 #pragma unroll
-        for (int r = 0; r < 4; r++) {
-            const int value = own + r;
-            int cost = PADDING;
+        for (int r = 0; r < N; r++) {
+            const int value = part * N + r;
+            int cost;
             if (LANES == 1) {
-                if (value < domain) {
-                    const int4 &quad = scratch[2 * at * WIDTH + value / 4];
-                    cost = r == 0 ? quad.x : r == 1 ? quad.y : r == 2 ? quad.z : quad.w;
+                if (a == 0) {
+                    cost = row[r];
+                } else {
+                    cost = PADDING;
                 }
             } else {
-                const int quad = min(value / 4, NV * Q - 1);
-                int held = 0;
+                cost = __shfl_sync(team.mask, row[r], part < T::NV ? part : 0, LANES);
+            }
+            // a team's values go together; slots beyond the domain add what is never least
+            if (LANES > 1 || value < domain) {
+                const bool in = value < domain;
+                const uint4 *edge = core.rows + node.up + (in ? value : 0) * node.up_stride;
+                if (!in) cost = PADDING;
 #pragma unroll
-                for (int j = 0; j < Q; j++) {
-                    const int part = r == 0 ? row[j].x : r == 1 ? row[j].y : r == 2 ? row[j].z : row[j].w;
-                    const int there = __shfl_sync(team.mask, part, quad / Q, LANES);
-                    held = quad % Q == j ? there : held;
+                for (int j = 0; j < T::Q; j++) {
+                    int entries[T::UNIT];
+                    entries_of<T>(__ldg(edge + min(team.part() * T::Q + j, units - 1)), entries);
+#pragma unroll
+                    for (int k = 0; k < T::UNIT; k++)
+                        message[T::UNIT * j + k] = lower(message[T::UNIT * j + k], entries[k], cost);
                 }
-                if (value < domain) cost = held;
-            }
-            const int4 *edge = core.rows + node.up + (value < domain ? value : 0) * node.up_stride;
-#pragma unroll
-            for (int j = 0; j < Q; j++) {
-                const int4 entry = __ldg(edge + min(mine + j, width - 1));
-                lower(message[j].x, entry.x, cost);
-                lower(message[j].y, entry.y, cost);
-                lower(message[j].z, entry.z, cost);
-                lower(message[j].w, entry.w, cost);
             }
         }
     }
 #pragma unroll
-    for (int s = NV; s < LANES; s <<= 1) {
+    for (int s = T::NV; s < LANES; s <<= 1) {
 #pragma unroll
-        for (int j = 0; j < Q; j++) {
-            message[j].x = min(message[j].x, __shfl_xor_sync(team.mask, message[j].x, s));
-            message[j].y = min(message[j].y, __shfl_xor_sync(team.mask, message[j].y, s));
-            message[j].z = min(message[j].z, __shfl_xor_sync(team.mask, message[j].z, s));
-            message[j].w = min(message[j].w, __shfl_xor_sync(team.mask, message[j].w, s));
-        }
+        for (int j = 0; j < N; j++) message[j] = min(message[j], __shfl_xor_sync(team.mask, message[j], s));
     }
-    // places beyond the parent's domain do not count
-    int low = PADDING;
     const int above_domain = domain_of(above);
+    int low = PADDING;
 #pragma unroll
-    for (int j = 0; j < Q; j++) {
-        const int value = 4 * (mine + j);
-        if (value < above_domain) low = min(low, message[j].x);
-        if (value + 1 < above_domain) low = min(low, message[j].y);
-        if (value + 2 < above_domain) low = min(low, message[j].z);
-        if (value + 3 < above_domain) low = min(low, message[j].w);
-    }
+    for (int j = 0; j < N; j++)
+        if (team.part() * N + j < above_domain) low = min(low, message[j]);
+    low = team.least(low);
 #pragma unroll
-    for (int s = 1; s < NV; s <<= 1) low = min(low, __shfl_xor_sync(team.mask, low, s));
-#pragma unroll
-    for (int j = 0; j < Q; j++) {
-        if (NN == 1 || team.slot() == 0)
-            scratch[(2 * at + 1) * WIDTH + mine + j] =
-                make_int4(message[j].x - low, message[j].y - low, message[j].z - low, message[j].w - low);
-    }
+    for (int j = 0; j < N; j++) message[j] -= low;
+    scratch.store(team, 2 * at + 1, message);
     team.sync();
 }
 
 // Draws a node given its parent; returns 1 to the lane that changed it.
-template <int NV, int NN, int Q, class V>
-__device__ __forceinline__ u32 tree_down(const Core &core, const Team<NV, NN, Q> &team, const Values<V> &x, u32 first, u32 at,
-                                         const Scratch &scratch, const uint2 &boltzmann, u64 draw) {
-    constexpr int WIDTH = NV * Q;
+template <class T, class V>
+__device__ __forceinline__ u32 tree_down(const Core &core, const T &team, const Values<V> &x, u32 first, u32 at,
+                                         const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const Node node = node_at(core, first + at);
-    const uint4 info = __ldg(core.info + node.variable);
-    const int quads = quads_of(info), mine = team.part() * Q;
-    int4 row[Q];
-#pragma unroll
-    for (int j = 0; j < Q; j++) row[j] = scratch[2 * at * WIDTH + mine + j];
+    int row[T::N];
+    scratch.load(team, 2 * at, row);
     if (node.parent != ~0u) {
+        const int quads = quads_of(__ldg(core.info + node.variable));
         const u32 parent = node_at(core, first + node.parent).variable;
-        const int4 *edge = core.rows + node.down + x[parent] * node.down_stride;
-#pragma unroll
-        for (int j = 0; j < Q; j++)
-            if (mine + j < quads) add(row[j], __ldg(edge + mine + j));
+        add_row(team, core.rows + node.down + x[parent] * node.down_stride, T::HALF ? quads / 2 : quads, row);
     }
-    const int value = pick(team, boltzmann, row, mix(draw, node.variable));
-    u32 moved = 0;
-    if (value >= 0) {
-        moved = (u32)value != x[node.variable];
-        if (moved) x.set(node.variable, value);
-    }
-    team.sync();
-    return moved;
+    return assign(team, x, node.variable, pick(team, boltzmann, row, mix(draw, node.variable)));
 }

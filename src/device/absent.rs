@@ -219,6 +219,10 @@ impl Cuda {
         match self.never {}
     }
 
+    pub fn fill<T: DeviceRepr>(&self, _target: &CudaSlice<T>) -> Result<(), DeviceError> {
+        match self.never {}
+    }
+
     pub fn read<T: DeviceRepr, S: DevicePtr<T>>(&self, _source: &S) -> Result<Vec<T>, DeviceError> {
         match self.never {}
     }

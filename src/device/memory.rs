@@ -119,14 +119,26 @@ impl Cuda {
     /// # Errors
     /// The driver's.
     pub fn clear<T: DeviceRepr>(&self, target: &CudaSlice<T>) -> Result<(), DeviceError> {
+        self.set_bytes(target, 0)
+    }
+
+    /// Sets all bits of device memory, in the order of the stream's work.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn fill<T: DeviceRepr>(&self, target: &CudaSlice<T>) -> Result<(), DeviceError> {
+        self.set_bytes(target, 0xFF)
+    }
+
+    fn set_bytes<T>(&self, target: &CudaSlice<T>, byte: u8) -> Result<(), DeviceError> {
         if target.is_empty() {
             return Ok(());
         }
-        let what = || format!("clearing {} bytes of device memory", target.num_bytes());
+        let what = || format!("setting {} bytes of device memory", target.num_bytes());
         let (address, _order) = target.device_ptr(self.stream());
-        // SAFETY: the memory is the slice's; zeros are numbers for everything that is kept on devices.
-        let cleared = unsafe { result::memset_d8_async(address, 0, target.num_bytes(), self.stream().cu_stream()) };
-        cleared.map_err(|error| failed(what())(error))
+        // SAFETY: the memory is the slice's; any bits are numbers for everything that is kept on devices.
+        let set = unsafe { result::memset_d8_async(address, byte, target.num_bytes(), self.stream().cu_stream()) };
+        set.map_err(|error| failed(what())(error))
     }
 
     /// The contents of device memory, once all work before is done.

@@ -2,7 +2,9 @@
 
 mod anneal;
 mod arms;
+mod beside;
 mod boltzmann;
+
 mod bounds;
 mod breed;
 mod clock;
@@ -14,6 +16,7 @@ mod forest;
 mod graph;
 mod heat_bath;
 mod host_herd;
+pub mod measure;
 mod merge;
 mod options;
 mod portfolio;

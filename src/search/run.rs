@@ -1,7 +1,8 @@
 //! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
-use super::bounds::{Bounds, Core};
+use super::beside::Beside;
+use super::bounds::{Core, Step};
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
@@ -84,7 +85,7 @@ pub(crate) struct Run<'a> {
     field: Field,
     pool: Pool,
     portfolio: Portfolio,
-    bounds: Bounds,
+    bounds: Beside,
     rng: Rng,
     /// The device, as long as it works; the CPU without one.
     device: Opened,
@@ -118,7 +119,7 @@ impl<'a> Run<'a> {
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
         let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
-        let bounds = Bounds::new(options);
+        let bounds = Beside::new(options);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         Ok(Run {
             network,
@@ -157,17 +158,16 @@ impl<'a> Run<'a> {
                 self.raise(self.upper.min(self.network.top()), "reduce");
                 continue;
             }
-            if self.bounds.is_due(self.search_work, self.search_work > 2 * self.improved) {
-                self.bound_slice()?;
-            } else {
+            if !self.bound_slice()? {
                 self.round()?;
             }
         };
+        let bounds = self.bounds.finish();
         Ok(Ending {
             stopped_by,
             totals: self.totals,
-            z: self.bounds.best_z(),
-            induced_width: self.bounds.induced_width(),
+            z: bounds.as_ref().and_then(|bounds| bounds.best_z()),
+            induced_width: bounds.as_ref().and_then(|bounds| bounds.induced_width()),
             device: self.device.name(),
         })
     }
@@ -274,10 +274,32 @@ impl<'a> Run<'a> {
         Ok(Some(cost))
     }
 
-    /// A slice of the bound ladder, and what follows from it.
-    fn bound_slice(&mut self) -> Result<(), Error> {
-        let upper = self.upper.min(self.network.top());
-        let Some(step) = self.bounds.slice(&self.core, upper, self.options.seed, self.stop) else { return Ok(()) };
+    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run that
+    /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it.
+    fn bound_slice(&mut self) -> Result<bool, Error> {
+        let (upper, seed) = (self.upper.min(self.network.top()), self.options.seed);
+        if let Some(step) = self.bounds.finished() {
+            self.follow(step)?;
+            return Ok(true);
+        }
+        if self.device.cuda.is_some() && self.options.rounds.is_none() {
+            if self.search_work > 0 {
+                self.bounds.begin(&self.core, upper, seed, self.stop);
+            }
+            return Ok(false);
+        }
+        let stalled = self.search_work > 2 * self.improved;
+        let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(self.search_work, stalled)) else {
+            return Ok(false);
+        };
+        if let Some(step) = bounds.slice(&self.core, upper, seed, self.stop) {
+            self.follow(step)?;
+        }
+        Ok(true)
+    }
+
+    /// What follows from a finished rung.
+    fn follow(&mut self, step: Step) -> Result<(), Error> {
         if let Some(assignment) = &step.assignment {
             self.core_solution(&step.core, assignment, &step.source)?;
             self.offer_projected(&step.core.reducer.lift(assignment));
@@ -286,7 +308,9 @@ impl<'a> Run<'a> {
         let gap = self.upper.min(self.network.top()).saturating_sub(self.lower).max(1) as f64;
         let before = self.lower;
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source);
-        self.bounds.note((self.lower - before) as f64 / gap);
+        if let Some(bounds) = self.bounds.here() {
+            bounds.note((self.lower - before) as f64 / gap);
+        }
         if Arc::ptr_eq(&step.core.problem, &self.core.problem) {
             self.portfolio.guide(step.outcome);
         }

@@ -7,6 +7,7 @@ use super::super::forest::{Forest, NO_PARENT};
 use super::super::rows::Rows;
 use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr};
 use crate::model::{Cost, Table};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub(super) struct CoreArgument {
     pub quads: i32,
     pub pad: i32,
     pub price: i64,
-    pointers: [u64; 22],
+    pointers: [u64; 23],
 }
 
 // SAFETY: plain numbers in C's layout, as the kernels declare it.
@@ -50,6 +51,8 @@ pub(super) struct DeviceCore {
     pub argument: CoreArgument,
     /// Quads of the widest row.
     pub quads: u32,
+    /// Whether rows are of 16 bits.
+    pub half: bool,
     /// Nodes of the largest forest.
     pub nodes: u32,
     /// Whether variables need more than 16 bits.
@@ -98,14 +101,58 @@ impl Uploads<'_> {
     upload!(u64s, u64, U64);
     upload!(u8s, u8, U8);
 
-    /// Entries after as many zeros as the widest row has.
-    fn rows(&mut self, zeros: usize, entries: &[i32]) -> Result<(), DeviceError> {
-        let mut slice = self.cuda.zeros::<i32>(zeros + entries.len())?;
-        self.cuda.write_at(entries, &mut slice, zeros)?;
+    /// Units of 16 bytes after as many of zeros as the widest row has.
+    fn units(&mut self, zeros: usize, words: &[i32]) -> Result<(), DeviceError> {
+        let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
+        self.cuda.write_at(words, &mut slice, 4 * zeros)?;
         self.pointers.push(address(self.cuda, &slice));
         self.kept.push(Kept::I32(slice));
         Ok(())
     }
+}
+
+/// How rows are laid out: in units of 16 bytes, behind zeros.
+#[derive(Clone, Copy)]
+struct Units {
+    /// Entries of a unit.
+    entries: u32,
+    /// Units of zeros.
+    zeros: u32,
+    /// Where the functions' rows begin among the entries, behind the unary ones.
+    begin: u32,
+}
+
+impl Units {
+    fn new(rows: &Rows) -> Units {
+        let begin = (0..rows.variables()).map(|v| rows.unary_at(v) + rows.width[v]).max().unwrap_or(0);
+        let entries = if fits_halves(rows) { 8 } else { 4 };
+        Units { entries, zeros: rows.width.iter().max().map_or(1, |width| width / entries), begin }
+    }
+
+    /// The unit at which an entry stands.
+    fn at(self, entry: u32) -> u32 {
+        self.zeros + (entry - self.begin) / self.entries
+    }
+}
+
+/// Whether rows are whole units of 16-bit entries whose sums for a variable stay below 2^16.
+fn fits_halves(rows: &Rows) -> bool {
+    if rows.width.iter().any(|width| width % 8 != 0) {
+        return false;
+    }
+    let mut largest: FxHashMap<u32, i32> = FxHashMap::default();
+    (0..rows.variables()).all(|v| {
+        let width = rows.width[v] as usize;
+        let most = rows.incidences(v).iter().map(|incidence| {
+            let of_table = || {
+                let first = rows.nth_row(v, incidence, 0);
+                let table = rows.row(first, rows.row_count(incidence) * width);
+                table.iter().copied().max().unwrap_or(0)
+            };
+            i64::from(*largest.entry(incidence.base).or_insert_with(of_table))
+        });
+        most.sum::<i64>() < 1 << 16
+    })
 }
 
 impl DeviceCore {
@@ -116,8 +163,18 @@ impl DeviceCore {
         let quads = rows.width.iter().max().map_or(1, |width| width / 4);
         let wide = n > usize::from(u16::MAX);
         let mut up = Uploads { cuda, pointers: Vec::new(), kept: Vec::new() };
-        up.rows(4 * quads as usize, rows.entries())?;
-        Self::incidences(&mut up, rows, quads, wide)?;
+        let units = Units::new(rows);
+        let (unary, entries) = rows.entries().split_at(units.begin as usize);
+        match units.entries {
+            4 => up.units(units.zeros as usize, entries)?,
+            _ => {
+                let pair = |pair: &[i32]| pair[0] | pair[1] << 16;
+                let words: Vec<i32> = entries.par_chunks_exact(2).map(pair).collect();
+                up.units(units.zeros as usize, &words)?;
+            }
+        }
+        up.units(0, unary)?;
+        Self::incidences(&mut up, rows, units, wide)?;
         Self::functions(&mut up, rows)?;
         up.u32s(&field.strides)?;
         let regions = field.regions();
@@ -133,7 +190,7 @@ impl DeviceCore {
         let (begin, neighbours) = field.graph.arrays();
         up.u32s(begin)?;
         up.u32s(neighbours)?;
-        Self::forests(&mut up, rows, &field.forests, quads)?;
+        Self::forests(&mut up, rows, &field.forests, units)?;
         let argument = CoreArgument {
             variables: n as i32,
             functions: rows.problem.functions.len() as i32,
@@ -144,11 +201,12 @@ impl DeviceCore {
             quads: quads as i32,
             pad: n.next_multiple_of(16) as i32,
             price: rows.price(),
-            pointers: up.pointers.try_into().unwrap_or([0; 22]),
+            pointers: up.pointers.try_into().unwrap_or([0; 23]),
         };
         Ok(DeviceCore {
             argument,
             quads,
+            half: units.entries == 8,
             nodes: field.forests.iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
             wide,
             domains: rows.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
@@ -156,25 +214,25 @@ impl DeviceCore {
         })
     }
 
-    /// Variables and their incidences; rows in quads behind the zeros.
-    fn incidences(up: &mut Uploads, rows: &Rows, zeros: u32, wide: bool) -> Result<(), DeviceError> {
+    /// Variables and their incidences.
+    fn incidences(up: &mut Uploads, rows: &Rows, units: Units, wide: bool) -> Result<(), DeviceError> {
         let (mut info, mut incidences, mut ends, mut more, mut further) = (vec![], vec![], vec![], vec![], vec![]);
         for v in 0..rows.variables() {
             let all = rows.incidences(v);
             let has_more = all.iter().any(|incidence| !rows.further(incidence).is_empty());
             let first = more.len() as u32 / 2;
             let shape = rows.domain(v) as u32 | (rows.width[v] / 4) << 16 | u32::from(has_more) << 31;
-            info.extend([first, all.len() as u32, zeros + rows.unary_at(v) / 4, shape]);
+            info.extend([first, all.len() as u32, rows.unary_at(v) / 4, shape]);
             for incidence in all {
                 let packed = if wide { 0 } else { incidence.first | incidence.second << 16 };
-                let strides = [incidence.first_stride / 4, incidence.second_stride / 4];
-                incidences.extend([zeros + incidence.base / 4, packed, strides[0], strides[1]]);
+                let strides = [incidence.first_stride, incidence.second_stride].map(|stride| stride / units.entries);
+                incidences.extend([units.at(incidence.base), packed, strides[0], strides[1]]);
                 if wide {
                     ends.extend([incidence.first, incidence.second]);
                 }
                 let rest = rows.further(incidence);
                 more.extend([further.len() as u32 / 2, rest.len() as u32]);
-                further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / 4]));
+                further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / units.entries]));
             }
         }
         up.u32s(&info)?;
@@ -213,7 +271,7 @@ impl DeviceCore {
         up.u64s(&unary)
     }
 
-    fn forests(up: &mut Uploads, rows: &Rows, forests: &[Forest], zeros: u32) -> Result<(), DeviceError> {
+    fn forests(up: &mut Uploads, rows: &Rows, forests: &[Forest], units: Units) -> Result<(), DeviceError> {
         let (mut of_forest, mut levels, mut nodes, mut children) = (vec![], vec![], vec![], vec![]);
         let (mut ratings, mut members) = (vec![], vec![]);
         for forest in forests {
@@ -228,9 +286,14 @@ impl DeviceCore {
                 }
             }
             for (node, own) in forest.nodes.iter().zip(&own) {
-                let edge = [zeros + node.up / 4, node.up_stride / 4, zeros + node.down / 4, node.down_stride / 4];
+                let strides = [node.up_stride, node.down_stride].map(|stride| stride / units.entries);
                 nodes.extend([node.variable, node.parent]);
-                nodes.extend(edge);
+                // a root has no edge
+                if node.parent == NO_PARENT {
+                    nodes.extend([0; 4]);
+                } else {
+                    nodes.extend([units.at(node.up), strides[0], units.at(node.down), strides[1]]);
+                }
                 nodes.extend([children.len() as u32, own.len() as u32]);
                 children.extend_from_slice(own);
             }

@@ -3,28 +3,30 @@
 #![allow(unsafe_code, reason = "kernel launches, and structures of device pointers that they take")]
 
 use super::super::boltzmann::Boltzmann;
-use super::super::breed::{Bred, Generation, Herd, STEPS, Settled, Tally};
+use super::super::breed::{Bred, GROUP, Generation, Herd, STEPS, Settled, Tally};
 use super::super::driver::Field;
 use super::super::host_herd;
 use super::super::rows::Energy;
 use super::super::state::Elite;
 use super::core::{Device, DeviceCore, address};
-use crate::device::{CudaSlice, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::device::{CudaSlice, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source};
 use crate::stop::Stop;
 use std::ops::Range;
 
-/// How lanes share a state: `parts` lanes hold `quads` quads of a row each, `slots` times as many share the functions.
+/// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions. A
+/// unit is 16 bytes: four entries, or eight of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Team {
     pub parts: u32,
     pub slots: u32,
-    pub quads: u32,
+    pub units: u32,
+    pub half: bool,
 }
 
 impl Team {
     /// The team for rows of so many quads. Measured on an H200: see results/notes/search-cuda.md.
-    pub fn new(quads: u32) -> Team {
-        let (parts, slots, quads) = match quads {
+    pub fn new(quads: u32, half: bool) -> Team {
+        let (parts, slots, units) = match if half { quads.div_ceil(2) } else { quads } {
             0..=1 => (1, 1, 1),
             2 => (1, 1, 2),
             3..=4 => (4, 2, 1),
@@ -34,7 +36,7 @@ impl Team {
             33..=64 => (32, 1, 2),
             _ => (32, 1, 4),
         };
-        Team { parts, slots, quads }
+        Team { parts, slots, units, half }
     }
 
     /// Lanes of a team.
@@ -42,28 +44,37 @@ impl Team {
         self.parts * self.slots
     }
 
+    /// Quads of 32-bit entries that a team holds.
+    pub fn quads(self) -> u32 {
+        self.parts * self.units * if self.half { 2 } else { 1 }
+    }
+
     fn kernel(self, bytes: u32, block: bool) -> String {
-        let Team { parts, slots, quads } = self;
-        format!("breed<{parts}, {slots}, {quads}, u{}, {block}>", 8 * bytes)
+        let Team { parts, slots, units, half } = self;
+        format!("breed<{parts}, {slots}, {units}, {half}, u{}, {block}>", 8 * bytes)
     }
 }
 
-/// The kernels, one source for each kind of team.
+/// Kernels for every kind of team.
 pub(crate) fn sources() -> Vec<Source> {
     let mut all = Vec::new();
     for quads in [1, 2, 4, 8, 16, 32, 64, 128] {
-        for (bytes, block) in [(1, false), (1, true), (2, false)] {
-            all.push(source(Team::new(quads), bytes, block, block && bytes == 2));
-        }
+        let bytes = if quads > 64 { 2 } else { 1 };
+        all.push(source(Team::new(quads, false), bytes, false, false));
+        all.push(source(Team::new(quads, quads > 1), bytes, true, quads == 1));
     }
-    all.push(source(Team::new(1), 2, true, true));
+    all.push(source(Team::new(16, true), 1, false, false));
     all
 }
 
 fn source(team: Team, bytes: u32, block: bool, wide: bool) -> Source {
     let source = Source::embedded("anneal.cu");
     let source = if wide { source.constant("WIDE", 1) } else { source };
-    source.kernel(team.kernel(bytes, block)).kernel(format!("settle<u{}>", 8 * bytes)).kernel("survey")
+    source
+        .kernel(team.kernel(bytes, block))
+        .kernel(format!("settle<u{}>", 8 * bytes))
+        .kernel("remember")
+        .kernel("survey")
 }
 
 /// `kernels/anneal.cu`: Herd.
@@ -85,6 +96,9 @@ struct HerdArgument {
     hashes: u64,
     next_hashes: u64,
     child_hashes: u64,
+    known: u64,
+    known_by: u64,
+    known_mask: u64,
     counters: u64,
     steps: u64,
     scratch: u64,
@@ -95,28 +109,39 @@ struct HerdArgument {
 }
 
 /// `kernels/anneal.cu`: Survey.
-#[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Survey {
     best: i64,
     allowed: i64,
-    best_slot: u32,
-    allowed_slot: u32,
-    elite_slot: u32,
-    at_best: u32,
+    best_slot: usize,
+    allowed_slot: usize,
+    elite_slot: usize,
+    at_best: usize,
+}
+
+impl Survey {
+    fn new(words: &[u64]) -> Survey {
+        let (low, high) = (|word: u64| word as u32 as usize, |word: u64| (word >> 32) as usize);
+        Survey {
+            best: words[0] as i64,
+            allowed: words[1] as i64,
+            best_slot: low(words[2]),
+            allowed_slot: high(words[2]),
+            elite_slot: low(words[3]),
+            at_best: high(words[3]),
+        }
+    }
 }
 
 // SAFETY: plain numbers in C's layout, as the kernels declare them.
 unsafe impl DeviceRepr for HerdArgument {}
 // SAFETY: as above.
-unsafe impl DeviceRepr for Survey {}
-// SAFETY: zeros are numbers.
-unsafe impl ValidAsZeroBits for Survey {}
-// SAFETY: as above.
 unsafe impl DeviceRepr for Generation {}
 
 /// Moves, ratings, lengths, one to spare; then a gain and a work for each of 22 choices.
 const COUNTERS: usize = 4 + 2 * 22;
+/// Words of a [`Survey`], behind the counters.
+const SURVEY: usize = 4;
 
 /// A population on a device.
 pub(crate) struct CudaHerd {
@@ -128,11 +153,14 @@ pub(crate) struct CudaHerd {
     best_allowed: i64,
     /// Rounds are those of the CPU.
     portable: bool,
+    /// What measurements fix: the team and the threads of a block.
+    fixed: Option<(Team, u32)>,
 }
 
 /// Kernels for a core, and how they are launched.
 struct Program {
     breed: Kernel,
+    remember: Kernel,
     settle: Kernel,
     survey: Kernel,
     /// Bytes of a value.
@@ -166,9 +194,9 @@ struct States {
     children: CudaSlice<u8>,
     totals: [CudaSlice<i64>; 3],
     hashes: [CudaSlice<u64>; 3],
+    known: (CudaSlice<u64>, CudaSlice<u32>),
     violations: [CudaSlice<u32>; 3],
     counters: CudaSlice<u64>,
-    surveyed: CudaSlice<Survey>,
     /// Kept for their memory.
     _others: (CudaSlice<u8>, CudaSlice<u32>, CudaSlice<u32>, CudaSlice<i64>, CudaSlice<u32>),
     survey_of_elites: Survey,
@@ -180,7 +208,21 @@ impl CudaHerd {
     /// A herd without states.
     pub fn new(cuda: Device, portable: bool) -> Result<CudaHerd, DeviceError> {
         let steps = cuda.zeros(2 * STEPS)?;
-        Ok(CudaHerd { cuda, core: None, states: None, steps, best: i64::MAX, best_allowed: i64::MAX, portable })
+        Ok(CudaHerd {
+            cuda,
+            core: None,
+            states: None,
+            steps,
+            best: i64::MAX,
+            best_allowed: i64::MAX,
+            portable,
+            fixed: None,
+        })
+    }
+
+    /// The same with teams (but for their rows' width) and blocks that the caller chooses.
+    pub fn with_team(cuda: Device, team: Team, threads: u32) -> Result<CudaHerd, DeviceError> {
+        Ok(CudaHerd { fixed: Some((team, threads)), ..CudaHerd::new(cuda, false)? })
     }
 
     fn upload(&mut self, field: &Field) -> Result<(), DeviceError> {
@@ -195,7 +237,8 @@ impl CudaHerd {
         let n = field.variables();
         let bytes = if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 };
         let block = field.is_large();
-        let team = Team::new(core.quads);
+        let usual = (Team::new(core.quads, core.half), if block { 512 } else { 256 });
+        let (team, most) = self.fixed.map_or(usual, |(team, threads)| (Team { half: core.half, ..team }, threads));
         let source = source(team, bytes, block, core.wide);
         let module = self.cuda.load(&source)?;
         let pad = core.argument.pad as u32;
@@ -204,7 +247,7 @@ impl CudaHerd {
             (false, 1) => n as u32 * bytes * threads,
             (false, lanes) => pad * bytes * (threads / lanes),
         };
-        let mut threads = if block { 512 } else { 256 };
+        let mut threads = most;
         while !block && threads > 32 && of_block(threads) > 48 << 10 {
             threads /= 2;
         }
@@ -214,6 +257,7 @@ impl CudaHerd {
         }
         Ok(Program {
             breed: module.kernel(&team.kernel(bytes, block), shared)?,
+            remember: module.kernel("remember", 0)?,
             settle: module.kernel(&format!("settle<u{}>", 8 * bytes), 0)?,
             survey: module.kernel("survey", 0)?,
             bytes,
@@ -232,7 +276,7 @@ impl CudaHerd {
         let Program { bytes, block, team, .. } = program;
         // blocks are whole: the last one's idle teams have storage too
         let places = states.next_multiple_of(program.teams() as usize);
-        let scratch_quads = 2 * u64::from(core.nodes) * u64::from(team.parts * team.quads);
+        let scratch_quads = 2 * u64::from(core.nodes) * u64::from(team.quads());
         let length = states * pad * bytes as usize;
         let elites = cuda.zeros::<u8>(length)?;
         let children = cuda.zeros::<u8>(length)?;
@@ -245,8 +289,10 @@ impl CudaHerd {
         let totals = [cuda.upload(&vec![i64::MAX; states])?, cuda.zeros(states)?, cuda.zeros(states)?];
         let hashes = [cuda.zeros(states)?, cuda.zeros(states)?, cuda.zeros(states)?];
         let violations = [cuda.zeros(states)?, cuda.zeros(states)?, cuda.zeros(states)?];
-        let counters = cuda.zeros(COUNTERS)?;
-        let surveyed = cuda.zeros(1)?;
+        // never more than half full
+        let places_known = (4 * states).next_power_of_two();
+        let known = (cuda.zeros(places_known)?, cuda.zeros(places_known)?);
+        let counters = cuda.zeros(COUNTERS + SURVEY)?;
         let argument = HerdArgument {
             states: states as u32,
             large: u32::from(block),
@@ -263,6 +309,9 @@ impl CudaHerd {
             hashes: address(cuda, &hashes[0]),
             next_hashes: address(cuda, &hashes[1]),
             child_hashes: address(cuda, &hashes[2]),
+            known: address(cuda, &known.0),
+            known_by: address(cuda, &known.1),
+            known_mask: places_known as u64 - 1,
             counters: address(cuda, &counters),
             steps: address(cuda, &self.steps),
             scratch: address(cuda, &scratch),
@@ -278,9 +327,9 @@ impl CudaHerd {
             children,
             totals,
             hashes,
+            known,
             violations,
             counters,
-            surveyed,
             _others: (others, scratch, labels, deltas, stop),
             survey_of_elites: Survey::default(),
             turned: false,
@@ -292,22 +341,24 @@ impl CudaHerd {
         Ok((self.core.as_ref().ok_or_else(missing)?, self.states.as_ref().ok_or_else(missing)?))
     }
 
-    /// Surveys children or elites of some slots.
-    fn survey(&self, slots: Range<usize>, children: bool) -> Result<Survey, DeviceError> {
+    /// Surveys children or elites of some slots; returns all counters and what it found.
+    fn survey(&self, slots: Range<usize>, children: bool) -> Result<(Vec<u64>, Survey), DeviceError> {
         let (_, states) = self.parts()?;
         // the elites' numbers alternate between two places
         let HerdArgument { totals, child_totals, violations, child_violations, hashes, child_hashes, .. } =
             states.argument;
         let of = if children { (child_totals, child_violations, child_hashes) } else { (totals, violations, hashes) };
         let (first, last) = (slots.start as u32, slots.end as u32);
+        let found = states.counters.slice(COUNTERS..);
         // SAFETY: the arguments are the kernel's; the slots are below the number of states.
         unsafe {
             states.program.survey.launch(self.cuda.stream(), (1, 1024, 0), |arguments| {
-                let _ = arguments.arg(&of.0).arg(&of.1).arg(&of.2).arg(&first).arg(&last).arg(&states.surveyed);
+                let _ = arguments.arg(&of.0).arg(&of.1).arg(&of.2).arg(&first).arg(&last).arg(&found);
             })?;
         }
-        let read = self.cuda.read(&states.surveyed)?;
-        read.first().copied().ok_or_else(missing)
+        let counters = self.cuda.read(&states.counters)?;
+        let found = Survey::new(&counters[COUNTERS..]);
+        Ok((counters, found))
     }
 
     /// The values of slots.
@@ -356,7 +407,7 @@ impl Herd for CudaHerd {
         // three populations of values, and what tree moves and merges keep
         let n = field.variables() as u64;
         let merges = if program.block { 14 * n } else { 0 };
-        let trees = 32 * u64::from(core.nodes) * u64::from(program.team.parts * program.team.quads);
+        let trees = 32 * u64::from(core.nodes) * u64::from(program.team.quads());
         let state = 2 * n * u64::from(program.bytes) + merges + trees + 64;
         let fitting = self.cuda.free_memory()? / 2 / state.max(1);
         Ok((resident as usize).min(MOST_STATES).min(fitting as usize).max(1))
@@ -420,8 +471,9 @@ impl Herd for CudaHerd {
     ) -> Result<Bred, DeviceError> {
         let (core, states) = self.parts()?;
         let program = &states.program;
-        let grid = (slots.len() as u32).div_ceil(program.teams());
         let (first, last) = (slots.start as u32, slots.end as u32);
+        let begin = if program.block { first } else { first / GROUP as u32 * GROUP as u32 };
+        let grid = (last - begin).div_ceil(program.teams());
         self.cuda.clear(&states.counters)?;
         // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
         unsafe {
@@ -429,8 +481,7 @@ impl Herd for CudaHerd {
                 let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument).arg(&first).arg(&last);
             })?;
         }
-        let survey = self.survey(slots.clone(), true)?;
-        let counters = self.cuda.read(&states.counters)?;
+        let (counters, survey) = self.survey(slots.clone(), true)?;
         let mut bred = Bred {
             moves: counters[0],
             ratings: counters[1],
@@ -442,7 +493,6 @@ impl Herd for CudaHerd {
             [(survey.best, survey.best_slot, self.best), (survey.allowed, survey.allowed_slot, self.best_allowed)];
         for (total, slot, known) in found {
             if total < known {
-                let slot = slot as usize;
                 let values = self.fetch(&states.children, slot..slot + 1)?.remove(0);
                 let elite = Elite::new(&field.rows, values);
                 if elite.energy.total != total {
@@ -460,25 +510,28 @@ impl Herd for CudaHerd {
         let _ = field;
         let (core, states) = self.parts()?;
         self.cuda.clear(&states.counters)?;
-        let grid = states.argument.states.div_ceil(8);
+        self.cuda.clear(&states.known.0)?;
+        self.cuda.fill(&states.known.1)?;
+        let count = states.argument.states;
         // SAFETY: as above.
         unsafe {
-            states.program.settle.launch(self.cuda.stream(), (grid, 256, 0), |arguments| {
+            states.program.remember.launch(self.cuda.stream(), ((2 * count).div_ceil(256), 256, 0), |arguments| {
+                let _ = arguments.arg(&states.argument);
+            })?;
+            states.program.settle.launch(self.cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
                 let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
             })?;
         }
-        let counters = self.cuda.read(&states.counters)?;
         let Some(known) = &mut self.states else { return Err(missing()) };
         let argument = &mut known.argument;
         std::mem::swap(&mut argument.totals, &mut argument.next_totals);
         std::mem::swap(&mut argument.hashes, &mut argument.next_hashes);
-        let count = argument.states as usize;
         known.turned = !known.turned;
-        let survey = self.survey(0..count, false)?;
+        let (counters, survey) = self.survey(0..count as usize, false)?;
         if let Some(states) = &mut self.states {
             states.survey_of_elites = survey;
         }
-        Ok(Settled { tally: tally(&counters[4..]), best: survey.best, at_best: survey.at_best as usize })
+        Ok(Settled { tally: tally(&counters[4..]), best: survey.best, at_best: survey.at_best })
     }
 
     fn elites(&self, slots: Range<usize>) -> Result<Vec<Elite>, DeviceError> {
@@ -493,7 +546,7 @@ impl Herd for CudaHerd {
 
     fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError> {
         let (_, states) = self.parts()?;
-        let slot = states.survey_of_elites.elite_slot as usize;
+        let slot = states.survey_of_elites.elite_slot;
         let values = self.fetch(&states.elites, slot..slot + 1)?.pop();
         Ok(values.map(|values| Elite::new(&field.rows, values)))
     }
