@@ -33,9 +33,18 @@ fn own(text: &str, kernel: &str) -> Source {
 fn all_kernels_compile_for_all_architectures() {
     let Some(nvrtc) = compiler() else { return };
     let known = nvrtc.architectures().expect("the compiler knows what it compiles for");
-    let wanted = ARCHITECTURES.iter().filter(|architecture| known.contains(architecture));
-    let jobs: Vec<_> = wanted.flat_map(|&architecture| all().into_iter().map(move |s| (s, architecture))).collect();
-    assert!(jobs.iter().any(|(_, architecture)| *architecture == 90));
+    let wanted: Vec<i32> = ARCHITECTURES.into_iter().filter(|architecture| known.contains(architecture)).collect();
+    let (oldest, latest) = (wanted.iter().min(), wanted.iter().max());
+    // what depends on the architecture hardly depends on template arguments: further instances of a text are compiled for
+    // both ends, as a compilation takes seconds
+    let mut seen = BTreeSet::new();
+    let mut jobs = Vec::new();
+    for source in all() {
+        let first = seen.insert(source.name.clone());
+        let ends = |architecture: &&i32| first || Some(*architecture) == oldest || Some(*architecture) == latest;
+        jobs.extend(wanted.iter().filter(ends).map(|&architecture| (source.clone(), architecture)));
+    }
+    assert!(wanted.contains(&90));
     let failures: Vec<String> = jobs
         .par_iter()
         .filter_map(|(source, architecture)| match nvrtc.compile(source, *architecture) {

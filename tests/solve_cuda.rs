@@ -89,7 +89,8 @@ fn a_device_that_fails_costs_no_solution() {
     let _ = generated.args(["generate", "grid", "--side", "25", "--p2", "0.2", "-o"]).arg(&file).assert().success();
     for launch in ["1", "2", "9", "40"] {
         let mut solved = Command::cargo_bin("fangs").expect("the program is built");
-        let _ = solved.args(["solve", "--device", "cuda", "-t", "2", "--json"]).arg(&file).env("FANGS_FAIL_LAUNCH", launch);
+        let _ =
+            solved.args(["solve", "--device", "cuda", "-t", "2", "--json"]).arg(&file).env("FANGS_FAIL_LAUNCH", launch);
         let output = solved.assert().success().get_output().clone();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(errors.contains("warning: cuda:0: ") && errors.contains("going on on the CPU"), "{errors}");

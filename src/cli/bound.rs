@@ -291,7 +291,7 @@ impl<'a> Bounding<'a> {
     }
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
-        device.check()?;
+        let _ = device.poll()?;
         let reducer = Reducer::new(self.network, self.config.reduce, stop)?;
         self.device = device.wait(stop)?;
         self.eliminate(&reducer, ordering, stop)

@@ -171,7 +171,7 @@ impl Cuda {
         match self.never {}
     }
 
-    pub fn load(&self, _source: &Source) -> Result<Module, DeviceError> {
+    pub fn load(&self, _source: &Source) -> Result<Arc<Module>, DeviceError> {
         match self.never {}
     }
 
@@ -203,6 +203,23 @@ impl Cuda {
     }
 
     pub fn write<T: DeviceRepr, S: DevicePtrMut<T>>(&self, _items: &[T], _target: &mut S) -> Result<(), DeviceError> {
+        match self.never {}
+    }
+
+    pub fn write_at<T: DeviceRepr>(
+        &self,
+        _items: &[T],
+        _target: &mut CudaSlice<T>,
+        _first: usize,
+    ) -> Result<(), DeviceError> {
+        match self.never {}
+    }
+
+    pub fn clear<T: DeviceRepr>(&self, _target: &CudaSlice<T>) -> Result<(), DeviceError> {
+        match self.never {}
+    }
+
+    pub fn fill<T: DeviceRepr>(&self, _target: &CudaSlice<T>) -> Result<(), DeviceError> {
         match self.never {}
     }
 

@@ -117,8 +117,9 @@ fn first(count: usize) -> Result<Arc<Cuda>, DeviceError> {
 /// How often a waiting run looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A device on its way: drivers take tenths of a second to start, which loading a network may as well use. Clones share
-/// the device.
+/// A device on its way: drivers take a quarter of a second to start, which loading a network may as well use. Clones share
+/// the device. A process should not end by itself before the device is there: drivers that are starting crash when they are
+/// taken apart.
 #[derive(Clone, Debug)]
 pub struct Opening {
     choice: Choice,
@@ -157,14 +158,14 @@ impl Opening {
         self.choice
     }
 
-    /// Begins to open the device, and fails where it is known already that it does not open.
+    /// The device, if it is there already; opening begins where it has not.
     ///
     /// # Errors
     /// [`Error::Usage`]: why the CUDA device asked for cannot be used.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn poll(&self) -> Result<Option<Opened>, Error> {
         self.begin();
         let state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Done(outcome) = &*state { self.result(outcome).map(|_| ()) } else { Ok(()) }
+        if let State::Done(outcome) = &*state { self.result(outcome).map(Some) } else { Ok(None) }
     }
 
     /// The device, once it is there.
@@ -263,12 +264,29 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_waited_for_in_vain() {
+        let stop = Stop::new();
+        stop.set(Cause::Signal);
+        match Opening::start(Choice::Auto).wait(&stop) {
+            Ok(opened) => assert_eq!(opened.cuda.is_none(), opened.reason.is_some()),
+            Err(error) => assert!(matches!(error, Error::Stopped), "{error}"),
+        }
+        let opening = Opening::new(Choice::Auto);
+        let mut polls = 0;
+        while opening.poll().expect("auto cannot fail").is_none() {
+            polls += 1;
+            assert!(polls < 10_000, "it never opens");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
     fn a_device_that_is_not_there_is_refused() {
         let error = Choice::Cuda(4096).open().expect_err("nobody has so many");
         assert!(matches!(error, DeviceError::Unusable(_)), "{error:?}");
         let opening = Opening::new(Choice::Cuda(4096));
         let error = opening.wait(&Stop::new()).expect_err("nobody has so many");
         assert!(error.is_input() && error.to_string().starts_with("device cuda:4096: "), "{error}");
-        assert!(opening.check().is_err());
+        assert!(opening.poll().is_err());
     }
 }

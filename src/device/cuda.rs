@@ -39,7 +39,10 @@ impl Cuda {
         // SAFETY: all work of a `Cuda` goes through its streams in order; whoever uses a second one orders them by events.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
-        Ok(Arc::new(Cuda { info, context, stream, modules: Mutex::default() }))
+        let cuda = Cuda { info, context, stream, modules: Mutex::default() };
+        // the first memory takes the driver some milliseconds, which whoever opens in the background does not notice
+        drop(cuda.reserve::<u8>(1)?);
+        Ok(Arc::new(cuda))
     }
 
     fn context_of(ordinal: usize) -> Result<(Info, Arc<CudaContext>), DeviceError> {

@@ -55,7 +55,7 @@ fn fail_on_purpose(what: impl FnOnce() -> String) -> Result<(), DeviceError> {
 }
 
 impl Cuda {
-    /// Compiles a source, or takes it from the cache, and loads it; once for each device.
+    /// Compiles a source, or takes it from the cache, and loads it; once.
     ///
     /// # Errors
     /// The compiler's or the driver's.

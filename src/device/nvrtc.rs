@@ -102,6 +102,24 @@ impl Functions {
     }
 }
 
+/// What the loader says, without its wrapping.
+fn told(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// Where the loader found a library that it was asked for by name; the name where the system does not tell.
+fn place(name: &Path) -> PathBuf {
+    let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut paths = loaded.lines().filter_map(|line| line.find('/').map(|start| Path::new(&line[start..])));
+    let named = |path: &&Path| {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        file.starts_with("libnvrtc.so")
+    };
+    let bare = name.parent().is_none_or(|folder| folder.as_os_str().is_empty());
+    let found = if bare { paths.rfind(|path| named(path)) } else { None };
+    found.unwrap_or(name).into()
+}
+
 /// The oldest version used.
 const OLDEST: i32 = 12;
 
@@ -143,8 +161,8 @@ impl Nvrtc {
     /// Loads a library, named by a path or for the loader.
     fn load(path: &Path) -> Result<Nvrtc, String> {
         // SAFETY: loading runs the initialisers of NVIDIA's library, which have no requirements.
-        let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
-        let functions = Functions::of(&library).map_err(|error| error.to_string())?;
+        let library = unsafe { Library::new(path) }.map_err(|error| told(&error))?;
+        let functions = Functions::of(&library).map_err(|error| told(&error))?;
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both pointers are valid for the call.
         let status = unsafe { (functions.version)(&mut major, &mut minor) };
@@ -152,7 +170,7 @@ impl Nvrtc {
         if major < OLDEST {
             return Err(format!("it is version {major}.{minor}, at least {OLDEST}.0 is needed"));
         }
-        Ok(Nvrtc { version: (major, minor), path: path.into(), functions, _library: library })
+        Ok(Nvrtc { version: (major, minor), path: place(path), functions, _library: library })
     }
 
     /// Architectures that it compiles machine code for, such as 90.

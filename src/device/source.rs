@@ -63,23 +63,21 @@ impl Source {
 
     /// The texts that it includes, and those that they include, by name.
     pub fn includes(&self) -> Vec<(&'static str, Cow<'static, str>)> {
-        let texts = texts();
-        let mut found: Vec<(&'static str, Cow<'static, str>)> = Vec::new();
-        let mut open = vec![self.text.clone()];
-        while let Some(text) = open.pop() {
-            let names =
+        let names = |text: &str| -> Vec<String> {
+            let lines =
                 text.lines().filter_map(|line| line.trim_start().strip_prefix("#include \"")?.split('"').next());
-            for name in names {
-                if found.iter().any(|(known, _)| *known == name) {
-                    continue;
-                }
-                // one that is not there is the compiler's to report
-                if let Some(text) = texts.iter().find(|(known, _)| *known == name) {
-                    found.push(text.clone());
-                    open.push(text.1.to_string());
-                }
+            lines.map(String::from).collect()
+        };
+        let (mut found, mut rest) = (Vec::new(), texts());
+        let mut open = names(&self.text);
+        while let Some(name) = open.pop() {
+            // one that is not there is the compiler's to report
+            if let Some(place) = rest.iter().position(|(known, _)| *known == name) {
+                open.extend(names(&rest[place].1));
+                found.push(rest.swap_remove(place));
             }
         }
+        found.sort();
         found
     }
 

@@ -5,8 +5,7 @@
 use super::super::driver::Field;
 use super::super::forest::{Forest, NO_PARENT};
 use super::super::rows::Rows;
-use crate::device::{Cuda, DeviceError};
-use crate::device::{CudaSlice, DevicePtr, DeviceRepr};
+use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr};
 use crate::model::{Cost, Table};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -65,11 +64,11 @@ pub(super) struct DeviceCore {
 
 /// Device memory of any type, kept alive.
 enum Kept {
-    I32(#[expect(dead_code, reason = "kept for its memory")] CudaSlice<i32>),
-    I64(#[expect(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
-    U32(#[expect(dead_code, reason = "kept for its memory")] CudaSlice<u32>),
-    U64(#[expect(dead_code, reason = "kept for its memory")] CudaSlice<u64>),
-    U8(#[expect(dead_code, reason = "kept for its memory")] CudaSlice<u8>),
+    I32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i32>),
+    I64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
+    U32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u32>),
+    U64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u64>),
+    U8(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u8>),
 }
 
 /// The address of device memory, for kernels whose arguments are structures.
