@@ -1,8 +1,8 @@
 //! Executes a plan in slices of bounded work.
 
-use super::kernel::{Entry, Join, Shape};
+use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Width};
-use super::table;
+use super::table::{self, Entry};
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use rayon::prelude::*;
