@@ -204,9 +204,15 @@ pub(super) fn set_starts<const LANES: usize>(starts: &mut [[u32; LANES]], lane: 
 
 /// Offsets of all combinations of digits, the last running fastest.
 pub(super) fn offsets(digits: &[Digit]) -> Box<[u32]> {
-    let mut offsets = vec![0u32];
-    for &(size, stride) in digits {
-        offsets = offsets.iter().flat_map(|&from| (0..size).map(move |value| from + (value * stride) as u32)).collect();
+    let mut offsets = Vec::with_capacity(digits.iter().map(|&(size, _)| size).product());
+    offsets.push(0);
+    for &(size, stride) in digits.iter().rev() {
+        let faster = offsets.len();
+        for value in 1..size {
+            for index in 0..faster {
+                offsets.push(offsets[index] + (value * stride) as u32);
+            }
+        }
     }
     offsets.into()
 }

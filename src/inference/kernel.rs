@@ -155,9 +155,10 @@ impl<'a, E: Entry> Join<'a, E> {
             let outer: Box<[usize]> = scope[..shape.outer].iter().map(step).collect();
             let level = outer.iter().rposition(|&stride| stride != 0).map_or(0, |digit| digit + 1);
             let inner: Vec<Digit> = scope[shape.outer..].iter().map(|p| (size(p), step(p))).collect();
-            let run = Run::new(&inner);
-            let operand = Operand { table, stride: steps[0], outer, run, index: sorted.len() };
-            sorted.push((level, matches!(operand.run, Run::Direct), inner, operand));
+            let direct = inner.iter().all(|&(size, step)| step != 0 || size == 1);
+            // how its run is made is decided with its part below
+            let operand = Operand { table, stride: steps[0], outer, run: Run::Direct, index: sorted.len() };
+            sorted.push((level, direct, inner, operand));
         }
         sorted.sort_by_key(|&(level, direct, ..)| (level, direct));
         let operands = sorted.len();
@@ -169,7 +170,7 @@ impl<'a, E: Entry> Join<'a, E> {
         let mut levels: Vec<Level<'a, E>> = Vec::new();
         let mut stages = 0;
         let late = sorted.len().saturating_sub(most);
-        for (place, (digit, _, inner, operand)) in sorted.into_iter().enumerate() {
+        for (place, (digit, _, inner, mut operand)) in sorted.into_iter().enumerate() {
             if levels.last().is_none_or(|level| level.digit != digit) {
                 let stage = levels.last().and_then(|level| level.stage);
                 levels.push(Level { digit, scalars: Vec::new(), staged: Vec::new(), stage });
@@ -185,6 +186,7 @@ impl<'a, E: Entry> Join<'a, E> {
                     level.stage = Some(stages);
                     stages += 1;
                 }
+                operand.run = Run::new(&inner);
                 level.staged.push(operand);
             }
         }
@@ -233,8 +235,8 @@ impl<'a, E: Entry> Join<'a, E> {
         let mut base = vec![E::default(); (self.levels.len() + 1) * domain];
         let mut stages = vec![E::default(); self.stages * domain * self.pitch()];
         let mut spread = vec![E::default(); self.stages.min(1) * self.pitch()];
-        let mut expanded: Vec<Vec<E>> =
-            self.lanes.iter().map(|lane| vec![E::default(); domain.min(VALUES) * (lane.stretch + PAD)]).collect();
+        let longest = self.lanes.iter().map(|lane| lane.stretch).max().unwrap_or(0) + PAD;
+        let mut expanded = vec![E::default(); self.lanes.len() * domain.min(VALUES) * longest];
         let mut padded = vec![E::default(); tile / self.row * self.padded()];
         let mut bases = vec![[E::default(); VALUES]; self.starts.len()];
         let mut moved = 0;
@@ -257,7 +259,9 @@ impl<'a, E: Entry> Join<'a, E> {
                     _ => 1,
                 };
                 let mut slabs = [(&[][..], 0); LANES];
-                for ((to, lane), expanded) in slabs.iter_mut().zip(&self.lanes).zip(&mut expanded) {
+                for ((to, lane), expanded) in
+                    slabs.iter_mut().zip(&self.lanes).zip(expanded.chunks_exact_mut(domain.min(VALUES) * longest))
+                {
                     *to = lane.slabs(&cursor.offsets, from, values, expanded);
                 }
                 if let Some(stage) = stage {
