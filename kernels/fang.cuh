@@ -7,7 +7,7 @@
 // thread's stretch again, a pack of possibilities a lane. Threads own stretches in ascending order, so that intervals lie
 // in the order of the possibilities, as on the CPU.
 //
-// A heuristic is a struct of the device functions below over one variable of one state. The first seven are the trait
+// A heuristic is a struct of the device functions below over one variable of one state. The first are the trait
 // `LocalHeuristic`; `Singles` gives the rest to whoever rates one possibility at a time.
 //
 //   typedef Problem                            what it reads beside the state
@@ -159,14 +159,18 @@ template <u32 THREADS> struct Group {
             __shared__ u32 warps[WARPS][sizeof(Aggregate) / 4];
             if (lane == 0) memcpy(warps[rank / 32], &aggregate, sizeof(Aggregate));
             __syncthreads();
-            aggregate = Aggregate{};
-            if (lane < WARPS) memcpy(&aggregate, warps[lane], sizeof(Aggregate));
-            aggregate = h.template gather<32>(aggregate, mask);
+            memcpy(&aggregate, warps[0], sizeof(Aggregate));
+#pragma unroll
+            for (u32 i = 1; i < WARPS; i++) {
+                Aggregate other;
+                memcpy(&other, warps[i], sizeof(Aggregate));
+                aggregate = h.merge(aggregate, other);
+            }
         }
         return aggregate;
     }
 
-    // The sum of the warps before this one, and of all.
+    // The sum of the warps before this one, and of all. Few warps are sooner read one by one than scanned.
     template <class Sum> __device__ __forceinline__ void across(Sum warp, Sum &before, Sum &total) const {
         before = 0;
         total = warp;
@@ -174,9 +178,12 @@ template <u32 THREADS> struct Group {
             __shared__ Sum warps[WARPS];
             if (lane == 0) warps[rank / 32] = warp;
             __syncthreads();
-            const Sum own = lane < WARPS ? warps[lane] : 0, through = scan(own);
-            total = from(through, 31);
-            before = from(through - own, rank / 32);
+            total = 0;
+#pragma unroll
+            for (u32 i = 0; i < WARPS; i++) {
+                if (i == rank / 32) before = total;
+                total += warps[i];
+            }
         }
     }
 };
@@ -368,14 +375,14 @@ template <class First, class...> struct ProblemOf {
     typedef typename First::H::Problem Problem;
 };
 
-// Threads of a block where a group has so many.
-constexpr u32 block_of(u32 threads) { return threads < 128 && 128 % threads == 0 ? 128 : threads; }
+// Threads of a block of groups of so many: a block a group, or four warps of smaller ones.
+constexpr u32 block_of(u32 threads) { return threads > 32 ? threads : 128; }
 
 // Clones states and assigns their active variables, one heuristic a type. `SHARED` keeps a state in shared memory meanwhile.
 template <u32 THREADS, bool SHARED, class Sum, class... Slots>
 __global__ void __launch_bounds__(block_of(THREADS)) pass(Pass pass, typename ProblemOf<Slots...>::Problem problem) {
     extern __shared__ u64 homes[];
-    constexpr u32 GROUPS = THREADS > 32 ? 1 : block_of(THREADS) / THREADS;
+    constexpr u32 GROUPS = block_of(THREADS) / THREADS;
     const Group<THREADS> group;
     const u32 place = GROUPS > 1 ? threadIdx.x / THREADS : 0;
     const u64 clone = blockIdx.x * GROUPS + place;

@@ -36,3 +36,14 @@ fn instances_get_symbols() {
         assert!(image.symbols[0].1.starts_with("_Z4fill") && !image.code.is_empty());
     }
 }
+
+#[test]
+fn the_engine_compiles_for_every_architecture() {
+    let Some(nvrtc) = compiler() else { return };
+    for architecture in [70, 75, 80, 86, 89, 90, 100] {
+        for source in fangs::fang::cuda::sources() {
+            let image = nvrtc.compile(&source, architecture).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(image.symbols.len(), source.kernels.len());
+        }
+    }
+}

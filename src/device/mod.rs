@@ -10,6 +10,7 @@ pub mod nvrtc;
 pub mod source;
 
 pub use cuda::{Cuda, Info, Kernel, Module, devices};
+pub use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchArgs, PushKernelArg, ValidAsZeroBits};
 pub use source::Source;
 
 use thiserror::Error;

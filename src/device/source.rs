@@ -1,7 +1,15 @@
 //! Kernel texts: what is compiled, and everything that it may include.
 
 /// All texts of `kernels/` and `heuristics/`, by the names that they are included by.
-pub const TEXTS: &[(&str, &str)] = &[("rng.cuh", include_str!("../../kernels/rng.cuh"))];
+pub const TEXTS: &[(&str, &str)] = &[
+    ("rng.cuh", include_str!("../../kernels/rng.cuh")),
+    ("fang.cuh", include_str!("../../kernels/fang.cuh")),
+    ("halves.cuh", include_str!("../../kernels/halves.cuh")),
+    ("streams.cu", include_str!("../../kernels/streams.cu")),
+    ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),
+    ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
+    ("table.cuh", include_str!("../../heuristics/table.cuh")),
+];
 
 /// What is compiled together: a text, constants set before it, and the kernels wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
