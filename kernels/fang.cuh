@@ -51,9 +51,11 @@ struct Pass {
     u32 *target;
     const u64 *source_active;
     u64 *target_active;
-    // The streams of the clones before the pass, and where the pass leaves them.
+    // The streams of the clones before the pass, where the pass leaves them, and those of the next generation's clones.
     const u64 *streams;
-    u64 *streams_after;
+    u64 *streams_after, *streams_next;
+    // What each bit of a stream becomes from one generation to the next, four words a bit (`fang::cuda::jumps`).
+    const u64 *jumps;
     // The type of each variable, null where there is one only.
     const u8 *types;
     // The variables to take, null for all.
@@ -306,6 +308,30 @@ __device__ __forceinline__ void assign(const Group<THREADS> &group, const H &heu
     group.sync();
 }
 
+// The stream of the same clone in the next generation: a jump of xoshiro is a linear map of its 256 bits. Lanes take bits in
+// turn; the columns are read by every state and stay in the first cache.
+template <u32 THREADS>
+__device__ __forceinline__ void advance(const Group<THREADS> &group, const Pass &pass, u64 clone, const Xoshiro &stream) {
+    constexpr u32 LANES = Group<THREADS>::LANES;
+    if (group.rank >= LANES) return;
+    u64 sums[4] = {};
+#pragma unroll
+    for (u32 word = 0; word < 4; word++)
+#pragma unroll 2
+        for (u32 bit = group.lane; bit < 64; bit += LANES) {
+            const u64 mask = 0 - (stream.s[word] >> bit & 1);
+            const u64 *const column = pass.jumps + (word * 64 + bit) * 4;
+#pragma unroll
+            for (u32 i = 0; i < 4; i++) sums[i] ^= column[i] & mask;
+        }
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+#pragma unroll
+        for (u32 distance = LANES / 2; distance > 0; distance /= 2) sums[i] ^= __shfl_xor_sync(group.mask, sums[i], distance);
+        if (group.lane == 0) pass.streams_next[clone * 4 + i] = sums[i];
+    }
+}
+
 // An order under way (src/fang/order.rs).
 struct Walk {
     u32 at, left, stride;
@@ -402,6 +428,7 @@ __global__ void __launch_bounds__(block_of(THREADS)) pass(Pass pass, typename Pr
     for (u32 i = 0; i < 4; i++) stream.s[i] = pass.streams[clone * 4 + i];
     group.sync();
 
+    advance(group, pass, clone, stream);
     const Walk order = Walk::begin(pass, stream);
     const u64 draw = stream.draw();
     assign_types<Sum, Slots...>(group, pass, problem, state, order, draw);

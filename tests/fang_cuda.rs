@@ -141,6 +141,7 @@ unsafe impl Domain for TableOnDevice {
             possibilities,
             width: 1,
             parts: 1,
+            keep: 16,
             largest_sum: u64::MAX,
         };
         ["STRAIGHT", "TURNED", "WAKING"].map(heuristic).to_vec()

@@ -5,7 +5,6 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
     ("fang.cuh", include_str!("../../kernels/fang.cuh")),
     ("halves.cuh", include_str!("../../kernels/halves.cuh")),
-    ("streams.cu", include_str!("../../kernels/streams.cu")),
     ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),
     ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
     ("table.cuh", include_str!("../../heuristics/table.cuh")),

@@ -15,6 +15,8 @@ pub(crate) struct Pass {
     pub target_active: u64,
     pub streams: u64,
     pub streams_after: u64,
+    pub streams_next: u64,
+    pub jumps: u64,
     pub types: u64,
     pub list: u64,
     pub listed: u32,
@@ -28,9 +30,9 @@ pub(crate) struct Pass {
 // SAFETY: the same fields in the same order and sizes as on the device, without padding.
 unsafe impl DeviceRepr for Pass {}
 
-/// Most packs that a thread keeps in registers. Twice as many cost as much in blocks that a multiprocessor holds as
-/// rating again does.
-const KEPT: usize = 20;
+/// Threads that a multiprocessor should have at least: half of a warp for each of its four schedulers does not keep it busy,
+/// four do.
+const BUSY: u32 = 512;
 
 /// Shared memory of a block beyond which states stay in global memory, so that as many blocks as registers allow fit.
 const SHARED: usize = 16 << 10;
@@ -45,16 +47,18 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What is fast for so many states on a device of so many multiprocessors.
+    /// What is fast for so many states on a device of so many multiprocessors: the fewest threads that keep all ratings in
+    /// registers, down to a pack each; more where states alone would leave the device idle.
     pub fn new(heuristics: &[Heuristic], states: usize, multiprocessors: u32) -> Self {
-        let packs = heuristics.iter().map(|h| h.possibilities.div_ceil(h.width)).max().unwrap_or(0).max(1);
-        let _ = (states, multiprocessors);
-        let threads = match packs {
-            0..=32 => packs.next_power_of_two(),
-            33..=640 => 32,
-            _ => packs.div_ceil(KEPT).next_multiple_of(32).min(1024),
-        };
-        Self::of(threads as u32, heuristics)
+        let threads = |h: &Heuristic| h.possibilities.div_ceil(h.width).div_ceil(h.keep.max(1));
+        let packs = |h: &Heuristic| h.possibilities.div_ceil(h.width);
+        let most = heuristics.iter().map(packs).max().unwrap_or(0).clamp(1, 1024) as u32;
+        let least = heuristics.iter().map(threads).max().unwrap_or(0).clamp(1, 1024) as u32;
+        let busy = BUSY * multiprocessors / states.clamp(1, 1 << 20) as u32;
+        // a warp costs as much as a tile of one that has to be filled by other states' tiles
+        let wanted = if most < 32 { most } else { least.max(32) }.max(busy.min(most));
+        let threads = if wanted <= 32 { wanted.next_power_of_two() } else { wanted.next_multiple_of(32).min(1024) };
+        Self::of(threads, heuristics)
     }
 
     /// Groups of so many threads, with what they can keep.
@@ -62,8 +66,8 @@ impl Shape {
         let parts = heuristics.iter().map(|h| h.parts).max().unwrap_or(1) as u32;
         let threads = threads.max(parts);
         let keep = |h: &Heuristic| {
-            let most = (h.possibilities.div_ceil(h.width * h.parts)).div_ceil(threads as usize / h.parts);
-            if most <= KEPT { most } else { 0 }
+            let most = h.possibilities.div_ceil(h.width * h.parts).div_ceil(threads as usize / h.parts);
+            if most <= h.keep { most } else { 0 }
         };
         Shape { threads, keep: heuristics.iter().map(keep).collect() }
     }

@@ -67,7 +67,9 @@ unsafe impl Domain for ManhattanOnDevice {
         let packed = (5..=1023).contains(&side) && self.spread() <= 31743 && (1..=16).contains(&self.load);
         let (name, width, parts) =
             if packed { (format!("ManhattanPacked<{}>", self.load), 4, 2) } else { ("Manhattan".into(), 1, 1) };
-        vec![Heuristic { name, possibilities, width, parts, largest_sum: possibilities as u64 * self.spread() }]
+        // Two registers a pack, and two a goal. Up to 40 packs are faster than more threads, 20 beside 16 goals.
+        let keep = 40 - 20 * self.load.min(16) / 16;
+        vec![Heuristic { name, possibilities, width, parts, keep, largest_sum: possibilities as u64 * self.spread() }]
     }
 
     fn variables(&self) -> usize {

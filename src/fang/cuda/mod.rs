@@ -37,6 +37,8 @@ pub struct Heuristic {
     pub width: usize,
     /// Parts that its cursors do not pass between, `PARTS`.
     pub parts: usize,
+    /// The most packs that a thread should keep in registers before more threads share a state, or ratings are made twice.
+    pub keep: usize,
     /// No sum of a variable's weights is larger.
     pub largest_sum: u64,
 }
@@ -83,7 +85,6 @@ pub unsafe trait Domain {
 pub fn sources() -> Vec<Source> {
     let manhattan = |load| format!("ManhattanPacked<{load}>");
     vec![
-        Source::embedded("streams.cu").kernel("advance"),
         Source::embedded("bench_paper.cu").kernel("paper<256, Manhattan>"),
         Source::embedded("manhattan.cuh")
             .kernel(format!("pass<32, true, u32, Slot<{}, 10>>", manhattan(1)))

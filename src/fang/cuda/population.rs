@@ -5,7 +5,7 @@
 use super::jumps::Jumps;
 use super::launch::{Pass, Shape};
 use super::{Domain, Heuristic};
-use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg, Source};
+use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg};
 use crate::fang::{Active, Order, State};
 use crate::rng::Rng;
 use std::sync::Arc;
@@ -47,50 +47,59 @@ impl States {
     }
 }
 
-/// The streams of the clones of a generation.
+/// The streams of the clones of a generation. Each is a jump ahead of the one before, on the CPU made one after the other;
+/// as long as the number of clones stays, a pass makes those of the next generation from its own.
 #[derive(Debug)]
 struct Streams {
     seeds: Rng,
-    advance: Kernel,
-    /// For the number of clones of the last generation.
     made: Option<Made>,
 }
 
 #[derive(Debug)]
 struct Made {
     count: usize,
-    words: CudaSlice<u64>,
+    now: CudaSlice<u64>,
+    next: CudaSlice<u64>,
+    /// From one generation to the next.
     jumps: Jumps,
     columns: CudaSlice<u64>,
+    /// Where the seeds stand once the streams of `now` are split off.
+    seeds: [u64; 4],
+    /// Whether the streams of `now` are used up.
+    used: bool,
 }
 
 impl Streams {
-    fn new(cuda: &Cuda, seeds: Rng) -> Result<Self, DeviceError> {
-        let module = cuda.load(&Source::embedded("streams.cu").kernel("advance"))?;
-        Ok(Streams { seeds, advance: module.kernel("advance", 0)?, made: None })
-    }
-
-    /// Splits off a stream for each of `count` clones: on the host first, on the device as long as the count stays.
-    fn next(&mut self, cuda: &Cuda, count: usize) -> Result<u64, DeviceError> {
-        match &mut self.made {
-            Some(made) if made.count == count => {
-                self.seeds = Rng::from_words(made.jumps.apply(self.seeds.words()));
-                let clones = count as u32;
-                // SAFETY: the buffers hold four words for each clone and for each of 256 bits.
-                unsafe {
-                    self.advance.launch(cuda.stream(), ((4 * clones).div_ceil(128), 128, 0), |arguments| {
-                        let _ = arguments.arg(&made.words).arg(&made.columns).arg(&clones);
-                    })?;
+    /// Fresh streams for `count` clones.
+    fn next(&mut self, cuda: &Cuda, count: usize) -> Result<&mut Made, DeviceError> {
+        let made = match self.made.take() {
+            Some(mut made) if made.count == count => {
+                if made.used {
+                    std::mem::swap(&mut made.now, &mut made.next);
+                    made.seeds = made.jumps.apply(made.seeds);
                 }
+                made
             }
-            _ => {
+            other => {
+                if let Some(made) = other {
+                    self.seeds = Rng::from_words(made.seeds);
+                }
                 let words: Vec<u64> = (0..count).flat_map(|_| self.seeds.split().words()).collect();
                 let jumps = Jumps::new(count);
-                let columns = cuda.upload(&jumps.columns())?;
-                self.made = Some(Made { count, words: cuda.upload(&words)?, jumps, columns });
+                Made {
+                    count,
+                    now: if count > 0 { cuda.upload(&words)? } else { cuda.zeros(1)? },
+                    next: cuda.zeros((4 * count).max(1))?,
+                    columns: cuda.upload(&jumps.columns())?,
+                    jumps,
+                    seeds: self.seeds.words(),
+                    used: false,
+                }
             }
-        }
-        Ok(self.made.as_ref().map_or(0, |made| address(cuda, &made.words)))
+        };
+        let made = self.made.insert(made);
+        made.used = true;
+        Ok(made)
     }
 }
 
@@ -140,7 +149,7 @@ impl<D: Domain> Population<D> {
         let types = domain.types();
         let types = if types.is_empty() { None } else { Some(cuda.upload(types)?) };
         let target = States::new(cuda, 0, variables, words)?;
-        let streams = Streams::new(cuda, seeds)?;
+        let streams = Streams { seeds, made: None };
         Ok(Population { domain, cuda: Arc::clone(cuda), shape, pass, shared, source, target, types, streams })
     }
 
@@ -237,14 +246,16 @@ impl<D: Domain> Population<D> {
             self.target = States::new(&self.cuda, 0, variables, words)?;
             self.target = States::new(&self.cuda, count, variables, words)?;
         }
-        let streams = self.streams.next(&self.cuda, count)?;
         let cuda = &self.cuda;
+        let made = self.streams.next(cuda, count)?;
         Ok(Pass {
             source: address(cuda, &self.source.words),
             target: address(cuda, &self.target.words),
             source_active: address(cuda, &self.source.active),
             target_active: address(cuda, &self.target.active),
-            streams,
+            streams: address(cuda, &made.now),
+            streams_next: address(cuda, &made.next),
+            jumps: address(cuda, &made.columns),
             streams_after: address(cuda, &self.target.rngs),
             types: self.types.as_ref().map_or(0, |types| address(cuda, types)),
             list: list.map_or(0, |list| address(cuda, list)),
