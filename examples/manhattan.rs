@@ -1,154 +1,15 @@
-//! The workload of the FANG paper's section 4: points on a plane that move toward goals.
-//!
-//! Each variable is a point, its possibilities are the other cells of the j x j square around it, and the rating of a
-//! cell is its Manhattan distance to the goal, or to several goals summed up (the load).
+//! The workload of the FANG paper's section 4 on the CPU: points on a plane that move toward goals. The domain itself is
+//! `fangs::fang::manhattan`, and shows what a domain of your own takes.
 //!
 //! `cargo run --release --example manhattan -- [states] [variables] [j] [load]`
 
 use std::error::Error;
 use std::time::Instant;
 
-use fangs::fang::{Active, LocalHeuristic, Order, Population, State, Uniform};
+use fangs::fang::manhattan::Manhattan;
+use fangs::fang::{Order, Population, State, Uniform};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
-
-/// Side of the square in which points and goals start.
-const SIDE: u64 = 4096;
-
-/// One state: where its points are.
-pub struct Points {
-    /// A cell for each variable.
-    pub cells: Vec<[i32; 2]>,
-    active: Active,
-    rng: Rng,
-}
-
-impl Clone for Points {
-    fn clone(&self) -> Self {
-        Points { cells: self.cells.clone(), active: self.active.clone(), rng: self.rng.clone() }
-    }
-
-    // Written out so that a population reuses the vectors of the states it overwrites.
-    fn clone_from(&mut self, source: &Self) {
-        self.cells.clone_from(&source.cells);
-        self.active.clone_from(&source.active);
-        self.rng.clone_from(&source.rng);
-    }
-}
-
-impl State for Points {
-    fn active(&mut self) -> &mut Active {
-        &mut self.active
-    }
-
-    fn rng(&mut self) -> &mut Rng {
-        &mut self.rng
-    }
-}
-
-/// Rates a cell by its distance to the goals of the point.
-pub struct Manhattan {
-    side: i32,
-    goals: Vec<Vec<[i32; 2]>>,
-}
-
-impl Manhattan {
-    /// Random goals, `load` of them for each of `variables` points that move within squares of `side` cells, which
-    /// must be odd.
-    pub fn new(variables: usize, side: i32, load: usize, rng: &mut Rng) -> Self {
-        let goals = (0..variables).map(|_| (0..load).map(|_| cell(rng)).collect()).collect();
-        Manhattan { side, goals }
-    }
-
-    /// A state of random points, none of them active.
-    pub fn state(&self, rng: &mut Rng) -> Points {
-        let cells = self.goals.iter().map(|_| cell(rng)).collect();
-        Points { cells, active: Active::new(self.goals.len()), rng: rng.split() }
-    }
-
-    /// Mean distance of all points to their goals.
-    pub fn mean_distance(&self, states: &[Points]) -> f64 {
-        let distance = |[x, y]: [i32; 2], [gx, gy]: [i32; 2]| u64::from(x.abs_diff(gx)) + u64::from(y.abs_diff(gy));
-        let points = states.iter().flat_map(|state| state.cells.iter().zip(&self.goals));
-        let pairs = points.flat_map(|(&point, goals)| goals.iter().map(move |&goal| distance(point, goal)));
-        let (sum, count) = pairs.fold((0, 0u64), |(sum, count), distance| (sum + distance, count + 1));
-        sum as f64 / count as f64
-    }
-
-    /// The cell that a possibility leads to: row by row, without the center.
-    fn target(&self, [x, y]: [i32; 2], possibility: usize) -> [i32; 2] {
-        let possibility = possibility as i32;
-        let place = possibility + i32::from(possibility >= self.side * self.side / 2);
-        [x + place % self.side - self.side / 2, y + place / self.side - self.side / 2]
-    }
-
-    /// Rates neighbouring cells of one row, the first of them at `[x, y]`.
-    #[inline(always)]
-    fn rate_run(&self, variable: usize, [x, y]: [i32; 2], ratings: &mut [u32]) {
-        let distance = |&[gx, gy]: &[i32; 2], step: i32| (x + step - gx).unsigned_abs() + y.abs_diff(gy);
-        let Some((goal, others)) = self.goals[variable].split_first() else { return };
-        for (step, rating) in (0i32..).zip(ratings.iter_mut()) {
-            *rating = distance(goal, step);
-        }
-        for goal in others {
-            for (step, rating) in (0i32..).zip(ratings.iter_mut()) {
-                *rating += distance(goal, step);
-            }
-        }
-    }
-}
-
-fn cell(rng: &mut Rng) -> [i32; 2] {
-    [rng.below(SIDE) as i32, rng.below(SIDE) as i32]
-}
-
-impl LocalHeuristic<Points> for Manhattan {
-    /// Sum of distances.
-    type Rating = u32;
-    /// The longest.
-    type Aggregate = u32;
-
-    fn possibilities(&self, _: &Points, _: usize) -> usize {
-        (self.side * self.side - 1) as usize
-    }
-
-    fn rate(&self, state: &Points, variable: usize, possibility: usize) -> u32 {
-        let [x, y] = self.target(state.cells[variable], possibility);
-        self.goals[variable].iter().map(|&[gx, gy]| x.abs_diff(gx) + y.abs_diff(gy)).sum()
-    }
-
-    #[inline(always)]
-    fn accumulate(&self, longest: &mut u32, rating: u32) {
-        *longest = (*longest).max(rating);
-    }
-
-    /// The nearer the likelier; the farthest cell is not taken at all.
-    #[inline(always)]
-    fn map(&self, rating: u32, longest: &u32) -> u32 {
-        longest - rating
-    }
-
-    fn assign(&self, state: &mut Points, variable: usize, possibility: usize) {
-        state.cells[variable] = self.target(state.cells[variable], possibility);
-    }
-
-    // Row by row: no division and no branch within a row, so that the compiler makes vectors of it.
-    #[inline(always)]
-    fn rate_all(&self, state: &Points, variable: usize, ratings: &mut [u32]) {
-        let [x, y] = state.cells[variable];
-        let radius = self.side / 2;
-        let mut rest = ratings;
-        for dy in -radius..=radius {
-            // The center is no possibility: its row is two runs, one to its left and one to its right.
-            let runs = if dy == 0 { [(-radius, radius), (1, radius)] } else { [(-radius, self.side), (0, 0)] };
-            for (dx, length) in runs {
-                let (run, tail) = rest.split_at_mut(length as usize);
-                self.rate_run(variable, [x + dx, y + dy], run);
-                rest = tail;
-            }
-        }
-    }
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = [1024, 8, 67, 1];

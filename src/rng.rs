@@ -25,6 +25,21 @@ impl Rng {
         stream
     }
 
+    /// The four words of its state, for a device to go on from. (The library shows them only to serde.)
+    pub fn words(&self) -> [u64; 4] {
+        let state = serde_json::to_value(&self.0).unwrap_or_default();
+        std::array::from_fn(|word| state["s"][word].as_u64().unwrap_or_default())
+    }
+
+    /// The stream at a state that [`words`](Self::words) gave.
+    pub fn from_words(words: [u64; 4]) -> Self {
+        let mut seed = [0; 32];
+        for (bytes, word) in seed.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        Rng(Xoshiro256PlusPlus::from_seed(seed))
+    }
+
     /// 64 random bits.
     #[inline]
     pub fn draw(&mut self) -> u64 {
@@ -70,4 +85,18 @@ pub fn mix(draw: u64, index: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_carry_a_stream_over() {
+        let mut rng = Rng::new(9);
+        for _ in 0..5 {
+            let _ = rng.draw();
+            assert_eq!(Rng::from_words(rng.words()), rng);
+        }
+    }
 }

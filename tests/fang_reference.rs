@@ -3,16 +3,12 @@
 #[path = "reference/fang.rs"]
 mod reference;
 
-#[path = "../examples/manhattan.rs"]
-#[allow(dead_code, reason = "the example's own main and printing are not called here")]
-mod manhattan;
-
+use fangs::fang::manhattan::{Manhattan, Points};
 use fangs::fang::{
     Active, ByType, LocalHeuristic, Order, Population, Scratch, State, Uniform, assign_active, assign_variable,
 };
 use fangs::rng::{Rng, mix};
 use fangs::stop::{Cause, Stop};
-use manhattan::{Manhattan, Points};
 use reference::{Group, Reduce};
 
 /// A state that only writes down what was done to it.

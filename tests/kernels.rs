@@ -7,7 +7,6 @@ use fangs::device::nvrtc::Nvrtc;
 use fangs::device::source::{TEXTS, all};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// Volta, Turing, both Amperes, Ada, Hopper, Blackwell.
 const ARCHITECTURES: [i32; 7] = [70, 75, 80, 86, 89, 90, 100];
@@ -58,8 +57,7 @@ fn all_kernels_compile_for_all_architectures() {
 
 #[test]
 fn every_text_is_embedded_and_compiled() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["kernels", "heuristics"].into_iter().flat_map(|folder| std::fs::read_dir(root.join(folder)));
+    let folders = ["kernels", "heuristics"].into_iter().flat_map(std::fs::read_dir);
     let names = folders.flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let files: BTreeSet<String> = names.filter(|name| name.ends_with(".cu") || name.ends_with(".cuh")).collect();
     assert_eq!(files, TEXTS.iter().map(|(name, _)| name.to_string()).collect(), "TEXTS holds what the folders hold");

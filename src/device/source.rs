@@ -6,15 +6,20 @@ use std::path::PathBuf;
 /// All texts of `kernels/` and `heuristics/`, by the names that they are included by.
 pub const TEXTS: &[(&str, &str)] = &[
     ("anneal.cu", include_str!("../../kernels/anneal.cu")),
+    ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),
     ("core.cuh", include_str!("../../kernels/core.cuh")),
+    ("fang.cuh", include_str!("../../kernels/fang.cuh")),
+    ("halves.cuh", include_str!("../../kernels/halves.cuh")),
+    ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
     ("merge.cuh", include_str!("../../kernels/merge.cuh")),
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
+    ("table.cuh", include_str!("../../heuristics/table.cuh")),
     ("team.cuh", include_str!("../../kernels/team.cuh")),
     ("tree.cuh", include_str!("../../kernels/tree.cuh")),
 ];
 
 /// Representative instances of every area's kernels, one line an area; tests compile them for all architectures.
-const AREAS: &[fn() -> Vec<Source>] = &[shared, crate::search::sources];
+const AREAS: &[fn() -> Vec<Source>] = &[shared, crate::fang::cuda::sources, crate::search::sources];
 
 /// All texts, those replaced that stand in the folder `FANGS_KERNELS`: whoever works on a kernel need not build the program
 /// for each try.

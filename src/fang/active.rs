@@ -14,6 +14,17 @@ impl Active {
         Active { words: vec![0; variables.div_ceil(64)], variables }
     }
 
+    /// The set that [`words`](Self::words) show.
+    pub(super) fn from_words(variables: usize, words: &[u64]) -> Self {
+        debug_assert_eq!(words.len(), variables.div_ceil(64));
+        Active { words: words.to_vec(), variables }
+    }
+
+    /// One bit a variable.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// How many variables there are, active or not.
     pub fn variables(&self) -> usize {
         self.variables

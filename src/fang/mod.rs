@@ -11,12 +11,14 @@
 //!    forms. Mark it `#[inline(always)]`: [`Population::expand`] compiles what is inlined into it for the vector
 //!    units that the machine has.
 //!
-//! `examples/manhattan.rs` does all of this for points on a grid.
+//! [`manhattan`] does all of this for points on a plane; [`cuda`] runs states on a device.
 
 mod active;
+pub mod cuda;
 mod dispatch;
 mod engine;
 mod heuristic;
+pub mod manhattan;
 mod order;
 mod successors;
 

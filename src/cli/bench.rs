@@ -1,0 +1,128 @@
+//! `fangs bench`: one subcommand a measurement.
+
+use super::{Exit, output, reserved};
+use clap::{Args, Subcommand};
+use fangs::Error;
+use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
+use fangs::device::Cuda;
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub struct BenchFlags {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// Everything that is measured.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Successor generation: the FANG paper's tables, its own algorithm beside ours
+    Fang(FangFlags),
+    /// Reserved for a later version
+    #[command(hide = true)]
+    Mbe(super::Reserved),
+    /// Reserved for a later version
+    #[command(hide = true)]
+    Search(super::Reserved),
+}
+
+#[derive(Args, Debug)]
+struct FangFlags {
+    /// Repetitions on the device, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+    /// Repetitions on the CPU; 0 leaves it out
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    cpu_repeats: u16,
+    /// Write the rows to a file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Exactly one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measures.
+pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
+    match flags.what {
+        What::Fang(flags) => run_fang(flags),
+        What::Mbe(_) => reserved("`fangs bench mbe`"),
+        What::Search(_) => reserved("`fangs bench search`"),
+    }
+}
+
+fn run_fang(flags: FangFlags) -> Result<Exit, Error> {
+    let failed = |path: &PathBuf, error: csv::Error| Error::Io {
+        path: path.clone(),
+        action: "cannot write",
+        source: std::io::Error::other(error),
+    };
+    let mut csv = match &flags.csv {
+        Some(path) => {
+            Some((path, output::as_usage(csv::Writer::from_path(path).map_err(|error| failed(path, error)))?))
+        }
+        None => None,
+    };
+    let cuda = Cuda::open(0);
+    let bandwidth = cuda.as_ref().ok().and_then(|cuda| copy_bandwidth(cuda).ok());
+    let threads = rayon::current_num_threads();
+    if !flags.json {
+        match (&cuda, bandwidth) {
+            (Ok(cuda), Some(bytes)) => output::print(&format_args!(
+                "{}, copies {:.2} TB/s; CPU with {threads} threads; medians of {} and {}, ms\n",
+                cuda.info.name,
+                bytes / 1e12,
+                flags.repeats,
+                flags.cpu_repeats
+            ))?,
+            (Ok(cuda), None) => output::print(&format_args!("{}; CPU with {threads} threads\n", cuda.info.name))?,
+            (Err(error), _) => output::print(&format_args!("no device: {error}\nCPU with {threads} threads\n"))?,
+        }
+        output::print(&format_args!(
+            "load  states  vars  possib.  1080 Ti    paper     fang  times  G ratings/s  group      cpu\n"
+        ))?;
+    }
+    let options = FangOptions { repeats: flags.repeats.into(), cpu_repeats: flags.cpu_repeats.into() };
+    let mut rows: Vec<FangRow> = Vec::new();
+    let mut result = Ok(());
+    let measured = fang(cuda.as_ref().ok(), options, &mut |row| {
+        rows.push(row.clone());
+        if !flags.json && result.is_ok() {
+            result = output::print(&line(row));
+        }
+        if let (Some((path, csv)), true) = (&mut csv, result.is_ok()) {
+            result = csv.serialize(row).and_then(|()| Ok(csv.flush()?)).map_err(|error| failed(path, error));
+        }
+    });
+    measured.and(result)?;
+    if flags.json {
+        let reason = cuda.as_ref().err().map(ToString::to_string);
+        let device = cuda.as_ref().ok().map(|cuda| cuda.info.name.as_str());
+        output::print_json(&json!({
+            "device": device, "reason": reason, "copy_bytes_s": bandwidth, "cpu_threads": threads, "rows": rows,
+        }))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn line(row: &FangRow) -> String {
+    let number = |value: Option<f64>, width: usize, decimals: usize| match value {
+        Some(value) => format!("{value:width$.decimals$}"),
+        None => format!("{:>width$}", "-"),
+    };
+    format!(
+        "{:4}  {:6}  {:4}  {:7}  {:7.2}  {}  {}  {}  {}  {:>5}  {}\n",
+        row.load,
+        row.states,
+        row.variables,
+        row.possibilities,
+        row.gtx_1080_ti_ms,
+        number(row.paper_ms, 7, 4),
+        number(row.fang_ms, 7, 4),
+        number(row.speedup, 5, 1),
+        number(row.gratings_s, 11, 0),
+        row.group.as_deref().unwrap_or("-"),
+        number(row.cpu_ms, 7, 2),
+    )
+}

@@ -1,0 +1,70 @@
+//! Many jumps of a stream at once, as a linear map.
+//!
+//! The CPU's population splits a stream off for one successor after the other, each jump 256 steps long. A jump is linear
+//! in the 256 bits of the state, so that a power of it takes every stream of a generation to its place in the next one, all
+//! of them at a time (`kernels/streams.cu`).
+
+use crate::rng::Rng;
+
+/// What each bit of a stream's state becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Jumps(Vec<[u64; 4]>);
+
+impl Jumps {
+    /// `count` jumps.
+    pub(super) fn new(mut count: usize) -> Self {
+        let unit = |bit: usize| std::array::from_fn(|word| if word == bit / 64 { 1 << (bit % 64) } else { 0 });
+        let mut power = Jumps((0..256).map(unit).collect());
+        let mut square = Jumps((0..256).map(|bit| jumped(unit(bit))).collect());
+        while count > 0 {
+            if count % 2 == 1 {
+                power = square.after(&power);
+            }
+            square = square.after(&square);
+            count /= 2;
+        }
+        power
+    }
+
+    /// Jumps from a state.
+    pub(super) fn apply(&self, state: [u64; 4]) -> [u64; 4] {
+        let mut sum = [0; 4];
+        for (bit, column) in self.0.iter().enumerate() {
+            let mask = (state[bit / 64] >> (bit % 64) & 1).wrapping_neg();
+            sum.iter_mut().zip(column).for_each(|(sum, word)| *sum ^= word & mask);
+        }
+        sum
+    }
+
+    fn after(&self, first: &Jumps) -> Jumps {
+        Jumps(first.0.iter().map(|&column| self.apply(column)).collect())
+    }
+
+    /// The columns one after the other, as the kernel reads them.
+    pub(super) fn columns(&self) -> Vec<u64> {
+        self.0.concat()
+    }
+}
+
+fn jumped(state: [u64; 4]) -> [u64; 4] {
+    let mut rng = Rng::from_words(state);
+    let _ = rng.split();
+    rng.words()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_equals_single_jumps() {
+        let start = Rng::new(4);
+        for count in [0, 1, 2, 7, 100] {
+            let mut walked = start.clone();
+            for _ in 0..count {
+                let _ = walked.split();
+            }
+            assert_eq!(Rng::from_words(Jumps::new(count).apply(start.words())), walked, "{count} jumps");
+        }
+    }
+}
