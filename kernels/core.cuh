@@ -21,7 +21,7 @@ struct Core {
     i64 price;          // of a forbidden entry
     const uint4 *rows;        // units of four entries or, where all fit, of eight halves; first one of zeros
     const int4 *unary_rows;
-    const uint4 *info;        // a variable: first incidence, incidences, unary row, domain | row's quads << 16 | more << 31
+    const uint4 *info;        // a variable: first incidence, incidences (| of two variables << 16, those first), unary row, domain | row's quads << 16 | more << 31
     const uint4 *incidences;  // base row, first | second << 16, strides of both
     const uint2 *wide;        // first, second; used where variables do not fit 16 bits
     const uint2 *more;        // an incidence's further pairs: first pair, pairs
@@ -53,6 +53,14 @@ template <class V> struct Values {
     __device__ __forceinline__ void set(u32 variable, u32 value) const { at[variable * stride] = (V)value; }
 };
 
+// Incidences of a variable, and how many of them, the first ones, have one other variable.
+#ifdef WIDE
+__device__ __forceinline__ u32 incidences_of(const uint4 &info) { return info.y; }
+__device__ __forceinline__ u32 binaries_of(const uint4 &info) { return 0; }
+#else
+__device__ __forceinline__ u32 incidences_of(const uint4 &info) { return info.y & 0xffff; }
+__device__ __forceinline__ u32 binaries_of(const uint4 &info) { return info.y >> 16; }
+#endif
 __device__ __forceinline__ int quads_of(const uint4 &info) { return info.w >> 16 & 0x7fff; }
 __device__ __forceinline__ u32 domain_of(const uint4 &info) { return info.w & 0xffff; }
 

@@ -80,24 +80,36 @@ __device__ __forceinline__ void rate(const Core &core, const T &team, const Valu
         sums[j] = make_uint4(0, 0, 0, 0);
         at[j] = min(first + j, units - 1);
     }
+    const u32 incidences = incidences_of(info);
     if (LANES == 1 && !more && !member) {
+        const u32 binaries = binaries_of(info);
+        const uint4 *incidence = core.incidences + info.x;
 #pragma unroll 4
-        for (u32 k = 0; k < info.y; k++) {
+        for (u32 k = 0; k < binaries; k++) {
+            // one other variable: the other half of the word is 0
+            const uint4 it = __ldg(incidence + k);
+            const uint4 *from = core.rows + (it.x + x[it.y] * it.z);
+#pragma unroll
+            for (int j = 0; j < Q; j++)
+                if (j < units) add(sums[j], __ldg(from + j));
+        }
+#pragma unroll 4
+        for (u32 k = binaries; k < incidences; k++) {
             const uint4 *from = core.rows + row_of(core, info.x + k, false, x, nullptr);
 #pragma unroll
             for (int j = 0; j < Q; j++)
                 if (j < units) add(sums[j], __ldg(from + j));
         }
     } else if (LANES == 1) {
-        for (u32 k = 0; k < info.y; k++) {
+        for (u32 k = 0; k < incidences; k++) {
             const uint4 *from = core.rows + row_of(core, info.x + k, more, x, member);
 #pragma unroll
             for (int j = 0; j < Q; j++)
                 if (j < units) add(sums[j], __ldg(from + j));
         }
     } else {
-        for (u32 k = 0; k < info.y; k += LANES) {
-            const int count = min((u32)LANES, info.y - k);
+        for (u32 k = 0; k < incidences; k += LANES) {
+            const int count = min((u32)LANES, incidences - k);
             // the first row is all zeros, as long as the widest
             const int mine = team.lane < count ? row_of(core, info.x + k + team.lane, more, x, member) : 0;
 #pragma unroll 4

@@ -4,7 +4,7 @@
 
 use super::super::driver::Field;
 use super::super::forest::{Forest, NO_PARENT};
-use super::super::rows::Rows;
+use super::super::rows::{Incidence, Rows};
 use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr};
 use crate::model::{Cost, Table};
 use rayon::prelude::*;
@@ -20,6 +20,9 @@ pub(crate) fn unfit(field: &Field) -> Option<String> {
     let quads = rows.width.iter().max().map_or(0, |width| width.div_ceil(4));
     if quads > MOST_QUADS {
         return Some(format!("domains of more than {} values", 4 * MOST_QUADS));
+    }
+    if (0..rows.variables()).any(|v| rows.degree(v) > usize::from(u16::MAX)) {
+        return Some("variables of more than 65535 functions".into());
     }
     if !rows.all_copied() {
         return Some("functions whose tables are too large to lay out".into());
@@ -218,13 +221,18 @@ impl DeviceCore {
     fn incidences(up: &mut Uploads, rows: &Rows, units: Units, wide: bool) -> Result<(), DeviceError> {
         let (mut info, mut incidences, mut ends, mut more, mut further) = (vec![], vec![], vec![], vec![], vec![]);
         for v in 0..rows.variables() {
-            let all = rows.incidences(v);
+            let mut all: Vec<&Incidence> = rows.incidences(v).iter().collect();
+            all.sort_by_key(|incidence| Rows::binary(incidence).is_none());
+            let binaries = all.iter().filter(|incidence| Rows::binary(incidence).is_some()).count();
+            let count = if wide { all.len() } else { all.len() | binaries << 16 };
             let has_more = all.iter().any(|incidence| !rows.further(incidence).is_empty());
             let first = more.len() as u32 / 2;
             let shape = rows.domain(v) as u32 | (rows.width[v] / 4) << 16 | u32::from(has_more) << 31;
-            info.extend([first, all.len() as u32, rows.unary_at(v) / 4, shape]);
+            info.extend([first, count as u32, rows.unary_at(v) / 4, shape]);
             for incidence in all {
-                let packed = if wide { 0 } else { incidence.first | incidence.second << 16 };
+                // without a second variable its stride is 0, and 0 is a variable like any other
+                let second = if incidence.second_stride == 0 { 0 } else { incidence.second };
+                let packed = if wide { 0 } else { incidence.first | second << 16 };
                 let strides = [incidence.first_stride, incidence.second_stride].map(|stride| stride / units.entries);
                 incidences.extend([units.at(incidence.base), packed, strides[0], strides[1]]);
                 if wide {
