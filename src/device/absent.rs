@@ -215,11 +215,28 @@ impl Cuda {
         match self.never {}
     }
 
-    pub fn clear<T: DeviceRepr>(&self, _target: &CudaSlice<T>) -> Result<(), DeviceError> {
+    pub fn set_bytes<T: DeviceRepr>(&self, _target: &CudaSlice<T>, _byte: u8) -> Result<(), DeviceError> {
         match self.never {}
     }
 
-    pub fn fill<T: DeviceRepr>(&self, _target: &CudaSlice<T>) -> Result<(), DeviceError> {
+    pub fn set_bytes_on<T: DeviceRepr>(
+        &self,
+        _stream: &CudaStream,
+        _target: &CudaSlice<T>,
+        _byte: u8,
+    ) -> Result<(), DeviceError> {
+        match self.never {}
+    }
+
+    pub fn copy<T, S: DevicePtr<T>, D: DevicePtrMut<T>>(
+        &self,
+        _source: &S,
+        _target: &mut D,
+    ) -> Result<(), DeviceError> {
+        match self.never {}
+    }
+
+    pub fn reached(&self, _mark: &CudaEvent) -> Result<bool, DeviceError> {
         match self.never {}
     }
 

@@ -118,10 +118,22 @@ impl Cuda {
         target: &CudaSlice<T>,
         byte: u8,
     ) -> Result<(), DeviceError> {
+        if target.is_empty() {
+            return Ok(());
+        }
         let (address, _guard) = target.device_ptr(stream);
         // SAFETY: the memory is the slice's; any bits are values of what is kept on devices.
         let set = unsafe { result::memset_d8_async(address, byte, target.num_bytes(), stream.cu_stream()) };
         set.map_err(failed("setting device memory"))
+    }
+
+    /// Copies from device memory to device memory.
+    ///
+    /// # Errors
+    /// It does not fit, or the driver's.
+    pub fn copy<T, S: DevicePtr<T>, D: DevicePtrMut<T>>(&self, source: &S, target: &mut D) -> Result<(), DeviceError> {
+        fits(source.len(), target.len())?;
+        self.stream().memcpy_dtod(source, target).map_err(failed("copying on the device"))
     }
 
     /// The contents of device memory, once all work before is done.
@@ -163,6 +175,14 @@ impl Cuda {
     /// The driver's.
     pub fn mark(&self, stream: &CudaStream) -> Result<CudaEvent, DeviceError> {
         stream.record_event(None).map_err(failed("marking a place in a stream"))
+    }
+
+    /// Whether all work before a mark is done.
+    ///
+    /// # Errors
+    /// Those of that work: a kernel that has failed never comes to its mark.
+    pub fn reached(&self, mark: &CudaEvent) -> Result<bool, DeviceError> {
+        mark.try_is_complete().map_err(failed("waiting for the device"))
     }
 
     /// Lets what is given to a stream from now on wait for a mark of another one.

@@ -357,7 +357,7 @@ impl CudaHerd {
         let (_, states) = self.parts()?;
         let done = self.cuda.mark(self.cuda.stream())?;
         let mut told = false;
-        while !done.is_complete() {
+        while !self.cuda.reached(&done)? {
             if stop.is_set() && !told {
                 self.cuda.set_bytes_on(&self.aside, &states.stop, 0xFF)?;
                 told = true;
