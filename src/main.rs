@@ -4,16 +4,16 @@ mod cli;
 
 use cli::{Command, Exit, Flags};
 use fangs::Error;
-use std::process::ExitCode;
 use std::time::Instant;
 
-fn main() -> ExitCode {
+fn main() {
     let started = Instant::now();
     let flags = <Flags as clap::Parser>::parse();
-    match run(flags.command, started) {
-        Ok(exit) => exit.into(),
+    let code = match run(flags.command, started) {
+        Ok(exit) => exit.code(),
         Err(error) => cli::fail(&error),
-    }
+    };
+    cli::leave(code)
 }
 
 fn run(command: Command, started: Instant) -> Result<Exit, Error> {

@@ -259,7 +259,8 @@ fn a_stop_leaves_the_states_as_they_were() {
 fn each_order_visits_active_variables_once_and_no_others() {
     let table = Uniform(Table { rows: vec![vec![1, 2]; 150], invert: false });
     let listed: Vec<u32> = (0..150).rev().collect();
-    for order in [Order::Fixed, Order::Permuted, Order::List(&listed)] {
+    let affine = Order::Affine { start: 17, stride: 77 };
+    for order in [Order::Fixed, Order::Permuted, affine, Order::List(&listed)] {
         let mut state = Log::new(150, 18);
         (0..150).filter(|variable| variable % 4 == 1).for_each(|variable| state.active.deactivate(variable));
         let expected: Vec<usize> = state.active.iter().collect();
@@ -268,6 +269,10 @@ fn each_order_visits_active_variables_once_and_no_others() {
         match order {
             Order::Fixed => assert!(visited.is_sorted()),
             Order::Permuted => assert!(!visited.is_sorted()),
+            Order::Affine { start, stride } => {
+                let all = (0..150).map(|k| (start + k * stride) % 150);
+                assert!(visited.iter().copied().eq(all.filter(|v| expected.contains(v))));
+            }
             Order::List(_) => assert!(visited.iter().rev().is_sorted()),
         }
         visited.sort_unstable();

@@ -8,6 +8,7 @@ pub mod generate;
 pub mod heuristics;
 pub mod info;
 mod input;
+mod leave;
 mod output;
 pub mod plot;
 mod signals;
@@ -19,7 +20,8 @@ use fangs::Error;
 use fangs::record::Recorder;
 use fangs::search::{Event, EventKind, StoppedBy};
 use fangs::stop::{Cause, Stop};
-use std::process::ExitCode;
+
+pub use leave::leave;
 
 /// Closes in on the optimum of a weighted constraint network from both sides: solutions come down, bounds come up.
 #[derive(Debug, Parser)]
@@ -87,26 +89,27 @@ pub enum Exit {
     Infeasible,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
             Exit::Done => 0,
             Exit::NoSolution => 3,
             Exit::Infeasible => 4,
-        })
+        }
     }
 }
 
 /// Says what failed; input and usage are exit code 2.
-pub fn fail(error: &Error) -> ExitCode {
+pub fn fail(error: &Error) -> u8 {
     use std::io::Write;
     // nobody to tell where standard error is closed
     drop(writeln!(std::io::stderr(), "fangs: {error}"));
-    ExitCode::from(match error {
+    match error {
         Error::Stopped => 3,
         error if error.is_input() => 2,
         _ => 1,
-    })
+    }
 }
 
 /// What ended a run that the stop flag ended.
@@ -128,6 +131,7 @@ fn record_unloaded(mut recorder: Recorder, time_s: f64) {
             ratings: 0,
             source: "load".into(),
             solution: None,
+            message: None,
         };
         recorder.observe(&event, |_| String::new());
     }

@@ -9,7 +9,7 @@ pub fn listen(stop: &Stop) -> Result<(), Error> {
     let (stop, seen) = (stop.clone(), AtomicBool::new(false));
     ctrlc::set_handler(move || {
         if seen.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
+            super::leave(1);
         }
         stop.set(Cause::Signal);
     })

@@ -3,13 +3,15 @@
 //! The few functions needed are bound here and not through cudarc, whose loader knows only the names of the CUDA version
 //! that it was built for, looks nowhere but on the loader's path, and panics where the library is missing.
 
-#![allow(unsafe_code, reason = "calls of the driver and of the compiler library are foreign")]
+#![allow(unsafe_code, reason = "calls of the compiler library are foreign")]
 
-use super::DeviceError;
-use super::source::{Source, TEXTS};
+use super::paths::{ROOTS, candidates};
+use super::source::Source;
+use super::{DeviceError, find};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
 use std::sync::OnceLock;
 
 /// A kernel source compiled for one architecture.
@@ -24,119 +26,190 @@ pub struct Image {
 /// The compiler.
 #[derive(Debug)]
 pub struct Nvrtc {
-    library: Library,
     /// Version, major and minor.
     pub version: (i32, i32),
     /// Where it was found.
     pub path: PathBuf,
+    functions: Functions,
+    /// The functions live as long as it.
+    _library: Library,
 }
 
-type Program = *mut c_void;
+type Handle = *mut c_void;
+type Status = c_int;
+type Text = *const c_char;
+type Size = unsafe extern "C" fn(Handle, *mut usize) -> Status;
+type Get = unsafe extern "C" fn(Handle, *mut c_char) -> Status;
 
-/// Where the library may be, best first: what the user names, the loader's path, CUDA's folders, Python's.
-fn candidates() -> Vec<PathBuf> {
-    let names = ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "nvrtc64_130_0.dll", "nvrtc64_120_0.dll"];
-    let mut found: Vec<PathBuf> = Vec::new();
-    if let Some(named) = std::env::var_os("FANGS_NVRTC") {
-        found.push(named.into());
-    }
-    found.extend(names.iter().map(PathBuf::from));
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for variable in ["CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX"] {
-        if let Some(root) = std::env::var_os(variable).map(PathBuf::from) {
-            folders.extend(["lib64", "lib", "bin", "targets/x86_64-linux/lib"].map(|part| root.join(part)));
+/// The functions of nvrtc.h that are used, by their names there.
+#[derive(Clone, Copy, Debug)]
+struct Functions {
+    version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status,
+    error_string: unsafe extern "C" fn(Status) -> Text,
+    get_num_supported_archs: unsafe extern "C" fn(*mut c_int) -> Status,
+    get_supported_archs: unsafe extern "C" fn(*mut c_int) -> Status,
+    create_program: unsafe extern "C" fn(*mut Handle, Text, Text, c_int, *const Text, *const Text) -> Status,
+    add_name_expression: unsafe extern "C" fn(Handle, Text) -> Status,
+    compile_program: unsafe extern "C" fn(Handle, c_int, *const Text) -> Status,
+    log: (Size, Get),
+    cubin: (Size, Get),
+    ptx: (Size, Get),
+    get_lowered_name: unsafe extern "C" fn(Handle, Text, *mut Text) -> Status,
+    destroy_program: unsafe extern "C" fn(*mut Handle) -> Status,
+}
+
+impl Functions {
+    fn of(library: &Library) -> Result<Functions, libloading::Error> {
+        /// # Safety
+        /// `F` must be the function's type.
+        unsafe fn get<F: Copy>(library: &Library, name: &CStr) -> Result<F, libloading::Error> {
+            // SAFETY: the caller's promise.
+            unsafe { library.get::<F>(name.to_bytes_with_nul()) }.map(|symbol| *symbol)
+        }
+        // SAFETY: the signatures are those of nvrtc.h, the same in all versions from 12 on.
+        unsafe {
+            Ok(Functions {
+                version: get(library, c"nvrtcVersion")?,
+                error_string: get(library, c"nvrtcGetErrorString")?,
+                get_num_supported_archs: get(library, c"nvrtcGetNumSupportedArchs")?,
+                get_supported_archs: get(library, c"nvrtcGetSupportedArchs")?,
+                create_program: get(library, c"nvrtcCreateProgram")?,
+                add_name_expression: get(library, c"nvrtcAddNameExpression")?,
+                compile_program: get(library, c"nvrtcCompileProgram")?,
+                log: (get(library, c"nvrtcGetProgramLogSize")?, get(library, c"nvrtcGetProgramLog")?),
+                cubin: (get(library, c"nvrtcGetCUBINSize")?, get(library, c"nvrtcGetCUBIN")?),
+                ptx: (get(library, c"nvrtcGetPTXSize")?, get(library, c"nvrtcGetPTX")?),
+                get_lowered_name: get(library, c"nvrtcGetLoweredName")?,
+                destroy_program: get(library, c"nvrtcDestroyProgram")?,
+            })
         }
     }
-    let list = |folder: &str| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        all.sort();
-        all.reverse();
-        all
+
+    /// An error where a call did not return 0.
+    fn check(&self, status: Status, what: &str) -> Result<(), DeviceError> {
+        if status == 0 {
+            return Ok(());
+        }
+        // SAFETY: any status may be asked about; the answer is a text that is never freed.
+        let text = unsafe { (self.error_string)(status) };
+        let cause = if text.is_null() {
+            format!("status {status}")
+        } else {
+            // SAFETY: as above.
+            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        };
+        Err(DeviceError::Failed { what: what.into(), cause })
+    }
+}
+
+/// What the loader says, without its wrapping.
+fn told(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// Where the loader found a library that it was asked for by name; the name where the system does not tell.
+fn place(name: &Path) -> PathBuf {
+    let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut paths = loaded.lines().filter_map(|line| line.find('/').map(|start| Path::new(&line[start..])));
+    let named = |path: &&Path| {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        file.starts_with("libnvrtc.so")
     };
-    let starts =
-        |path: &PathBuf, prefix: &str| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
-    for root in list("/usr/local").into_iter().filter(|path| starts(path, "cuda")) {
-        folders.extend(["lib64", "targets/x86_64-linux/lib"].map(|part| root.join(part)));
-    }
-    let mut pythons: Vec<PathBuf> = ["/usr/local/lib", "/usr/lib"].iter().flat_map(|folder| list(folder)).collect();
-    for variable in ["VIRTUAL_ENV", "HOME"] {
-        let Some(root) = std::env::var_os(variable).map(PathBuf::from) else { continue };
-        let lib = if variable == "HOME" { root.join(".local/lib") } else { root.join("lib") };
-        pythons.extend(list(&lib.to_string_lossy()));
-    }
-    for python in pythons.into_iter().filter(|path| starts(path, "python3")) {
-        for packages in ["site-packages", "dist-packages"] {
-            let nvidia = python.join(packages).join("nvidia");
-            folders.extend(["cu13/lib", "cuda_nvrtc/lib"].map(|part| nvidia.join(part)));
-        }
-    }
-    found.extend(folders.iter().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.exists()));
-    found
+    let bare = name.parent().is_none_or(|folder| folder.as_os_str().is_empty());
+    let found = if bare { paths.rfind(|path| named(path)) } else { None };
+    found.unwrap_or(name).into()
 }
+
+/// The oldest version used.
+const OLDEST: i32 = 12;
 
 impl Nvrtc {
     /// The compiler of this machine, looked for once.
+    ///
+    /// # Errors
+    /// There is none; the message says where it was looked for.
     pub fn get() -> Result<&'static Nvrtc, DeviceError> {
         static FOUND: OnceLock<Result<Nvrtc, DeviceError>> = OnceLock::new();
         FOUND.get_or_init(Nvrtc::find).as_ref().map_err(Clone::clone)
     }
 
     fn find() -> Result<Nvrtc, DeviceError> {
-        for path in candidates() {
-            // SAFETY: loading runs the initialisers of NVIDIA's library, which have no requirements.
-            let Ok(library) = (unsafe { Library::new(&path) }) else { continue };
-            let mut nvrtc = Nvrtc { library, version: (0, 0), path };
-            let (mut major, mut minor) = (0, 0);
-            type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
-            // SAFETY: the signature is nvrtc.h's; both pointers are valid for the call.
-            let status = unsafe { nvrtc.function::<Version>(c"nvrtcVersion").map(|f| f(&mut major, &mut minor)) };
-            if status == Ok(0) && major >= 12 {
-                nvrtc.version = (major, minor);
-                return Ok(nvrtc);
+        if let Some(named) = std::env::var_os("FANGS_NVRTC").filter(|named| !named.is_empty()) {
+            let path = PathBuf::from(named);
+            let cannot = |cause| format!("FANGS_NVRTC names {}, which cannot be used: {cause}", path.display());
+            return Nvrtc::load(&path).map_err(|cause| DeviceError::Unusable(cannot(cause)));
+        }
+        // a driver may refuse what a compiler of a later major version made
+        let driver = find::driver().map_or(i32::MAX, |(major, _)| major);
+        let mut later = None;
+        for path in candidates(|name| std::env::var_os(name), &ROOTS) {
+            match Nvrtc::load(&path) {
+                Ok(nvrtc) if nvrtc.version.0 <= driver => return Ok(nvrtc),
+                Ok(nvrtc) => later = later.or(Some(nvrtc)),
+                Err(_) => {}
             }
         }
-        Err(DeviceError::Unusable(
-            "the CUDA compiler library (libnvrtc, version 12 or later) was not found on the loader's path, in CUDA_PATH, \
-             /usr/local/cuda* or Python's packages; install the CUDA toolkit or `pip install nvidia-cuda-nvrtc-cu12`, or \
-             name the file in FANGS_NVRTC"
-                .into(),
-        ))
+        later.ok_or_else(|| {
+            DeviceError::Unusable(format!(
+                "the CUDA compiler library (libnvrtc, version {OLDEST} or later) was not found on the loader's path, in \
+                 CUDA_PATH, /usr/local/cuda* or Python's packages: install the CUDA toolkit or `pip install \
+                 nvidia-cuda-nvrtc-cu12`, or name the file in FANGS_NVRTC"
+            ))
+        })
     }
 
-    /// # Safety
-    /// `F` must be the function's type.
-    unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, DeviceError> {
-        // SAFETY: the caller's promise.
-        let symbol = unsafe { self.library.get::<F>(name.to_bytes_with_nul()) };
-        symbol.map(|symbol| *symbol).map_err(|error| DeviceError::Unusable(format!("{}: {error}", self.path.display())))
+    /// Loads a library, named by a path or for the loader.
+    fn load(path: &Path) -> Result<Nvrtc, String> {
+        // SAFETY: loading runs the initialisers of NVIDIA's library, which have no requirements.
+        let library = unsafe { Library::new(path) }.map_err(|error| told(&error))?;
+        let functions = Functions::of(&library).map_err(|error| told(&error))?;
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both pointers are valid for the call.
+        let status = unsafe { (functions.version)(&mut major, &mut minor) };
+        functions.check(status, "its version").map_err(|error| error.to_string())?;
+        if major < OLDEST {
+            return Err(format!("it is version {major}.{minor}, at least {OLDEST}.0 is needed"));
+        }
+        Ok(Nvrtc { version: (major, minor), path: place(path), functions, _library: library })
     }
 
     /// Architectures that it compiles machine code for, such as 90.
+    ///
+    /// # Errors
+    /// The library's.
     pub fn architectures(&self) -> Result<Vec<i32>, DeviceError> {
-        type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
-        type List = unsafe extern "C" fn(*mut c_int) -> c_int;
         let mut count = 0;
-        // SAFETY: nvrtc.h's signatures; the list has as many places as the first call says.
+        let what = "asking the CUDA compiler for its architectures";
+        // SAFETY: the list has as many places as the first call says.
         unsafe {
-            let _ = self.function::<Count>(c"nvrtcGetNumSupportedArchs")?(&mut count);
+            self.functions.check((self.functions.get_num_supported_archs)(&mut count), what)?;
             let mut list = vec![0; count.max(0) as usize];
-            let _ = self.function::<List>(c"nvrtcGetSupportedArchs")?(list.as_mut_ptr());
+            self.functions.check((self.functions.get_supported_archs)(list.as_mut_ptr()), what)?;
             Ok(list)
         }
     }
 
     /// Compiles for an architecture, given as 10 * major + minor. One that the compiler does not know yet gets the PTX
     /// of the latest one before it.
+    ///
+    /// # Errors
+    /// The compiler's messages with file and line, or an architecture that is too old for it.
     pub fn compile(&self, source: &Source, architecture: i32) -> Result<Image, DeviceError> {
         let known = self.architectures()?;
         let (target, machine) = match known.iter().filter(|&&arch| arch <= architecture).max() {
             Some(&arch) => (arch, arch == architecture),
-            None => return Err(DeviceError::Unusable(format!("compute capability {architecture} is too old"))),
+            None => {
+                let (major, minor) = self.version;
+                return Err(DeviceError::Unusable(format!(
+                    "the CUDA compiler {major}.{minor} knows no compute capability {}.{} any more",
+                    architecture / 10,
+                    architecture % 10
+                )));
+            }
         };
-        let name = if machine { format!("sm_{target}") } else { format!("compute_{target}") };
+        let target = if machine { format!("sm_{target}") } else { format!("compute_{target}") };
         let mut options = vec![
-            format!("--gpu-architecture={name}"),
+            format!("--gpu-architecture={target}"),
             "--std=c++17".into(),
             // results must not depend on which device contracts a product and a sum
             "--fmad=false".into(),
@@ -144,87 +217,106 @@ impl Nvrtc {
             "-lineinfo".into(),
         ];
         options.extend(source.constants.iter().map(|(name, value)| format!("-D{name}={value}")));
-        let failed =
-            |log: String| DeviceError::Compile { kernel: source.name.clone(), architecture: name.clone(), log };
-        let text = |text: &str| CString::new(text).map_err(|_| failed("the source holds a NUL character".into()));
-        let options = options.iter().map(|option| text(option)).collect::<Result<Vec<_>, _>>()?;
-        let kernels = source.kernels.iter().map(|kernel| text(kernel)).collect::<Result<Vec<_>, _>>()?;
-        let headers = TEXTS.iter().map(|(_, header)| text(header)).collect::<Result<Vec<_>, _>>()?;
-        let headings = TEXTS.iter().map(|(name, _)| text(name)).collect::<Result<Vec<_>, _>>()?;
-        let pointers = |list: &[CString]| list.iter().map(|item| item.as_ptr()).collect::<Vec<_>>();
-        let (body, title) = (text(&source.text)?, text(&source.name)?);
+        Program::new(&self.functions, source, target)?.compile(&options, machine)
+    }
+}
 
-        type Create = unsafe extern "C" fn(
-            *mut Program,
-            *const c_char,
-            *const c_char,
-            c_int,
-            *const *const c_char,
-            *const *const c_char,
-        ) -> c_int;
-        type Name = unsafe extern "C" fn(Program, *const c_char) -> c_int;
-        type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
-        type Lowered = unsafe extern "C" fn(Program, *const c_char, *mut *const c_char) -> c_int;
-        type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
-        let mut program: Program = std::ptr::null_mut();
-        // SAFETY: nvrtc.h's signatures; every string outlives the calls that read it, and the program is destroyed once,
-        // after its lowered names were copied.
-        unsafe {
-            let status = self.function::<Create>(c"nvrtcCreateProgram")?(
-                &mut program,
+/// A source in the compiler's hands.
+struct Program<'a> {
+    functions: &'a Functions,
+    source: &'a Source,
+    target: String,
+    handle: Handle,
+}
+
+impl Drop for Program<'_> {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // SAFETY: the program was created and is destroyed once. A failure leaves memory behind, no more.
+            let _ = unsafe { (self.functions.destroy_program)(&mut self.handle) };
+        }
+    }
+}
+
+impl<'a> Program<'a> {
+    fn new(functions: &'a Functions, source: &'a Source, target: String) -> Result<Program<'a>, DeviceError> {
+        let mut program = Program { functions, source, target, handle: null_mut() };
+        let texts = source.includes();
+        let headers = texts.iter().map(|(_, text)| program.text(text)).collect::<Result<Vec<_>, _>>()?;
+        let headings = texts.iter().map(|(name, _)| program.text(name)).collect::<Result<Vec<_>, _>>()?;
+        let (body, title) = (program.text(&source.text)?, program.text(&source.name)?);
+        // SAFETY: every string and list outlives the call, which copies them.
+        let status = unsafe {
+            (functions.create_program)(
+                &mut program.handle,
                 body.as_ptr(),
                 title.as_ptr(),
                 headers.len() as c_int,
                 pointers(&headers).as_ptr(),
                 pointers(&headings).as_ptr(),
-            );
-            if status != 0 {
-                return Err(failed(format!("nvrtcCreateProgram returned {status}")));
-            }
-            let result = (|| {
-                for kernel in &kernels {
-                    let _ = self.function::<Name>(c"nvrtcAddNameExpression")?(program, kernel.as_ptr());
-                }
-                let options = pointers(&options);
-                let compile = self.function::<Compile>(c"nvrtcCompileProgram")?;
-                if compile(program, options.len() as c_int, options.as_ptr()) != 0 {
-                    let log = self.bytes(program, c"nvrtcGetProgramLogSize", c"nvrtcGetProgramLog")?;
-                    let log = String::from_utf8_lossy(&log);
-                    return Err(failed(log.trim_end_matches(['\0', '\n']).to_string()));
-                }
-                let mut symbols = Vec::new();
-                for (kernel, expression) in source.kernels.iter().zip(&kernels) {
-                    let mut lowered = std::ptr::null();
-                    let status =
-                        self.function::<Lowered>(c"nvrtcGetLoweredName")?(program, expression.as_ptr(), &mut lowered);
-                    if status != 0 || lowered.is_null() {
-                        return Err(failed(format!("{kernel} has no symbol")));
-                    }
-                    symbols.push((kernel.clone(), CStr::from_ptr(lowered).to_string_lossy().into_owned()));
-                }
-                let code = match machine {
-                    true => self.bytes(program, c"nvrtcGetCUBINSize", c"nvrtcGetCUBIN")?,
-                    false => self.bytes(program, c"nvrtcGetPTXSize", c"nvrtcGetPTX")?,
-                };
-                Ok(Image { code, symbols })
-            })();
-            let _ = self.function::<Destroy>(c"nvrtcDestroyProgram")?(&mut program);
-            result
-        }
+            )
+        };
+        program.check(status, "the program")?;
+        Ok(program)
     }
 
-    /// # Safety
-    /// `program` must be alive; the functions must be a size and its contents.
-    unsafe fn bytes(&self, program: Program, size: &CStr, get: &CStr) -> Result<Vec<u8>, DeviceError> {
-        type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
-        type Get = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+    fn compile(self, options: &[String], machine: bool) -> Result<Image, DeviceError> {
+        let options = options.iter().map(|option| self.text(option)).collect::<Result<Vec<_>, _>>()?;
+        let kernels = self.source.kernels.iter().map(|kernel| self.text(kernel)).collect::<Result<Vec<_>, _>>()?;
+        for (kernel, expression) in self.source.kernels.iter().zip(&kernels) {
+            // SAFETY: the program is alive; the string outlives the call.
+            let status = unsafe { (self.functions.add_name_expression)(self.handle, expression.as_ptr()) };
+            self.check(status, kernel)?;
+        }
+        let list = pointers(&options);
+        // SAFETY: the program is alive; the options outlive the call.
+        let status = unsafe { (self.functions.compile_program)(self.handle, list.len() as c_int, list.as_ptr()) };
+        if status != 0 {
+            let log = self.bytes(self.functions.log, "the log")?;
+            let log = String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).to_string();
+            self.check(status, "compilation").map_err(|error| if log.is_empty() { error } else { self.failed(log) })?;
+        }
+        let mut symbols = Vec::new();
+        for (kernel, expression) in self.source.kernels.iter().zip(&kernels) {
+            let mut lowered = std::ptr::null();
+            // SAFETY: the program is alive; the expression is the one that was added.
+            let status = unsafe { (self.functions.get_lowered_name)(self.handle, expression.as_ptr(), &mut lowered) };
+            self.check(status, kernel)?;
+            if lowered.is_null() {
+                return Err(self.failed(format!("{kernel} has no symbol")));
+            }
+            // SAFETY: the name lives as long as the program.
+            let symbol = unsafe { CStr::from_ptr(lowered) };
+            symbols.push((kernel.clone(), symbol.to_string_lossy().into_owned()));
+        }
+        let code = if machine { self.functions.cubin } else { self.functions.ptx };
+        Ok(Image { code: self.bytes(code, "the code")?, symbols })
+    }
+
+    fn bytes(&self, (size, get): (Size, Get), what: &str) -> Result<Vec<u8>, DeviceError> {
         let mut length = 0;
-        // SAFETY: the caller's promise; the buffer has the length that the library asked for.
+        // SAFETY: the program is alive; the buffer has the length that the library asked for.
         unsafe {
-            let _ = self.function::<Size>(size)?(program, &mut length);
+            self.check(size(self.handle, &mut length), what)?;
             let mut buffer = vec![0u8; length];
-            let _ = self.function::<Get>(get)?(program, buffer.as_mut_ptr().cast());
+            self.check(get(self.handle, buffer.as_mut_ptr().cast()), what)?;
             Ok(buffer)
         }
     }
+
+    fn text(&self, text: &str) -> Result<CString, DeviceError> {
+        CString::new(text).map_err(|_| self.failed("a text holds a NUL character".into()))
+    }
+
+    fn check(&self, status: Status, what: &str) -> Result<(), DeviceError> {
+        self.functions.check(status, what).map_err(|error| self.failed(error.to_string()))
+    }
+
+    fn failed(&self, log: String) -> DeviceError {
+        DeviceError::Compile { kernel: self.source.name.clone(), architecture: self.target.clone(), log }
+    }
+}
+
+fn pointers(list: &[CString]) -> Vec<Text> {
+    list.iter().map(|item| item.as_ptr()).collect()
 }

@@ -1,14 +1,46 @@
 //! Kernel texts: what is compiled, and everything that it may include.
 
+use std::borrow::Cow;
+use std::path::PathBuf;
+
 /// All texts of `kernels/` and `heuristics/`, by the names that they are included by.
 pub const TEXTS: &[(&str, &str)] = &[
-    ("rng.cuh", include_str!("../../kernels/rng.cuh")),
+    ("anneal.cu", include_str!("../../kernels/anneal.cu")),
+    ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),
+    ("core.cuh", include_str!("../../kernels/core.cuh")),
     ("fang.cuh", include_str!("../../kernels/fang.cuh")),
     ("halves.cuh", include_str!("../../kernels/halves.cuh")),
-    ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),
     ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
+    ("merge.cuh", include_str!("../../kernels/merge.cuh")),
+    ("rng.cuh", include_str!("../../kernels/rng.cuh")),
     ("table.cuh", include_str!("../../heuristics/table.cuh")),
+    ("team.cuh", include_str!("../../kernels/team.cuh")),
+    ("tree.cuh", include_str!("../../kernels/tree.cuh")),
 ];
+
+/// Representative instances of every area's kernels, one line an area; tests compile them for all architectures.
+const AREAS: &[fn() -> Vec<Source>] = &[shared, crate::fang::cuda::sources, crate::search::sources];
+
+/// All texts, those replaced that stand in the folder `FANGS_KERNELS`: whoever works on a kernel need not build the program
+/// for each try.
+pub(super) fn texts() -> Vec<(&'static str, Cow<'static, str>)> {
+    let folder = std::env::var_os("FANGS_KERNELS").map(PathBuf::from);
+    let text = |&(name, text): &(&'static str, &'static str)| {
+        let replaced = folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(name)).ok());
+        (name, replaced.map_or(Cow::Borrowed(text), Cow::Owned))
+    };
+    TEXTS.iter().map(text).collect()
+}
+
+/// Texts that belong to no area.
+fn shared() -> Vec<Source> {
+    vec![Source::embedded("rng.cuh")]
+}
+
+/// Sources of all areas: every text is compiled, or included by one that is.
+pub fn all() -> Vec<Source> {
+    AREAS.iter().flat_map(|sources| sources()).collect()
+}
 
 /// What is compiled together: a text, constants set before it, and the kernels wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +61,29 @@ impl Source {
     /// # Panics
     /// Where there is no such text: the names are fixed when the program is built.
     pub fn embedded(name: &str) -> Source {
-        let text = TEXTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
+        let text = texts().into_iter().find(|(known, _)| *known == name).map(|(_, text)| text);
         let text = text.unwrap_or_else(|| panic!("no kernel text is called {name}"));
         Source { name: name.into(), text: text.into(), constants: Vec::new(), kernels: Vec::new() }
+    }
+
+    /// The texts that it includes, and those that they include, by name.
+    pub fn includes(&self) -> Vec<(&'static str, Cow<'static, str>)> {
+        let names = |text: &str| -> Vec<String> {
+            let lines =
+                text.lines().filter_map(|line| line.trim_start().strip_prefix("#include \"")?.split('"').next());
+            lines.map(String::from).collect()
+        };
+        let (mut found, mut rest) = (Vec::new(), texts());
+        let mut open = names(&self.text);
+        while let Some(name) = open.pop() {
+            // one that is not there is the compiler's to report
+            if let Some(place) = rest.iter().position(|(known, _)| *known == name) {
+                open.extend(names(&rest[place].1));
+                found.push(rest.swap_remove(place));
+            }
+        }
+        found.sort();
+        found
     }
 
     /// Sets a constant.

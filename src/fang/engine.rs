@@ -1,5 +1,6 @@
 //! Assigning variables: FANG's steps 1 to 10 for one variable, and the passes over many.
 
+use super::order::Walk;
 use super::{Active, Dispatch, LocalHeuristic, Order};
 use crate::rng::{Rng, below, mix};
 use crate::stop::Stop;
@@ -102,8 +103,35 @@ pub fn assign_active<S: State, D: Dispatch<S>>(
     stop: &Stop,
 ) -> bool {
     let variables = state.active().variables();
-    let pass = order.walk(variables, state.rng());
+    let walk = order.walk(variables, state.rng());
     let draw = state.rng().draw();
+    walk_active(dispatch, state, &walk, draw, scratch, stop)
+}
+
+/// [`assign_active`] whose draw is given: for states whose bits come from elsewhere than their own stream.
+#[inline(always)]
+pub fn assign_active_by<S: State, D: Dispatch<S>>(
+    dispatch: &D,
+    state: &mut S,
+    order: Order,
+    draw: u64,
+    scratch: &mut D::Scratch,
+    stop: &Stop,
+) -> bool {
+    let variables = state.active().variables();
+    let walk = order.walk(variables, state.rng());
+    walk_active(dispatch, state, &walk, draw, scratch, stop)
+}
+
+#[inline(always)]
+fn walk_active<S: State, D: Dispatch<S>>(
+    dispatch: &D,
+    state: &mut S,
+    pass: &Walk,
+    draw: u64,
+    scratch: &mut D::Scratch,
+    stop: &Stop,
+) -> bool {
     for kind in 0..dispatch.types() {
         let mut walk = pass.clone();
         while let Some(variable) = walk.next(state.active()) {

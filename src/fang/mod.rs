@@ -24,7 +24,7 @@ mod successors;
 
 pub use active::Active;
 pub use dispatch::{ByType, Dispatch, Heuristics, Uniform};
-pub use engine::{Scratch, State, assign_active, assign_variable, select};
+pub use engine::{Scratch, State, assign_active, assign_active_by, assign_variable, select};
 pub use heuristic::LocalHeuristic;
 pub use order::Order;
 pub use successors::Population;

@@ -15,6 +15,14 @@ pub enum Order<'a> {
     /// affine permutation does that without a list per state and with the same few lines on any device, where
     /// Fisher-Yates reaches all n! orders but takes n draws and n indices of memory a state.
     Permuted,
+    /// The permutation i -> (start + i * stride) mod n, given; `stride` must be prime to n. Many states that share it read
+    /// the same tables at about the same time.
+    Affine {
+        /// The first variable, below n.
+        start: usize,
+        /// From one to the next, below n (or 1).
+        stride: usize,
+    },
     /// The given variables in the given order, such as the classes of a coloring one after the other. Variables
     /// that are not listed stay as they are.
     List(&'a [u32]),
@@ -26,6 +34,7 @@ impl<'a> Order<'a> {
         match self {
             Order::Fixed => Walk::Fixed { from: 0 },
             Order::Permuted => Walk::permuted(variables, rng.draw()),
+            Order::Affine { start, stride } => Walk::Permuted { at: start, stride, left: variables, variables },
             Order::List(variables) => Walk::List(variables),
         }
     }

@@ -1,9 +1,9 @@
-//! Runs of a tile, made from inputs that read only some of its digits.
+//! Rows of a tile, and runs made from inputs that read only some of its digits.
 //!
 //! All writes are of whole vectors: a chunk of ten entries is one write of sixteen, and what is too much is
 //! written over by the next chunk. Lengths known to the compiler take the place of loops and their remainders.
 
-use super::kernel::Entry;
+use super::table::Entry;
 
 /// Entries that a run needs beyond its end, to be written over.
 pub(super) const PAD: usize = 16;
@@ -11,6 +11,13 @@ pub(super) const PAD: usize = 16;
 const SHUFFLE: usize = 16;
 /// Chunks shorter than this are better made by a shuffle.
 const SHORT: usize = 8;
+
+/// Rows shorter than the first are extended to the second or more, though inputs must then be expanded.
+const SHORT_ROW: usize = 8;
+const LONG_ROW: usize = 16;
+
+/// Size and stride in an input.
+pub(super) type Digit = (usize, usize);
 
 /// How the tile's run is made from an input. The tile digits that an input reads are its own fastest, so what
 /// a run takes is one contiguous stretch of it.
@@ -74,20 +81,20 @@ impl Run {
                 _ => fill_long(from, row, *chunk, offsets),
             },
             Run::Shuffle { mask, offsets } => match mask {
-                1 => shuffle::<E, 1>(from, row, offsets),
-                2 => shuffle::<E, 2>(from, row, offsets),
-                3 => shuffle::<E, 3>(from, row, offsets),
-                4 => shuffle::<E, 4>(from, row, offsets),
-                5 => shuffle::<E, 5>(from, row, offsets),
-                6 => shuffle::<E, 6>(from, row, offsets),
-                7 => shuffle::<E, 7>(from, row, offsets),
-                8 => shuffle::<E, 8>(from, row, offsets),
-                9 => shuffle::<E, 9>(from, row, offsets),
-                10 => shuffle::<E, 10>(from, row, offsets),
-                11 => shuffle::<E, 11>(from, row, offsets),
-                12 => shuffle::<E, 12>(from, row, offsets),
-                13 => shuffle::<E, 13>(from, row, offsets),
-                _ => shuffle::<E, 14>(from, row, offsets),
+                1 => shuffle::<E, 1, 2>(from, row, offsets),
+                2 => shuffle::<E, 2, 2>(from, row, offsets),
+                3 => shuffle::<E, 3, 4>(from, row, offsets),
+                4 => shuffle::<E, 4, 2>(from, row, offsets),
+                5 => shuffle::<E, 5, 4>(from, row, offsets),
+                6 => shuffle::<E, 6, 4>(from, row, offsets),
+                7 => shuffle::<E, 7, 8>(from, row, offsets),
+                8 => shuffle::<E, 8, 2>(from, row, offsets),
+                9 => shuffle::<E, 9, 4>(from, row, offsets),
+                10 => shuffle::<E, 10, 4>(from, row, offsets),
+                11 => shuffle::<E, 11, 8>(from, row, offsets),
+                12 => shuffle::<E, 12, 4>(from, row, offsets),
+                13 => shuffle::<E, 13, 8>(from, row, offsets),
+                _ => shuffle::<E, 14, 8>(from, row, offsets),
             },
         }
     }
@@ -130,13 +137,14 @@ fn fill_long<E: Entry>(from: &[E], row: &mut [E], chunk: usize, offsets: &[u32])
     }
 }
 
+/// `FROM` entries become [`SHUFFLE`]: exactly as many as there are, or the compiler takes the vectors apart.
 #[inline(always)]
-fn shuffle<E: Entry, const MASK: usize>(from: &[E], row: &mut [E], offsets: &[u32]) {
+fn shuffle<E: Entry, const MASK: usize, const FROM: usize>(from: &[E], row: &mut [E], offsets: &[u32]) {
     let index = const { shuffled(MASK) };
     // indices and lengths that are constants become vector shuffles; a whole array made by `map` went through memory
     for (row, &offset) in row.as_chunks_mut::<SHUFFLE>().0.iter_mut().zip(offsets) {
         let from = &from[offset as usize..];
-        let Some(&entries) = from.first_chunk::<{ SHUFFLE / 2 }>() else {
+        let Some(&entries) = from.first_chunk::<FROM>() else {
             for (to, &entry) in row.iter_mut().zip(&index) {
                 *to = from[entry];
             }
@@ -166,11 +174,45 @@ const fn shuffled(mask: usize) -> [usize; SHUFFLE] {
     index
 }
 
+/// Where the row begins among the digits of a tile: with the fastest digits that each input reads all or none of,
+/// more of them if that is short. The inputs' digits are given.
+pub(super) fn row_digits(sizes: &[usize], inputs: &[&[Digit]]) -> usize {
+    let mixed = |digits: &[Digit]| {
+        let mut read = digits.iter().filter(|(size, _)| *size > 1).map(|&(_, step)| step != 0);
+        let first = read.next();
+        read.any(|other| Some(other) != first)
+    };
+    let (mut row, mut enough) = (1, SHORT_ROW);
+    for split in (0..sizes.len()).rev() {
+        if inputs.iter().any(|digits| mixed(&digits[split..])) {
+            if row >= enough {
+                return split + 1;
+            }
+            enough = LONG_ROW;
+        }
+        row *= sizes[split];
+    }
+    0
+}
+
+/// Sets where rows begin in one of the lanes.
+pub(super) fn set_starts<const LANES: usize>(starts: &mut [[u32; LANES]], lane: usize, digits: &[Digit]) {
+    for (starts, &start) in starts.iter_mut().zip(&offsets(digits)) {
+        starts[lane] = start;
+    }
+}
+
 /// Offsets of all combinations of digits, the last running fastest.
-fn offsets(digits: &[(usize, usize)]) -> Box<[u32]> {
-    let mut offsets = vec![0u32];
-    for &(size, stride) in digits {
-        offsets = offsets.iter().flat_map(|&from| (0..size).map(move |value| from + (value * stride) as u32)).collect();
+pub(super) fn offsets(digits: &[Digit]) -> Box<[u32]> {
+    let mut offsets = Vec::with_capacity(digits.iter().map(|&(size, _)| size).product());
+    offsets.push(0);
+    for &(size, stride) in digits.iter().rev() {
+        let faster = offsets.len();
+        for value in 1..size {
+            for index in 0..faster {
+                offsets.push(offsets[index] + (value * stride) as u32);
+            }
+        }
     }
     offsets.into()
 }

@@ -1,69 +1,45 @@
 //! The fused kernel: join the inputs of a mini-bucket and take the minimum over one variable, tile by tile.
 //!
 //! The joint table never exists. Outputs are made in *tiles*: all combinations of the output's fastest digits,
-//! enough of them for long vector loops. The digits outside the tile (*outer* digits) are a mixed-radix counter;
-//! every input has an offset that moves with it, so nothing is divided. Of each input a tile needs a slab
-//! for every value of the eliminated variable, and depending on which tile digits the input reads, that is
+//! enough of them for long stretches of every input. The digits outside the tile (*outer* digits) are a mixed-radix
+//! counter; every input has an offset that moves with it, so nothing is divided.
 //!
-//! - one entry (*scalar*): added up in `base[a]`;
-//! - the whole run (*direct*): read in place;
-//! - some digits of it (*spread*): expanded to a full run (see [`Run`]).
+//! A tile is a list of *rows*: its fastest digits, as many as each input reads all or none of, or some more where
+//! that would be short. Depending on which tile digits an input reads, it is
 //!
-//! Inputs are sorted into *levels* by the fastest outer digit that they read. Sums of slow levels are kept in
-//! `base` and in stages of a tile's size and made anew only when one of their digits moves, so that the
-//! innermost loop is `out = min(out, base + stage + direct...)` over contiguous runs.
+//! - one entry for the tile (*scalar*): added up in `base[a]`;
+//! - one entry a row (*single*): added to the base of the row;
+//! - a run a row (*lane*): read in place where it has all digits of the row, otherwise expanded (see [`Run`]), once
+//!   for all rows that differ in digits that it does not read.
+//!
+//! So the innermost loop is `out = min(out, base + lane + lane...)` over the blocks of a row, for a few values of the
+//! eliminated variable at a time: with more of them the loads would jump between more places than caches and
+//! prefetchers follow.
+//!
+//! Where there are more inputs than lanes, those of slow *levels*, by the fastest outer digit that they read, are
+//! summed into stages of a tile's size, made anew only when one of their digits moves; the last stage is a lane.
 
-use super::expand::{PAD, Run};
+use super::expand::{Digit, PAD, Run, offsets, row_digits, set_starts};
 use super::plan::Input;
+pub(super) use super::table::Entry;
 use super::table::strides;
-use crate::model::Cost;
-use std::ops::Add;
 
-/// An entry of a table.
-pub(super) trait Entry:
-    Copy + Ord + Default + Add<Output = Self> + std::fmt::Debug + Send + Sync + 'static
-{
-    /// From a cost that is known to fit.
-    fn from_cost(cost: Cost) -> Self;
-    /// As a cost.
-    fn cost(self) -> Cost;
-}
-
-impl Entry for i32 {
-    #[inline(always)]
-    fn from_cost(cost: Cost) -> Self {
-        cost as i32
-    }
-    #[inline(always)]
-    fn cost(self) -> Cost {
-        Cost::from(self)
-    }
-}
-
-impl Entry for i64 {
-    #[inline(always)]
-    fn from_cost(cost: Cost) -> Self {
-        cost
-    }
-    #[inline(always)]
-    fn cost(self) -> Cost {
-        self
-    }
-}
-
-/// A tile has at least this many outputs if the table has: long enough for vector loops.
-const TILE: usize = 512;
-/// But a slab of it over all values of the eliminated variable stays below this: 32 KB of stage, the L1 cache.
-/// Twice and four times as much were slower with 25 values (1.1 against 1.4 G entries/s in single runs), faster with 44.
-const SLAB: usize = 1 << 13;
+/// A tile has at least this many outputs if the table has: long stretches of every input.
+const TILE: usize = 1 << 10;
+/// But not more than this, its outputs stay in the L1 cache.
+const LARGEST_TILE: usize = 1 << 12;
+/// And a slab of it over all values of the eliminated variable stays below this: stages in the L2 cache.
+const SLAB: usize = 1 << 17;
 /// Slabs beyond this are not staged at all; a tile is then a single output (domains of many thousand values).
 const LARGEST_SLAB: usize = 1 << 22;
-/// Direct inputs added in the innermost loop; more go through the stage.
-const DIRECT: usize = 3;
 /// Capped entries that add up within the entry type (see `Plan::new`): so many inputs need no cap on the way.
 const TERMS: usize = 5;
+/// Inputs read row by row, beside the sums of scalars; one less where there is a stage.
+const LANES: usize = TERMS - 1;
+/// Values of the eliminated variable in one pass over a tile: so few that each input is read in long stretches.
+const VALUES: usize = 4;
 /// Outputs computed together, accumulators in registers.
-const BLOCK: usize = 32;
+const BLOCK: usize = PAD;
 
 /// How an output table is cut into tiles.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +58,8 @@ impl Shape {
         let mut tile = 1usize;
         while outer > 0 && tile < TILE {
             let wider = tile.saturating_mul(domains[scope[outer - 1] as usize] as usize);
-            let most = if tile == 1 { LARGEST_SLAB } else { SLAB };
-            if wider.saturating_mul(domain) > most {
+            let fits = wider <= LARGEST_TILE && wider.saturating_mul(domain) <= SLAB;
+            if !fits && (tile > 1 || wider.saturating_mul(domain) > LARGEST_SLAB) {
                 break;
             }
             tile = wider;
@@ -94,9 +70,13 @@ impl Shape {
 
     /// Entries of scratch memory, at most.
     pub fn scratch(&self, inputs: &[Input]) -> usize {
-        (inputs.len().min(self.outer + 1) * (self.tile + PAD + 1) + 1)
-            .saturating_mul(self.domain)
-            .saturating_add(self.tile + PAD)
+        let Shape { outer, tile, domain } = *self;
+        let wide = inputs.iter().filter(|input| input.scope.len() > 1).count();
+        let stages = if wide > LANES { wide.min(outer + 1) } else { 0 };
+        let expanded = wide.min(LANES) * domain.min(VALUES) + stages.min(1);
+        let sums = (stages * (tile + PAD)).saturating_add(inputs.len().min(outer + 1) + 1).saturating_mul(domain);
+        // rows are not much shorter than a block
+        sums.saturating_add(expanded * (tile + PAD) + 3 * tile + 2 * PAD)
     }
 }
 
@@ -123,13 +103,35 @@ struct Level<'a, E> {
     stage: Option<usize>,
 }
 
+/// Entries for each of some values, and the distance from one value to the next.
+type Slabs<'a, E> = (&'a [E], usize);
+
+/// An input that the innermost loops read row by row, in place or expanded to whole rows.
+struct Lane<'a, E> {
+    operand: Operand<'a, E>,
+    /// Entries of all rows of a tile.
+    stretch: usize,
+}
+
+/// An input of which a row takes one entry.
+struct Single<'a, E> {
+    operand: Operand<'a, E>,
+    /// Where the entry of each row is.
+    starts: Box<[u32]>,
+    stretch: usize,
+}
+
 /// A mini-bucket, ready to run.
 pub(super) struct Join<'a, E> {
     shape: Shape,
     sizes: Box<[usize]>,
     levels: Vec<Level<'a, E>>,
-    /// Read in place in the innermost loop.
-    direct: Vec<Operand<'a, E>>,
+    /// Outputs of a row: of its digits each lane reads all, or else is expanded.
+    row: usize,
+    /// Where each row of the tile begins, in each of the lanes and last in the stage.
+    starts: Box<[[u32; LANES]]>,
+    lanes: Vec<Lane<'a, E>>,
+    singles: Vec<Single<'a, E>>,
     operands: usize,
     stages: usize,
     cap: E,
@@ -146,41 +148,74 @@ impl<'a, E: Entry> Join<'a, E> {
     ) -> Self {
         let size = |p: &u32| domains[*p as usize] as usize;
         let sizes: Box<[usize]> = scope[..shape.outer].iter().map(size).collect();
-        let mut join = Join { shape, sizes, levels: Vec::new(), direct: Vec::new(), operands: 0, stages: 0, cap };
-        let mut sorted: Vec<(usize, bool, Operand<'a, E>)> = Vec::new();
+        let mut sorted: Vec<(usize, bool, Vec<Digit>, Operand<'a, E>)> = Vec::new();
         for (own, table) in inputs {
             let steps = strides(&own.iter().map(size).collect::<Vec<_>>());
             let step = |p: &u32| own.binary_search(p).map_or(0, |digit| steps[digit]);
             let outer: Box<[usize]> = scope[..shape.outer].iter().map(step).collect();
             let level = outer.iter().rposition(|&stride| stride != 0).map_or(0, |digit| digit + 1);
-            let inner: Vec<(usize, usize)> = scope[shape.outer..].iter().map(|p| (size(p), step(p))).collect();
-            let scalar = inner.iter().all(|&(_, step)| step == 0);
-            let operand = Operand { table, stride: steps[0], outer, run: Run::new(&inner), index: 0 };
-            sorted.push((level, scalar, operand));
+            let inner: Vec<Digit> = scope[shape.outer..].iter().map(|p| (size(p), step(p))).collect();
+            let direct = inner.iter().all(|&(size, step)| step != 0 || size == 1);
+            // how its run is made is decided with its part below
+            let operand = Operand { table, stride: steps[0], outer, run: Run::Direct, index: sorted.len() };
+            sorted.push((level, direct, inner, operand));
         }
-        sorted.sort_by_key(|&(level, scalar, _)| (level, scalar));
-        join.operands = sorted.len();
-        for (index, (digit, scalar, mut operand)) in sorted.into_iter().enumerate() {
-            operand.index = index;
-            if join.levels.last().is_none_or(|level| level.digit != digit) {
-                let stage = join.levels.last().and_then(|level| level.stage);
-                join.levels.push(Level { digit, scalars: Vec::new(), staged: Vec::new(), stage });
+        sorted.sort_by_key(|&(level, direct, ..)| (level, direct));
+        let operands = sorted.len();
+        let scalar = |inner: &[Digit]| inner.iter().all(|&(_, step)| step == 0);
+        let wide = sorted.iter().filter(|(_, _, inner, _)| !scalar(inner)).count();
+        // few inputs are all read in place; of many, those that move with every tile, and the others are summed
+        let most = if wide > LANES { LANES - 1 } else { LANES };
+        let mut rows = Vec::new();
+        let mut levels: Vec<Level<'a, E>> = Vec::new();
+        let mut stages = 0;
+        let late = sorted.len().saturating_sub(most);
+        for (place, (digit, _, inner, mut operand)) in sorted.into_iter().enumerate() {
+            if levels.last().is_none_or(|level| level.digit != digit) {
+                let stage = levels.last().and_then(|level| level.stage);
+                levels.push(Level { digit, scalars: Vec::new(), staged: Vec::new(), stage });
             }
-            let last = join.levels.len() - 1;
-            let level = &mut join.levels[last];
-            if scalar {
+            let last = levels.len() - 1;
+            let level = &mut levels[last];
+            if scalar(&inner) {
                 level.scalars.push(operand);
-            } else if digit == shape.outer && matches!(operand.run, Run::Direct) && join.direct.len() < DIRECT {
-                join.direct.push(operand);
+            } else if wide <= LANES || (digit == shape.outer && place >= late) {
+                rows.push((inner, operand));
             } else {
                 if level.staged.is_empty() {
-                    level.stage = Some(join.stages);
-                    join.stages += 1;
+                    level.stage = Some(stages);
+                    stages += 1;
                 }
+                operand.run = Run::new(&inner);
                 level.staged.push(operand);
             }
         }
-        join
+        let sizes_of_tile: Vec<usize> = scope[shape.outer..].iter().map(size).collect();
+        let split = row_digits(&sizes_of_tile, &rows.iter().map(|(inner, _)| &inner[..]).collect::<Vec<_>>());
+        let row: usize = sizes_of_tile[split..].iter().product();
+        let mut starts = vec![[0; LANES]; sizes_of_tile[..split].iter().product()];
+        let (mut lanes, mut singles) = (Vec::new(), Vec::new());
+        for (inner, mut operand) in rows {
+            if scalar(&inner[split..]) {
+                let starts = offsets(&inner[..split]);
+                let stretch = starts.last().map_or(0, |&last| last as usize) + 1;
+                singles.push(Single { operand, starts, stretch });
+                continue;
+            }
+            // without the digits that it does not read, as far as rows are not concerned
+            let own = |digit: &usize| *digit >= split || inner[*digit].1 != 0;
+            let kept: Vec<Digit> = (0..inner.len()).filter(own).map(|digit| inner[digit]).collect();
+            operand.run = Run::new(&kept);
+            let mut steps = strides(&kept.iter().map(|&(size, _)| size).collect::<Vec<_>>()).into_iter();
+            let step = |digit: usize| (inner[digit].0, if own(&digit) { steps.next().unwrap_or(0) } else { 0 });
+            set_starts(&mut starts, lanes.len(), &(0..split).map(step).collect::<Vec<_>>());
+            lanes.push(Lane { operand, stretch: kept.iter().map(|&(size, _)| size).product() });
+        }
+        let steps = sizes_of_tile.iter().copied().zip(strides(&sizes_of_tile));
+        if stages > 0 {
+            set_starts(&mut starts, lanes.len(), &steps.take(split).collect::<Vec<_>>());
+        }
+        Join { shape, sizes, levels, row, starts: starts.into(), lanes, singles, operands, stages, cap }
     }
 
     /// Outputs of a tile.
@@ -198,8 +233,12 @@ impl<'a, E: Entry> Join<'a, E> {
         let Shape { tile, domain, .. } = self.shape;
         let mut cursor = Cursor::new(self, first);
         let mut base = vec![E::default(); (self.levels.len() + 1) * domain];
-        let mut stages = vec![E::default(); self.stages * domain * self.row()];
-        let mut spread = vec![E::default(); self.row()];
+        let mut stages = vec![E::default(); self.stages * domain * self.pitch()];
+        let mut spread = vec![E::default(); self.stages.min(1) * self.pitch()];
+        let longest = self.lanes.iter().map(|lane| lane.stretch).max().unwrap_or(0) + PAD;
+        let mut expanded = vec![E::default(); self.lanes.len() * domain.min(VALUES) * longest];
+        let mut padded = vec![E::default(); tile / self.row * self.padded()];
+        let mut bases = vec![[E::default(); VALUES]; self.starts.len()];
         let mut moved = 0;
         for out in out.chunks_exact_mut(tile) {
             for (index, level) in self.levels.iter().enumerate() {
@@ -208,8 +247,46 @@ impl<'a, E: Entry> Join<'a, E> {
                 }
             }
             let base = &base[self.levels.len() * domain..];
-            let stage = self.levels.last().and_then(|level| level.stage).map(|s| &stages[s * domain * self.row()..]);
-            self.reduce(base, stage, &cursor.offsets, out);
+            let stage = self.levels.last().and_then(|level| level.stage).map(|s| &stages[s * domain * self.pitch()..]);
+            let whole = self.row == self.padded();
+            let least = if whole { &mut *out } else { &mut padded[..] };
+            least.fill(self.cap);
+            let mut from = 0;
+            while from < domain {
+                let values = match domain - from {
+                    VALUES.. => VALUES,
+                    2.. => 2,
+                    _ => 1,
+                };
+                let mut slabs = [(&[][..], 0); LANES];
+                for ((to, lane), expanded) in
+                    slabs.iter_mut().zip(&self.lanes).zip(expanded.chunks_exact_mut(domain.min(VALUES) * longest))
+                {
+                    *to = lane.slabs(&cursor.offsets, from, values, expanded);
+                }
+                if let Some(stage) = stage {
+                    slabs[self.lanes.len()] = (&stage[from * self.pitch()..], self.pitch());
+                }
+                let base = &base[from..];
+                match values {
+                    VALUES => self.pass::<VALUES>(base, &cursor.offsets, from, &mut bases, &slabs, least),
+                    2 => self.pass::<2>(base, &cursor.offsets, from, &mut bases, &slabs, least),
+                    _ => self.pass::<1>(base, &cursor.offsets, from, &mut bases, &slabs, least),
+                }
+                from += values;
+            }
+            if !whole {
+                for (row, least) in padded.chunks_exact(self.padded()).enumerate() {
+                    for (block, least) in least.as_chunks::<BLOCK>().0.iter().enumerate() {
+                        // whole blocks: what is too much is written over by the next row
+                        let out = &mut out[row * self.row + block * BLOCK..];
+                        match out.first_chunk_mut::<BLOCK>() {
+                            Some(out) => *out = *least,
+                            None => out.iter_mut().zip(least).for_each(|(out, &least)| *out = least),
+                        }
+                    }
+                }
+            }
             moved = cursor.advance(self);
         }
     }
@@ -230,7 +307,7 @@ impl<'a, E: Entry> Join<'a, E> {
         if level.staged.is_empty() {
             return;
         }
-        let row = self.row();
+        let row = self.pitch();
         let (slower, own) = stages.split_at_mut(level.stage.unwrap_or(0) * domain * row);
         let mut sum = index.checked_sub(1).and_then(|before| self.levels[before].stage);
         for (number, operand) in level.staged.iter().enumerate() {
@@ -274,68 +351,99 @@ impl<'a, E: Entry> Join<'a, E> {
 
     /// Entries of a stage for a value of the eliminated variable.
     #[inline(always)]
-    fn row(&self) -> usize {
+    fn pitch(&self) -> usize {
         self.shape.tile + PAD
     }
 
-    /// The innermost loops, by what there is to add.
+    /// Some values of a tile.
     #[inline(always)]
-    fn reduce(&self, base: &[E], stage: Option<&[E]>, offsets: &[usize], out: &mut [E]) {
-        let direct = |k: usize| (&self.direct[k].table[offsets[self.direct[k].index]..], self.direct[k].stride);
-        match (stage, self.direct.len()) {
-            (None, 0) => self.reduce_with(base, [], out),
-            (None, 1) => self.reduce_with(base, [direct(0)], out),
-            (None, 2) => self.reduce_with(base, [direct(0), direct(1)], out),
-            (None, _) => self.reduce_with(base, [direct(0), direct(1), direct(2)], out),
-            (Some(s), 0) => self.reduce_with(base, [(s, self.row())], out),
-            (Some(s), 1) => self.reduce_with(base, [(s, self.row()), direct(0)], out),
-            (Some(s), 2) => self.reduce_with(base, [(s, self.row()), direct(0), direct(1)], out),
-            (Some(s), _) => self.reduce_with(base, [(s, self.row()), direct(0), direct(1), direct(2)], out),
-        }
-    }
-
-    #[inline(always)]
-    fn reduce_with<const N: usize>(&self, base: &[E], rows: [(&[E], usize); N], out: &mut [E]) {
-        let mut from = 0;
-        while from + BLOCK <= out.len() {
-            self.block::<N, BLOCK>(base, &rows, from, out);
-            from += BLOCK;
-        }
-        // what is left: the least block that covers it, partly over outputs already made
-        match (out.len() - from, out.len()) {
-            (0, _) => {}
-            (17.., 32..) => self.block::<N, 32>(base, &rows, out.len() - 32, out),
-            (9..=16, 16..) => self.block::<N, 16>(base, &rows, out.len() - 16, out),
-            (..=8, 8..) => self.block::<N, 8>(base, &rows, out.len() - 8, out),
-            (_, 16..) => {
-                self.block::<N, 16>(base, &rows, 0, out);
-                self.block::<N, 16>(base, &rows, out.len() - 16, out);
-            }
-            (_, 8..) => {
-                self.block::<N, 8>(base, &rows, 0, out);
-                self.block::<N, 8>(base, &rows, out.len() - 8, out);
-            }
-            _ => (from..out.len()).for_each(|at| self.block::<N, 1>(base, &rows, at, out)),
-        }
-    }
-
-    /// `W` outputs: the eliminated variable is the only loop left.
-    #[inline(always)]
-    fn block<const N: usize, const W: usize>(&self, base: &[E], rows: &[(&[E], usize); N], at: usize, out: &mut [E]) {
-        let mut least = [self.cap; W];
-        for (value, &base) in base.iter().enumerate() {
-            let mut sums = [base; W];
-            for (row, stride) in rows {
-                let row = &row[value * stride + at..][..W];
-                for (sum, &x) in sums.iter_mut().zip(row) {
-                    *sum = *sum + x;
+    fn pass<const V: usize>(
+        &self,
+        base: &[E],
+        offsets: &[usize],
+        from: usize,
+        bases: &mut [[E; VALUES]],
+        slabs: &[Slabs<'_, E>; LANES],
+        least: &mut [E],
+    ) {
+        let mut sums = [E::default(); VALUES];
+        sums[..V].copy_from_slice(&base[..V]);
+        bases.fill(sums);
+        for Single { operand, starts, stretch } in &self.singles {
+            let table = &operand.table[offsets[operand.index]..];
+            let slabs: [&[E]; V] = std::array::from_fn(|value| &table[(from + value) * operand.stride..][..*stretch]);
+            for (bases, &start) in bases.iter_mut().zip(starts) {
+                for (base, slab) in bases.iter_mut().zip(&slabs) {
+                    *base = *base + slab[start as usize];
                 }
             }
-            for (least, &sum) in least.iter_mut().zip(&sums) {
-                *least = sum.min(*least);
+        }
+        match self.lanes.len() + self.stages.min(1) {
+            0 => self.rows::<0, V>(bases, slabs, least),
+            1 => self.rows::<1, V>(bases, slabs, least),
+            2 => self.rows::<2, V>(bases, slabs, least),
+            3 => self.rows::<3, V>(bases, slabs, least),
+            _ => self.rows::<4, V>(bases, slabs, least),
+        }
+    }
+
+    /// The innermost loops.
+    #[inline(always)]
+    fn rows<const N: usize, const V: usize>(
+        &self,
+        bases: &[[E; VALUES]],
+        slabs: &[Slabs<'_, E>; LANES],
+        least: &mut [E],
+    ) {
+        let slabs: [[&[E]; V]; N] = std::array::from_fn(|lane| {
+            let (table, stride) = slabs[lane];
+            std::array::from_fn(|value| &table[value * stride..])
+        });
+        for ((least, bases), starts) in least.chunks_exact_mut(self.padded()).zip(bases).zip(&self.starts) {
+            for (block, least) in least.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
+                let mut sums = [[E::default(); BLOCK]; V];
+                for (sums, &base) in sums.iter_mut().zip(bases) {
+                    *sums = [base; BLOCK];
+                }
+                for (slabs, start) in slabs.iter().zip(starts) {
+                    // in 32 bits: the compiler sees that the end cannot overflow, which leaves one check
+                    let at = start.wrapping_add((block * BLOCK) as u32) as usize;
+                    for (sums, slab) in sums.iter_mut().zip(slabs) {
+                        for (sum, &x) in sums.iter_mut().zip(&slab[at..at + BLOCK]) {
+                            *sum = *sum + x;
+                        }
+                    }
+                }
+                for sums in sums {
+                    for (least, sum) in least.iter_mut().zip(sums) {
+                        *least = sum.min(*least);
+                    }
+                }
             }
         }
-        out[at..at + W].copy_from_slice(&least);
+    }
+
+    /// Entries of a row in whole blocks.
+    #[inline(always)]
+    fn padded(&self) -> usize {
+        self.row.next_multiple_of(BLOCK)
+    }
+}
+
+impl<E: Entry> Lane<'_, E> {
+    /// Slabs of some values in which all rows are whole, the table's own or copies.
+    #[inline(always)]
+    fn slabs<'s>(&'s self, offsets: &[usize], from: usize, values: usize, expanded: &'s mut [E]) -> Slabs<'s, E> {
+        let Operand { run, stride, .. } = &self.operand;
+        let table = &self.operand.table[offsets[self.operand.index] + from * stride..];
+        let pitch = self.stretch + PAD;
+        if matches!(run, Run::Direct) && table.len() >= (values - 1) * stride + pitch {
+            return (table, *stride);
+        }
+        for (value, row) in expanded.chunks_exact_mut(pitch).take(values).enumerate() {
+            run.expand(&table[value * stride..], row);
+        }
+        (expanded, pitch)
     }
 }
 
@@ -405,6 +513,10 @@ impl Cursor {
 
 impl<'a, E> Join<'a, E> {
     fn each(&self) -> impl Iterator<Item = &Operand<'a, E>> {
-        self.levels.iter().flat_map(|level| level.scalars.iter().chain(&level.staged)).chain(&self.direct)
+        self.levels
+            .iter()
+            .flat_map(|level| level.scalars.iter().chain(&level.staged))
+            .chain(self.lanes.iter().map(|lane| &lane.operand))
+            .chain(self.singles.iter().map(|single| &single.operand))
     }
 }

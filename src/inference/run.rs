@@ -1,8 +1,8 @@
 //! Executes a plan in slices of bounded work.
 
-use super::kernel::{Entry, Join, Shape};
+use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Width};
-use super::table;
+use super::table::{self, Entry};
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -21,6 +21,9 @@ pub enum Progress {
 const POLL: u64 = 1 << 22;
 /// Combinations of a task; fewer are not worth a thread.
 const TASK: u64 = 1 << 18;
+
+/// Entries of a table from which on fresh pages cost more than looking for used ones.
+const REUSED: usize = 1 << 16;
 
 /// A plan on its way.
 #[derive(Debug)]
@@ -50,6 +53,8 @@ pub(super) struct Store<E> {
     loaded: Vec<Vec<E>>,
     /// Message of the step at work and how many tiles of it are done.
     output: Vec<E>,
+    /// Tables that the last step freed: one may become the next output, its pages are there already.
+    spare: Vec<Vec<E>>,
     tiles: usize,
     started: bool,
 }
@@ -116,6 +121,7 @@ impl<E: Entry> Store<E> {
             total: 0,
             loaded: Vec::new(),
             output: Vec::new(),
+            spare: Vec::new(),
             tiles: 0,
             started: false,
         }
@@ -131,11 +137,13 @@ impl<E: Entry> Store<E> {
             table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, cap)
         };
         if let (true, [Input { source: Source::Function(f), .. }]) = (step.lowered, &step.inputs[..]) {
+            self.spare.clear();
             self.output = lay_out(*f, &step.scope);
             self.finish_step(plan, index);
             return (step.joint, true);
         }
         if !self.started {
+            self.output = self.reuse(step.entries as usize);
             self.loaded = step
                 .inputs
                 .iter()
@@ -147,7 +155,6 @@ impl<E: Entry> Store<E> {
                     Source::Message(_) => Vec::new(),
                 })
                 .collect();
-            self.output = vec![E::default(); step.entries as usize];
             self.started = true;
             self.tiles = 0;
         }
@@ -178,14 +185,26 @@ impl<E: Entry> Store<E> {
         (spent, true)
     }
 
+    /// A table with any entries, of exactly that size; all spare ones are gone afterwards, so that nothing is
+    /// held beyond the plan.
+    fn reuse(&mut self, entries: usize) -> Vec<E> {
+        let spare = self.spare.drain(..).filter(|table| entries >= REUSED && table.len() >= entries);
+        let Some(mut table) = spare.min_by_key(Vec::len) else {
+            return vec![E::default(); entries];
+        };
+        table.truncate(entries);
+        table.shrink_to_fit();
+        table
+    }
+
     fn finish_step(&mut self, plan: &Plan, index: usize) {
         let step = &plan.steps[index];
         self.started = false;
-        self.loaded = Vec::new();
+        self.spare = std::mem::take(&mut self.loaded);
         if !plan.keep_messages {
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
-                    self.messages[from as usize] = Box::default();
+                    self.spare.push(std::mem::take(&mut self.messages[from as usize]).into());
                 }
             }
         }

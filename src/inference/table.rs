@@ -1,7 +1,39 @@
 //! Functions of the problem as tables in the plan's layout.
 
-use super::kernel::Entry;
 use crate::model::{Cost, CostFunction, Table};
+use std::ops::Add;
+
+/// An entry of a table.
+pub(super) trait Entry:
+    Copy + Ord + Default + Add<Output = Self> + std::fmt::Debug + Send + Sync + 'static
+{
+    /// From a cost that is known to fit.
+    fn from_cost(cost: Cost) -> Self;
+    /// As a cost.
+    fn cost(self) -> Cost;
+}
+
+impl Entry for i32 {
+    #[inline(always)]
+    fn from_cost(cost: Cost) -> Self {
+        cost as i32
+    }
+    #[inline(always)]
+    fn cost(self) -> Cost {
+        Cost::from(self)
+    }
+}
+
+impl Entry for i64 {
+    #[inline(always)]
+    fn from_cost(cost: Cost) -> Self {
+        cost
+    }
+    #[inline(always)]
+    fn cost(self) -> Cost {
+        self
+    }
+}
 
 /// Whether any cost is not 0.
 pub(super) fn nonzero(costs: &[Cost]) -> bool {

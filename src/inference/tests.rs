@@ -250,6 +250,72 @@ fn slices_threads_and_entry_types_make_the_same_tables() {
     }
 }
 
+/// One join against nested loops: entries of inputs over some of the digits, and the output.
+fn join_is_the_minimum_of_the_sums<E: table::Entry>(rng: &mut Rng, domains: &[u32], most: usize) {
+    let size = |scope: &[u32]| scope.iter().map(|&p| domains[p as usize] as usize).product::<usize>();
+    let output: Vec<u32> = (1..domains.len() as u32).collect();
+    let cap = 50 + rng.below(300) as Cost;
+    let inputs: Vec<(Vec<u32>, Vec<E>)> = (0..rng.index(most + 1))
+        .map(|_| {
+            let share = rng.below(5);
+            let scope: Vec<u32> = (0..domains.len() as u32).filter(|&p| p == 0 || rng.below(4) < share).collect();
+            let table = (0..size(&scope)).map(|_| E::from_cost((rng.below(100) as Cost).min(cap))).collect();
+            (scope, table)
+        })
+        .collect();
+    let shape = kernel::Shape::new(&output, domains, domains[0] as usize);
+    let tables = inputs.iter().map(|(scope, table)| (&scope[..], &table[..]));
+    let join = kernel::Join::new(shape, &output, domains, tables, E::from_cost(cap));
+    let mut made = vec![E::default(); size(&output)];
+    // in two parts, as threads do it
+    let tiles = made.len() / join.tile();
+    let split = rng.index(tiles + 1);
+    let (before, after) = made.split_at_mut(split * join.tile());
+    join.run(split, after);
+    join.run(0, before);
+    let mut digits = vec![0usize; domains.len()];
+    for (index, &made) in made.iter().enumerate() {
+        let mut rest = index;
+        for (&p, digit) in output.iter().zip(&mut digits[1..]).rev() {
+            (*digit, rest) = (rest % domains[p as usize] as usize, rest / domains[p as usize] as usize);
+        }
+        let sum = |value: usize| {
+            digits[0] = value;
+            let entry = |(scope, table): &(Vec<u32>, Vec<E>)| {
+                table[scope.iter().fold(0, |at, &p| at * domains[p as usize] as usize + digits[p as usize])].cost()
+            };
+            inputs.iter().map(entry).sum::<Cost>()
+        };
+        let least = (0..domains[0] as usize).map(sum).min().unwrap_or(0).min(cap);
+        assert_eq!(made.cost(), least, "{domains:?} {index}");
+    }
+}
+
+/// Rows of all lengths, inputs in place and expanded, stages, tiles that cover the output and many tiles.
+#[test]
+fn the_kernel_joins_any_scopes_and_domains() {
+    let mut rng = Rng::new(19);
+    for round in 0..1500 {
+        let sizes = [1, 2, 3, 4, 5, 7, 8, 10, 16, 17, 25, 44];
+        let uniform = sizes[rng.index(sizes.len())];
+        let largest = if round % 10 == 0 { 200_000 } else { 5_000 };
+        let mut domains = Vec::new();
+        while domains.len() < 18 {
+            let size = if round % 2 == 0 { uniform } else { sizes[rng.index(sizes.len())] };
+            if domains.iter().product::<u32>() * size > largest {
+                break;
+            }
+            domains.push(size);
+        }
+        let most = [1, 3, 4, 9][rng.index(4)];
+        if rng.below(2) == 0 {
+            join_is_the_minimum_of_the_sums::<i32>(&mut rng, &domains, most);
+        } else {
+            join_is_the_minimum_of_the_sums::<i64>(&mut rng, &domains, most);
+        }
+    }
+}
+
 /// Costs near the limits of the arithmetic take the long entries and stay right.
 #[test]
 fn huge_costs_take_long_entries() {

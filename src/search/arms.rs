@@ -34,18 +34,23 @@ impl Arms {
         self.shares.len() - 1
     }
 
-    /// The choice for a uniform number where choices cost differently: shares are then shares of the work. Only the first
-    /// `allowed` take part.
-    pub fn choose_by_cost(&self, unit: f64, costs: &[f64], allowed: usize) -> usize {
-        let weights = || self.shares.iter().zip(costs).take(allowed.max(1)).map(|(share, cost)| share / cost);
-        let mut left = unit * weights().sum::<f64>();
-        for (arm, weight) in weights().enumerate() {
-            if left < weight {
-                return arm;
-            }
-            left -= weight;
+    /// Cumulated shares in 2^-32, for choices by 32 random bits: the first that is not below them.
+    pub fn thresholds<const N: usize>(&self) -> [u32; N] {
+        self.thresholds_by_cost(&[1; N], N)
+    }
+
+    /// The same where choices cost differently: shares are then shares of the work. Only the first `allowed` take part.
+    pub fn thresholds_by_cost<const N: usize>(&self, costs: &[u32; N], allowed: usize) -> [u32; N] {
+        let weight = |arm: usize| self.shares[arm] / f64::from(costs[arm]);
+        let allowed = allowed.clamp(1, N);
+        let sum: f64 = (0..allowed).map(weight).sum();
+        let mut thresholds = [u32::MAX; N];
+        let mut cumulated = 0.0;
+        for (arm, threshold) in thresholds.iter_mut().enumerate().take(allowed - 1) {
+            cumulated += weight(arm);
+            *threshold = (cumulated / sum * f64::from(u32::MAX)) as u32;
         }
-        allowed.max(1) - 1
+        thresholds
     }
 
     /// Notes what a choice gained (1 for a success) and what it cost.

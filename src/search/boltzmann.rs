@@ -31,6 +31,11 @@ impl Boltzmann {
     /// Temperature zero: only the best possibilities, all alike.
     pub const GREEDY: Self = Boltzmann { limit: 0, slope: 0 };
 
+    /// Limit and slope, all that weights are made of.
+    pub fn numbers(&self) -> [u32; 2] {
+        [self.limit, self.slope]
+    }
+
     /// The weight of a possibility that costs `delta` more than the best.
     #[inline(always)]
     pub fn weight(&self, delta: u32) -> u32 {

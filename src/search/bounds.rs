@@ -105,6 +105,11 @@ impl Bounds {
         self.induced_width
     }
 
+    /// Whether there is nothing left to do for this core.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
     /// Whether the next slice of work belongs to the bounds, given the search's work and whether it has stalled. An
     /// affordable exact elimination gets at least half of the work, the first second's worth of it at once.
     pub fn is_due(&self, search_work: u64, stalled: bool) -> bool {

@@ -165,7 +165,9 @@ impl Driver for Construct {
                     state.values = values;
                     // two greedy sweeps: what the mini-buckets could not see
                     for _ in 0..2 {
-                        let _ = sweep(field, HeatBath::greedy(&field.rows), &mut state, &mut Scratch::default(), stop);
+                        let draws = (rng.draw(), rng.draw());
+                        let bath = HeatBath::greedy(&field.rows);
+                        let _ = sweep(field, bath, draws, &mut state, &mut Scratch::default(), stop);
                     }
                     elites.push(Elite::new(&field.rows, state.values.clone()));
                 }
@@ -182,6 +184,7 @@ impl Driver for Construct {
             ratings: 3 * states * values,
             // rows of messages are read one entry at a time
             work: 8 * states * field.sweep_work,
+            ..Effort::default()
         }
     }
 
@@ -189,7 +192,7 @@ impl Driver for Construct {
         self.outcome = Some(outcome.clone());
     }
 
-    fn rebase(&mut self, _: &Field, _: &dyn Fn(&[u16]) -> Vec<u16>) {
+    fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         self.outcome = None;
     }
 }

@@ -4,15 +4,17 @@
 //! driver makes bounded rounds; it never reads the clock, prints, or writes files.
 
 use super::forest::Forest;
-use super::graph::Graph;
+use super::graph::{Graph, Region};
 use super::rows::Rows;
 use super::schedule::Schedule;
 use super::state::Elite;
+use crate::device::DeviceError;
 use crate::inference::Outcome;
 use crate::model::{Cost, Problem};
-use crate::rng::Rng;
+use crate::rng::{Rng, below, mix};
 use crate::stop::Stop;
-use std::sync::Arc;
+use rayon::prelude::*;
+use std::sync::{Arc, OnceLock};
 
 /// A core prepared for local search.
 #[derive(Debug)]
@@ -23,19 +25,33 @@ pub(crate) struct Field {
     pub graph: Graph,
     /// Color classes, where a core is so large that whole classes are assigned in a step.
     pub classes: Option<Vec<Vec<u32>>>,
+    /// Numbers prime to the number of variables, below it: strides of affine orders.
+    pub strides: Vec<u32>,
     /// Random induced forests for tree moves; none where they would hold next to nothing.
     pub forests: Vec<Forest>,
+    /// Where [`Field::regions`] come from, and they.
+    region_draw: u64,
+    regions: OnceLock<Vec<u32>>,
     /// Temperatures.
     pub schedule: Schedule,
     /// About what visiting every variable once costs, in units of one nanosecond or so.
     pub sweep_work: u64,
     /// States wanted, where the caller said so.
     pub population: Option<usize>,
+    /// Whether a run must do the same on every machine and device.
+    pub portable: bool,
 }
 
 /// Above this many variables a state's color classes are assigned together and children are merged with their parents
 /// by components (ALGORITHMS.md M.2.5).
 const LARGE: usize = 600;
+
+/// Strides kept.
+const STRIDES: u64 = 1024;
+
+/// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after the
+/// other (ALGORITHMS.md M.2.5).
+const LARGE_TREE: u32 = 64;
 
 impl Field {
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
@@ -50,7 +66,7 @@ impl Field {
             if stop.is_set() {
                 break;
             }
-            let forest = Forest::random(&rows, rng);
+            let forest = Forest::random(&rows, if n > LARGE { LARGE_TREE } else { u32::MAX }, rng);
             // alone, a forest of few edges is a sweep that costs more
             if forest.edges() * 10 < n {
                 break;
@@ -59,7 +75,31 @@ impl Field {
         }
         let schedule = Schedule::of(&rows);
         let sweep_work = (0..n).map(|v| 30 + rows.degree(v) as u64 * (2 + u64::from(rows.width[v]) / 4)).sum();
-        Field { rows, graph, classes, forests, schedule, sweep_work, population }
+        Field {
+            rows,
+            graph,
+            classes,
+            strides: strides(n as u64, rng.draw()),
+            forests,
+            region_draw: rng.draw(),
+            regions: OnceLock::new(),
+            schedule,
+            sweep_work,
+            population,
+            portable: false,
+        }
+    }
+
+    /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked for:
+    /// the first solutions do not wait for them.
+    pub fn regions(&self) -> &[u32] {
+        self.regions.get_or_init(|| {
+            let n = self.variables();
+            let count = (2_000_000 / n.max(1)).clamp(32, 2048) as u64;
+            let grow =
+                |region: &mut Region, k| region.grow(&self.graph, n, &mut Rng::new(mix(self.region_draw, k))).to_vec();
+            (0..count).into_par_iter().map_init(Region::default, grow).flatten().collect()
+        })
     }
 
     /// Number of variables.
@@ -73,15 +113,34 @@ impl Field {
     }
 }
 
+/// Some numbers below `n` that are prime to it, 1 where there are no others.
+fn strides(n: u64, draw: u64) -> Vec<u32> {
+    let gcd = |mut a: u64, mut b: u64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    // of numbers up to n, six in ten are prime to it on average
+    let candidates = (0..2 * STRIDES).map(|k| 1 + below(mix(draw, k), n.max(2) - 1));
+    let mut prime: Vec<u32> = candidates.filter(|&stride| gcd(stride, n) == 1).map(|stride| stride as u32).collect();
+    prime.truncate(STRIDES as usize);
+    if prime.is_empty() { vec![1] } else { prime }
+}
+
 /// What a round did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Effort {
     /// Assignments that changed a value.
     pub moves: u64,
     /// Possibilities rated.
     pub ratings: u64,
-    /// Work done, in the unit of [`Field::sweep_work`].
+    /// Work done, in the unit of [`Field::sweep_work`]; on a device as much as the CPU does in the same time.
     pub work: u64,
+    /// What the user may want to know.
+    pub note: Option<String>,
+    /// The device failed: why. The driver goes on without it.
+    pub lost: Option<DeviceError>,
 }
 
 /// Improves solutions in bounded rounds.
@@ -102,7 +161,7 @@ pub(crate) trait Driver: Send {
     }
 
     /// The core has changed: `translate` turns an assignment of the old one into one of the new.
-    fn rebase(&mut self, field: &Field, translate: &dyn Fn(&[u16]) -> Vec<u16>);
+    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync));
 }
 
 /// The best different assignments that any driver found, best first.
@@ -126,7 +185,7 @@ impl Pool {
     }
 
     /// The same assignments on another core.
-    pub fn rebase(&mut self, field: &Field, translate: &dyn Fn(&[u16]) -> Vec<u16>) {
+    pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         for elite in std::mem::take(&mut self.elites) {
             self.offer(&Elite::new(&field.rows, translate(&elite.values)));
         }

@@ -7,22 +7,22 @@ use super::heat_bath::{HeatBath, RatingSource};
 use super::rows::Rows;
 use super::state::State;
 use crate::fang::{Scratch, assign_variable};
-use crate::rng::Rng;
+use crate::rng::{Rng, mix};
 
-const NO_PARENT: u32 = u32::MAX;
+pub(crate) const NO_PARENT: u32 = u32::MAX;
 
 /// A variable of a forest.
 #[derive(Clone, Copy, Debug)]
-struct Node {
-    variable: u32,
+pub(crate) struct Node {
+    pub variable: u32,
     /// Position of the parent in `Forest::nodes`, [`NO_PARENT`] at a root.
-    parent: u32,
+    pub parent: u32,
     /// Rows over the parent's values, one for each value of the variable.
-    up: u32,
-    up_stride: u32,
+    pub up: u32,
+    pub up_stride: u32,
     /// Rows over the variable's values, one for each value of the parent.
-    down: u32,
-    down_stride: u32,
+    pub down: u32,
+    pub down_stride: u32,
     /// Where the variable's row stands in the scratch.
     row: u32,
 }
@@ -30,22 +30,26 @@ struct Node {
 /// An induced forest: no two of its variables share a function but tree edges, which are functions of two variables.
 #[derive(Clone, Debug)]
 pub(crate) struct Forest {
-    /// Parents before children.
-    nodes: Vec<Node>,
-    member: Vec<bool>,
+    /// By distance from their roots.
+    pub nodes: Vec<Node>,
+    /// Where nodes of each distance begin, and their number.
+    pub levels: Vec<u32>,
+    /// Whether a variable is one of them.
+    pub member: Vec<bool>,
     /// Length of all rows together.
     rows: usize,
 }
 
 impl Forest {
-    /// Draws a maximal induced forest: variables in random order, each taken unless it closes a cycle or shares a
-    /// larger function with one taken before.
-    pub fn random(rows: &Rows, rng: &mut Rng) -> Forest {
+    /// Draws an induced forest: variables in random order, each taken unless it closes a cycle, shares a larger function with
+    /// one taken before, or joins a tree of more than `largest` variables.
+    pub fn random(rows: &Rows, largest: u32, rng: &mut Rng) -> Forest {
         let n = rows.variables();
         let mut order: Vec<u32> = (0..n as u32).collect();
         rng.shuffle(&mut order);
         let mut member = vec![false; n];
         let mut root: Vec<u32> = (0..n as u32).collect();
+        let mut size = vec![1u32; n];
         let mut roots = Vec::new();
         for &v in &order {
             let v = v as usize;
@@ -57,10 +61,12 @@ impl Forest {
             }
             roots.sort_unstable();
             let closes_a_cycle = roots.windows(2).any(|pair| pair[0] == pair[1]);
-            if closes_a_cycle || rows.larger_neighbours(v).any(|u| member[u as usize]) {
+            let joined = 1 + roots.iter().map(|&r| size[r as usize]).sum::<u32>();
+            if closes_a_cycle || joined > largest || rows.larger_neighbours(v).any(|u| member[u as usize]) {
                 continue;
             }
             member[v] = true;
+            size[v] = joined;
             for &r in &roots {
                 root[r as usize] = v as u32;
             }
@@ -71,11 +77,9 @@ impl Forest {
     fn rooted(rows: &Rows, order: &[u32], member: Vec<bool>) -> Forest {
         let mut nodes: Vec<Node> = Vec::new();
         let mut position = vec![NO_PARENT; member.len()];
-        let mut length = 0;
-        let mut push = |nodes: &mut Vec<Node>, position: &mut Vec<u32>, node: Node| {
+        let push = |nodes: &mut Vec<Node>, position: &mut Vec<u32>, node: Node| {
             position[node.variable as usize] = nodes.len() as u32;
-            nodes.push(Node { row: length, ..node });
-            length += rows.width[node.variable as usize];
+            nodes.push(node);
         };
         for &start in order.iter().filter(|&&v| member[v as usize]) {
             if position[start as usize] != NO_PARENT {
@@ -108,7 +112,41 @@ impl Forest {
                 head += 1;
             }
         }
-        Forest { nodes, member, rows: length as usize }
+        Self::by_levels(rows, &nodes, member)
+    }
+
+    /// Sorts nodes that stand after their parents by their distance from the roots.
+    fn by_levels(rows: &Rows, nodes: &[Node], member: Vec<bool>) -> Forest {
+        let mut depth: Vec<u32> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            depth.push(if node.parent == NO_PARENT { 0 } else { depth[node.parent as usize] + 1 });
+        }
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        order.sort_by_key(|&k| depth[k]);
+        let mut place = vec![NO_PARENT; nodes.len()];
+        let mut forest = Forest { nodes: Vec::with_capacity(nodes.len()), levels: Vec::new(), member, rows: 0 };
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = new as u32;
+            let node = nodes[old];
+            if depth[old] as usize == forest.levels.len() {
+                forest.levels.push(new as u32);
+            }
+            let parent = if node.parent == NO_PARENT { NO_PARENT } else { place[node.parent as usize] };
+            forest.nodes.push(Node { parent, row: forest.rows as u32, ..node });
+            forest.rows += rows.width[node.variable as usize] as usize;
+        }
+        forest.levels.push(nodes.len() as u32);
+        forest
+    }
+
+    /// Possibilities that a tree move rates.
+    pub fn ratings(&self, rows: &Rows) -> u64 {
+        let domain = |node: &Node| rows.domain(node.variable as usize) as u64;
+        let edge = |node: &Node| match node.parent {
+            NO_PARENT => 0,
+            parent => domain(node) * domain(&self.nodes[parent as usize]),
+        };
+        self.nodes.iter().map(|node| domain(node) + edge(node)).sum()
     }
 
     /// Number of edges.
@@ -151,12 +189,14 @@ impl RatingSource for GivenParent<'_> {
     }
 }
 
-/// Assigns a forest's variables given the others: min-sum upward, heat bath downward.
+/// Assigns a forest's variables given the others: min-sum upward, heat bath downward, each variable's bits mixed from
+/// `draw`.
 #[inline(always)]
 pub(crate) fn tree_move(
     forest: &Forest,
     rows: &Rows,
     boltzmann: Boltzmann,
+    draw: u64,
     state: &mut State,
     scratch: &mut TreeScratch,
 ) {
@@ -202,9 +242,9 @@ pub(crate) fn tree_move(
             rows.row(node.down as usize + value * node.down_stride as usize, width(node))
         });
         let row = &buffer[node.row as usize..node.row as usize + width(node)];
-        let draw = state.rng.draw();
         let bath = HeatBath { rows, boltzmann, source: GivenParent { row, edge } };
-        let _ = assign_variable(&bath, state, node.variable as usize, draw, scratch);
+        let bits = mix(draw, u64::from(node.variable));
+        let _ = assign_variable(&bath, state, node.variable as usize, bits, scratch);
     }
 }
 
@@ -220,7 +260,7 @@ mod tests {
         for _ in 0..1000 {
             let problem = Arc::new(random(&mut rng));
             let rows = Rows::new(&problem, price(&problem));
-            let forest = Forest::random(&rows, &mut rng);
+            let forest = Forest::random(&rows, u32::MAX, &mut rng);
             let mut variables: Vec<u32> = forest.nodes.iter().map(|node| node.variable).collect();
             variables.sort_unstable();
             let members: Vec<u32> = (0..).zip(&forest.member).filter_map(|(v, &member)| member.then_some(v)).collect();
@@ -255,7 +295,7 @@ mod tests {
         for case in 0..1500 {
             let problem = Arc::new(random(&mut rng));
             let rows = Rows::new(&problem, price(&problem));
-            let forest = Forest::random(&rows, &mut rng);
+            let forest = Forest::random(&rows, u32::MAX, &mut rng);
             let mut state = State::new(rows.variables(), rng.split());
             state.values = assignment(&problem, &mut rng);
             let members: Vec<u32> = forest.nodes.iter().map(|node| node.variable).collect();
@@ -264,7 +304,7 @@ mod tests {
                 best = best.min(rows.energy(values).total);
             });
             let before = state.values.clone();
-            tree_move(&forest, &rows, Boltzmann::GREEDY, &mut state, &mut scratch);
+            tree_move(&forest, &rows, Boltzmann::GREEDY, case, &mut state, &mut scratch);
             for (v, &value) in state.values.iter().enumerate() {
                 assert!(usize::from(value) < rows.domain(v) && (forest.member[v] || value == before[v]));
             }
@@ -287,11 +327,11 @@ mod tests {
         for _ in 0..500 {
             let problem = Arc::new(random(&mut rng));
             let rows = Rows::new(&problem, price(&problem));
-            let forest = Forest::random(&rows, &mut rng);
+            let forest = Forest::random(&rows, u32::MAX, &mut rng);
             let mut state = State::new(rows.variables(), rng.split());
-            state.randomize(&rows);
+            state.values = assignment(&problem, &mut rng);
             for temperature in [0.1, 10.0, 1e12] {
-                tree_move(&forest, &rows, Boltzmann::new(temperature), &mut state, &mut scratch);
+                tree_move(&forest, &rows, Boltzmann::new(temperature), rng.draw(), &mut state, &mut scratch);
                 assert!(state.values.iter().enumerate().all(|(v, &value)| usize::from(value) < rows.domain(v)));
             }
         }

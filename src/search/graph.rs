@@ -26,6 +26,11 @@ impl Graph {
         self.starts.len() - 1
     }
 
+    /// Where each variable's neighbours begin, and all neighbours.
+    pub fn arrays(&self) -> (&[u32], &[u32]) {
+        (&self.starts, &self.neighbours)
+    }
+
     /// The neighbours of a variable, ascending.
     #[inline]
     pub fn neighbours(&self, variable: usize) -> &[u32] {

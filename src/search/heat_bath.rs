@@ -45,11 +45,6 @@ impl Default for Least {
 }
 
 impl HeatBath<'_> {
-    /// The heat bath of a temperature in the rows' units.
-    pub fn new(rows: &Rows, temperature: f64) -> HeatBath<'_> {
-        HeatBath { rows, boltzmann: Boltzmann::new(temperature), source: AllFunctions }
-    }
-
     /// Only best values, ties at random.
     pub fn greedy(rows: &Rows) -> HeatBath<'_> {
         HeatBath { rows, boltzmann: Boltzmann::GREEDY, source: AllFunctions }

@@ -2,15 +2,21 @@
 
 mod anneal;
 mod arms;
+mod beside;
 mod boltzmann;
+
 mod bounds;
+mod breed;
 mod clock;
 mod construct;
+mod cuda;
 mod driver;
 mod event;
 mod forest;
 mod graph;
 mod heat_bath;
+mod host_herd;
+pub mod measure;
 mod merge;
 mod options;
 mod portfolio;
@@ -28,6 +34,7 @@ mod testing;
 mod tests;
 
 pub use clock::Clock;
+pub(crate) use cuda::sources;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 pub use options::{Assertions, BoundChoice, DriverChoice, Options};
 pub use session::{Session, start};
@@ -56,6 +63,8 @@ pub fn solve(
             "the driver construct builds on the messages of mini-buckets, which bound none leaves out".into(),
         ));
     }
+    // a device that is known not to open is a matter of the options
+    let _ = options.device.poll()?;
     if let Some(start) = &options.warm_start {
         check_assignment(network, start)?;
     }

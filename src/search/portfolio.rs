@@ -6,6 +6,7 @@ use super::construct::Construct;
 use super::driver::{Driver, Effort, Field, Pool};
 use super::options::DriverChoice;
 use super::tabu::Tabu;
+use crate::device::Cuda;
 use crate::inference::Outcome;
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -26,13 +27,17 @@ pub(crate) struct Portfolio {
 
 impl Portfolio {
     /// The drivers that a choice names; each has streams of its own.
-    pub fn new(choice: DriverChoice, rng: &mut Rng) -> Self {
+    pub fn new(choice: DriverChoice, device: Option<Arc<Cuda>>, rng: &mut Rng) -> Self {
         let mut stream = || Rng::new(rng.draw());
         let drivers: Vec<Box<dyn Driver>> = match choice {
             DriverChoice::Portfolio => {
-                vec![Box::new(Anneal::new(stream())), Box::new(Tabu::new(stream())), Box::new(Construct::new(stream()))]
+                vec![
+                    Box::new(Anneal::new(stream(), device)),
+                    Box::new(Tabu::new(stream())),
+                    Box::new(Construct::new(stream())),
+                ]
             }
-            DriverChoice::Anneal => vec![Box::new(Anneal::new(stream()))],
+            DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device))],
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream()))],
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
         };
@@ -63,7 +68,7 @@ impl Portfolio {
     }
 
     /// Moves every driver to another core.
-    pub fn rebase(&mut self, field: &Field, translate: &dyn Fn(&[u16]) -> Vec<u16>) {
+    pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         for driver in &mut self.drivers {
             driver.rebase(field, translate);
         }

@@ -21,12 +21,12 @@ const COPY_LIMIT: u64 = 1 << 22;
 /// A function as seen from one of its variables: where its rows begin and how the other values move the row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incidence {
-    base: u32,
+    pub base: u32,
     /// The first two other variables; for arity 2 the second has stride 0.
-    first: u32,
-    first_stride: u32,
-    second: u32,
-    second_stride: u32,
+    pub first: u32,
+    pub first_stride: u32,
+    pub second: u32,
+    pub second_stride: u32,
     /// Further pairs in `Rows::further`.
     further: u32,
     further_len: u32,
@@ -172,6 +172,21 @@ impl Rows {
         others.chain(in_place.copied().filter(move |&u| u as usize != variable))
     }
 
+    /// All entries.
+    pub fn entries(&self) -> &[i32] {
+        &self.entries
+    }
+
+    /// Where the unary row of a variable begins.
+    pub fn unary_at(&self, variable: usize) -> u32 {
+        self.unary[variable]
+    }
+
+    /// The pairs of variable and stride of an incidence beyond the first two.
+    pub fn further(&self, incidence: &Incidence) -> &[(u32, u32)] {
+        &self.further[incidence.further as usize..][..incidence.further_len as usize]
+    }
+
     /// `width` entries from an offset.
     #[inline(always)]
     pub fn row(&self, offset: usize, width: usize) -> &[i32] {
@@ -216,7 +231,6 @@ impl Rows {
         let unary = &self.entries[start..start + row.len()];
         let incidences = self.incidences(variable);
         match row.len() {
-            2 => self.rate_fixed::<2>(unary, incidences, values, row, keep),
             4 => self.rate_fixed::<4>(unary, incidences, values, row, keep),
             8 => self.rate_fixed::<8>(unary, incidences, values, row, keep),
             16 => self.rate_fixed::<16>(unary, incidences, values, row, keep),
@@ -339,11 +353,10 @@ impl Energy {
     }
 }
 
-/// Row length for a domain: a power of two up to one vector, whole vectors of 8 beyond.
+/// Row length for a domain: 4, which a device loads at once, or whole vectors of 8.
 fn padded(domain: u32) -> u32 {
     match domain {
-        0..=2 => 2,
-        3..=4 => 4,
+        0..=4 => 4,
         _ => domain.next_multiple_of(8),
     }
 }

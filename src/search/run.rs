@@ -1,13 +1,15 @@
 //! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
-use super::bounds::{Bounds, Core};
+use super::beside::Beside;
+use super::bounds::{Core, Step};
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
 use crate::check;
+use crate::device::{DeviceError, Opened};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
 use crate::reduce::Reducer;
@@ -40,6 +42,10 @@ pub(crate) enum News {
     },
     /// A round went by.
     Progress(Totals),
+    /// Something worth knowing.
+    Note(String),
+    /// Something that went wrong and that the run survives.
+    Warning(String),
 }
 
 /// The accounts of a run.
@@ -62,6 +68,8 @@ pub(crate) struct Ending {
     pub totals: Totals,
     pub z: Option<u32>,
     pub induced_width: Option<u32>,
+    /// The device in use at the end.
+    pub device: String,
 }
 
 /// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
@@ -77,8 +85,10 @@ pub(crate) struct Run<'a> {
     field: Field,
     pool: Pool,
     portfolio: Portfolio,
-    bounds: Bounds,
+    bounds: Beside,
     rng: Rng,
+    /// The device, as long as it works; the CPU without one.
+    device: Opened,
     totals: Totals,
     search_work: u64,
     /// Search work at the last better solution.
@@ -104,10 +114,12 @@ impl<'a> Run<'a> {
         if stop.is_set() {
             return Err(Error::Stopped);
         }
+        let device = options.device.wait(stop)?;
+        tell(News::Note(device.to_string()));
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
-        let portfolio = Portfolio::new(options.driver, &mut rng);
-        let bounds = Bounds::new(options);
+        let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
+        let bounds = Beside::new(options);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         Ok(Run {
             network,
@@ -120,6 +132,7 @@ impl<'a> Run<'a> {
             portfolio,
             bounds,
             rng,
+            device,
             totals: Totals::default(),
             search_work: 0,
             improved: 0,
@@ -145,17 +158,17 @@ impl<'a> Run<'a> {
                 self.raise(self.upper.min(self.network.top()), "reduce");
                 continue;
             }
-            if self.bounds.is_due(self.search_work, self.search_work > 2 * self.improved) {
-                self.bound_slice()?;
-            } else {
+            if !self.bound_slice()? {
                 self.round()?;
             }
         };
+        let bounds = self.bounds.finish();
         Ok(Ending {
             stopped_by,
             totals: self.totals,
-            z: self.bounds.best_z(),
-            induced_width: self.bounds.induced_width(),
+            z: bounds.as_ref().and_then(|bounds| bounds.best_z()),
+            induced_width: bounds.as_ref().and_then(|bounds| bounds.induced_width()),
+            device: self.device.name(),
         })
     }
 
@@ -191,12 +204,19 @@ impl<'a> Run<'a> {
 
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
-        let (source, Effort { moves, ratings, work }) = self.portfolio.round(&self.field, &mut self.pool, self.stop);
+        let (source, Effort { moves, ratings, work, note, lost }) =
+            self.portfolio.round(&self.field, &mut self.pool, self.stop);
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
         self.totals.population = self.portfolio.population();
         self.search_work += work.max(1);
+        if let Some(note) = note {
+            (self.tell)(News::Note(note));
+        }
+        if let Some(error) = lost {
+            self.lose_device(&error);
+        }
         // also where the pool's best is an old one with violations
         self.look_at_pool(source)?;
         self.assert_energies()?;
@@ -254,10 +274,32 @@ impl<'a> Run<'a> {
         Ok(Some(cost))
     }
 
-    /// A slice of the bound ladder, and what follows from it.
-    fn bound_slice(&mut self) -> Result<(), Error> {
-        let upper = self.upper.min(self.network.top());
-        let Some(step) = self.bounds.slice(&self.core, upper, self.options.seed, self.stop) else { return Ok(()) };
+    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run that
+    /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it.
+    fn bound_slice(&mut self) -> Result<bool, Error> {
+        let (upper, seed) = (self.upper.min(self.network.top()), self.options.seed);
+        if let Some(step) = self.bounds.finished() {
+            self.follow(step)?;
+            return Ok(true);
+        }
+        if self.device.cuda.is_some() && self.options.rounds.is_none() {
+            if self.search_work > 0 {
+                self.bounds.begin(&self.core, upper, seed, self.stop);
+            }
+            return Ok(false);
+        }
+        let stalled = self.search_work > 2 * self.improved;
+        let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(self.search_work, stalled)) else {
+            return Ok(false);
+        };
+        if let Some(step) = bounds.slice(&self.core, upper, seed, self.stop) {
+            self.follow(step)?;
+        }
+        Ok(true)
+    }
+
+    /// What follows from a finished rung.
+    fn follow(&mut self, step: Step) -> Result<(), Error> {
         if let Some(assignment) = &step.assignment {
             self.core_solution(&step.core, assignment, &step.source)?;
             self.offer_projected(&step.core.reducer.lift(assignment));
@@ -266,7 +308,9 @@ impl<'a> Run<'a> {
         let gap = self.upper.min(self.network.top()).saturating_sub(self.lower).max(1) as f64;
         let before = self.lower;
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source);
-        self.bounds.note((self.lower - before) as f64 / gap);
+        if let Some(bounds) = self.bounds.here() {
+            bounds.note((self.lower - before) as f64 / gap);
+        }
         if Arc::ptr_eq(&step.core.problem, &self.core.problem) {
             self.portfolio.guide(step.outcome);
         }
@@ -312,6 +356,13 @@ impl<'a> Run<'a> {
         self.bounds.rebase();
     }
 
+    /// The device has failed: says so once, and the run goes on without it.
+    fn lose_device(&mut self, error: &DeviceError) {
+        if let Some(message) = self.device.lose(error) {
+            (self.tell)(News::Warning(message));
+        }
+    }
+
     fn offer_projected(&mut self, assignment: &[u32]) {
         let core = self.core.reducer.project(assignment);
         let values = core.into_iter().map(|value| value as u16).collect();
@@ -339,5 +390,7 @@ impl<'a> Run<'a> {
 /// "Hard constraints": W = min(top, incumbent)).
 fn prepare(problem: &Arc<Problem>, options: &Options, rng: &mut Rng, stop: &Stop) -> Field {
     let price = problem.top.saturating_sub(problem.constant).max(1);
-    Field::new(problem, price, options.population, rng, stop)
+    let mut field = Field::new(problem, price, options.population, rng, stop);
+    field.portable = options.rounds.is_some();
+    field
 }

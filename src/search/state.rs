@@ -24,13 +24,6 @@ impl State {
     pub fn new(variables: usize, rng: Rng) -> Self {
         State { values: vec![0; variables], active: Active::new(variables), rng, moves: 0, ratings: 0 }
     }
-
-    /// Draws every value at random.
-    pub fn randomize(&mut self, rows: &Rows) {
-        for v in 0..self.values.len() {
-            self.values[v] = self.rng.index(rows.domain(v)) as u16;
-        }
-    }
 }
 
 impl fang::State for State {
@@ -62,6 +55,16 @@ pub(crate) struct Elite {
 }
 
 impl Elite {
+    /// A place that nothing has been found for yet: worse than anything.
+    pub fn none() -> Self {
+        Elite { values: Vec::new(), energy: Energy { total: i64::MAX, violations: 0 }, hash: 0 }
+    }
+
+    /// Whether it is an assignment.
+    pub fn is_known(&self) -> bool {
+        self.energy.total < i64::MAX
+    }
+
     /// Evaluates an assignment.
     pub fn new(rows: &Rows, values: Vec<u16>) -> Self {
         let energy = rows.energy(&values);

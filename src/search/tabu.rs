@@ -303,10 +303,11 @@ impl Driver for Tabu {
             moves: made,
             ratings: made * layout.moves() as u64,
             work: made * (2 * layout.moves() as u64 + 20 * degree),
+            ..Effort::default()
         }
     }
 
-    fn rebase(&mut self, _: &Field, _: &dyn Fn(&[u16]) -> Vec<u16>) {
+    fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         // the shared pool carries over what the walks found
         self.layout = None;
         self.walkers.clear();

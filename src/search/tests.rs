@@ -86,7 +86,7 @@ fn the_price_is_what_was_asked_for_where_it_fits() {
     // two hard functions on variable 1 and the soft costs together stay below the padding
     let rows = Rows::new(&problem, FORBIDDEN);
     assert!(rows.price() > 1 << 20);
-    assert!(rated(&rows, 1, &[1, 0, 0]).iter().all(|&cost| cost <= PADDING / 2));
+    assert!(rated(&rows, 1, &[1, 0, 0])[..2].iter().all(|&cost| cost <= PADDING / 2));
 }
 
 #[test]
@@ -191,9 +191,10 @@ fn heat_baths_agree_with_their_single_forms() {
         let problem = Arc::new(random(&mut rng));
         let rows = Rows::new(&problem, price(&problem));
         let mut state = State::new(rows.variables(), rng.split());
-        state.randomize(&rows);
+        state.values = assignment(&problem, &mut rng);
         let temperature = [0.0, 0.3, 20.0, 1e4, 1e12][rng.index(5)];
-        for bath in [HeatBath::new(&rows, temperature), HeatBath::greedy(&rows)] {
+        let greedy = HeatBath::greedy(&rows);
+        for bath in [HeatBath { boltzmann: Boltzmann::new(temperature), ..greedy }, greedy] {
             for v in 0..rows.variables() {
                 let count = bath.possibilities(&state, v);
                 let mut ratings = vec![0; count];
@@ -228,7 +229,7 @@ fn greedy_takes_only_minima_and_counts_what_it_does() {
         let problem = Arc::new(random(&mut rng));
         let rows = Rows::new(&problem, price(&problem));
         let mut state = State::new(rows.variables(), rng.split());
-        state.randomize(&rows);
+        state.values = assignment(&problem, &mut rng);
         let v = rng.index(rows.variables());
         let row = rated(&rows, v, &state.values);
         let least = row.iter().min().copied();
@@ -264,11 +265,12 @@ fn greedy_sweeps_never_raise_the_energy() {
             field.classes = Some(field.graph.classes());
         }
         let mut state = State::new(field.variables(), rng.split());
-        state.randomize(&field.rows);
+        state.values = assignment(&problem, &mut rng);
         let mut scratch = Scratch::default();
         let mut energy = field.rows.energy(&state.values).total;
         for _ in 0..3 {
-            let done = sweep(&field, HeatBath::greedy(&field.rows), &mut state, &mut scratch, &stop);
+            let draws = (rng.draw(), rng.draw());
+            let done = sweep(&field, HeatBath::greedy(&field.rows), draws, &mut state, &mut scratch, &stop);
             assert!(done.is_some() && state.active.is_empty());
             let after = field.rows.energy(&state.values).total;
             assert!(after <= energy, "case {case}: {energy} became {after}");

@@ -1,0 +1,383 @@
+// Population annealing: the children of a generation (breed.rs says what they do, host_herd.rs does the same on the CPU), and
+// their selection.
+#include "merge.cuh"
+#include "tree.cuh"
+
+// breed.rs: Generation, and what is decided.
+struct Generation {
+    u64 draw;
+    u32 breed, sweeps;
+    u32 cold[8], region[4], length[6], tree[2], before[2], starts[8];
+};
+enum { COLD, REGION, TREE, BEFORE, LENGTH, SIZE, SHAPE, VALUES, MATES, TIES_BEFORE = 16, TIES_AFTER, PASSES = 64 };
+constexpr u32 GROUP = 32, STEPS = 1024, TREE_EVERY = 5;
+__device__ const u32 REGION_SHARES[4] = {3932, 9830, 21627, 43254};
+
+// A population and its children. Values stand by slots of `Core::pad`.
+struct Herd {
+    u32 states;
+    u32 large;              // children are merged with their parents
+    u64 domains;            // sum of the domain sizes
+    void *elites, *children, *others;
+    i64 *totals, *next_totals, *child_totals;
+    u32 *violations, *child_violations, *plans;
+    u64 *hashes, *next_hashes, *child_hashes;
+    u64 *known;             // hashes of the population and its children, by open addressing; 0 is none
+    u32 *known_by;          // the first to have each: 0 the population, then the children
+    u64 known_mask;
+    u64 *counters;          // moves, ratings, lengths; then gains and works of the choices
+    const uint2 *steps;
+    int4 *scratch;          // of tree moves
+    u64 scratch_quads;      // of a state
+    u32 *labels;
+    i64 *deltas;
+    const u32 *stop;
+};
+
+struct Plan {
+    u32 cold, region, length, tree, before;
+};
+
+template <int N> __device__ __forceinline__ u32 choose(u64 key, u32 decision, const u32 (&shares)[N]) {
+    const u32 bits = mix(key, decision) >> 32;
+    u32 arm = 0;
+#pragma unroll
+    for (int k = 0; k < N - 1; k++) arm += arm == k && bits > shares[k];
+    return arm;
+}
+
+__device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
+    if (!g.breed) return Plan{0, 0, 0, 0, 0};
+    return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(key, LENGTH, g.length),
+                choose(key, TREE, g.tree), choose(key, BEFORE, g.before)};
+}
+
+template <class T, class V>
+__device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, const Values<V> &x, u64 order,
+                                              const uint2 &boltzmann, u64 draw) {
+    constexpr u32 LANES = T::LANES;
+    const u32 n = core.variables;
+    const u32 start = below(order, n), stride = __ldg(core.strides + below(mix(order, 0), core.strides_count));
+    u32 moves = 0;
+    if (LANES == 1) {
+        u32 variable = start;
+        uint4 info = __ldg(core.info + variable);
+        for (u32 k = 0; k < n; k++) {
+            u32 next = variable + stride;
+            if (next >= n) next -= n;
+            const uint4 next_info = __ldg(core.info + next);
+            moves += visit(core, team, x, variable, info, boltzmann, mix(draw, variable));
+            variable = next;
+            info = next_info;
+        }
+        return moves;
+    }
+    // each lane prepares one of the next visits
+    const u32 step = (u64)LANES * stride % n;
+    u32 mine = (start + (u64)team.lane * stride) % n;
+    for (u32 k = 0; k < n; k += LANES) {
+        const uint4 info = __ldg(core.info + mine);
+        const u64 bits = mix(draw, mine);
+        const u32 count = min(LANES, n - k);
+        for (u32 t = 0; t < count; t++) {
+            const uint4 now = make_uint4(team.from(info.x, t), team.from(info.y, t), team.from(info.z, t), team.from(info.w, t));
+            moves += visit(core, team, x, team.from(mine, t), now, boltzmann, team.from(bits, t));
+        }
+        mine += step;
+        if (mine >= n) mine -= n;
+    }
+    return moves;
+}
+
+template <class T, class V>
+__device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team, const Values<V> &x, u64 order,
+                                                const uint2 &boltzmann, u64 draw) {
+    constexpr u32 LANES = T::LANES;
+    u32 moves = 0, at = below(order, core.classes);
+    for (u32 k = 0; k < core.classes; k++) {
+        const u32 end = __ldg(core.class_begin + at + 1);
+        for (u32 member = __ldg(core.class_begin + at) + threadIdx.x / LANES; member < end; member += blockDim.x / LANES) {
+            const u32 variable = __ldg(core.class_members + member);
+            moves += visit(core, team, x, variable, __ldg(core.info + variable), boltzmann, mix(draw, variable));
+        }
+        __syncthreads();
+        if (++at == core.classes) at = 0;
+    }
+    return moves;
+}
+
+template <bool BLOCK, class T, class V>
+__device__ __forceinline__ u32 tree_move(const Core &core, const T &team, const Values<V> &x, u32 forest,
+                                         const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
+    const u8 *member = core.members + (u64)forest * core.variables;
+    const u32 first_level = __ldg(core.forest_levels + forest), levels = __ldg(core.forest_levels + forest + 1);
+    const u32 first = __ldg(core.levels + first_level);
+    const u32 begin = BLOCK ? threadIdx.x / T::LANES : 0, step = BLOCK ? blockDim.x / T::LANES : 1;
+    u32 moves = 0;
+    for (u32 level = levels; level-- > first_level;) {
+        const u32 end = __ldg(core.levels + level + 1);
+        for (u32 node = __ldg(core.levels + level) + begin; node < end; node += step)
+            tree_up(core, team, x, member, first, node - first, scratch);
+        if (BLOCK) __syncthreads();
+    }
+    for (u32 level = first_level; level < levels; level++) {
+        const u32 end = __ldg(core.levels + level + 1);
+        for (u32 node = __ldg(core.levels + level) + begin; node < end; node += step)
+            moves += tree_down(core, team, x, first, node - first, scratch, boltzmann, draw);
+        if (BLOCK) __syncthreads();
+    }
+    return moves;
+}
+
+// Sums over a team, or over the block where it has one state. Everybody gets the sum.
+template <bool BLOCK, class T> __device__ __forceinline__ u64 sum(const T &team, u64 x) {
+    if (!BLOCK) return team.sum(x);
+    __shared__ u64 total;
+    __syncthreads();
+    if (threadIdx.x == 0) total = 0;
+    __syncthreads();
+    for (int s = 1; s < 32; s <<= 1) x += __shfl_xor_sync(~0u, x, s);
+    if (threadIdx.x % 32 == 0) atomicAdd(&total, x);
+    __syncthreads();
+    return total;
+}
+
+// Makes the children of slots first..last. A team of lanes has a child to itself, or a block of threads where BLOCK.
+template <int NV, int NN, int Q, bool HALF, class V, bool BLOCK>
+__global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation g, Herd herd, u32 first, u32 last) {
+    using T = Team<NV, NN, Q, HALF>;
+    constexpr int LANES = T::LANES;
+    extern __shared__ __align__(16) u8 shared[];
+    const u32 teams = blockDim.x / LANES, number = threadIdx.x / LANES;
+    const u32 resident = BLOCK ? blockIdx.x : blockIdx.x * teams + number;
+    const int warp_lane = threadIdx.x % 32;
+    const u32 own = LANES == 32 ? ~0u : (u32)((1ull << LANES) - 1) << warp_lane / LANES * LANES;
+    // without a block all teams of a warp do the same: they share the order of their sweeps
+    const T team{warp_lane % LANES, BLOCK ? own : ~0u};
+    const Values<V> x = LANES == 1 && !BLOCK ? Values<V>{(V *)shared + threadIdx.x, (int)blockDim.x}
+                                             : Values<V>{(V *)shared + (BLOCK ? 0 : (u64)number * core.pad), 1};
+    const u32 lane = BLOCK ? threadIdx.x : team.lane, lanes = BLOCK ? blockDim.x : LANES;
+    auto sync = [&]() {
+        if (BLOCK) __syncthreads();
+        else team.sync();
+    };
+    // a warp's teams are of one group, also where the slots asked for begin amid one
+    const u32 wanted = (BLOCK ? first : first / GROUP * GROUP) + resident;
+    const bool active = wanted >= first && wanted < last;
+    // teams of other slots go along, so that warps stay whole
+    const u32 slot = min(wanted, last - 1);
+    const u32 n = core.variables;
+    const u64 key = mix(g.draw, slot), group = mix(g.draw, (1ull << 40) + slot / GROUP);
+    const Plan plan = plan_of(g, key);
+    const V *elites = (const V *)herd.elites, *parent = elites + (u64)slot * core.pad;
+    const Merging merging{herd.labels + (u64)resident * n, herd.deltas + (u64)resident * n};
+
+    const u64 values = mix(key, VALUES);
+    if (!g.breed) {
+        for (u32 v = lane; v < n; v += lanes) x.set(v, below(mix(values, v), domain_of(__ldg(core.info + v))));
+    } else {
+        for (u32 v = lane; v < n; v += lanes) x.set(v, parent[v]);
+        sync();
+        u32 mate = slot;
+        bool differs = false;
+        for (u32 attempt = 0; attempt < 4 && !differs; attempt++) {
+            const u32 a = below(mix(key, MATES + 2 * attempt), herd.states);
+            const u32 b = below(mix(key, MATES + 2 * attempt + 1), herd.states);
+            mate = herd.totals[b] < herd.totals[a] ? b : a;
+            differs = herd.hashes[mate] != herd.hashes[slot];
+        }
+        const u64 part = (1 << 16) + (mix(key, SIZE) >> 48);
+        const u64 share = REGION_SHARES[plan.region] * part >> 17;
+        const u32 size = max((u32)(share * n >> 16), 1u);
+        const u32 *region = core.regions + below(mix(key, SHAPE), core.shapes) * n;
+        const V *from = elites + (u64)mate * core.pad;
+        V *other = (V *)herd.others + (u64)resident * core.pad;
+        const bool merge = BLOCK && herd.large && plan.before && differs;
+        if (merge) {
+            for (u32 v = lane; v < n; v += lanes) other[v] = x[v];
+            sync();
+        }
+        for (u32 k = lane; k < size; k += lanes) {
+            const u32 v = __ldg(region + k);
+            const V value = differs ? from[v] : (V)below(mix(values, v), domain_of(__ldg(core.info + v)));
+            if (merge) other[v] = value;
+            else x.set(v, value);
+        }
+        sync();
+        if (BLOCK && merge) take_better(core, x, other, merging, mix(key, TIES_BEFORE));
+    }
+    sync();
+
+    const u32 sweeps = g.breed ? g.sweeps << 2 * plan.length : g.sweeps, last_sweep = max(sweeps - 1, 1u);
+    const u32 from = g.breed ? g.starts[plan.cold] : 0;
+    u32 moves = 0, passes = 0;
+    u64 tree_ratings = 0;
+    const Scratch<T> scratch = LANES == 1 && !BLOCK
+        ? Scratch<T>{herd.scratch + (u64)blockIdx.x * blockDim.x * herd.scratch_quads + threadIdx.x, blockDim.x}
+        : Scratch<T>{herd.scratch + resident * herd.scratch_quads, 1};
+    // trees are the group's: where some of a warp's teams move none, the others wait for none
+    for (u32 pass = 0; pass < sweeps + 2; pass++) {
+        const u64 bits = PASSES + 2 * (u64)pass, draw = mix(mix(key, bits), 0);
+        const bool greedy = pass >= sweeps;
+        const u32 step = from + (u32)((u64)(STEPS - 1 - from) * min(pass, sweeps - 1) / last_sweep);
+        const uint2 boltzmann = greedy ? make_uint2(0, 0) : __ldg(herd.steps + step);
+        if (BLOCK) {
+            if (__syncthreads_or(*(volatile const u32 *)herd.stop)) break;
+            moves += sweep_by_classes(core, team, x, mix(herd.large ? key : group, bits), boltzmann, draw);
+        } else {
+            moves += sweep_in_order(core, team, x, mix(group, bits), boltzmann, draw);
+        }
+        passes++;
+        const bool tree = plan.tree && !greedy && pass % TREE_EVERY == TREE_EVERY - 1;
+        if (tree) {
+            const u32 forest = below(mix(group, bits + 1), core.forests);
+            // teams that move no tree are left out
+            const T those{team.lane, own};
+            moves += tree_move<BLOCK>(core, those, x, forest, scratch, boltzmann, mix(key, bits + 1));
+            tree_ratings += __ldg(core.forest_ratings + forest);
+        }
+        if (!BLOCK) __syncwarp();
+    }
+    sync();
+    if (BLOCK && herd.large && g.breed) take_better(core, x, parent, merging, mix(key, TIES_AFTER));
+
+    u64 total = 0, hash = 0;
+    u32 violations = 0;
+    for (u32 f = lane; f < core.functions; f += lanes) {
+        const i64 cost = cost_of(core, __ldg(core.entries + f), [&](u32 v) { return x[v]; });
+        total += priced(core, cost);
+        violations += cost >= FORBIDDEN;
+    }
+    for (u32 v = lane; v < n; v += lanes) {
+        const u32 value = x[v];
+        const i64 cost = __ldg(core.costs + __ldg(core.unary + v) + value);
+        total += priced(core, cost);
+        violations += cost >= FORBIDDEN;
+        hash += mix(value, v);
+        if (active) ((V *)herd.children)[(u64)slot * core.pad + v] = value;
+    }
+    total = sum<BLOCK>(team, total);
+    hash = sum<BLOCK>(team, hash);
+    violations = sum<BLOCK>(team, violations);
+    const u64 moved = sum<BLOCK>(team, moves);
+    if (lane == 0 && active) {
+        herd.child_totals[slot] = total;
+        herd.child_violations[slot] = violations;
+        herd.child_hashes[slot] = hash;
+        herd.plans[slot] = plan.cold | plan.region << 4 | plan.length << 8 | plan.tree << 12 | plan.before << 13;
+        atomicAdd(herd.counters, moved);
+        atomicAdd(herd.counters + 1, passes * herd.domains + tree_ratings);
+        atomicAdd(herd.counters + 2, 1ull << 2 * plan.length);
+    }
+}
+
+// Notes the hashes of the population and its children, a thread each.
+__global__ void remember(Herd herd) {
+    const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= 2 * herd.states) return;
+    const bool child = k >= herd.states;
+    const u64 hash = child ? herd.child_hashes[k - herd.states] : herd.hashes[k];
+    if (hash == 0) return;
+    u32 at = hash & herd.known_mask;
+    while (true) {
+        const u64 before = atomicCAS(herd.known + at, 0ull, hash);
+        if (before == 0 || before == hash) break;
+        at = (at + 1) & herd.known_mask;
+    }
+    atomicMin(herd.known_by + at, child ? k - herd.states + 1 : 0);
+}
+
+// Children replace their parents where they are not worse and new: unlike all elites before and the children of lower slots.
+// A warp a slot; energies and hashes of the population after go to the `next` arrays.
+template <class V> __global__ void settle(Core core, Generation g, Herd herd) {
+    const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (slot >= herd.states) return;
+    const i64 before = herd.totals[slot], after = herd.child_totals[slot];
+    const u64 hash = herd.child_hashes[slot];
+    bool accepted = after <= before;
+    if (accepted && g.breed) {
+        u32 at = hash & herd.known_mask;
+        while (herd.known[at] != hash) at = (at + 1) & herd.known_mask;
+        accepted = herd.known_by[at] > slot;
+    }
+    if (accepted) {
+        V *to = (V *)herd.elites + (u64)slot * core.pad;
+        const V *from = (const V *)herd.children + (u64)slot * core.pad;
+        for (u32 v = lane; v < core.variables; v += 32) to[v] = from[v];
+    }
+    if (lane == 0) {
+        herd.next_totals[slot] = accepted ? after : before;
+        herd.next_hashes[slot] = accepted ? hash : herd.hashes[slot];
+        if (accepted) herd.violations[slot] = herd.child_violations[slot];
+    }
+    if (!g.breed) return;
+    const u32 plan = herd.plans[slot];
+    const u64 won = accepted && after < before ? herd.large ? (u64)(before - after) : 1 : 0;
+    // cold 0..8, region 8..12, length 12..18, tree 18..20, before 20..22: gains, then works
+    const u32 arms[5] = {plan & 15, 8 + (plan >> 4 & 15), 12 + (plan >> 8 & 15), 18 + (plan >> 12 & 1), 20 + (plan >> 13 & 1)};
+    if (lane < 5) {
+        u32 arm = arms[0];
+#pragma unroll
+        for (u32 k = 1; k < 5; k++) arm = lane == k ? arms[k] : arm;
+        atomicAdd(herd.counters + 4 + 2 * arm + 1, 1ull << 2 * (plan >> 8 & 15));
+        if (won) atomicAdd(herd.counters + 4 + 2 * arm, won);
+    }
+}
+
+// Copies of the elites of the first `count` slots for all others. A warp a slot.
+template <class V> __global__ void spread(Core core, Herd herd, u32 count) {
+    const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (slot < count || slot >= herd.states) return;
+    V *elites = (V *)herd.elites;
+    for (u32 v = lane; v < core.variables; v += 32)
+        elites[(u64)slot * core.pad + v] = elites[(u64)(slot % count) * core.pad + v];
+    if (lane == 0) {
+        herd.totals[slot] = herd.totals[slot % count];
+        herd.hashes[slot] = herd.hashes[slot % count];
+        herd.violations[slot] = herd.violations[slot % count];
+    }
+}
+
+// What is known of states first..last, for the host.
+struct Survey {
+    i64 best, allowed;      // least energy, and least without violations
+    u32 best_slot, allowed_slot;
+    u32 elite_slot;         // of the least energy, ties by hash
+    u32 at_best;            // how many have the least energy
+};
+
+// One block.
+__global__ void survey(const i64 *totals, const u32 *violations, const u64 *hashes, u32 first, u32 last, Survey *out) {
+    __shared__ i64 best, allowed;
+    __shared__ u64 hash;
+    __shared__ u32 best_slot, allowed_slot, elite_slot, at_best;
+    constexpr i64 NONE = 0x7fffffffffffffffll;
+    if (threadIdx.x == 0) {
+        best = allowed = NONE;
+        hash = ~0ull;
+        best_slot = allowed_slot = elite_slot = ~0u;
+        at_best = 0;
+    }
+    __syncthreads();
+    i64 low = NONE, low_allowed = NONE;
+    for (u32 k = first + threadIdx.x; k < last; k += blockDim.x) {
+        low = min(low, totals[k]);
+        if (violations[k] == 0) low_allowed = min(low_allowed, totals[k]);
+    }
+    atomicMin(&best, low);
+    atomicMin(&allowed, low_allowed);
+    __syncthreads();
+    for (u32 k = first + threadIdx.x; k < last; k += blockDim.x) {
+        if (totals[k] == best) {
+            atomicMin(&best_slot, k);
+            atomicMin(&hash, hashes[k]);
+            atomicAdd(&at_best, 1);
+        }
+        if (violations[k] == 0 && totals[k] == allowed) atomicMin(&allowed_slot, k);
+    }
+    __syncthreads();
+    for (u32 k = first + threadIdx.x; k < last; k += blockDim.x)
+        if (totals[k] == best && hashes[k] == hash) atomicMin(&elite_slot, k);
+    __syncthreads();
+    if (threadIdx.x == 0) *out = Survey{best, allowed, best_slot, allowed_slot, elite_slot, at_best};
+}

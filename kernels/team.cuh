@@ -1,0 +1,206 @@
+// A team of lanes assigns one variable: FANG's steps with every rating in registers. Lane p of the first NV holds the values
+// p * N .. p * N + N - 1 of a row, so that lanes in order are values in order and picks are those of the CPU's engine bit for
+// bit. NN slots of NV lanes share the functions on the variable. A team of one lane has a state to itself: no shuffles at all.
+//
+// Rows are read in units of 16 bytes: four entries of 32 bits or, where HALF, eight of 16, which add up two at a time without
+// a carry (the host has looked: no row of a variable sums to 2^16).
+#pragma once
+#include "core.cuh"
+
+template <int NV_, int NN_, int Q_, bool HALF_> struct Team {
+    static constexpr int NV = NV_, NN = NN_, Q = Q_, LANES = NV * NN, UNIT = HALF_ ? 8 : 4, N = UNIT * Q;
+    static constexpr bool HALF = HALF_;
+    int lane;   // within the team
+    u32 mask;   // of the warp's lanes that go together
+
+    __device__ __forceinline__ int part() const { return lane % NV; }
+    __device__ __forceinline__ int slot() const { return lane / NV; }
+    __device__ __forceinline__ void sync() const {
+        if (LANES > 1) __syncwarp(mask);
+    }
+    template <class T> __device__ __forceinline__ T from(T x, int source) const {
+        return LANES > 1 ? __shfl_sync(mask, x, source, LANES) : x;
+    }
+    __device__ __forceinline__ u64 sum(u64 x) const {
+#pragma unroll
+        for (int s = 1; s < LANES; s <<= 1) x += __shfl_xor_sync(mask, x, s);
+        return x;
+    }
+    // The least of all parts' numbers.
+    __device__ __forceinline__ int least(int x) const {
+#pragma unroll
+        for (int s = 1; s < NV; s <<= 1) x = min(x, __shfl_xor_sync(mask, x, s));
+        return x;
+    }
+};
+
+// Four words of a row: entries, or pairs of them.
+__device__ __forceinline__ void add(uint4 &a, const uint4 &b) {
+    a.x += b.x;
+    a.y += b.y;
+    a.z += b.z;
+    a.w += b.w;
+}
+
+template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit, int *entries) {
+    if (T::HALF) {
+        entries[0] = unit.x & 0xffff, entries[1] = unit.x >> 16, entries[2] = unit.y & 0xffff, entries[3] = unit.y >> 16;
+        entries[4] = unit.z & 0xffff, entries[5] = unit.z >> 16, entries[6] = unit.w & 0xffff, entries[7] = unit.w >> 16;
+    } else {
+        entries[0] = unit.x, entries[1] = unit.y, entries[2] = unit.z, entries[3] = unit.w;
+    }
+}
+
+// Adds the entries of this lane's values in a row to `ratings`; lanes beyond the row add nothing.
+template <class T> __device__ __forceinline__ void add_row(const T &team, const uint4 *row, int units, int (&ratings)[T::N]) {
+#pragma unroll
+    for (int j = 0; j < T::Q; j++) {
+        const int at = team.part() * T::Q + j;
+        if (at < units) {
+            int entries[T::UNIT];
+            entries_of<T>(__ldg(row + at), entries);
+#pragma unroll
+            for (int k = 0; k < T::UNIT; k++) ratings[T::UNIT * j + k] += entries[k];
+        }
+    }
+}
+
+// The ratings of a variable's values under the others': its unary costs and the rows of its functions. Functions whose first
+// other variable is in `member` are left out; places beyond the row get PADDING.
+template <class T, class V>
+__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const uint4 &info, const u8 *member,
+                                     int (&ratings)[T::N]) {
+    constexpr int LANES = T::LANES, Q = T::Q;
+    const int width = quads_of(info), units = T::HALF ? width / 2 : width, first = team.part() * Q;
+    const bool more = info.w >> 31;
+    uint4 sums[Q];
+    int at[Q];
+#pragma unroll
+    for (int j = 0; j < Q; j++) {
+        sums[j] = make_uint4(0, 0, 0, 0);
+        at[j] = min(first + j, units - 1);
+    }
+    const u32 incidences = incidences_of(info);
+    if (LANES == 1 && !more && !member) {
+        const u32 binaries = binaries_of(info);
+        const uint4 *incidence = core.incidences + info.x;
+#pragma unroll 4
+        for (u32 k = 0; k < binaries; k++) {
+            // one other variable: the other half of the word is 0
+            const uint4 it = __ldg(incidence + k);
+            const uint4 *from = core.rows + (it.x + x[it.y] * it.z);
+#pragma unroll
+            for (int j = 0; j < Q; j++)
+                if (j < units) add(sums[j], __ldg(from + j));
+        }
+#pragma unroll 4
+        for (u32 k = binaries; k < incidences; k++) {
+            const uint4 *from = core.rows + row_of(core, info.x + k, false, x, nullptr);
+#pragma unroll
+            for (int j = 0; j < Q; j++)
+                if (j < units) add(sums[j], __ldg(from + j));
+        }
+    } else if (LANES == 1) {
+        for (u32 k = 0; k < incidences; k++) {
+            const uint4 *from = core.rows + row_of(core, info.x + k, more, x, member);
+#pragma unroll
+            for (int j = 0; j < Q; j++)
+                if (j < units) add(sums[j], __ldg(from + j));
+        }
+    } else {
+        for (u32 k = 0; k < incidences; k += LANES) {
+            const int count = min((u32)LANES, incidences - k);
+            // the first row is all zeros, as long as the widest
+            const int mine = team.lane < count ? row_of(core, info.x + k + team.lane, more, x, member) : 0;
+#pragma unroll 4
+            for (int t = 0; t < count; t += T::NN) {
+                const uint4 *from = core.rows + __shfl_sync(team.mask, mine, t + team.slot(), LANES);
+#pragma unroll
+                for (int j = 0; j < Q; j++) add(sums[j], __ldg(from + at[j]));
+            }
+        }
+#pragma unroll
+        for (int s = T::NV; s < LANES; s <<= 1) {
+#pragma unroll
+            for (int j = 0; j < Q; j++)
+                add(sums[j], make_uint4(__shfl_xor_sync(team.mask, sums[j].x, s), __shfl_xor_sync(team.mask, sums[j].y, s),
+                                        __shfl_xor_sync(team.mask, sums[j].z, s), __shfl_xor_sync(team.mask, sums[j].w, s)));
+        }
+    }
+    constexpr int QUADS = T::UNIT / 4;
+#pragma unroll
+    for (int j = 0; j < Q; j++) {
+        int *entries = ratings + T::UNIT * j;
+        entries_of<T>(sums[j], entries);
+#pragma unroll
+        for (int q = 0; q < QUADS; q++) {
+            const int quad = (first + j) * QUADS + q;
+            const int4 unary = quad < width ? __ldg(core.unary_rows + info.z + quad) : make_int4(PADDING, PADDING, PADDING, PADDING);
+            int *four = entries + 4 * q;
+            const bool in = quad < width;
+            four[0] = (in ? four[0] : 0) + unary.x;
+            four[1] = (in ? four[1] : 0) + unary.y;
+            four[2] = (in ? four[2] : 0) + unary.z;
+            four[3] = (in ? four[3] : 0) + unary.w;
+        }
+    }
+}
+
+// Boltzmann weights in integers (boltzmann.rs): differences beyond `x` weigh nothing, `y` is halvings a unit.
+__device__ __forceinline__ u32 weight(const uint2 &boltzmann, int delta) {
+    const u32 halvings = min((u32)delta, boltzmann.x) * boltzmann.y >> 11;
+    const u32 fraction = halvings & 0xffff;
+    const u32 curve = 65536 - (fraction * (44012 - (fraction * 11244 >> 16)) >> 16);
+    return (u32)delta > boltzmann.x ? 0 : curve << 5 >> (halvings >> 16);
+}
+
+// Aggregate, map, prefix sums, select: the value whose interval holds `bits` of the total weight. Returned to the lane that
+// has it (of the first slot), -1 to the others.
+template <class T>
+__device__ __forceinline__ int pick(const T &team, const uint2 &boltzmann, const int (&ratings)[T::N], u64 bits) {
+    int low = ratings[0];
+#pragma unroll
+    for (int k = 1; k < T::N; k++) low = min(low, ratings[k]);
+    low = team.least(low);
+    u32 weights[T::N], sum = 0;
+#pragma unroll
+    for (int k = 0; k < T::N; k++) sum += weights[k] = weight(boltzmann, ratings[k] - low);
+    u32 right = sum;
+#pragma unroll
+    for (int s = 1; s < T::NV; s <<= 1) {
+        const u32 before = __shfl_up_sync(team.mask, right, s, T::NV);
+        if (team.part() >= s) right += before;
+    }
+    const u32 total = T::NV > 1 ? __shfl_sync(team.mask, right, T::NV - 1, T::NV) : right;
+    // below(bits, total) for a total of 32 bits
+    const u32 v = ((bits >> 32) * total + ((u32)bits * (u64)total >> 32)) >> 32;
+    u32 left = right - sum;
+    if (v - left >= sum || (T::NN > 1 && team.slot() != 0)) return -1;
+    int value = team.part() * T::N;
+#pragma unroll
+    for (int k = 0; k < T::N; k++) {
+        left += weights[k];
+        value += left <= v;
+    }
+    return value;
+}
+
+// Sets a variable to what one lane picked; returns 1 to that lane if it has changed.
+template <class T, class V> __device__ __forceinline__ u32 assign(const T &team, const Values<V> &x, u32 variable, int value) {
+    u32 moved = 0;
+    if (value >= 0) {
+        moved = (u32)value != x[variable];
+        if (moved) x.set(variable, value);
+    }
+    team.sync();
+    return moved;
+}
+
+// Assigns one variable by its heat bath; returns 1 to the lane that changed it.
+template <class T, class V>
+__device__ __forceinline__ u32 visit(const Core &core, const T &team, const Values<V> &x, u32 variable, const uint4 &info,
+                                     const uint2 &boltzmann, u64 bits) {
+    int ratings[T::N];
+    rate(core, team, x, info, nullptr, ratings);
+    return assign(team, x, variable, pick(team, boltzmann, ratings, bits));
+}

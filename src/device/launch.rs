@@ -1,0 +1,195 @@
+//! Kernels: loaded, launched, captured.
+
+#![allow(unsafe_code, reason = "calls of the driver are foreign")]
+
+use super::find::{driver, failed};
+use super::nvrtc::Nvrtc;
+use super::{Cuda, DeviceError, Source, cache};
+use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
+use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use cudarc::driver::{CudaFunction, CudaGraph, CudaModule, CudaStream, LaunchArgs, LaunchConfig};
+use cudarc::nvrtc::Ptx;
+use std::fmt::{self, Debug};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError};
+
+/// Kernels compiled together and loaded.
+#[derive(Debug)]
+pub struct Module {
+    module: Arc<CudaModule>,
+    source: String,
+    symbols: Vec<(String, String)>,
+}
+
+/// A kernel that can be launched.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    function: CudaFunction,
+    name: String,
+}
+
+/// Launches recorded once and given to the device together.
+pub struct Graph(CudaGraph);
+
+// SAFETY: a graph may be used by any thread, one at a time: launching takes it mutably.
+unsafe impl Send for Graph {}
+
+impl Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Graph")
+    }
+}
+
+/// Counts launches, and fails the one whose number `FANGS_FAIL_LAUNCH` holds and all later ones: that a run survives its
+/// device is tested on the program as it is installed, where nothing else makes a healthy device fail.
+fn fail_on_purpose(what: impl FnOnce() -> String) -> Result<(), DeviceError> {
+    static NUMBER: OnceLock<Option<u64>> = OnceLock::new();
+    static LAUNCHES: AtomicU64 = AtomicU64::new(0);
+    let read = || std::env::var("FANGS_FAIL_LAUNCH").ok()?.parse().ok();
+    match *NUMBER.get_or_init(read) {
+        Some(number) if LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1 >= number => {
+            Err(DeviceError::Failed { what: what(), cause: format!("FANGS_FAIL_LAUNCH is {number}") })
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Cuda {
+    /// Compiles a source, or takes it from the cache, and loads it; once.
+    ///
+    /// # Errors
+    /// The compiler's or the driver's.
+    pub fn load(&self, source: &Source) -> Result<Arc<Module>, DeviceError> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, module)) = modules.iter().find(|(known, _)| known == source) {
+            return Ok(module.clone());
+        }
+        let module = Arc::new(self.load_anew(source)?);
+        modules.push((source.clone(), module.clone()));
+        Ok(module)
+    }
+
+    fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {
+        let nvrtc = Nvrtc::get()?;
+        let key = cache::key(source, self.info.architecture, nvrtc.version);
+        let cache = cache::Cache::of_user();
+        let load = |code: Vec<u8>| {
+            let what = || {
+                let (own, of_driver) = (nvrtc.version, driver().unwrap_or_default());
+                let shown = |(major, minor): (i32, i32)| format!("{major}.{minor}");
+                let (compiler, driver) = (shown(own), shown(of_driver));
+                let later = if own.0 > of_driver.0 { ", which is older" } else { "" };
+                format!("loading kernels of {} (compiler {compiler}, driver {driver}{later})", source.name)
+            };
+            // a copy that is aligned for the driver, whatever the vector was; PTX ends in a NUL
+            self.context().load_module(Ptx::from_binary(code)).map_err(|error| failed(what())(error))
+        };
+        let module = |module, symbols| Module { module, source: source.name.clone(), symbols };
+        if let Some(image) = cache.load(&key)
+            && let Ok(loaded) = load(image.code)
+        {
+            return Ok(module(loaded, image.symbols));
+        }
+        let image = nvrtc.compile(source, self.info.architecture)?;
+        cache.store(&key, &image);
+        Ok(module(load(image.code)?, image.symbols))
+    }
+
+    /// Records what `work` gives to this device's stream instead of doing it; nothing in there may wait or take memory.
+    ///
+    /// # Errors
+    /// Those of `work`, and of what cannot be recorded.
+    ///
+    /// # Safety
+    /// The memory that the recorded launches use must outlive the graph.
+    pub unsafe fn capture(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
+        let what = "recording launches";
+        let stream = self.stream();
+        // other threads may go on using the device
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(failed(what))?;
+        let done = work();
+        // ended in any case: the stream does nothing else until then
+        let graph = stream.end_capture(CUgraphInstantiate_flags(0)).map_err(failed(what));
+        done?;
+        let nothing = || DeviceError::Failed { what: what.into(), cause: "nothing was recorded".into() };
+        graph?.map(Graph).ok_or_else(nothing)
+    }
+}
+
+impl Graph {
+    /// Gives all of it to the stream that it was recorded from.
+    ///
+    /// # Errors
+    /// The driver's, or an earlier launch's that it reports late.
+    pub fn launch(&mut self) -> Result<(), DeviceError> {
+        let what = "launching recorded kernels";
+        fail_on_purpose(|| what.into())?;
+        self.0.launch().map_err(failed(what))
+    }
+}
+
+impl Module {
+    /// A kernel that the source asked for. `shared` is the most dynamic shared memory that its launches will take.
+    ///
+    /// # Errors
+    /// There is no such kernel, or it cannot have so much shared memory.
+    pub fn kernel(&self, expression: &str, shared: u32) -> Result<Kernel, DeviceError> {
+        let name = format!("{} of {}", expression, self.source);
+        let symbol = self.symbols.iter().find(|(wanted, _)| wanted == expression).map(|(_, symbol)| symbol.as_str());
+        let Some(symbol) = symbol else {
+            return Err(DeviceError::Failed { what: name, cause: "the source was not asked for it".into() });
+        };
+        let function = self.module.load_function(symbol).map_err(failed(name.clone()))?;
+        if shared > 48 << 10 {
+            let kind = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let what = format!("{name}: asking for {shared} bytes of shared memory");
+            function.set_attribute(kind, shared as i32).map_err(failed(what))?;
+        }
+        Ok(Kernel { function, name })
+    }
+}
+
+impl Kernel {
+    /// Its name, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Registers a thread takes.
+    pub fn registers(&self) -> u32 {
+        self.function.num_regs().map_or(0, |count| count as u32)
+    }
+
+    /// Blocks that run on a multiprocessor at a time.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn blocks_per_multiprocessor(&self, threads: u32, shared: u32) -> Result<u32, DeviceError> {
+        let occupancy = self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared as usize, None);
+        occupancy.map_err(failed(format!("occupancy of {}", self.name)))
+    }
+
+    /// Launches it: `grid` blocks of `threads` threads with `shared` bytes of dynamic shared memory.
+    ///
+    /// # Errors
+    /// The launch's, or an earlier one's that the driver reports late.
+    ///
+    /// # Safety
+    /// The arguments must be the kernel's, in number, order and type, and what they point to must hold what the kernel
+    /// reads and writes.
+    pub unsafe fn launch<'a>(
+        &'a self,
+        stream: &'a CudaStream,
+        (grid, threads, shared): (u32, u32, u32),
+        arguments: impl FnOnce(&mut LaunchArgs<'a>),
+    ) -> Result<(), DeviceError> {
+        let what = || format!("launching {} with {grid} blocks of {threads} threads and {shared} bytes", self.name);
+        fail_on_purpose(what)?;
+        let config = LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared };
+        let mut builder = stream.launch_builder(&self.function);
+        arguments(&mut builder);
+        // SAFETY: the caller's promise.
+        let launched = unsafe { builder.launch(config) };
+        launched.map(|_| ()).map_err(|error| failed(what())(error))
+    }
+}

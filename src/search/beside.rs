@@ -1,0 +1,66 @@
+//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds.
+
+use super::bounds::{Bounds, Core, Step};
+use super::options::Options;
+use crate::model::Cost;
+use crate::stop::Stop;
+use std::thread::JoinHandle;
+
+/// The bounds: here, or on a thread of their own with a slice of work.
+pub(crate) struct Beside {
+    bounds: Option<Bounds>,
+    slice: Option<JoinHandle<(Bounds, Option<Step>)>>,
+    /// The core has changed meanwhile.
+    rebased: bool,
+}
+
+impl Beside {
+    /// What the options allow.
+    pub fn new(options: &Options) -> Self {
+        Beside { bounds: Some(Bounds::new(options)), slice: None, rebased: false }
+    }
+
+    /// The bounds, unless they are at work elsewhere.
+    pub fn here(&mut self) -> Option<&mut Bounds> {
+        self.bounds.as_mut()
+    }
+
+    /// Begins a slice on a thread of its own, unless one is on its way or there is nothing left to do.
+    pub fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
+        let Some(mut bounds) = self.bounds.take_if(|bounds| !bounds.is_done()) else { return };
+        let (core, stop) = (core.clone(), stop.clone());
+        self.slice = Some(std::thread::spawn(move || {
+            let step = bounds.slice(&core, upper, seed, &stop);
+            (bounds, step)
+        }));
+    }
+
+    /// What a slice on its way came to, if it is there and finished a rung.
+    pub fn finished(&mut self) -> Option<Step> {
+        if self.slice.as_ref()?.is_finished() { self.collect() } else { None }
+    }
+
+    /// The core has changed: what has not begun is planned anew.
+    pub fn rebase(&mut self) {
+        match &mut self.bounds {
+            Some(bounds) => bounds.rebase(),
+            None => self.rebased = true,
+        }
+    }
+
+    /// Waits for a slice on its way and returns the bounds.
+    pub fn finish(mut self) -> Option<Bounds> {
+        let _ = self.collect();
+        self.bounds
+    }
+
+    fn collect(&mut self) -> Option<Step> {
+        // a slice that ended abnormally takes the bounds with it: the search goes on with what was proven
+        let (mut bounds, step) = self.slice.take()?.join().ok()?;
+        if std::mem::take(&mut self.rebased) {
+            bounds.rebase();
+        }
+        self.bounds = Some(bounds);
+        step
+    }
+}

@@ -1,0 +1,224 @@
+//! A generation of population annealing: what the children of a population do, and where populations live.
+//!
+//! A child is a function of the population before, its slot and the generation's numbers. All its decisions are mixes of
+//! the generation's draw, its slot and what is decided, so that children can be made in any order and anywhere with equal
+//! results: [`HostHerd`](super::host_herd::HostHerd) makes them on the CPU, a device runs the same program as a kernel.
+
+use super::boltzmann::Boltzmann;
+use super::driver::Field;
+use super::schedule::Schedule;
+use super::state::Elite;
+use crate::device::DeviceError;
+use crate::rng::{below, mix};
+use crate::stop::Stop;
+use std::ops::Range;
+
+/// Where on the schedule a child's anneal begins, as a share of it from the cold end.
+pub(crate) const COLD_SHARES: [f64; 8] = [0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.62, 0.75];
+/// Largest share of the variables copied from the mate, in 65536ths; the size is drawn between half of it and it.
+pub(crate) const REGION_SHARES: [u64; 4] = [3932, 9830, 21627, 43254];
+/// How many times as long as the shortest a child's anneal may be on large cores. Which length gains most for its work
+/// differs by two orders of magnitude between a grid and a random network, and grows as a run goes on.
+pub(crate) const LENGTHS: [u32; 6] = [1, 4, 16, 64, 256, 1024];
+/// States that share the order of their sweeps and the forests of their tree moves: they read the same tables at about the
+/// same time.
+pub(crate) const GROUP: u64 = 32;
+/// Temperatures that a schedule is cut into.
+pub(crate) const STEPS: usize = 1024;
+/// Sweeps from one tree move to the next.
+pub(crate) const TREE_EVERY: u32 = 5;
+
+/// What a child decides, numbered: its bits are [`mix`]ed from its key and this.
+pub(crate) mod decision {
+    pub const COLD: u64 = 0;
+    pub const REGION: u64 = 1;
+    pub const TREE: u64 = 2;
+    pub const BEFORE: u64 = 3;
+    pub const LENGTH: u64 = 4;
+    pub const SIZE: u64 = 5;
+    pub const SHAPE: u64 = 6;
+    /// Random values: mixed once more with the variable.
+    pub const VALUES: u64 = 7;
+    /// Two for each try.
+    pub const MATES: u64 = 8;
+    pub const TIES_BEFORE: u64 = 16;
+    pub const TIES_AFTER: u64 = 17;
+    /// Two for each pass: the sweep's draw (or, by the group's key, its order) and the tree move's (its forest).
+    pub const PASSES: u64 = 64;
+}
+
+/// What all children of a generation share.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Generation {
+    /// Keys are mixed from it.
+    pub draw: u64,
+    /// 1 where children come of elites, 0 where they begin at random values.
+    pub breed: u32,
+    /// Sweeps of the shortest child.
+    pub sweeps: u32,
+    /// Cumulated shares of the choices, in 2^-32.
+    pub cold: [u32; 8],
+    pub region: [u32; 4],
+    pub length: [u32; 6],
+    pub tree: [u32; 2],
+    pub before: [u32; 2],
+    /// The step of the schedule where the children of each choice begin.
+    pub starts: [u32; 8],
+}
+
+/// The choices of one child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub cold: usize,
+    pub region: usize,
+    pub length: usize,
+    pub tree: bool,
+    pub before: bool,
+}
+
+impl Generation {
+    /// The key of the child in a slot.
+    pub fn key(&self, slot: usize) -> u64 {
+        mix(self.draw, slot as u64)
+    }
+
+    /// The key of what the group of a slot shares.
+    pub fn group_key(&self, slot: usize) -> u64 {
+        mix(self.draw, (1 << 40) + slot as u64 / GROUP)
+    }
+
+    /// The choices of the child with `key`.
+    pub fn plan(&self, key: u64) -> Plan {
+        if self.breed == 0 {
+            return Plan::default();
+        }
+        let choose = |decision, shares: &[u32]| {
+            let bits = (mix(key, decision) >> 32) as u32;
+            shares.iter().take_while(|&&share| bits > share).count().min(shares.len() - 1)
+        };
+        Plan {
+            cold: choose(decision::COLD, &self.cold),
+            region: choose(decision::REGION, &self.region),
+            length: choose(decision::LENGTH, &self.length),
+            tree: choose(decision::TREE, &self.tree) == 1,
+            before: choose(decision::BEFORE, &self.before) == 1,
+        }
+    }
+
+    /// Sweeps of a child, the two greedy ones not counted.
+    pub fn sweeps(&self, plan: Plan) -> u32 {
+        if self.breed == 0 { self.sweeps } else { self.sweeps * LENGTHS[plan.length] }
+    }
+
+    /// The step of the schedule of a pass.
+    pub fn step(&self, plan: Plan, pass: u32) -> usize {
+        let from = if self.breed == 0 { 0 } else { self.starts[plan.cold] };
+        let last = (self.sweeps(plan) - 1).max(1);
+        (from + (u64::from(STEPS as u32 - 1 - from) * u64::from(pass) / u64::from(last)) as u32) as usize
+    }
+
+    /// How many variables of its mate the child with `key` takes.
+    pub fn region_size(plan: Plan, key: u64, variables: usize) -> usize {
+        let part = (1 << 16) + (mix(key, decision::SIZE) >> 48);
+        let share = REGION_SHARES[plan.region] * part >> 17;
+        ((share * variables as u64) >> 16).max(1) as usize
+    }
+
+    /// Tournaments of two for a mate that differs from the parent: `(slot, whether it does)`.
+    pub fn mate(
+        key: u64,
+        slot: usize,
+        states: usize,
+        total: impl Fn(usize) -> i64,
+        hash: impl Fn(usize) -> u64,
+    ) -> (usize, bool) {
+        let mut mate = slot;
+        for attempt in 0..4 {
+            let drawn = |k| below(mix(key, decision::MATES + 2 * attempt + k), states as u64) as usize;
+            let (a, b) = (drawn(0), drawn(1));
+            mate = if total(b) < total(a) { b } else { a };
+            if hash(mate) != hash(slot) {
+                return (mate, true);
+            }
+        }
+        (mate, false)
+    }
+}
+
+/// The steps of a schedule.
+pub(crate) fn steps(schedule: Schedule) -> Vec<Boltzmann> {
+    (0..STEPS).map(|step| Boltzmann::new(schedule.at(step as f64 / (STEPS - 1) as f64))).collect()
+}
+
+/// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are children better
+/// than their parents, on large cores by how much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub cold: [(u64, u64); 8],
+    pub region: [(u64, u64); 4],
+    pub length: [(u64, u64); 6],
+    pub tree: [(u64, u64); 2],
+    pub before: [(u64, u64); 2],
+}
+
+/// Children made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bred {
+    /// Assignments that changed a value.
+    pub moves: u64,
+    /// Possibilities rated.
+    pub ratings: u64,
+    /// Sweeps of the shortest child that all of them took together.
+    pub lengths: u64,
+    /// How many were made; fewer than asked for after a stop.
+    pub children: usize,
+    /// The best child, and the best without violations, if those are better than all before.
+    pub best: Vec<Elite>,
+}
+
+/// A population after selection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settled {
+    /// What the choices came to.
+    pub tally: Tally,
+    /// The least energy.
+    pub best: i64,
+    /// How many elites have it.
+    pub at_best: usize,
+}
+
+/// Where a population lives and its children are made.
+pub(crate) trait Herd: Send {
+    /// States that suit the core, where the caller does not say how many. `base_sweeps` are those of the shortest child.
+    fn suitable_states(&mut self, field: &Field, base_sweeps: u32) -> Result<usize, DeviceError>;
+
+    /// How much work it does in the time that a core of the CPU does one unit.
+    fn speed(&self) -> u64 {
+        1
+    }
+
+    /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the rest.
+    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
+
+    /// Sets the temperatures.
+    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError>;
+
+    /// Makes the children of some slots.
+    fn breed(
+        &mut self,
+        field: &Field,
+        generation: &Generation,
+        slots: Range<usize>,
+        stop: &Stop,
+    ) -> Result<Bred, DeviceError>;
+
+    /// All children are made: they replace their parents where they are not worse and new.
+    fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError>;
+
+    /// Up to `count` of the best known elites, best first, ties by slot; their energies may be left out.
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError>;
+
+    /// The best elite, ties by hash.
+    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError>;
+}

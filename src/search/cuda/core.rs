@@ -1,0 +1,327 @@
+//! A core's tables in device memory, as `kernels/core.cuh` reads them.
+
+#![allow(unsafe_code, reason = "device pointers in a structure that kernels take")]
+
+use super::super::driver::Field;
+use super::super::forest::{Forest, NO_PARENT};
+use super::super::rows::{Incidence, Rows};
+use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr};
+use crate::model::{Cost, Table};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Quads of a row, at most: domains of 512 values.
+const MOST_QUADS: u32 = 128;
+
+/// Why a core stays on the CPU, if it does.
+pub(crate) fn unfit(field: &Field) -> Option<String> {
+    let rows = &field.rows;
+    let quads = rows.width.iter().max().map_or(0, |width| width.div_ceil(4));
+    if quads > MOST_QUADS {
+        return Some(format!("domains of more than {} values", 4 * MOST_QUADS));
+    }
+    if (0..rows.variables()).any(|v| rows.degree(v) > usize::from(u16::MAX)) {
+        return Some("variables of more than 65535 functions".into());
+    }
+    if !rows.all_copied() {
+        return Some("functions whose tables are too large to lay out".into());
+    }
+    None
+}
+
+/// `kernels/core.cuh`: Core.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CoreArgument {
+    pub variables: i32,
+    pub functions: i32,
+    pub forests: i32,
+    pub shapes: i32,
+    pub strides_count: i32,
+    pub classes: i32,
+    pub quads: i32,
+    pub pad: i32,
+    pub price: i64,
+    pointers: [u64; 23],
+}
+
+// SAFETY: plain numbers in C's layout, as the kernels declare it.
+unsafe impl DeviceRepr for CoreArgument {}
+
+/// What a core takes of device memory. Dropping it frees all.
+pub(super) struct DeviceCore {
+    pub argument: CoreArgument,
+    /// Quads of the widest row.
+    pub quads: u32,
+    /// Whether rows are of 16 bits.
+    pub half: bool,
+    /// Nodes of the largest forest.
+    pub nodes: u32,
+    /// Whether variables need more than 16 bits.
+    pub wide: bool,
+    /// Sum of the domain sizes.
+    pub domains: u64,
+    _kept: Vec<Kept>,
+}
+
+/// Device memory of any type, kept alive.
+enum Kept {
+    I32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i32>),
+    I64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
+    U32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u32>),
+    U64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u64>),
+    U8(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u8>),
+}
+
+/// The address of device memory, for kernels whose arguments are structures.
+pub(super) fn address<T>(cuda: &Cuda, slice: &CudaSlice<T>) -> u64 {
+    slice.device_ptr(cuda.stream()).0
+}
+
+/// Uploads tables in the order of the structure's pointers.
+struct Uploads<'a> {
+    cuda: &'a Cuda,
+    pointers: Vec<u64>,
+    kept: Vec<Kept>,
+}
+
+macro_rules! upload {
+    ($name:ident, $type:ty, $variant:ident) => {
+        fn $name(&mut self, items: &[$type]) -> Result<(), DeviceError> {
+            // no memory of length 0: a pointer must be one
+            let slice = if items.is_empty() { self.cuda.zeros(1)? } else { self.cuda.upload(items)? };
+            self.pointers.push(address(self.cuda, &slice));
+            self.kept.push(Kept::$variant(slice));
+            Ok(())
+        }
+    };
+}
+
+impl Uploads<'_> {
+    upload!(i64s, i64, I64);
+    upload!(u32s, u32, U32);
+    upload!(u64s, u64, U64);
+    upload!(u8s, u8, U8);
+
+    /// Units of 16 bytes after as many of zeros as the widest row has.
+    fn units(&mut self, zeros: usize, words: &[i32]) -> Result<(), DeviceError> {
+        let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
+        self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
+        self.pointers.push(address(self.cuda, &slice));
+        self.kept.push(Kept::I32(slice));
+        Ok(())
+    }
+}
+
+/// How rows are laid out: in units of 16 bytes, behind zeros.
+#[derive(Clone, Copy)]
+struct Units {
+    /// Entries of a unit.
+    entries: u32,
+    /// Units of zeros.
+    zeros: u32,
+    /// Where the functions' rows begin among the entries, behind the unary ones.
+    begin: u32,
+}
+
+impl Units {
+    fn new(rows: &Rows) -> Units {
+        let begin = (0..rows.variables()).map(|v| rows.unary_at(v) + rows.width[v]).max().unwrap_or(0);
+        let entries = if fits_halves(rows) { 8 } else { 4 };
+        Units { entries, zeros: rows.width.iter().max().map_or(1, |width| width / entries), begin }
+    }
+
+    /// The unit at which an entry stands.
+    fn at(self, entry: u32) -> u32 {
+        self.zeros + (entry - self.begin) / self.entries
+    }
+}
+
+/// Whether rows are whole units of 16-bit entries whose sums for a variable stay below 2^16.
+fn fits_halves(rows: &Rows) -> bool {
+    if rows.width.iter().any(|width| width % 8 != 0) {
+        return false;
+    }
+    let mut largest: FxHashMap<u32, i32> = FxHashMap::default();
+    (0..rows.variables()).all(|v| {
+        let width = rows.width[v] as usize;
+        let most = rows.incidences(v).iter().map(|incidence| {
+            let of_table = || {
+                let first = rows.nth_row(v, incidence, 0);
+                let table = rows.row(first, rows.row_count(incidence) * width);
+                table.iter().copied().max().unwrap_or(0)
+            };
+            i64::from(*largest.entry(incidence.base).or_insert_with(of_table))
+        });
+        most.sum::<i64>() < 1 << 16
+    })
+}
+
+impl DeviceCore {
+    /// Uploads a field's tables.
+    pub fn new(cuda: &Cuda, field: &Field) -> Result<DeviceCore, DeviceError> {
+        let rows = &field.rows;
+        let n = rows.variables();
+        let quads = rows.width.iter().max().map_or(1, |width| width / 4);
+        let wide = n > usize::from(u16::MAX);
+        let mut up = Uploads { cuda, pointers: Vec::new(), kept: Vec::new() };
+        let units = Units::new(rows);
+        let (unary, entries) = rows.entries().split_at(units.begin as usize);
+        match units.entries {
+            4 => up.units(units.zeros as usize, entries)?,
+            _ => {
+                let pair = |pair: &[i32]| pair[0] | pair[1] << 16;
+                let words: Vec<i32> = entries.par_chunks_exact(2).map(pair).collect();
+                up.units(units.zeros as usize, &words)?;
+            }
+        }
+        up.units(0, unary)?;
+        Self::incidences(&mut up, rows, units, wide)?;
+        Self::functions(&mut up, rows)?;
+        up.u32s(&field.strides)?;
+        let regions = field.regions();
+        up.u32s(regions)?;
+        let mut begin = vec![0];
+        let mut members = Vec::new();
+        for class in field.classes.iter().flatten() {
+            members.extend_from_slice(class);
+            begin.push(members.len() as u32);
+        }
+        up.u32s(&begin)?;
+        up.u32s(&members)?;
+        let (begin, neighbours) = field.graph.arrays();
+        up.u32s(begin)?;
+        up.u32s(neighbours)?;
+        Self::forests(&mut up, rows, &field.forests, units)?;
+        let argument = CoreArgument {
+            variables: n as i32,
+            functions: rows.problem.functions.len() as i32,
+            forests: field.forests.len() as i32,
+            shapes: (regions.len() / n.max(1)) as i32,
+            strides_count: field.strides.len() as i32,
+            classes: begin_len(&field.classes),
+            quads: quads as i32,
+            pad: n.next_multiple_of(16) as i32,
+            price: rows.price(),
+            pointers: up.pointers.try_into().unwrap_or([0; 23]),
+        };
+        Ok(DeviceCore {
+            argument,
+            quads,
+            half: units.entries == 8,
+            nodes: field.forests.iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
+            wide,
+            domains: rows.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
+            _kept: up.kept,
+        })
+    }
+
+    /// Variables and their incidences.
+    fn incidences(up: &mut Uploads, rows: &Rows, units: Units, wide: bool) -> Result<(), DeviceError> {
+        let (mut info, mut incidences, mut ends, mut more, mut further) = (vec![], vec![], vec![], vec![], vec![]);
+        for v in 0..rows.variables() {
+            let mut all: Vec<&Incidence> = rows.incidences(v).iter().collect();
+            all.sort_by_key(|incidence| Rows::binary(incidence).is_none());
+            let binaries = all.iter().filter(|incidence| Rows::binary(incidence).is_some()).count();
+            let count = if wide { all.len() } else { all.len() | binaries << 16 };
+            let has_more = all.iter().any(|incidence| !rows.further(incidence).is_empty());
+            let first = more.len() as u32 / 2;
+            let shape = rows.domain(v) as u32 | (rows.width[v] / 4) << 16 | u32::from(has_more) << 31;
+            info.extend([first, count as u32, rows.unary_at(v) / 4, shape]);
+            for incidence in all {
+                // without a second variable its stride is 0, and 0 is a variable like any other
+                let second = if incidence.second_stride == 0 { 0 } else { incidence.second };
+                let packed = if wide { 0 } else { incidence.first | second << 16 };
+                let strides = [incidence.first_stride, incidence.second_stride].map(|stride| stride / units.entries);
+                incidences.extend([units.at(incidence.base), packed, strides[0], strides[1]]);
+                if wide {
+                    ends.extend([incidence.first, incidence.second]);
+                }
+                let rest = rows.further(incidence);
+                more.extend([further.len() as u32 / 2, rest.len() as u32]);
+                further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / units.entries]));
+            }
+        }
+        up.u32s(&info)?;
+        up.u32s(&incidences)?;
+        up.u32s(&ends)?;
+        up.u32s(&more)?;
+        up.u32s(&further)
+    }
+
+    /// The functions' own costs, equal tables once, and the unary ones.
+    fn functions(up: &mut Uploads, rows: &Rows) -> Result<(), DeviceError> {
+        let problem = &rows.problem;
+        let (mut entries, mut pairs, mut costs) = (vec![], vec![], Vec::<Cost>::new());
+        let mut known: FxHashMap<*const Cost, u64> = FxHashMap::default();
+        for function in &problem.functions {
+            let Table::Dense(table) = &function.table else { continue };
+            let base = *known.entry(table.as_ptr()).or_insert_with(|| {
+                costs.extend_from_slice(table);
+                (costs.len() - table.len()) as u64
+            });
+            entries.extend([base as u32, (base >> 32) as u32, pairs.len() as u32 / 2, function.scope.len() as u32]);
+            let mut stride = 1;
+            for &v in function.scope.iter().rev() {
+                pairs.extend([v, stride]);
+                stride *= problem.domains[v as usize];
+            }
+        }
+        let mut unary = Vec::with_capacity(problem.variables());
+        for own in &problem.unary {
+            unary.push(costs.len() as u64);
+            costs.extend_from_slice(own);
+        }
+        up.u32s(&entries)?;
+        up.u32s(&pairs)?;
+        up.i64s(&costs)?;
+        up.u64s(&unary)
+    }
+
+    fn forests(up: &mut Uploads, rows: &Rows, forests: &[Forest], units: Units) -> Result<(), DeviceError> {
+        let (mut of_forest, mut levels, mut nodes, mut children) = (vec![], vec![], vec![], vec![]);
+        let (mut ratings, mut members) = (vec![], vec![]);
+        for forest in forests {
+            of_forest.push(levels.len() as u32);
+            let first = nodes.len() as u32 / 8;
+            // a forest's last level ends where the next one's first begins
+            levels.extend(forest.levels[..forest.levels.len() - 1].iter().map(|&level| first + level));
+            let mut own: Vec<Vec<u32>> = vec![Vec::new(); forest.nodes.len()];
+            for (place, node) in forest.nodes.iter().enumerate() {
+                if node.parent != NO_PARENT {
+                    own[node.parent as usize].push(place as u32);
+                }
+            }
+            for (node, own) in forest.nodes.iter().zip(&own) {
+                let strides = [node.up_stride, node.down_stride].map(|stride| stride / units.entries);
+                nodes.extend([node.variable, node.parent]);
+                // a root has no edge
+                if node.parent == NO_PARENT {
+                    nodes.extend([0; 4]);
+                } else {
+                    nodes.extend([units.at(node.up), strides[0], units.at(node.down), strides[1]]);
+                }
+                nodes.extend([children.len() as u32, own.len() as u32]);
+                children.extend_from_slice(own);
+            }
+            ratings.push(forest.ratings(rows));
+            members.extend(forest.member.iter().map(|&member| u8::from(member)));
+        }
+        of_forest.push(levels.len() as u32);
+        levels.push(nodes.len() as u32 / 8);
+        up.u32s(&of_forest)?;
+        up.u32s(&levels)?;
+        up.u32s(&nodes)?;
+        up.u32s(&children)?;
+        up.u64s(&ratings)?;
+        up.u8s(&members)
+    }
+}
+
+fn begin_len(classes: &Option<Vec<Vec<u32>>>) -> i32 {
+    classes.as_ref().map_or(0, |classes| classes.len() as i32)
+}
+
+/// Keeps a device open for as long as its memory is used.
+pub(super) type Device = Arc<Cuda>;

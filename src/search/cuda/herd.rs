@@ -1,0 +1,610 @@
+//! A population in device memory.
+
+#![allow(unsafe_code, reason = "kernel launches, and structures of device pointers that they take")]
+
+use super::super::boltzmann::Boltzmann;
+use super::super::breed::{Bred, GROUP, Generation, Herd, STEPS, Settled, Tally};
+use super::super::driver::Field;
+use super::super::host_herd;
+use super::super::rows::Energy;
+use super::super::state::Elite;
+use super::core::{Device, DeviceCore, address};
+use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source};
+use crate::stop::Stop;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions. A
+/// unit is 16 bytes: four entries, or eight of 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Team {
+    pub parts: u32,
+    pub slots: u32,
+    pub units: u32,
+    pub half: bool,
+}
+
+impl Team {
+    /// The team for rows of so many quads. Measured on an H200: see results/notes/search-cuda.md.
+    pub fn new(quads: u32, half: bool) -> Team {
+        let (parts, slots, units) = match if half { quads.div_ceil(2) } else { quads } {
+            0..=1 => (1, 1, 1),
+            2 => (1, 1, 2),
+            3..=4 => (4, 1, 1),
+            5..=8 => (8, 1, 1),
+            9..=16 => (16, 1, 1),
+            17..=32 => (32, 1, 1),
+            33..=64 => (32, 1, 2),
+            _ => (32, 1, 4),
+        };
+        Team { parts, slots, units, half }
+    }
+
+    /// Lanes of a team.
+    pub fn lanes(self) -> u32 {
+        self.parts * self.slots
+    }
+
+    /// Quads of 32-bit entries that a team holds.
+    pub fn quads(self) -> u32 {
+        self.parts * self.units * if self.half { 2 } else { 1 }
+    }
+
+    fn kernel(self, bytes: u32, block: bool) -> String {
+        let Team { parts, slots, units, half } = self;
+        format!("breed<{parts}, {slots}, {units}, {half}, u{}, {block}>", 8 * bytes)
+    }
+}
+
+/// Kernels for every kind of team.
+pub(crate) fn sources() -> Vec<Source> {
+    let mut all = Vec::new();
+    for quads in [1, 2, 4, 8, 16, 32, 64, 128] {
+        let bytes = if quads > 64 { 2 } else { 1 };
+        all.push(source(Team::new(quads, false), bytes, false, false));
+        all.push(source(Team::new(quads, quads > 1), bytes, true, quads == 1));
+    }
+    all.push(source(Team::new(16, true), 1, false, false));
+    all
+}
+
+fn source(team: Team, bytes: u32, block: bool, wide: bool) -> Source {
+    let source = Source::embedded("anneal.cu");
+    let source = if wide { source.constant("WIDE", 1) } else { source };
+    source
+        .kernel(team.kernel(bytes, block))
+        .kernel(format!("settle<u{}>", 8 * bytes))
+        .kernel(format!("spread<u{}>", 8 * bytes))
+        .kernel("remember")
+        .kernel("survey")
+}
+
+/// `kernels/anneal.cu`: Herd.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct HerdArgument {
+    states: u32,
+    large: u32,
+    domains: u64,
+    elites: u64,
+    children: u64,
+    others: u64,
+    totals: u64,
+    next_totals: u64,
+    child_totals: u64,
+    violations: u64,
+    child_violations: u64,
+    plans: u64,
+    hashes: u64,
+    next_hashes: u64,
+    child_hashes: u64,
+    known: u64,
+    known_by: u64,
+    known_mask: u64,
+    counters: u64,
+    steps: u64,
+    scratch: u64,
+    scratch_quads: u64,
+    labels: u64,
+    deltas: u64,
+    stop: u64,
+}
+
+/// `kernels/anneal.cu`: Survey.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Survey {
+    best: i64,
+    allowed: i64,
+    best_slot: usize,
+    allowed_slot: usize,
+    elite_slot: usize,
+    at_best: usize,
+}
+
+impl Survey {
+    fn new(words: &[u64]) -> Survey {
+        let (low, high) = (|word: u64| word as u32 as usize, |word: u64| (word >> 32) as usize);
+        Survey {
+            best: words[0] as i64,
+            allowed: words[1] as i64,
+            best_slot: low(words[2]),
+            allowed_slot: high(words[2]),
+            elite_slot: low(words[3]),
+            at_best: high(words[3]),
+        }
+    }
+}
+
+// SAFETY: plain numbers in C's layout, as the kernels declare them.
+unsafe impl DeviceRepr for HerdArgument {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Generation {}
+
+/// Moves, ratings, lengths, one to spare; then a gain and a work for each of 22 choices.
+const COUNTERS: usize = 4 + 2 * 22;
+/// Words of a [`Survey`], behind the counters.
+const SURVEY: usize = 4;
+
+/// A population on a device.
+pub(crate) struct CudaHerd {
+    cuda: Device,
+    /// For what cannot wait for the kernels' stream.
+    aside: Arc<CudaStream>,
+    core: Option<DeviceCore>,
+    states: Option<States>,
+    steps: CudaSlice<u32>,
+    best: i64,
+    best_allowed: i64,
+    /// Rounds are those of the CPU.
+    portable: bool,
+    /// What measurements fix: the team and the threads of a block.
+    fixed: Option<(Team, u32)>,
+}
+
+/// Kernels for a core, and how they are launched.
+struct Program {
+    breed: Kernel,
+    remember: Kernel,
+    settle: Kernel,
+    spread: Kernel,
+    survey: Kernel,
+    /// Bytes of a value.
+    bytes: u32,
+    /// Whether a block has one state.
+    block: bool,
+    team: Team,
+    threads: u32,
+    shared: u32,
+}
+
+impl States {
+    /// The energies of the elites: of two places the one that the last generation wrote.
+    fn totals_now(&self) -> &CudaSlice<i64> {
+        &self.totals[usize::from(self.turned)]
+    }
+}
+
+impl Program {
+    /// States of a block.
+    fn teams(&self) -> u32 {
+        if self.block { 1 } else { self.threads / self.team.lanes() }
+    }
+}
+
+/// What depends on the number of states.
+struct States {
+    argument: HerdArgument,
+    program: Program,
+    elites: CudaSlice<u8>,
+    children: CudaSlice<u8>,
+    totals: [CudaSlice<i64>; 3],
+    hashes: [CudaSlice<u64>; 3],
+    known: (CudaSlice<u64>, CudaSlice<u32>),
+    violations: [CudaSlice<u32>; 3],
+    counters: CudaSlice<u64>,
+    /// Kept for their memory.
+    _others: (CudaSlice<u8>, CudaSlice<u32>, CudaSlice<u32>, CudaSlice<i64>),
+    /// Not 0 once children are to end early.
+    stop: CudaSlice<u32>,
+    survey_of_elites: Survey,
+    /// Whether the elites' numbers stand in the second of their two places.
+    turned: bool,
+}
+
+impl CudaHerd {
+    /// A herd without states.
+    pub fn new(cuda: Device, portable: bool) -> Result<CudaHerd, DeviceError> {
+        let (steps, aside) = (cuda.zeros(2 * STEPS)?, cuda.fork()?);
+        Ok(CudaHerd {
+            cuda,
+            aside,
+            core: None,
+            states: None,
+            steps,
+            best: i64::MAX,
+            best_allowed: i64::MAX,
+            portable,
+            fixed: None,
+        })
+    }
+
+    /// The same with teams (but for their rows' width) and blocks that the caller chooses.
+    pub fn with_team(cuda: Device, team: Team, threads: u32) -> Result<CudaHerd, DeviceError> {
+        Ok(CudaHerd { fixed: Some((team, threads)), ..CudaHerd::new(cuda, false)? })
+    }
+
+    fn upload(&mut self, field: &Field) -> Result<(), DeviceError> {
+        if self.core.is_none() {
+            self.core = Some(DeviceCore::new(&self.cuda, field)?);
+        }
+        Ok(())
+    }
+
+    /// The kernels for a core and how they are launched.
+    fn program(&self, field: &Field, core: &DeviceCore) -> Result<Program, DeviceError> {
+        let n = field.variables();
+        let bytes = if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 };
+        let block = field.is_large();
+        let usual = (Team::new(core.quads, core.half), if block { 512 } else { 256 });
+        let (team, most) = self.fixed.map_or(usual, |(team, threads)| (Team { half: core.half, ..team }, threads));
+        let source = source(team, bytes, block, core.wide);
+        let module = self.cuda.load(&source)?;
+        let pad = core.argument.pad as u32;
+        let of_block = |threads: u32| match (block, team.lanes()) {
+            (true, _) => pad * bytes,
+            (false, 1) => n as u32 * bytes * threads,
+            (false, lanes) => pad * bytes * (threads / lanes),
+        };
+        let mut threads = most;
+        while !block && threads > 32 && of_block(threads) > 48 << 10 {
+            threads /= 2;
+        }
+        let shared = of_block(threads);
+        if shared > self.cuda.info.shared_memory {
+            return Err(DeviceError::Unusable(format!("{n} variables of a state do not fit its shared memory")));
+        }
+        Ok(Program {
+            breed: module.kernel(&team.kernel(bytes, block), shared)?,
+            remember: module.kernel("remember", 0)?,
+            settle: module.kernel(&format!("settle<u{}>", 8 * bytes), 0)?,
+            spread: module.kernel(&format!("spread<u{}>", 8 * bytes), 0)?,
+            survey: module.kernel("survey", 0)?,
+            bytes,
+            block,
+            team,
+            threads,
+            shared,
+        })
+    }
+
+    fn prepare(&mut self, field: &Field, states: usize) -> Result<(), DeviceError> {
+        let core = self.core.as_ref().ok_or_else(missing)?;
+        let program = self.program(field, core)?;
+        let cuda = &*self.cuda;
+        let (n, pad) = (field.variables(), core.argument.pad as usize);
+        let Program { bytes, block, team, .. } = program;
+        // blocks are whole: the last one's idle teams have storage too
+        let places = states.next_multiple_of(program.teams() as usize);
+        let scratch_quads = 2 * u64::from(core.nodes) * u64::from(team.quads());
+        let length = states * pad * bytes as usize;
+        let elites = cuda.zeros::<u8>(length)?;
+        let children = cuda.zeros::<u8>(length)?;
+        let merged = if block { places } else { 1 };
+        let others = cuda.zeros::<u8>(merged * pad * bytes as usize)?;
+        let scratch = cuda.zeros::<u32>((places * scratch_quads as usize * 4).max(4))?;
+        let labels = cuda.zeros::<u32>(merged * n)?;
+        let deltas = cuda.zeros::<i64>(merged * n)?;
+        let stop = cuda.zeros::<u32>(1)?;
+        let totals = [cuda.upload(&vec![i64::MAX; states])?, cuda.zeros(states)?, cuda.zeros(states)?];
+        let hashes = [cuda.zeros(states)?, cuda.zeros(states)?, cuda.zeros(states)?];
+        let violations = [cuda.zeros(states)?, cuda.zeros(states)?, cuda.zeros(states)?];
+        // never more than half full
+        let places_known = (4 * states).next_power_of_two();
+        let known = (cuda.zeros(places_known)?, cuda.zeros(places_known)?);
+        let counters = cuda.zeros(COUNTERS + SURVEY)?;
+        let argument = HerdArgument {
+            states: states as u32,
+            large: u32::from(block),
+            domains: core.domains,
+            elites: address(cuda, &elites),
+            children: address(cuda, &children),
+            others: address(cuda, &others),
+            totals: address(cuda, &totals[0]),
+            next_totals: address(cuda, &totals[1]),
+            child_totals: address(cuda, &totals[2]),
+            violations: address(cuda, &violations[0]),
+            child_violations: address(cuda, &violations[1]),
+            plans: address(cuda, &violations[2]),
+            hashes: address(cuda, &hashes[0]),
+            next_hashes: address(cuda, &hashes[1]),
+            child_hashes: address(cuda, &hashes[2]),
+            known: address(cuda, &known.0),
+            known_by: address(cuda, &known.1),
+            known_mask: places_known as u64 - 1,
+            counters: address(cuda, &counters),
+            steps: address(cuda, &self.steps),
+            scratch: address(cuda, &scratch),
+            scratch_quads,
+            labels: address(cuda, &labels),
+            deltas: address(cuda, &deltas),
+            stop: address(cuda, &stop),
+        };
+        self.states = Some(States {
+            argument,
+            program,
+            elites,
+            children,
+            totals,
+            hashes,
+            known,
+            violations,
+            counters,
+            _others: (others, scratch, labels, deltas),
+            stop,
+            survey_of_elites: Survey::default(),
+            turned: false,
+        });
+        Ok(())
+    }
+
+    fn parts(&self) -> Result<(&DeviceCore, &States), DeviceError> {
+        Ok((self.core.as_ref().ok_or_else(missing)?, self.states.as_ref().ok_or_else(missing)?))
+    }
+
+    /// Waits for long children; tells them to end where the run is told to.
+    fn watch(&self, stop: &Stop) -> Result<(), DeviceError> {
+        let (_, states) = self.parts()?;
+        let done = self.cuda.mark(self.cuda.stream())?;
+        let mut told = false;
+        while !done.is_complete() {
+            if stop.is_set() && !told {
+                self.cuda.set_bytes_on(&self.aside, &states.stop, 0xFF)?;
+                told = true;
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Surveys children or elites of some slots; returns all counters and what it found.
+    fn survey(&self, slots: Range<usize>, children: bool) -> Result<(Vec<u64>, Survey), DeviceError> {
+        let (_, states) = self.parts()?;
+        // the elites' numbers alternate between two places
+        let HerdArgument { totals, child_totals, violations, child_violations, hashes, child_hashes, .. } =
+            states.argument;
+        let of = if children { (child_totals, child_violations, child_hashes) } else { (totals, violations, hashes) };
+        let (first, last) = (slots.start as u32, slots.end as u32);
+        let found = states.counters.slice(COUNTERS..);
+        // SAFETY: the arguments are the kernel's; the slots are below the number of states.
+        unsafe {
+            states.program.survey.launch(self.cuda.stream(), (1, 1024, 0), |arguments| {
+                let _ = arguments.arg(&of.0).arg(&of.1).arg(&of.2).arg(&first).arg(&last).arg(&found);
+            })?;
+        }
+        let counters = self.cuda.read(&states.counters)?;
+        let found = Survey::new(&counters[COUNTERS..]);
+        Ok((counters, found))
+    }
+
+    /// The values of slots.
+    fn fetch(&self, of: &CudaSlice<u8>, slots: Range<usize>) -> Result<Vec<Vec<u16>>, DeviceError> {
+        let (core, states) = self.parts()?;
+        let row = core.argument.pad as usize * states.program.bytes as usize;
+        let bytes = self.cuda.read(&of.slice(slots.start * row..slots.end * row))?;
+        let n = core.argument.variables as usize;
+        let values = |bytes: &[u8]| -> Vec<u16> {
+            match states.program.bytes {
+                1 => bytes[..n].iter().map(|&value| u16::from(value)).collect(),
+                _ => bytes[..2 * n].chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect(),
+            }
+        };
+        Ok(bytes.chunks_exact(row).map(values).collect())
+    }
+}
+
+fn missing() -> DeviceError {
+    DeviceError::Unusable("a population was asked for before it was opened".into())
+}
+
+/// The device's energy of an assignment is not the host's: its memory or a kernel is wrong.
+fn disagreement(device: i64, host: i64) -> DeviceError {
+    DeviceError::Failed {
+        what: "comparing energies".into(),
+        cause: format!("the device says {device}, the host {host}"),
+    }
+}
+
+/// How often to look whether long children are done, and whether they should end.
+const LOOK: Duration = Duration::from_micros(100);
+/// Work that a device does in the time that a core of the CPU does one unit: about what one H200 does.
+const SPEED: u64 = 400;
+/// States of a population, at most; more make generations longer, not better.
+const MOST_STATES: usize = 32768;
+
+impl Herd for CudaHerd {
+    fn suitable_states(&mut self, field: &Field, base_sweeps: u32) -> Result<usize, DeviceError> {
+        if self.portable {
+            return Ok(host_herd::suitable_states(field, base_sweeps));
+        }
+        self.upload(field)?;
+        let core = self.core.as_ref().ok_or_else(missing)?;
+        let program = self.program(field, core)?;
+        let blocks = program.breed.blocks_per_multiprocessor(program.threads, program.shared)?;
+        let resident = blocks * self.cuda.info.multiprocessors * program.teams();
+        // three populations of values, and what tree moves and merges keep
+        let n = field.variables() as u64;
+        let merges = if program.block { 14 * n } else { 0 };
+        let trees = 32 * u64::from(core.nodes) * u64::from(program.team.quads());
+        let state = 2 * n * u64::from(program.bytes) + merges + trees + 64;
+        let fitting = self.cuda.free_memory()? / 2 / state.max(1);
+        Ok((resident as usize).min(MOST_STATES).min(fitting as usize).max(1))
+    }
+
+    fn speed(&self) -> u64 {
+        if self.portable { 1 } else { SPEED }
+    }
+
+    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        self.upload(field)?;
+        (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
+        if self.states.as_ref().is_none_or(|known| known.argument.states as usize != states) {
+            self.states = None;
+            self.prepare(field, states)?;
+        }
+        let pad = self.core.as_ref().map_or(0, |core| core.argument.pad as usize);
+        let Some(known) = &mut self.states else { return Err(missing()) };
+        let seeds = &seeds[..seeds.len().min(states)];
+        let row = pad * known.program.bytes as usize;
+        let mut values = vec![0u8; seeds.len() * row];
+        for (row, seed) in values.chunks_exact_mut(row.max(1)).zip(seeds) {
+            for (v, value) in seed.values.iter().enumerate() {
+                match known.program.bytes {
+                    1 => row[v] = *value as u8,
+                    _ => row[2 * v..2 * v + 2].copy_from_slice(&value.to_le_bytes()),
+                }
+            }
+        }
+        let numbers = |number: &dyn Fn(&Elite) -> i64, none: i64| -> Vec<i64> {
+            let known = seeds.iter().map(number);
+            known.chain(std::iter::repeat(none)).take(states).collect()
+        };
+        let totals = numbers(&|seed| seed.energy.total, i64::MAX);
+        let hashes: Vec<u64> = numbers(&|seed| seed.hash as i64, 0).into_iter().map(|hash| hash as u64).collect();
+        let violations = numbers(&|seed| i64::from(seed.energy.violations), 0);
+        let violations: Vec<u32> = violations.into_iter().map(|count| count as u32).collect();
+        // whichever of the two is the population's now
+        for place in 0..2 {
+            self.cuda.write(&totals, &mut known.totals[place])?;
+            self.cuda.write(&hashes, &mut known.hashes[place])?;
+        }
+        self.cuda.write(&violations, &mut known.violations[0])?;
+        self.cuda.write(&values, &mut known.elites)?;
+        if fill && !seeds.is_empty() && seeds.len() < states {
+            let count = seeds.len() as u32;
+            let (core, states) = self.parts()?;
+            let grid = states.argument.states.div_ceil(8);
+            // SAFETY: the arguments are the kernel's; the first `count` slots hold elites.
+            unsafe {
+                states.program.spread.launch(self.cuda.stream(), (grid, 256, 0), |arguments| {
+                    let _ = arguments.arg(&core.argument).arg(&states.argument).arg(&count);
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError> {
+        let numbers: Vec<u32> = steps.iter().flat_map(|step| step.numbers()).collect();
+        self.cuda.write(&numbers, &mut self.steps)
+    }
+
+    fn breed(
+        &mut self,
+        field: &Field,
+        generation: &Generation,
+        slots: Range<usize>,
+        stop: &Stop,
+    ) -> Result<Bred, DeviceError> {
+        let (core, states) = self.parts()?;
+        let program = &states.program;
+        let (first, last) = (slots.start as u32, slots.end as u32);
+        let begin = if program.block { first } else { first / GROUP as u32 * GROUP as u32 };
+        let grid = (last - begin).div_ceil(program.teams());
+        self.cuda.set_bytes(&states.counters, 0)?;
+        // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
+        unsafe {
+            program.breed.launch(self.cuda.stream(), (grid, program.threads, program.shared), |arguments| {
+                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument).arg(&first).arg(&last);
+            })?;
+        }
+        if program.block {
+            self.watch(stop)?;
+        }
+        let (counters, survey) = self.survey(slots.clone(), true)?;
+        let mut bred = Bred {
+            moves: counters[0],
+            ratings: counters[1],
+            lengths: counters[2],
+            children: slots.len(),
+            best: Vec::new(),
+        };
+        let found =
+            [(survey.best, survey.best_slot, self.best), (survey.allowed, survey.allowed_slot, self.best_allowed)];
+        for (total, slot, known) in found {
+            if total < known {
+                let values = self.fetch(&states.children, slot..slot + 1)?.remove(0);
+                let elite = Elite::new(&field.rows, values);
+                if elite.energy.total != total {
+                    return Err(disagreement(total, elite.energy.total));
+                }
+                bred.best.push(elite);
+            }
+        }
+        self.best = self.best.min(survey.best);
+        self.best_allowed = self.best_allowed.min(survey.allowed);
+        Ok(bred)
+    }
+
+    fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
+        let _ = field;
+        let (core, states) = self.parts()?;
+        self.cuda.set_bytes(&states.counters, 0)?;
+        self.cuda.set_bytes(&states.known.0, 0)?;
+        self.cuda.set_bytes(&states.known.1, 0xFF)?;
+        let count = states.argument.states;
+        // SAFETY: as above.
+        unsafe {
+            states.program.remember.launch(self.cuda.stream(), ((2 * count).div_ceil(256), 256, 0), |arguments| {
+                let _ = arguments.arg(&states.argument);
+            })?;
+            states.program.settle.launch(self.cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
+                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
+            })?;
+        }
+        let Some(known) = &mut self.states else { return Err(missing()) };
+        let argument = &mut known.argument;
+        std::mem::swap(&mut argument.totals, &mut argument.next_totals);
+        std::mem::swap(&mut argument.hashes, &mut argument.next_hashes);
+        known.turned = !known.turned;
+        let (counters, survey) = self.survey(0..count as usize, false)?;
+        if let Some(states) = &mut self.states {
+            states.survey_of_elites = survey;
+        }
+        Ok(Settled { tally: tally(&counters[4..]), best: survey.best, at_best: survey.at_best })
+    }
+
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {
+        let (_, states) = self.parts()?;
+        let totals = self.cuda.read(states.totals_now())?;
+        let mut slots: Vec<usize> = (0..totals.len()).filter(|&slot| totals[slot] < i64::MAX).collect();
+        slots.sort_by_key(|&slot| totals[slot]);
+        slots.truncate(count);
+        let elite = |slot: usize| {
+            let values = self.fetch(&states.elites, slot..slot + 1)?.remove(0);
+            let energy = Energy { total: totals[slot], violations: 0 };
+            Ok(Elite { values, energy, hash: 0 })
+        };
+        slots.into_iter().map(elite).collect()
+    }
+
+    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError> {
+        let (_, states) = self.parts()?;
+        let slot = states.survey_of_elites.elite_slot;
+        let values = self.fetch(&states.elites, slot..slot + 1)?.pop();
+        Ok(values.map(|values| Elite::new(&field.rows, values)))
+    }
+}
+
+fn tally(counters: &[u64]) -> Tally {
+    fn arms<const N: usize>(counters: &[u64], first: usize) -> [(u64, u64); N] {
+        std::array::from_fn(|arm| (counters[2 * (first + arm)], counters[2 * (first + arm) + 1]))
+    }
+    Tally {
+        cold: arms(counters, 0),
+        region: arms(counters, 8),
+        length: arms(counters, 12),
+        tree: arms(counters, 18),
+        before: arms(counters, 20),
+    }
+}

@@ -1,0 +1,10 @@
+//! The search on an NVIDIA device: the population annealing's herd. The host decides what a generation does, the kernels of
+//! `kernels/anneal.cu` make it, with the same results as the CPU.
+
+mod core;
+mod herd;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use core::unfit;
+pub(crate) use herd::{CudaHerd, Team, sources};

@@ -1,0 +1,159 @@
+//! The device's herd against the CPU's: the same children, energies and elites, generation by generation. Without a GPU these
+//! tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+
+use super::super::breed::{COLD_SHARES, Generation, Herd, LENGTHS, STEPS, steps};
+use super::super::driver::Field;
+use super::super::host_herd::HostHerd;
+use super::super::state::Elite;
+use super::super::testing::{price, random};
+use super::herd::CudaHerd;
+use crate::device::{Choice, Cuda};
+use crate::generate::generate;
+use crate::model::{CostFunction, Problem, Table};
+use crate::reduce::Reducer;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+fn device() -> Option<Arc<Cuda>> {
+    match Choice::Cuda(0).open() {
+        Ok(opened) => opened.cuda,
+        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("not run: {error}");
+            None
+        }
+    }
+}
+
+fn generation(rng: &mut Rng, breed: u32, field: &Field, sweeps: u32) -> Generation {
+    let large = field.is_large();
+    let thirds = |k: u32| u32::MAX / 3 * k;
+    Generation {
+        draw: rng.draw(),
+        breed,
+        sweeps,
+        cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
+        region: std::array::from_fn(|k| u32::MAX / 4 * (k as u32 + 1)),
+        length: if large { [thirds(1), thirds(2), u32::MAX, u32::MAX, u32::MAX, u32::MAX] } else { [u32::MAX; 6] },
+        tree: if field.forests.is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+        before: if large { [u32::MAX / 2, u32::MAX] } else { [u32::MAX; 2] },
+        starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
+    }
+}
+
+/// Runs both herds side by side and compares all that they say.
+fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
+    let stop = Stop::new();
+    let mut rng = Rng::new(9);
+    let field = Field::new(problem, price(problem), None, &mut rng, &stop);
+    if super::unfit(&field).is_some() || field.variables() == 0 {
+        return;
+    }
+    let mut host = HostHerd::default();
+    let mut device = CudaHerd::new(cuda.clone(), true).expect("the device is there");
+    let herds: [&mut dyn Herd; 2] = [&mut host, &mut device];
+    for herd in herds {
+        herd.open(&field, states, &[], false).expect("memory is there");
+        herd.heat(steps(field.schedule)).expect("the device works");
+    }
+    for round in 0..generations {
+        let generation = generation(&mut rng, u32::from(round > 1), &field, if round == 1 { 7 } else { 5 });
+        let half = (states / 2).max(1);
+        for slots in [0..half, half..states] {
+            if slots.is_empty() {
+                continue;
+            }
+            let ours = host.breed(&field, &generation, slots.clone(), &stop).expect("the host works");
+            let theirs = device.breed(&field, &generation, slots.clone(), &stop).expect("the device works");
+            let said = |bred: &super::super::breed::Bred| {
+                let best: Vec<_> = bred.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
+                (bred.moves, bred.ratings, bred.lengths, bred.children, best)
+            };
+            assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}, children of {slots:?}");
+        }
+        let ours = host.settle(&field, &generation).expect("the host works");
+        let theirs = device.settle(&field, &generation).expect("the device works");
+        assert_eq!(ours, theirs, "{name}, generation {round}");
+        let (ours, theirs) = (host.top(states), device.top(states));
+        let (ours, theirs) = (ours.expect("the host works"), theirs.expect("the device works"));
+        for (slot, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+            assert_eq!(ours.energy.total, theirs.energy.total, "{name}, generation {round}, slot {slot}");
+            assert_eq!(ours.values, theirs.values, "{name}, generation {round}, slot {slot}");
+        }
+        let (ours, theirs) = (host.best(&field), device.best(&field));
+        let (ours, theirs) = (ours.expect("the host works"), theirs.expect("the device works"));
+        assert_eq!(ours.map(|elite| elite.values), theirs.map(|elite| elite.values), "{name}, generation {round}");
+        if round == 3 {
+            // the best of the pool and their copies begin another
+            let best: Vec<Elite> = host
+                .top(3)
+                .expect("the host works")
+                .iter()
+                .map(|e| Elite::new(&field.rows, e.values.clone()))
+                .collect();
+            host.open(&field, states, &best, true).expect("the host works");
+            device.open(&field, states, &best, true).expect("the device works");
+        }
+    }
+}
+
+/// A random network of `n` variables of `d` values, `m` functions of `arity` variables.
+fn network(n: u32, d: u32, m: usize, arity: usize, seed: u64) -> Arc<Problem> {
+    let mut rng = Rng::new(seed);
+    let domains: Vec<u32> = (0..n).map(|_| d - rng.below(2) as u32).collect();
+    let functions = (0..m).map(|_| {
+        let mut scope: Vec<u32> = Vec::new();
+        while scope.len() < arity {
+            let v = rng.below(u64::from(n)) as u32;
+            if !scope.contains(&v) {
+                scope.push(v);
+            }
+        }
+        let size: u32 = scope.iter().map(|&v| domains[v as usize]).product();
+        let table = Table::dense((0..size).map(|_| rng.below(100) as i64).collect());
+        CostFunction { scope: scope.into(), table }
+    });
+    let functions = functions.collect();
+    let unary = domains.iter().map(|&d| (0..d).map(|_| rng.below(10) as i64).collect()).collect();
+    Arc::new(Problem { domains, unary, functions, constant: 3, top: 1 << 40 })
+}
+
+#[test]
+fn herds_agree_on_random_cores() {
+    let Some(cuda) = device() else { return };
+    let mut rng = Rng::new(1);
+    for case in 0..60 {
+        let problem = Arc::new(random(&mut rng));
+        compare(&cuda, &format!("random {case}"), &problem, 1 + rng.index(70), 5);
+    }
+}
+
+#[test]
+fn herds_agree_for_every_team() {
+    let Some(cuda) = device() else { return };
+    for d in [2, 4, 5, 8, 13, 16, 30, 32, 44, 64, 100, 128, 200, 300, 512] {
+        compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 67, 5);
+    }
+    for (d, arity) in [(3, 3), (4, 4), (8, 3), (6, 5)] {
+        compare(&cuda, &format!("d = {d}, arity {arity}"), &network(30, d, 40, arity, 7), 50, 5);
+    }
+}
+
+#[test]
+fn herds_agree_on_large_cores() {
+    let Some(cuda) = device() else { return };
+    for d in [2, 4, 8, 10, 30, 300] {
+        compare(&cuda, &format!("large, d = {d}"), &network(700, d, 1500, 2, u64::from(d)), 5, 5);
+    }
+    compare(&cuda, "large, arity 3", &network(650, 3, 700, 3, 5), 5, 5);
+    assert_eq!(LENGTHS[2], 16);
+}
+
+#[test]
+fn herds_agree_on_more_variables_than_16_bits_count() {
+    let Some(cuda) = device() else { return };
+    let network = generate("grid", &[("side", "260")], 1).expect("a grid is generated");
+    let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+    compare(&cuda, "grid of 67600", &Arc::new(reducer.problem()), 2, 3);
+}

@@ -1,0 +1,259 @@
+//! The population on the CPU: children in parallel, one thread a child.
+
+use super::boltzmann::Boltzmann;
+use super::breed::{Bred, Generation, Herd, LENGTHS, Plan, Settled, TREE_EVERY, Tally, decision};
+use super::driver::Field;
+use super::forest::{TreeScratch, tree_move};
+use super::heat_bath::{AllFunctions, HeatBath};
+use super::merge::Merge;
+use super::state::{Elite, State};
+use super::sweep::sweep;
+use crate::device::DeviceError;
+use crate::fang::Scratch;
+use crate::rng::{Rng, below, mix};
+use crate::stop::Stop;
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+use std::ops::Range;
+
+/// Elites and the children of the generation in progress.
+#[derive(Debug, Default)]
+pub(crate) struct HostHerd {
+    elites: Vec<Elite>,
+    children: Vec<Child>,
+    steps: Vec<Boltzmann>,
+    best: i64,
+    best_allowed: i64,
+}
+
+/// A finished child.
+#[derive(Clone, Debug)]
+struct Child {
+    elite: Elite,
+    plan: Plan,
+    moves: u64,
+    ratings: u64,
+}
+
+/// Storage of one thread.
+#[derive(Default)]
+struct Desk {
+    scratch: Scratch<i32>,
+    tree: TreeScratch,
+    merge: Merge,
+}
+
+impl HostHerd {
+    #[inline(always)]
+    fn make_child(
+        &self,
+        slot: usize,
+        generation: &Generation,
+        field: &Field,
+        desk: &mut Desk,
+        stop: &Stop,
+    ) -> Option<Child> {
+        if stop.is_set() {
+            return None;
+        }
+        let rows = &field.rows;
+        let (key, group) = (generation.key(slot), generation.group_key(slot));
+        let plan = generation.plan(key);
+        // a child's bits come from its key: the stream is never drawn from
+        let mut state = State::new(field.variables(), Rng::new(0));
+        if generation.breed == 0 {
+            let draw = mix(key, decision::VALUES);
+            for (v, value) in state.values.iter_mut().enumerate() {
+                *value = below(mix(draw, v as u64), rows.domain(v) as u64) as u16;
+            }
+        } else {
+            state.values.copy_from_slice(&self.elites[slot].values);
+            self.cross(slot, plan, key, field, &mut state, desk);
+        }
+        let sweeps = generation.sweeps(plan);
+        for pass in 0..sweeps + 2 {
+            let greedy = pass >= sweeps;
+            let boltzmann = if greedy { Boltzmann::GREEDY } else { self.steps[generation.step(plan, pass)] };
+            let bath = HeatBath { rows, boltzmann, source: AllFunctions };
+            let number = decision::PASSES + 2 * u64::from(pass);
+            let order = if field.is_large() { mix(key, number) } else { mix(group, number) };
+            let draw = mix(mix(key, number), 0);
+            if sweep(field, bath, (order, draw), &mut state, &mut desk.scratch, stop).is_none() {
+                break;
+            }
+            if plan.tree && !greedy && pass % TREE_EVERY == TREE_EVERY - 1 {
+                let forest = below(mix(group, number + 1), field.forests.len() as u64) as usize;
+                let draw = mix(key, number + 1);
+                tree_move(&field.forests[forest], rows, boltzmann, draw, &mut state, &mut desk.tree);
+            }
+        }
+        // an anneal that was told to stop still gives what it has improved by components
+        if field.is_large() && generation.breed != 0 {
+            let draw = mix(key, decision::TIES_AFTER);
+            desk.merge.take_better(rows, &mut state.values, &self.elites[slot].values, draw);
+        }
+        let State { values, moves, ratings, .. } = state;
+        Some(Child { elite: Elite::new(rows, values), plan, moves, ratings })
+    }
+
+    /// Copies a connected region of a mate into the state; where the mate is a copy of the parent, random values.
+    fn cross(&self, slot: usize, plan: Plan, key: u64, field: &Field, state: &mut State, desk: &mut Desk) {
+        let total = |slot: usize| self.elites[slot].energy.total;
+        let (mate, differs) = Generation::mate(key, slot, self.elites.len(), total, |slot| self.elites[slot].hash);
+        let n = field.variables();
+        let shapes = field.regions().len() / n;
+        let shape = below(mix(key, decision::SHAPE), shapes as u64) as usize;
+        let members = &field.regions()[shape * n..][..Generation::region_size(plan, key, n)];
+        let draw = mix(key, decision::VALUES);
+        for &v in members {
+            state.values[v as usize] = match differs {
+                true => self.elites[mate].values[v as usize],
+                false => below(mix(draw, u64::from(v)), field.rows.domain(v as usize) as u64) as u16,
+            };
+        }
+        if differs && plan.before && field.is_large() {
+            let mut merged = self.elites[slot].values.clone();
+            desk.merge.take_better(&field.rows, &mut merged, &state.values, mix(key, decision::TIES_BEFORE));
+            state.values = merged;
+        }
+    }
+}
+
+/// Making a child, compiled for the vector units of the machine it runs on.
+struct MakeChild<'a> {
+    herd: &'a HostHerd,
+    slot: usize,
+    generation: &'a Generation,
+    field: &'a Field,
+    desk: &'a mut Desk,
+    stop: &'a Stop,
+}
+
+impl pulp::WithSimd for MakeChild<'_> {
+    type Output = Option<Child>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Option<Child> {
+        self.herd.make_child(self.slot, self.generation, self.field, self.desk, self.stop)
+    }
+}
+
+/// Work of a generation at most: some 200 ms.
+const GENERATION_WORK: u64 = 200_000_000;
+/// States on a large core, whose parts improve independently: few, so that each comes far. On a random network of 1000
+/// variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to 127941.
+const LARGE_POPULATION: usize = 4;
+
+/// States that suit a core on the CPU.
+pub(super) fn suitable_states(field: &Field, base_sweeps: u32) -> usize {
+    if field.is_large() {
+        return rayon::current_num_threads().max(LARGE_POPULATION);
+    }
+    let child_work = u64::from(base_sweeps + 4) * field.sweep_work;
+    (GENERATION_WORK / child_work.max(1)).clamp(16, 256) as usize
+}
+
+impl Herd for HostHerd {
+    fn suitable_states(&mut self, field: &Field, base_sweeps: u32) -> Result<usize, DeviceError> {
+        Ok(suitable_states(field, base_sweeps))
+    }
+
+    fn open(&mut self, _: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        self.children.clear();
+        self.elites.clear();
+        self.elites.extend(seeds.iter().cycle().take(if fill { states } else { seeds.len().min(states) }).cloned());
+        self.elites.resize(states, Elite::none());
+        (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
+        Ok(())
+    }
+
+    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError> {
+        self.steps = steps;
+        Ok(())
+    }
+
+    fn breed(
+        &mut self,
+        field: &Field,
+        generation: &Generation,
+        slots: Range<usize>,
+        stop: &Stop,
+    ) -> Result<Bred, DeviceError> {
+        // made here: a thread that made them amid children might be given another child, which would wait for them for ever
+        let _ = field.regions();
+        let herd = &*self;
+        let children: Vec<Option<Child>> = slots
+            .into_par_iter()
+            .map_init(Desk::default, |desk, slot| {
+                pulp::Arch::new().dispatch(MakeChild { herd, slot, generation, field, desk, stop })
+            })
+            .collect();
+        let children: Vec<Child> = children.into_iter().map_while(|child| child).collect();
+        let mut bred = Bred { children: children.len(), ..Bred::default() };
+        for child in &children {
+            bred.moves += child.moves;
+            bred.ratings += child.ratings;
+            bred.lengths += u64::from(LENGTHS[child.plan.length]);
+        }
+        let mut better = |allowed: bool, known: &mut i64| {
+            let all = children.iter().map(|child| &child.elite);
+            let best = all.filter(|elite| !allowed || elite.energy.violations == 0).min_by_key(|e| e.energy.total);
+            if let Some(best) = best.filter(|best| best.energy.total < *known) {
+                *known = best.energy.total;
+                bred.best.push(best.clone());
+            }
+        };
+        better(false, &mut self.best);
+        better(true, &mut self.best_allowed);
+        self.children.extend(children);
+        Ok(bred)
+    }
+
+    fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
+        let mut tally = Tally::default();
+        // new: unlike all elites before, and the children of lower slots
+        let mut hashes: FxHashSet<u64> = self.elites.iter().map(|elite| elite.hash).collect();
+        for (slot, Child { elite, plan, .. }) in std::mem::take(&mut self.children).into_iter().enumerate() {
+            let parent = &mut self.elites[slot];
+            let gain = parent.energy.total.saturating_sub(elite.energy.total);
+            let new = hashes.insert(elite.hash);
+            let accepted = gain >= 0 && (generation.breed == 0 || new);
+            if generation.breed != 0 {
+                // on a large core nearly every child gains a little; what counts is how much
+                let won = match accepted && gain > 0 {
+                    false => 0,
+                    true if field.is_large() => gain as u64,
+                    true => 1,
+                };
+                let work = u64::from(LENGTHS[plan.length]);
+                let arms: [&mut (u64, u64); 5] = [
+                    &mut tally.cold[plan.cold],
+                    &mut tally.region[plan.region],
+                    &mut tally.length[plan.length],
+                    &mut tally.tree[usize::from(plan.tree)],
+                    &mut tally.before[usize::from(plan.before)],
+                ];
+                for arm in arms {
+                    *arm = (arm.0 + won, arm.1 + work);
+                }
+            }
+            if accepted {
+                *parent = elite;
+            }
+        }
+        let best = self.elites.iter().map(|elite| elite.energy.total).min().unwrap_or(i64::MAX);
+        let at_best = self.elites.iter().filter(|elite| elite.energy.total == best).count();
+        Ok(Settled { tally, best, at_best })
+    }
+
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {
+        let mut known: Vec<&Elite> = self.elites.iter().filter(|elite| elite.is_known()).collect();
+        known.sort_by_key(|elite| elite.energy.total);
+        Ok(known.into_iter().take(count).cloned().collect())
+    }
+
+    fn best(&self, _: &Field) -> Result<Option<Elite>, DeviceError> {
+        let known = self.elites.iter().filter(|elite| elite.is_known());
+        Ok(known.min_by_key(|elite| (elite.energy.total, elite.hash)).cloned())
+    }
+}

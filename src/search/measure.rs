@@ -1,0 +1,156 @@
+//! How fast the search's sweeps are, for `fangs bench search`.
+
+use super::breed::{COLD_SHARES, Generation, Herd, STEPS, steps};
+use super::cuda::{CudaHerd, Team};
+use super::driver::Field;
+use super::host_herd::HostHerd;
+use crate::device::{Cuda, DeviceError};
+use crate::model::Network;
+use crate::reduce::Reducer;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A measurement.
+#[derive(Clone, Debug)]
+pub struct Speed {
+    /// `cpu`, or the device with its team: lanes of a row, lanes of functions, quads a lane, threads a block.
+    pub place: String,
+    /// Children made at a time.
+    pub states: usize,
+    /// Sweeps of a child, the greedy ones included.
+    pub sweeps: u32,
+    /// Whether children made tree moves.
+    pub trees: bool,
+    /// Median milliseconds of a generation's children.
+    pub breed_ms: f64,
+    /// Median milliseconds of their selection.
+    pub settle_ms: f64,
+    /// Variables visited a second.
+    pub visits: f64,
+    /// Possibilities rated a second.
+    pub ratings: f64,
+    /// Assignments a second that changed a value.
+    pub moves: f64,
+}
+
+/// What a network's core looks like.
+#[derive(Clone, Debug)]
+pub struct Core {
+    /// Variables.
+    pub variables: usize,
+    /// Functions on a variable, on average.
+    pub degree: f64,
+    /// Values of the largest domain.
+    pub domain: u32,
+}
+
+/// Where to measure.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// On the CPU's threads.
+    Cpu,
+    /// On a device as the search does.
+    Device(Arc<Cuda>),
+    /// On a device with teams of so many lanes for a row, lanes for the functions and quads a lane, in blocks of so many
+    /// threads.
+    Team(Arc<Cuda>, [u32; 4]),
+}
+
+/// A network ready to be measured.
+pub struct Bench {
+    field: Field,
+}
+
+impl Bench {
+    /// Reduces a network as `solve` does.
+    pub fn new(network: &Network) -> Result<Bench, crate::Error> {
+        let reducer = Reducer::new(network, true, &Stop::new())?;
+        let problem = Arc::new(reducer.problem());
+        let price = problem.top.saturating_sub(problem.constant).max(1);
+        Ok(Bench { field: Field::new(&problem, price, None, &mut Rng::new(1), &Stop::new()) })
+    }
+
+    /// The core.
+    pub fn core(&self) -> Core {
+        let rows = &self.field.rows;
+        let n = rows.variables();
+        Core {
+            variables: n,
+            degree: (0..n).map(|v| rows.degree(v)).sum::<usize>() as f64 / n.max(1) as f64,
+            domain: rows.problem.domains.iter().copied().max().unwrap_or(0),
+        }
+    }
+
+    /// Breeds `repeats` generations of five sweeps and two greedy ones from settled states.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn run(&self, place: &Place, states: Option<usize>, trees: bool, repeats: usize) -> Result<Speed, DeviceError> {
+        let (name, mut herd): (String, Box<dyn Herd>) = match place {
+            Place::Cpu => ("cpu".into(), Box::new(HostHerd::default())),
+            Place::Device(cuda) => (cuda.label(), Box::new(CudaHerd::new(cuda.clone(), false)?)),
+            Place::Team(cuda, [parts, slots, quads, threads]) => {
+                let team = Team { parts: *parts, slots: *slots, units: *quads, half: false };
+                let name = format!("{} {parts}x{slots}x{quads}/{threads}", cuda.label());
+                (name, Box::new(CudaHerd::with_team(cuda.clone(), team, *threads)?))
+            }
+        };
+        let field = &self.field;
+        let sweeps = if field.is_large() { 50 } else { 5 };
+        let states = match states {
+            Some(states) => states,
+            None => herd.suitable_states(field, sweeps)?,
+        };
+        herd.open(field, states, &[], false)?;
+        herd.heat(steps(field.schedule))?;
+        let mut rng = Rng::new(2);
+        let stop = Stop::new();
+        let (mut breeding, mut settling) = (Vec::new(), Vec::new());
+        let mut totals = (0, 0);
+        for round in 0..repeats + 3 {
+            let breed = u32::from(round > 0);
+            let never = [u32::MAX; 2];
+            let generation = Generation {
+                draw: rng.draw(),
+                breed,
+                sweeps,
+                cold: std::array::from_fn(|arm| u32::MAX / 8 * (arm as u32 + 1)),
+                region: std::array::from_fn(|arm| u32::MAX / 4 * (arm as u32 + 1)),
+                length: [u32::MAX; 6],
+                tree: if trees && !field.forests.is_empty() { [0, u32::MAX] } else { never },
+                before: never,
+                starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
+            };
+            let began = Instant::now();
+            let bred = herd.breed(field, &generation, 0..states, &stop)?;
+            let bred_at = began.elapsed();
+            let _ = herd.settle(field, &generation)?;
+            // the first generations warm up
+            if round >= 3 {
+                breeding.push(bred_at.as_secs_f64());
+                settling.push((began.elapsed() - bred_at).as_secs_f64());
+                totals = (totals.0 + bred.moves, totals.1 + bred.ratings);
+            }
+        }
+        let median = |times: &mut Vec<f64>| {
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        };
+        let (breed, settle) = (median(&mut breeding), median(&mut settling));
+        let generations = repeats.max(1) as f64;
+        let visits = states as f64 * field.variables() as f64 * f64::from(sweeps + 2);
+        Ok(Speed {
+            place: name,
+            states,
+            sweeps: sweeps + 2,
+            trees,
+            breed_ms: breed * 1e3,
+            settle_ms: settle * 1e3,
+            visits: visits / breed,
+            ratings: totals.1 as f64 / generations / breed,
+            moves: totals.0 as f64 / generations / breed,
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! A device at work: memory, launches, streams, graphs, the cache. Runs where there is one; where `FANGS_REQUIRE_GPU` is set
+//! its absence fails.
+
+#![cfg(feature = "cuda")]
+#![allow(unsafe_code, reason = "launches of kernels")]
+
+use fangs::device::{Choice, Cuda, DeviceError, Kernel, MemoryPlan, PushKernelArg, Source};
+use std::sync::Arc;
+
+type Result<T = ()> = std::result::Result<T, DeviceError>;
+
+fn device() -> Option<Arc<Cuda>> {
+    match Choice::Cuda(0).open() {
+        Ok(opened) => opened.cuda,
+        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("nothing was tested: {error}");
+            None
+        }
+    }
+}
+
+/// `add<N>` adds N to each of `count` numbers, one of which it leaves alone for each missing thread; `spin` takes a while.
+const TEXT: &str = "#include \"rng.cuh\"
+template <int N> __global__ void add(int *numbers, unsigned count) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) numbers[i] += N;
+}
+__global__ void spin(int *numbers, unsigned count, int rounds) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    int sum = numbers[i];
+    for (int round = 0; round < rounds; round++) sum = sum * 3 + 1;
+    numbers[i] = sum;
+}
+__global__ void broken(int *numbers) { *(int *)8 = numbers[0]; }
+";
+
+fn source() -> Source {
+    let kernels = vec!["add<5>".into(), "spin".into(), "broken".into()];
+    Source { name: "own.cu".into(), text: TEXT.into(), constants: vec![], kernels }
+}
+
+fn add(cuda: &Cuda, kernel: &Kernel, numbers: &mut fangs::device::CudaSlice<i32>) -> Result {
+    let count = numbers.len() as u32;
+    // SAFETY: the arguments are those of `add`.
+    unsafe {
+        kernel.launch(cuda.stream(), (count.div_ceil(128), 128, 0), |arguments| {
+            let _ = arguments.arg(numbers).arg(&count);
+        })
+    }
+}
+
+#[test]
+fn memory_goes_there_and_back() -> Result {
+    let Some(cuda) = device() else { return Ok(()) };
+    for length in [0, 1, 7, 1000, 1 << 20] {
+        let items: Vec<i64> = (0..length).map(|i| i * 977 - 5).collect();
+        let mut memory = cuda.upload(&items)?;
+        assert_eq!((cuda.read(&memory)?, memory.len()), (items.clone(), items.len()));
+        let half: Vec<i64> = items[..items.len() / 2].iter().map(|item| -item).collect();
+        cuda.write(&half, &mut memory)?;
+        assert_eq!(cuda.read(&memory)?, [&half, &items[half.len()..]].concat());
+        assert_eq!(cuda.read(&cuda.zeros::<u16>(length as usize)?)?, vec![0; length as usize]);
+    }
+    let error = cuda.write(&[1, 2, 3], &mut cuda.zeros::<i32>(2)?).expect_err("three do not fit into two");
+    assert!(error.to_string().contains("room for 2"), "{error}");
+    let memory = cuda.memory()?;
+    assert!(memory.free <= memory.total && MemoryPlan::new(memory).left() > 0);
+    for length in [memory.total as usize, usize::MAX / 16, usize::MAX] {
+        let error = cuda.reserve::<u64>(length).expect_err("there is not so much").to_string();
+        assert!(error.starts_with("taking "), "{error}");
+    }
+    // what was refused is forgotten
+    assert_eq!(cuda.read(&cuda.upload(&[3, 4])?)?, [3, 4]);
+    Ok(())
+}
+
+#[test]
+fn kernels_run_and_errors_name_them() -> Result {
+    let Some(cuda) = device() else { return Ok(()) };
+    let module = cuda.load(&source())?;
+    let kernel = module.kernel("add<5>", 0)?;
+    assert!(kernel.registers() > 0 && kernel.blocks_per_multiprocessor(128, 0)? > 0);
+    let mut numbers = cuda.upload(&[1, 2, 3])?;
+    add(&cuda, &kernel, &mut numbers)?;
+    assert_eq!(cuda.read(&numbers)?, [6, 7, 8]);
+    let error = module.kernel("add<6>", 0).expect_err("it was not asked for").to_string();
+    assert!(error.contains("add<6> of own.cu"), "{error}");
+    let error = module.kernel("add<5>", 10 << 20).expect_err("no block has 10 MiB").to_string();
+    assert!(error.contains("add<5> of own.cu") && error.contains("shared memory"), "{error}");
+    // SAFETY: it is not launched at all: no block has so many threads.
+    let refused = unsafe {
+        kernel.launch(cuda.stream(), (1, 4096, 0), |arguments| {
+            let _ = arguments.arg(&numbers);
+        })
+    };
+    let error = refused.expect_err("no block has 4096 threads").to_string();
+    assert!(error.starts_with("launching add<5> of own.cu with 1 blocks of 4096 threads"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn copies_run_beside_work() -> Result {
+    let Some(cuda) = device() else { return Ok(()) };
+    let module = cuda.load(&source())?;
+    let kernel = module.kernel("spin", 0)?;
+    let (slices, count, rounds) = (8usize, 1u32 << 20, 2000i32);
+    let input = |slice: usize| move |i: u32| (i as i32).wrapping_mul(31).wrapping_add(slice as i32);
+    let copies = cuda.fork()?;
+    // two of each: one at work, one on its way
+    let mut staged = [cuda.pinned::<i32>(count as usize)?, cuda.pinned(count as usize)?];
+    let mut results = [cuda.pinned::<i32>(count as usize)?, cuda.pinned(count as usize)?];
+    let mut memory = [cuda.reserve::<i32>(count as usize)?, cuda.reserve(count as usize)?];
+    let mut done = [None, None];
+    let expected = |number: i32| (0..rounds).fold(number, |sum, _| sum.wrapping_mul(3).wrapping_add(1));
+    let check = |slice: usize, found: &[i32]| {
+        for i in [0, 1, 777, count - 1] {
+            assert_eq!(found[i as usize], expected(input(slice)(i)), "slice {slice}, item {i}");
+        }
+    };
+    for slice in 0..slices {
+        let turn = slice % 2;
+        if let Some(done) = &done[turn] {
+            cuda.wait(&copies, done)?;
+            results[turn].download(&copies, &memory[turn])?;
+        }
+        staged[turn].items_mut()?.iter_mut().zip(0..).for_each(|(item, i)| *item = input(slice)(i));
+        staged[turn].upload(&copies, count as usize, &mut memory[turn])?;
+        cuda.wait(cuda.stream(), &cuda.mark(&copies)?)?;
+        // SAFETY: the arguments are those of `spin`.
+        unsafe {
+            kernel.launch(cuda.stream(), (count.div_ceil(256), 256, 0), |arguments| {
+                let _ = arguments.arg(&mut memory[turn]).arg(&count).arg(&rounds);
+            })?;
+        }
+        done[turn] = Some(cuda.mark(cuda.stream())?);
+        if slice >= 2 {
+            check(slice - 2, results[turn].items()?);
+        }
+    }
+    for slice in slices - 2..slices {
+        let turn = slice % 2;
+        check(slice, &cuda.read(&memory[turn])?);
+    }
+    Ok(())
+}
+
+#[test]
+fn graphs_repeat_what_was_recorded() -> Result {
+    let Some(cuda) = device() else { return Ok(()) };
+    let kernel = cuda.load(&source())?.kernel("add<5>", 0)?;
+    let mut numbers = cuda.upload(&[1, 2, 3])?;
+    // SAFETY: `numbers` outlives the graph.
+    let mut graph = unsafe { cuda.capture(|| (0..10).try_for_each(|_| add(&cuda, &kernel, &mut numbers))) }?;
+    assert_eq!(cuda.read(&numbers)?, [1, 2, 3], "nothing runs while it is recorded");
+    for _ in 0..3 {
+        graph.launch()?;
+    }
+    assert_eq!(cuda.read(&numbers)?, [151, 152, 153]);
+    // SAFETY: nothing is recorded.
+    let failed = unsafe { cuda.capture(|| Err(DeviceError::Unusable("given up".into()))) };
+    assert_eq!(failed.expect_err("the work failed"), DeviceError::Unusable("given up".into()));
+    add(&cuda, &kernel, &mut numbers)?;
+    assert_eq!(cuda.read(&numbers)?, [156, 157, 158]);
+    Ok(())
+}
+
+/// On its own, as the context is lost: `cargo test --test device -- --ignored --exact a_kernel_that_fails_is_an_error`.
+#[test]
+#[ignore = "leaves the process without a device"]
+fn a_kernel_that_fails_is_an_error() -> Result {
+    let Some(cuda) = device() else { return Ok(()) };
+    let kernel = cuda.load(&source())?.kernel("broken", 0)?;
+    let numbers = cuda.upload(&[1])?;
+    let launch = || {
+        // SAFETY: none: the kernel writes where nothing is, which the device notices.
+        unsafe {
+            kernel.launch(cuda.stream(), (1, 1, 0), |arguments| {
+                let _ = arguments.arg(&numbers);
+            })
+        }
+    };
+    let error = launch().and_then(|()| cuda.synchronize()).expect_err("it writes to address 8").to_string();
+    eprintln!("{error}");
+    assert!(error.starts_with("waiting for the device: an illegal memory access"), "{error}");
+    // every later call fails, and none panics
+    let later = [cuda.read(&numbers).err(), cuda.upload(&[1]).err(), launch().err(), cuda.pinned::<u8>(10).err()];
+    eprintln!("{later:?}");
+    assert!(later[..3].iter().all(Option::is_some));
+    drop((numbers, kernel, cuda));
+    let again = Choice::Auto.open();
+    eprintln!("{:?}", again.as_ref().map(ToString::to_string));
+    assert!(again.is_ok_and(|opened| opened.cuda.is_none() == opened.reason.is_some()));
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Whole runs on a CUDA device: equal to the CPU's where they are counted in rounds, and alive when the device fails. Without
+//! a GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+
+use assert_cmd::Command;
+use fangs::device::Choice;
+use fangs::generate::generate;
+use fangs::model::Network;
+use fangs::search::{DriverChoice, Options, Summary, solve};
+use fangs::stop::Stop;
+use std::time::Duration;
+
+fn gpu() -> bool {
+    match Choice::Cuda(0).open() {
+        Ok(_) => true,
+        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("not run: {error}");
+            false
+        }
+    }
+}
+
+fn run(network: &Network, device: Choice, options: Options) -> Summary {
+    let options = Options { device: device.into(), ..options };
+    solve(network, &options, &Stop::new(), &mut |_| {}).expect("the run ends well")
+}
+
+fn networks() -> Vec<(&'static str, Network)> {
+    let make = |kind: &str, options: &[(&str, &str)]| generate(kind, options, 3).expect("it is generated");
+    vec![
+        ("grid", make("grid", &[("side", "12"), ("p2", "0.2")])),
+        ("large grid", make("grid", &[("side", "30"), ("p2", "0.1")])),
+        ("potts", make("potts", &[("side", "14")])),
+        ("ising", make("ising", &[("side", "16")])),
+        ("coloring", make("coloring", &[])),
+        ("sparse", make("large-sparse", &[("n", "900")])),
+    ]
+}
+
+#[test]
+fn rounds_give_equal_runs_on_both_devices() {
+    if !gpu() {
+        return;
+    }
+    for (name, network) in networks() {
+        for (driver, population, rounds) in [
+            (DriverChoice::Portfolio, None, 40),
+            (DriverChoice::Anneal, Some(37), 25),
+            (DriverChoice::Anneal, Some(2), 9),
+        ] {
+            let options = || Options { rounds: Some(rounds), seed: 5, driver, population, ..Options::default() };
+            let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));
+            let told = |summary: &Summary| {
+                let Summary { cost, rounds, moves, ratings, population, solution, .. } = summary.clone();
+                (cost, rounds, moves, ratings, population, solution)
+            };
+            assert_eq!(told(&cpu), told(&cuda), "{name}, {driver:?}, population {population:?}");
+            assert_eq!(cpu.bound, cuda.bound, "{name}, {driver:?}");
+            assert!(
+                cuda.status == fangs::search::Status::Optimal || cuda.device == "cuda:0",
+                "{name}: {}",
+                cuda.device
+            );
+        }
+    }
+}
+
+#[test]
+fn runs_repeat_themselves_and_stop_in_time() {
+    if !gpu() {
+        return;
+    }
+    for (name, network) in networks() {
+        let options = || Options { time: Some(Duration::from_secs(2)), ..Options::default() };
+        let summary = run(&network, Choice::Cuda(0), options());
+        assert!(summary.time_s < 2.5, "{name}: {} s", summary.time_s);
+        assert!(summary.cost.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_device_that_fails_costs_no_solution() {
+    if !gpu() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("grid.wcsp");
+    let mut generated = Command::cargo_bin("fangs").expect("the program is built");
+    let _ = generated.args(["generate", "grid", "--side", "25", "--p2", "0.2", "-o"]).arg(&file).assert().success();
+    for launch in ["1", "2", "9", "40"] {
+        let mut solved = Command::cargo_bin("fangs").expect("the program is built");
+        let _ =
+            solved.args(["solve", "--device", "cuda", "-t", "2", "--json"]).arg(&file).env("FANGS_FAIL_LAUNCH", launch);
+        let output = solved.assert().success().get_output().clone();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(errors.contains("warning: cuda:0: ") && errors.contains("going on on the CPU"), "{errors}");
+        assert_eq!(errors.matches("going on on the CPU").count(), 1, "{errors}");
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+        assert_eq!(summary["device"], "cpu");
+        assert!(summary["cost"].is_number());
+    }
+}
