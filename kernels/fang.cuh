@@ -210,6 +210,27 @@ template <u32 THREADS, u32 PARTS, u32 SPREAD> struct Deal {
     __device__ __forceinline__ u32 end(u32 rank) const { return place(rank, rank % IN_PART / SHARERS + 1); }
 };
 
+// Assigns the possibility of a pack whose interval holds `rest`, counted from the pack's start; by one thread.
+template <class Sum, class H>
+__device__ __forceinline__ void take(
+    const H &heuristic, State state, u32 variable, u32 pack, typename H::Pack ratings, typename H::Aggregate aggregate, Sum rest) {
+    u32 place = 0;
+#pragma unroll
+    for (u32 i = 0; i + 1 < H::WIDTH; i++) {
+        const u32 own = heuristic.weight(ratings, i, aggregate);
+        if (place == i && rest >= own) {
+            rest -= own;
+            place++;
+        }
+    }
+    heuristic.assign(pack * H::WIDTH + place);
+    state.deactivate(variable);
+}
+
+// Packs kept by a thread up to which the one that holds the drawn value walks them itself. More are sooner rated again by
+// all lanes at once.
+constexpr u32 WALKED = 12;
+
 // FANG's steps 2 to 10 for one variable by 64 random bits.
 template <class Sum, class H, u32 KEEP, u32 THREADS>
 __device__ __forceinline__ void assign(const Group<THREADS> &group, const H &heuristic, State state, u32 variable, u64 bits) {
@@ -271,38 +292,44 @@ __device__ __forceinline__ void assign(const Group<THREADS> &group, const H &heu
             left = group.from(left, group.lane / SHARERS * SHARERS);
             right = group.from(right, group.lane / SHARERS * SHARERS + SHARERS - 1);
         }
-        const u32 holders = __ballot_sync(group.mask, left <= value && value < right);
-        const u32 holder = (__ffs(holders) - 1) % LANES, owner = group.rank - group.lane + holder;
-        value -= group.from(left, holder);
-        const u32 last = deal.end(owner);
-        for (u32 pack = deal.begin(owner) + group.lane; pack - group.lane < last; pack += LANES) {
-            typename H::Pack ratings{};
-            Sum weight = 0;
-            if (pack < last) {
-                ratings = heuristic.cursor(pack * WIDTH, WIDTH).next();
-                weight = heuristic.weigh(ratings, aggregate, Sum(0));
-            }
-            const Sum right = group.scan(weight), round = group.from(right, LANES - 1);
-            if (value >= round) {
-                value -= round;
-                continue;
-            }
-            // below the pack's start the difference is beyond its end, as above
-            Sum rest = value - (right - weight);
-            if (rest < weight) {
-                u32 place = 0;
+        const bool holds = left <= value && value < right;
+        if (keep && KEEP <= WALKED && SHARERS == 1) {
+            if (holds) {
+                const Sum rest = value - left;
+                Sum passed = 0, through = 0;
+                typename H::Pack ratings = kept[0];
+                u32 pack = first;
 #pragma unroll
-                for (u32 i = 0; i + 1 < WIDTH; i++) {
-                    const u32 own = heuristic.weight(ratings, i, aggregate);
-                    if (place == i && rest >= own) {
-                        rest -= own;
-                        place++;
+                for (u32 k = 0; k != LAST; k++) {
+                    through = heuristic.weigh(kept[k], aggregate, through);
+                    if (through <= rest) {
+                        passed = through;
+                        ratings = kept[k + 1];
+                        pack = first + k + 1;
                     }
                 }
-                heuristic.assign(pack * WIDTH + place);
-                state.deactivate(variable);
+                take(heuristic, state, variable, pack, ratings, aggregate, rest - passed);
             }
-            break;
+        } else {
+            const u32 holder = (__ffs(__ballot_sync(group.mask, holds)) - 1) % LANES;
+            const u32 owner = group.rank - group.lane + holder, last = deal.end(owner);
+            value -= group.from(left, holder);
+            for (u32 start = deal.begin(owner); start < last; start += LANES) {
+                const u32 pack = start + group.lane;
+                typename H::Pack ratings{};
+                Sum weight = 0;
+                if (pack < last) {
+                    ratings = heuristic.cursor(pack * WIDTH, WIDTH).next();
+                    weight = heuristic.weigh(ratings, aggregate, Sum(0));
+                }
+                const Sum right = group.scan(weight), round = group.from(right, LANES - 1);
+                if (value < round) {
+                    const Sum rest = value - (right - weight);
+                    if (rest < weight) take(heuristic, state, variable, pack, ratings, aggregate, rest);
+                    break;
+                }
+                value -= round;
+            }
         }
     }
     group.sync();
@@ -322,7 +349,7 @@ __device__ __forceinline__ void advance(const Group<THREADS> &group, const Pass 
             const u64 mask = 0 - (stream.s[word] >> bit & 1);
             const u64 *const column = pass.jumps + (word * 64 + bit) * 4;
 #pragma unroll
-            for (u32 i = 0; i < 4; i++) sums[i] ^= column[i] & mask;
+            for (u32 i = 0; i < 4; i++) sums[i] ^= __ldg(column + i) & mask;
         }
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
@@ -419,13 +446,14 @@ __global__ void __launch_bounds__(block_of(THREADS)) pass(Pass pass, typename Pr
     State state = {pass.target + clone * pass.words, pass.target_active + clone * sets};
     const State target = state;
     if (SHARED) state = {(u32 *)(home + sets), home};
+    // read before anything is written: latencies overlap
+    Xoshiro stream;
+    for (u32 i = 0; i < 4; i++) stream.s[i] = __ldg(pass.streams + clone * 4 + i);
     const u64 parent = clone / pass.successors;
 #pragma unroll 1
-    for (u32 i = group.rank; i < sets; i += THREADS) state.active[i] = pass.source_active[parent * sets + i];
+    for (u32 i = group.rank; i < sets; i += THREADS) state.active[i] = __ldg(pass.source_active + parent * sets + i);
 #pragma unroll 1
-    for (u32 i = group.rank; i < pass.words; i += THREADS) state.words[i] = pass.source[parent * pass.words + i];
-    Xoshiro stream;
-    for (u32 i = 0; i < 4; i++) stream.s[i] = pass.streams[clone * 4 + i];
+    for (u32 i = group.rank; i < pass.words; i += THREADS) state.words[i] = __ldg(pass.source + parent * pass.words + i);
     group.sync();
 
     advance(group, pass, clone, stream);

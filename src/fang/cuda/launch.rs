@@ -30,9 +30,13 @@ pub(crate) struct Pass {
 // SAFETY: the same fields in the same order and sizes as on the device, without padding.
 unsafe impl DeviceRepr for Pass {}
 
-/// Threads that a multiprocessor should have at least: half of a warp for each of its four schedulers does not keep it busy,
-/// four do.
-const BUSY: u32 = 512;
+/// Threads that a multiprocessor should have at least: a warp for each of its four schedulers. More threads a state do not pay
+/// where there are two warps already.
+const BUSY: u32 = 128;
+
+/// Most threads of a group that are taken for the sake of registers: barriers and scans of wider groups cost more than
+/// rating again.
+const WIDEST: usize = 256;
 
 /// Shared memory of a block beyond which states stay in global memory, so that as many blocks as registers allow fit.
 const SHARED: usize = 16 << 10;
@@ -48,12 +52,12 @@ pub struct Shape {
 
 impl Shape {
     /// What is fast for so many states on a device of so many multiprocessors: the fewest threads that keep all ratings in
-    /// registers, down to a pack each; more where states alone would leave the device idle.
+    /// registers (where that takes too many, ratings are made twice); more where states alone would leave the device idle.
     pub fn new(heuristics: &[Heuristic], states: usize, multiprocessors: u32) -> Self {
         let threads = |h: &Heuristic| h.possibilities.div_ceil(h.width).div_ceil(h.keep.max(1));
         let packs = |h: &Heuristic| h.possibilities.div_ceil(h.width);
         let most = heuristics.iter().map(packs).max().unwrap_or(0).clamp(1, 1024) as u32;
-        let least = heuristics.iter().map(threads).max().unwrap_or(0).clamp(1, 1024) as u32;
+        let least = heuristics.iter().map(threads).max().unwrap_or(0).clamp(1, WIDEST) as u32;
         let busy = BUSY * multiprocessors / states.clamp(1, 1 << 20) as u32;
         // a warp costs as much as a tile of one that has to be filled by other states' tiles
         let wanted = if most < 32 { most } else { least.max(32) }.max(busy.min(most));
