@@ -46,10 +46,10 @@ template <int N> __device__ __forceinline__ u32 choose(u64 key, u32 decision, co
     return arm;
 }
 
-__device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
+__device__ __forceinline__ Plan plan_of(const Generation &g, u64 key, u64 group) {
     if (!g.breed) return Plan{0, 0, 0, 0, 0};
     return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(key, LENGTH, g.length),
-                choose(key, TREE, g.tree), choose(key, BEFORE, g.before)};
+                choose(group, TREE, g.tree), choose(key, BEFORE, g.before)};
 }
 
 template <class T, class V>
@@ -67,6 +67,8 @@ __device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, c
             if (next >= n) next -= n;
             const uint4 next_info = __ldg(core.info + next);
             moves += visit(core, team, x, variable, info, boltzmann, mix(draw, variable));
+            // lanes that have parted would stay so
+            __syncwarp();
             variable = next;
             info = next_info;
         }
@@ -159,7 +161,7 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
     const u32 lane = BLOCK ? threadIdx.x : team.lane, lanes = BLOCK ? blockDim.x : LANES;
     auto sync = [&]() {
         if (BLOCK) __syncthreads();
-        else team.sync();
+        else __syncwarp();
     };
     // a warp's teams are of one group, also where the slots asked for begin amid one
     const u32 wanted = (BLOCK ? first : first / GROUP * GROUP) + resident;
@@ -168,7 +170,7 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
     const u32 slot = min(wanted, last - 1);
     const u32 n = core.variables;
     const u64 key = mix(g.draw, slot), group = mix(g.draw, (1ull << 40) + slot / GROUP);
-    const Plan plan = plan_of(g, key);
+    const Plan plan = plan_of(g, key, group);
     const V *elites = (const V *)herd.elites, *parent = elites + (u64)slot * core.pad;
     const Merging merging{herd.labels + (u64)resident * n, herd.deltas + (u64)resident * n};
 
@@ -215,7 +217,6 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
     const Scratch<T> scratch = LANES == 1 && !BLOCK
         ? Scratch<T>{herd.scratch + (u64)blockIdx.x * blockDim.x * herd.scratch_quads + threadIdx.x, blockDim.x}
         : Scratch<T>{herd.scratch + resident * herd.scratch_quads, 1};
-    // trees are the group's: where some of a warp's teams move none, the others wait for none
     for (u32 pass = 0; pass < sweeps + 2; pass++) {
         const u64 bits = PASSES + 2 * (u64)pass, draw = mix(mix(key, bits), 0);
         const bool greedy = pass >= sweeps;
@@ -231,12 +232,10 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
         const bool tree = plan.tree && !greedy && pass % TREE_EVERY == TREE_EVERY - 1;
         if (tree) {
             const u32 forest = below(mix(group, bits + 1), core.forests);
-            // teams that move no tree are left out
-            const T those{team.lane, own};
-            moves += tree_move<BLOCK>(core, those, x, forest, scratch, boltzmann, mix(key, bits + 1));
+            moves += tree_move<BLOCK>(core, team, x, forest, scratch, boltzmann, mix(key, bits + 1));
             tree_ratings += __ldg(core.forest_ratings + forest);
         }
-        if (!BLOCK) __syncwarp();
+        sync();
     }
     sync();
     if (BLOCK && herd.large && g.breed) take_better(core, x, parent, merging, mix(key, TIES_AFTER));

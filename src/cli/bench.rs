@@ -1,6 +1,6 @@
 //! `fangs bench`: one subcommand a measurement.
 
-use super::{Exit, output, reserved};
+use super::{Exit, bench_search, output, reserved};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
@@ -22,9 +22,8 @@ enum What {
     /// Reserved for a later version
     #[command(hide = true)]
     Mbe(super::Reserved),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Search(super::Reserved),
+    /// The search's sweeps: variable visits and ratings a second on the device and the CPU
+    Search(bench_search::SearchFlags),
 }
 
 #[derive(Args, Debug)]
@@ -48,7 +47,7 @@ pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
     match flags.what {
         What::Fang(flags) => run_fang(flags),
         What::Mbe(_) => reserved("`fangs bench mbe`"),
-        What::Search(_) => reserved("`fangs bench search`"),
+        What::Search(flags) => bench_search::run(flags),
     }
 }
 

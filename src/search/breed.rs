@@ -88,21 +88,22 @@ impl Generation {
         mix(self.draw, (1 << 40) + slot as u64 / GROUP)
     }
 
-    /// The choices of the child with `key`.
-    pub fn plan(&self, key: u64) -> Plan {
+    /// The choices of the child with `key` in the group with `group`. Tree moves are the group's choice: lanes of a device go
+    /// through them together.
+    pub fn plan(&self, key: u64, group: u64) -> Plan {
         if self.breed == 0 {
             return Plan::default();
         }
-        let choose = |decision, shares: &[u32]| {
+        let choose = |key, decision, shares: &[u32]| {
             let bits = (mix(key, decision) >> 32) as u32;
             shares.iter().take_while(|&&share| bits > share).count().min(shares.len() - 1)
         };
         Plan {
-            cold: choose(decision::COLD, &self.cold),
-            region: choose(decision::REGION, &self.region),
-            length: choose(decision::LENGTH, &self.length),
-            tree: choose(decision::TREE, &self.tree) == 1,
-            before: choose(decision::BEFORE, &self.before) == 1,
+            cold: choose(key, decision::COLD, &self.cold),
+            region: choose(key, decision::REGION, &self.region),
+            length: choose(key, decision::LENGTH, &self.length),
+            tree: choose(group, decision::TREE, &self.tree) == 1,
+            before: choose(key, decision::BEFORE, &self.before) == 1,
         }
     }
 

@@ -58,7 +58,7 @@ impl HostHerd {
         }
         let rows = &field.rows;
         let (key, group) = (generation.key(slot), generation.group_key(slot));
-        let plan = generation.plan(key);
+        let plan = generation.plan(key, group);
         // a child's bits come from its key: the stream is never drawn from
         let mut state = State::new(field.variables(), Rng::new(0));
         if generation.breed == 0 {

@@ -1,7 +1,7 @@
 //! How fast the search's sweeps are, for `fangs bench search`.
 
 use super::breed::{COLD_SHARES, Generation, Herd, STEPS, steps};
-use super::cuda::{CudaHerd, Team};
+use super::cuda::CudaHerd;
 use super::driver::Field;
 use super::host_herd::HostHerd;
 use crate::device::{Cuda, DeviceError};
@@ -15,7 +15,7 @@ use std::time::Instant;
 /// A measurement.
 #[derive(Clone, Debug)]
 pub struct Speed {
-    /// `cpu`, or the device with its team: lanes of a row, lanes of functions, quads a lane, threads a block.
+    /// `cpu`, or the device.
     pub place: String,
     /// Children made at a time.
     pub states: usize,
@@ -53,12 +53,10 @@ pub enum Place {
     Cpu,
     /// On a device as the search does.
     Device(Arc<Cuda>),
-    /// On a device with teams of so many lanes for a row, lanes for the functions and quads a lane, in blocks of so many
-    /// threads.
-    Team(Arc<Cuda>, [u32; 4]),
 }
 
 /// A network ready to be measured.
+#[derive(Debug)]
 pub struct Bench {
     field: Field,
 }
@@ -91,11 +89,6 @@ impl Bench {
         let (name, mut herd): (String, Box<dyn Herd>) = match place {
             Place::Cpu => ("cpu".into(), Box::new(HostHerd::default())),
             Place::Device(cuda) => (cuda.label(), Box::new(CudaHerd::new(cuda.clone(), false)?)),
-            Place::Team(cuda, [parts, slots, quads, threads]) => {
-                let team = Team { parts: *parts, slots: *slots, units: *quads, half: false };
-                let name = format!("{} {parts}x{slots}x{quads}/{threads}", cuda.label());
-                (name, Box::new(CudaHerd::with_team(cuda.clone(), team, *threads)?))
-            }
         };
         let field = &self.field;
         let sweeps = if field.is_large() { 50 } else { 5 };

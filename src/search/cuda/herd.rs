@@ -158,8 +158,6 @@ pub(crate) struct CudaHerd {
     best_allowed: i64,
     /// Rounds are those of the CPU.
     portable: bool,
-    /// What measurements fix: the team and the threads of a block.
-    fixed: Option<(Team, u32)>,
 }
 
 /// Kernels for a core, and how they are launched.
@@ -216,22 +214,7 @@ impl CudaHerd {
     /// A herd without states.
     pub fn new(cuda: Device, portable: bool) -> Result<CudaHerd, DeviceError> {
         let (steps, aside) = (cuda.zeros(2 * STEPS)?, cuda.fork()?);
-        Ok(CudaHerd {
-            cuda,
-            aside,
-            core: None,
-            states: None,
-            steps,
-            best: i64::MAX,
-            best_allowed: i64::MAX,
-            portable,
-            fixed: None,
-        })
-    }
-
-    /// The same with teams (but for their rows' width) and blocks that the caller chooses.
-    pub fn with_team(cuda: Device, team: Team, threads: u32) -> Result<CudaHerd, DeviceError> {
-        Ok(CudaHerd { fixed: Some((team, threads)), ..CudaHerd::new(cuda, false)? })
+        Ok(CudaHerd { cuda, aside, core: None, states: None, steps, best: i64::MAX, best_allowed: i64::MAX, portable })
     }
 
     fn upload(&mut self, field: &Field) -> Result<(), DeviceError> {
@@ -246,8 +229,7 @@ impl CudaHerd {
         let n = field.variables();
         let bytes = if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 };
         let block = field.is_large();
-        let usual = (Team::new(core.quads, core.half), if block { 512 } else { 256 });
-        let (team, most) = self.fixed.map_or(usual, |(team, threads)| (Team { half: core.half, ..team }, threads));
+        let team = Team::new(core.quads, core.half);
         let source = source(team, bytes, block, core.wide);
         let module = self.cuda.load(&source)?;
         let pad = core.argument.pad as u32;
@@ -256,7 +238,7 @@ impl CudaHerd {
             (false, 1) => n as u32 * bytes * threads,
             (false, lanes) => pad * bytes * (threads / lanes),
         };
-        let mut threads = most;
+        let mut threads = if block { 512 } else { 256 };
         while !block && threads > 32 && of_block(threads) > 48 << 10 {
             threads /= 2;
         }

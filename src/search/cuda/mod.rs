@@ -7,4 +7,4 @@ mod herd;
 mod tests;
 
 pub(crate) use core::unfit;
-pub(crate) use herd::{CudaHerd, Team, sources};
+pub(crate) use herd::{CudaHerd, sources};

@@ -1,0 +1,139 @@
+//! `fangs bench search`: how fast the sweeps of the search are.
+
+use super::{Exit, output};
+use clap::Args;
+use fangs::Error;
+use fangs::device::{Choice, DeviceError};
+use fangs::formats::{self, Source};
+use fangs::search::measure::{Bench, Place, Speed};
+use fangs::stop::Stop;
+use serde::Serialize;
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub struct SearchFlags {
+    /// Networks whose cores are swept
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Repetitions, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+    /// States made at a time on the device [default: those that fill it]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    states: Vec<usize>,
+    /// Write the rows to a file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Exactly one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// A measurement of a network.
+#[derive(Serialize)]
+struct Row {
+    instance: String,
+    variables: usize,
+    degree: f64,
+    domain: u32,
+    place: String,
+    states: usize,
+    sweeps: u32,
+    trees: bool,
+    breed_ms: f64,
+    settle_ms: f64,
+    visits_s: f64,
+    ratings_s: f64,
+    moves_s: f64,
+}
+
+/// Measures.
+pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
+    let failed = |path: &PathBuf, error: csv::Error| Error::Io {
+        path: path.clone(),
+        action: "cannot write",
+        source: std::io::Error::other(error),
+    };
+    let mut csv = match &flags.csv {
+        Some(path) => {
+            Some((path, output::as_usage(csv::Writer::from_path(path).map_err(|error| failed(path, error)))?))
+        }
+        None => None,
+    };
+    let opened = Choice::Auto.open().map_err(|error| Error::Usage(error.to_string()))?;
+    if !flags.json {
+        output::print(&format_args!("{opened}; CPU with {} threads\n", rayon::current_num_threads()))?;
+        output::print(&format_args!(
+            "instance                variables  degree  domain  place   states  trees  breed ms  settle ms  G visits/s  G ratings/s\n"
+        ))?;
+    }
+    let mut rows = Vec::new();
+    for file in &flags.files {
+        let network = formats::read(&Source::File(file.clone()), None, &Default::default(), &Stop::new())?;
+        let bench = Bench::new(&network)?;
+        let core = bench.core();
+        let repeats = usize::from(flags.repeats);
+        let mut measured: Vec<Result<Speed, DeviceError>> = Vec::new();
+        if let Some(cuda) = &opened.cuda {
+            let mut states: Vec<Option<usize>> = flags.states.iter().map(|&states| Some(states)).collect();
+            if states.is_empty() {
+                states.push(None);
+            }
+            for states in states {
+                for trees in [false, true] {
+                    measured.push(bench.run(&Place::Device(cuda.clone()), states, trees, repeats));
+                }
+            }
+        }
+        for trees in [false, true] {
+            measured.push(bench.run(&Place::Cpu, None, trees, repeats));
+        }
+        for speed in measured {
+            let speed = speed.map_err(|error| Error::Usage(format!("{}: {error}", file.display())))?;
+            let row = Row {
+                instance: file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+                variables: core.variables,
+                degree: core.degree,
+                domain: core.domain,
+                place: speed.place,
+                states: speed.states,
+                sweeps: speed.sweeps,
+                trees: speed.trees,
+                breed_ms: speed.breed_ms,
+                settle_ms: speed.settle_ms,
+                visits_s: speed.visits,
+                ratings_s: speed.ratings,
+                moves_s: speed.moves,
+            };
+            if !flags.json {
+                output::print(&line(&row))?;
+            }
+            if let Some((path, csv)) = &mut csv {
+                csv.serialize(&row).and_then(|()| Ok(csv.flush()?)).map_err(|error| failed(path, error))?;
+            }
+            rows.push(row);
+        }
+    }
+    if flags.json {
+        output::print_json(&json!({ "device": opened.to_string(), "rows": rows }))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn line(row: &Row) -> String {
+    format!(
+        "{:22.22}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:8.3}  {:9.3}  {:10.3}  {:11.2}\n",
+        row.instance,
+        row.variables,
+        row.degree,
+        row.domain,
+        row.place,
+        row.states,
+        row.trees,
+        row.breed_ms,
+        row.settle_ms,
+        row.visits_s / 1e9,
+        row.ratings_s / 1e9,
+    )
+}
