@@ -122,7 +122,7 @@ impl Generation {
     /// How many variables of its mate the child with `key` takes.
     pub fn region_size(plan: Plan, key: u64, variables: usize) -> usize {
         let part = (1 << 16) + (mix(key, decision::SIZE) >> 48);
-        let share = REGION_SHARES[plan.region] * part >> 17;
+        let share = (REGION_SHARES[plan.region] * part) >> 17;
         ((share * variables as u64) >> 16).max(1) as usize
     }
 
