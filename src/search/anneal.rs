@@ -189,7 +189,10 @@ impl Anneal {
             let generation = self.generation.unwrap_or_else(|| self.next_generation(field));
             self.generation = Some(generation);
             let child_work = u64::from(generation.sweeps + 3) * field.sweep_work;
-            let slots = (round_work / child_work.max(1)).max(16) as usize;
+            let slots = match self.herd.at_once() {
+                true => self.states,
+                false => (round_work / child_work.max(1)).max(16) as usize,
+            };
             let last = (self.made + slots).min(self.states);
             let bred = self.herd.breed(field, &generation, self.made..last, stop)?;
             for elite in &bred.best {

@@ -199,6 +199,11 @@ pub(crate) trait Herd: Send {
         1
     }
 
+    /// Whether all children of a generation take about as long as a few: they are then made at once.
+    fn at_once(&self) -> bool {
+        false
+    }
+
     /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the rest.
     fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
 

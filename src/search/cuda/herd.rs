@@ -427,6 +427,10 @@ impl Herd for CudaHerd {
         if self.portable { 1 } else { SPEED }
     }
 
+    fn at_once(&self) -> bool {
+        !self.portable
+    }
+
     fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.upload(field)?;
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
