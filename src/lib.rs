@@ -24,6 +24,7 @@
 //! Inference alone is in [`order`] and [`inference`], the reductions in [`reduce`], successor generation for states of any
 //! kind in [`fang`].
 
+pub mod bench;
 pub mod check;
 pub mod device;
 pub mod error;

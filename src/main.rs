@@ -26,7 +26,7 @@ fn run(command: Command, started: Instant) -> Result<Exit, Error> {
         Command::Plot(flags) => cli::plot::run(flags),
         Command::Heuristics(flags) => cli::heuristics::run(flags),
         Command::Devices(flags) => cli::devices::run(flags),
-        Command::Bench(_) => cli::reserved("`fangs bench`"),
+        Command::Bench(flags) => cli::bench::run(flags),
         Command::Convert(_) => cli::reserved("`fangs convert`"),
         Command::Explain(_) => cli::reserved("`fangs explain`"),
         Command::Diff(_) => cli::reserved("`fangs diff`"),

@@ -1,5 +1,7 @@
 //! The command line: one file a command. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
 
+pub mod bench;
+mod bench_mbe;
 pub mod bound;
 pub mod check;
 pub mod devices;
@@ -50,9 +52,8 @@ pub enum Command {
     Heuristics(heuristics::HeuristicsFlags),
     /// What there is to compute with
     Devices(devices::DevicesFlags),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Bench(Reserved),
+    /// Measure the inner loops on this machine
+    Bench(bench::BenchFlags),
     /// Reserved for a later version
     #[command(hide = true)]
     Convert(Reserved),

@@ -7,7 +7,7 @@ use super::{DeviceError, Source, cache};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchArgs, LaunchConfig,
+    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtrMut, DeviceRepr, DriverError, LaunchArgs, LaunchConfig,
     ValidAsZeroBits,
 };
 use cudarc::nvrtc::Ptx;
@@ -170,8 +170,15 @@ impl Cuda {
         self.stream.alloc_zeros(length).map_err(|error| failed(what())(error))
     }
 
+    /// Memory for `length` items that holds anything.
+    pub fn reserve<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
+        let what = || format!("taking {} bytes of device memory", length * size_of::<T>());
+        // SAFETY: any bits are a value of a type that all zero bits are a value of; nothing reads what was never written.
+        unsafe { self.stream.alloc(length) }.map_err(|error| failed(what())(error))
+    }
+
     /// Copies to memory that is there.
-    pub fn write<T: DeviceRepr>(&self, items: &[T], target: &mut CudaSlice<T>) -> Result<(), DeviceError> {
+    pub fn write<T: DeviceRepr, S: DevicePtrMut<T>>(&self, items: &[T], target: &mut S) -> Result<(), DeviceError> {
         let what = || format!("copying {} bytes to the device", size_of_val(items));
         self.stream.memcpy_htod(items, target).map_err(|error| failed(what())(error))
     }

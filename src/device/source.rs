@@ -1,7 +1,11 @@
 //! Kernel texts: what is compiled, and everything that it may include.
 
 /// All texts of `kernels/` and `heuristics/`, by the names that they are included by.
-pub const TEXTS: &[(&str, &str)] = &[("rng.cuh", include_str!("../../kernels/rng.cuh"))];
+pub const TEXTS: &[(&str, &str)] = &[
+    ("rng.cuh", include_str!("../../kernels/rng.cuh")),
+    ("bucket.cu", include_str!("../../kernels/bucket.cu")),
+    ("bench_paper_mbe.cu", include_str!("../../kernels/bench_paper_mbe.cu")),
+];
 
 /// What is compiled together: a text, constants set before it, and the kernels wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
