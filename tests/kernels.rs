@@ -1,7 +1,16 @@
 //! Every kernel compiles for every architecture that is supported, on machines without a GPU too.
 
+#![cfg(feature = "cuda")]
+
 use fangs::device::Source;
 use fangs::device::nvrtc::Nvrtc;
+use fangs::device::source::{TEXTS, all};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Volta, Turing, both Amperes, Ada, Hopper, Blackwell.
+const ARCHITECTURES: [i32; 7] = [70, 75, 80, 86, 89, 90, 100];
 
 /// The compiler; where `FANGS_REQUIRE_NVRTC` is set its absence fails.
 fn compiler() -> Option<&'static Nvrtc> {
@@ -15,23 +24,77 @@ fn compiler() -> Option<&'static Nvrtc> {
     }
 }
 
+/// A text that is no file, with one kernel.
+fn own(text: &str, kernel: &str) -> Source {
+    Source { name: "own.cu".into(), text: text.into(), constants: vec![], kernels: vec![kernel.into()] }
+}
+
+#[test]
+fn all_kernels_compile_for_all_architectures() {
+    let Some(nvrtc) = compiler() else { return };
+    let known = nvrtc.architectures().expect("the compiler knows what it compiles for");
+    let wanted = ARCHITECTURES.iter().filter(|architecture| known.contains(architecture));
+    let jobs: Vec<_> = wanted.flat_map(|&architecture| all().into_iter().map(move |s| (s, architecture))).collect();
+    assert!(jobs.iter().any(|(_, architecture)| *architecture == 90));
+    let failures: Vec<String> = jobs
+        .par_iter()
+        .filter_map(|(source, architecture)| match nvrtc.compile(source, *architecture) {
+            Ok(image) if image.symbols.len() == source.kernels.len() => None,
+            Ok(image) => Some(format!("{}: only the kernels {:?}", source.name, image.symbols)),
+            Err(error) => Some(error.to_string()),
+        })
+        .collect();
+    assert!(failures.is_empty(), "{} of {} failed:\n{}", failures.len(), jobs.len(), failures.join("\n"));
+}
+
+#[test]
+fn every_text_is_embedded_and_compiled() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["kernels", "heuristics"].into_iter().flat_map(|folder| std::fs::read_dir(root.join(folder)));
+    let names = folders.flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let files: BTreeSet<String> = names.filter(|name| name.ends_with(".cu") || name.ends_with(".cuh")).collect();
+    assert_eq!(files, TEXTS.iter().map(|(name, _)| name.to_string()).collect(), "TEXTS holds what the folders hold");
+
+    let includes = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter_map(|line| Some(line.trim().strip_prefix("#include \"")?.split('"').next()?.into()))
+            .collect()
+    };
+    let mut compiled = BTreeSet::new();
+    let mut open: Vec<String> = all().iter().flat_map(|s| [vec![s.name.clone()], includes(&s.text)].concat()).collect();
+    while let Some(name) = open.pop() {
+        let text = TEXTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
+        if compiled.insert(name) {
+            open.extend(includes(text));
+        }
+    }
+    let missing: Vec<_> = files.difference(&compiled).collect();
+    assert!(missing.is_empty(), "no area's sources compile {missing:?}");
+}
+
 #[test]
 fn errors_name_file_and_line() {
     let Some(nvrtc) = compiler() else { return };
-    let text = "#include \"rng.cuh\"\n__global__ void broken() { missing(); }\n";
-    let source = Source { name: "own.cu".into(), text: text.into(), constants: vec![], kernels: vec!["broken".into()] };
+    let source = own("#include \"rng.cuh\"\n__global__ void broken() { missing(); }\n", "broken");
     let error = nvrtc.compile(&source, 90).expect_err("the function is missing").to_string();
     assert!(error.contains("own.cu(2)") && error.contains("missing"), "{error}");
 }
 
 #[test]
+fn kernels_that_the_text_does_not_have_are_named() {
+    let Some(nvrtc) = compiler() else { return };
+    let error = nvrtc.compile(&own("template <int N> __global__ void some() {}\n", "other<3>"), 90);
+    let error = error.expect_err("there is no such kernel").to_string();
+    assert!(error.contains("own.cu") && error.contains("other"), "{error}");
+}
+
+#[test]
 fn instances_get_symbols() {
     let Some(nvrtc) = compiler() else { return };
-    let text = "#include \"rng.cuh\"\ntemplate <int N> __global__ void fill(u64 *out) { out[threadIdx.x] = mix(N, threadIdx.x); }\n";
-    let source =
-        Source { name: "own.cu".into(), text: text.into(), constants: vec![], kernels: vec!["fill<3>".into()] };
+    let text = "#include \"rng.cuh\"\n\
+                template <int N> __global__ void fill(u64 *out) { out[threadIdx.x] = mix(N, threadIdx.x); }\n";
     for architecture in [70, 90, 100] {
-        let image = nvrtc.compile(&source, architecture).expect("it is well-formed");
+        let image = nvrtc.compile(&own(text, "fill<3>"), architecture).expect("it is well-formed");
         assert_eq!(image.symbols[0].0, "fill<3>");
         assert!(image.symbols[0].1.starts_with("_Z4fill") && !image.code.is_empty());
     }

@@ -6,13 +6,12 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use crate::device::{Cuda, DeviceError, Source};
+use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, PushKernelArg, Source};
 use crate::inference::{Gpu, Limits, Plan, Progress, Run, measure};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::Order;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
@@ -87,6 +86,12 @@ pub struct Report {
     pub threads: usize,
     /// The cases.
     pub rows: Vec<Row>,
+}
+
+/// The published algorithm's kernels, to compile without a device.
+pub fn sources() -> Vec<Source> {
+    let kernels = ["aggregate<u32>", "aggregate<u64>", "eliminate<u32>", "eliminate<u64>"];
+    vec![kernels.into_iter().fold(Source::embedded("bench_paper_mbe.cu"), Source::kernel)]
 }
 
 /// Runs all cases; every time is the median of `repeats`.

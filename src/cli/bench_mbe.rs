@@ -28,7 +28,9 @@ pub fn run(flags: MbeFlags) -> Result<Exit, Error> {
         source: std::io::Error::other(error),
     };
     let mut csv = match &flags.csv {
-        Some(path) => Some((path, output::as_usage(csv::Writer::from_path(path).map_err(|error| cannot(path, error)))?)),
+        Some(path) => {
+            Some((path, output::as_usage(csv::Writer::from_path(path).map_err(|error| cannot(path, error)))?))
+        }
         None => None,
     };
     let failed = |error: fangs::device::DeviceError| Error::Usage(error.to_string());

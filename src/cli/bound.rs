@@ -1,10 +1,11 @@
 //! `fangs bound`: inference alone.
 
 use super::input::{Input, InputFlags};
-use super::{Exit, devices, output, record_unloaded, signals, values};
+use super::{Exit, output, record_unloaded, signals, values};
 use clap::Args;
+use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats::{self, SolutionFormat};
-use fangs::inference::{Ladder, Limits, Outcome, Plan, Progress, Run, trivial_bound};
+use fangs::inference::{Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, trivial_bound};
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::{Method, Order, best_order};
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile, Verbosity};
@@ -32,9 +33,9 @@ pub struct BoundFlags {
     /// Work without the exact reductions
     #[arg(long)]
     no_reduce: bool,
-    /// Where to run: auto or cpu
-    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = devices::parse)]
-    device: devices::Device,
+    /// Where to run: auto, cpu, cuda or cuda:I
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::positive)]
     threads: Option<usize>,
@@ -158,6 +159,7 @@ pub struct Config {
     z: Option<u32>,
     order: OrderChoice,
     reduce: bool,
+    device: Choice,
     threads: Option<usize>,
     time: Duration,
     memory: u64,
@@ -172,7 +174,6 @@ impl TryFrom<Box<BoundFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<BoundFlags>) -> Result<Self, Error> {
-        let devices::Device::Cpu = flags.device;
         if flags.method == BoundChoice::Be && flags.z.is_some() {
             return Err(Error::Usage("--method be has no --z: it splits nothing".into()));
         }
@@ -184,6 +185,7 @@ impl TryFrom<Box<BoundFlags>> for Config {
             z: flags.z,
             order: flags.order,
             reduce: !flags.no_reduce,
+            device: flags.device,
             threads: flags.threads,
             time: flags.time,
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
@@ -202,6 +204,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     signals::listen(&stop)?;
     let clock = Clock::start(started, Some(config.time), &stop);
     values::use_threads(config.threads)?;
+    let device = Opening::start(config.device);
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
     let recorder = Recorder::new(Console::new(config.verbosity), csv, solution, None);
@@ -221,7 +224,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         table_bytes: 0,
         joint_entries: 0,
         time_s: 0.0,
-        device: "cpu",
+        device: "cpu".into(),
     };
     let network = match config.input.load(&stop) {
         Ok(network) => network,
@@ -236,16 +239,16 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let ordering = config.order.resolve(&network)?;
     let mut bounding = Bounding::new(&network, &config, &clock, recorder, report);
     bounding.tell(EventKind::Start);
-    match Reducer::new(&network, config.reduce, &stop) {
-        Ok(reducer) => bounding.eliminate(&reducer, &ordering, &stop)?,
-        Err(Error::Stopped) => {}
-        Err(error) => return Err(error),
+    match bounding.work(&device, &ordering, &stop) {
+        Err(Error::Stopped) | Ok(()) => bounding.finish(),
+        Err(error) => Err(error),
     }
-    bounding.finish()
 }
 
 /// Joint entries between two looks at the clock: some tenths of a second of one core.
 const SLICE: u64 = 200_000_000;
+/// Work up to which elimination on a device is exact right away: a few seconds of a large one.
+const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
 
 /// What is proven and found so far.
 struct Bounding<'a> {
@@ -253,6 +256,8 @@ struct Bounding<'a> {
     config: &'a Config,
     clock: &'a Clock,
     recorder: Recorder,
+    /// The device, as long as it works; the CPU without one.
+    device: Opened,
     report: BoundReport,
     lower: Cost,
     best: Option<(Cost, Vec<u32>)>,
@@ -278,12 +283,20 @@ impl<'a> Bounding<'a> {
             config,
             clock,
             recorder,
+            device: Opened::default(),
             report,
             lower,
             best: None,
             source: "trivial".into(),
             next_tick: 1.0,
         }
+    }
+
+    fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
+        device.check()?;
+        let reducer = Reducer::new(self.network, self.config.reduce, stop)?;
+        self.device = device.wait(stop)?;
+        self.eliminate(&reducer, ordering, stop)
     }
 
     /// Everything between the reductions and the end.
@@ -302,22 +315,38 @@ impl<'a> Bounding<'a> {
         self.raise(trivial_bound(&problem), "trivial")?;
         let order = ordering.order(reducer, &problem, stop)?;
         self.report.induced_width = Some(order.width);
+        let mut gpu = self.device.cuda.clone().map(Gpu::new);
+        // tables that fit the device and, should it fail, the host
+        let memory = match gpu.as_ref().map(|gpu| gpu.budget()) {
+            Some(Ok(budget)) => budget.min(self.config.memory),
+            Some(Err(error)) => {
+                self.lose_device(&error);
+                gpu = None;
+                self.config.memory
+            }
+            None => self.config.memory,
+        };
         if self.config.method == BoundChoice::Be {
-            self.must_fit(&problem, &order)?;
+            self.must_fit(&problem, &order, memory)?;
         }
-        let ladder = Ladder::new(vec![order], self.config.memory, self.config.z);
+        let ladder = Ladder::new(vec![order], memory, self.config.z);
         let mut ladder = match self.config.method {
             BoundChoice::Be => ladder.exact_work(u64::MAX),
             BoundChoice::Mbe => ladder.exact_work(0),
+            BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
         while let Some(rung) = ladder.next(&problem, self.best.as_ref().map(|(cost, _)| *cost)) {
-            let mut run = Run::new(problem.clone(), rung.plan);
+            let mut run = Run::on(gpu.as_ref(), problem.clone(), rung.plan);
             while run.advance(SLICE, stop) == Progress::More {
                 if stop.is_set() {
                     return Ok(());
                 }
                 self.tick();
+            }
+            if let Some(error) = run.trouble() {
+                self.lose_device(error);
+                gpu = None;
             }
             if let Some(outcome) = run.finish() {
                 self.finish_rung(&outcome, &rung.name, reducer)?;
@@ -330,8 +359,7 @@ impl<'a> Bounding<'a> {
     }
 
     /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.
-    fn must_fit(&self, problem: &Problem, order: &Order) -> Result<(), Error> {
-        let limit = self.config.memory;
+    fn must_fit(&self, problem: &Problem, order: &Order, limit: u64) -> Result<(), Error> {
         if Plan::new(problem, order, &Limits::new(limit)).exact {
             return Ok(());
         }
@@ -386,6 +414,13 @@ impl<'a> Bounding<'a> {
         Ok(())
     }
 
+    /// The device has failed: says so once, and the run goes on without it.
+    fn lose_device(&mut self, error: &DeviceError) {
+        if let Some(message) = self.device.lose(error) {
+            self.recorder.warn(&message);
+        }
+    }
+
     fn tick(&mut self) {
         let now = self.clock.seconds();
         if now >= self.next_tick {
@@ -409,6 +444,7 @@ impl<'a> Bounding<'a> {
             ratings: 0,
             source: self.source.as_str().into(),
             solution: self.best.as_ref().map(|(_, solution)| solution[..].into()),
+            message: None,
         };
         let format = self.config.solution_format;
         self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));
@@ -418,6 +454,7 @@ impl<'a> Bounding<'a> {
         self.tell(EventKind::End);
         let units = self.network.units();
         let Bounding { mut report, recorder, .. } = self;
+        report.device = self.device.name();
         let _ = recorder.finish();
         report.bound = Some(units.bound(self.lower));
         report.cost = self.best.as_ref().map(|(cost, _)| units.number(*cost));

@@ -1,9 +1,11 @@
-//! `fangs devices`, and the `--device` option.
+//! `fangs devices`.
 
 use super::{Exit, output};
 use clap::Args;
 use fangs::Error;
-use serde_json::json;
+use fangs::device::{Choice, DeviceError, Found, Survey, survey};
+use serde_json::{Value, json};
+use std::fmt::{self, Display};
 
 #[derive(Args, Debug)]
 pub struct DevicesFlags {
@@ -12,32 +14,98 @@ pub struct DevicesFlags {
     json: bool,
 }
 
-/// Where to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Device {
-    /// On the CPU.
-    Cpu,
-}
-
-const NO_CUDA: &str = "this build has no CUDA support yet: it runs on the CPU";
-
-/// Reads `--device`.
-pub fn parse(text: &str) -> Result<Device, String> {
-    match text {
-        "auto" | "cpu" => Ok(Device::Cpu),
-        _ if text == "cuda" || text.starts_with("cuda:") => Err(NO_CUDA.into()),
-        _ => Err("expected auto, cpu, cuda or cuda:I".into()),
-    }
-}
-
 /// Says what there is to compute with.
 pub fn run(flags: DevicesFlags) -> Result<Exit, Error> {
-    let threads = rayon::current_num_threads();
+    let seen = Seen { threads: rayon::current_num_threads(), survey: survey() };
     if flags.json {
-        let cuda = json!({"devices": [], "reason": NO_CUDA});
-        output::print_json(&json!({"cpu": {"threads": threads}, "cuda": cuda}))?;
+        output::print_json(&seen.json())?;
     } else {
-        output::print(&format_args!("cpu   {threads} threads\ncuda  none: {NO_CUDA}\n"))?;
+        output::print(&seen)?;
     }
     Ok(Exit::Done)
+}
+
+/// What there is.
+struct Seen {
+    threads: usize,
+    survey: Survey,
+}
+
+impl Seen {
+    /// What `--device auto` takes.
+    fn auto(&self) -> String {
+        let devices = self.survey.devices.iter().flatten();
+        let taken = devices.filter(|found| found.usable.is_ok()).map(|found| Choice::Cuda(found.info.ordinal)).next();
+        taken.unwrap_or(Choice::Cpu).to_string()
+    }
+
+    fn json(&self) -> Value {
+        let Survey { driver, compiler, devices } = &self.survey;
+        let nvrtc = compiler.as_ref().ok().map(|(version, path)| json!({"version": dotted(*version), "path": path}));
+        let list: Vec<Value> = devices.iter().flatten().map(device_json).collect();
+        json!({
+            "cpu": {"threads": self.threads},
+            "cuda": {
+                "driver": driver.as_ref().ok().map(|&version| dotted(version)),
+                "nvrtc": nvrtc,
+                "devices": list,
+                "reason": reason(devices).or(reason(compiler)),
+            },
+            "auto": self.auto(),
+        })
+    }
+}
+
+fn reason<T>(result: &Result<T, DeviceError>) -> Option<String> {
+    result.as_ref().err().map(ToString::to_string)
+}
+
+fn device_json(Found { info, usable }: &Found) -> Value {
+    let memory = usable.as_ref().ok();
+    json!({
+        "name": Choice::Cuda(info.ordinal).to_string(),
+        "model": info.name,
+        "compute_capability": dotted((info.architecture / 10, info.architecture % 10)),
+        "multiprocessors": info.multiprocessors,
+        "memory_bytes": memory.map_or(info.memory, |memory| memory.total),
+        "free_bytes": memory.map(|memory| memory.free),
+        "usable": usable.is_ok(),
+        "reason": reason(usable),
+    })
+}
+
+impl Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Survey { driver, compiler, devices } = &self.survey;
+        writeln!(f, "cpu     {} threads", self.threads)?;
+        match devices {
+            Ok(list) => list.iter().try_for_each(|found| device_line(f, found))?,
+            Err(error) => writeln!(f, "cuda    none: {error}")?,
+        }
+        if let Ok(version) = driver {
+            writeln!(f, "driver  CUDA {}", dotted(*version))?;
+        }
+        match compiler {
+            Ok((version, path)) => writeln!(f, "nvrtc   {} at {}", dotted(*version), path.display())?,
+            // one reason is enough where there is no device either
+            Err(error) if devices.is_ok() => writeln!(f, "nvrtc   none: {error}")?,
+            Err(_) => {}
+        }
+        writeln!(f, "auto    {}", self.auto())
+    }
+}
+
+fn device_line(f: &mut fmt::Formatter<'_>, Found { info, usable }: &Found) -> fmt::Result {
+    let label = Choice::Cuda(info.ordinal).to_string();
+    let capability = dotted((info.architecture / 10, info.architecture % 10));
+    write!(f, "{label:<7} {}, compute capability {capability}, {} multiprocessors", info.name, info.multiprocessors)?;
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    match usable {
+        Ok(memory) => writeln!(f, ", {:.1} of {:.1} GiB free", gib(memory.free), gib(memory.total)),
+        Err(error) => writeln!(f, ", {:.1} GiB; not usable: {error}", gib(info.memory)),
+    }
+}
+
+fn dotted((major, minor): (i32, i32)) -> String {
+    format!("{major}.{minor}")
 }

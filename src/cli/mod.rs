@@ -129,6 +129,7 @@ fn record_unloaded(mut recorder: Recorder, time_s: f64) {
             ratings: 0,
             source: "load".into(),
             solution: None,
+            message: None,
         };
         recorder.observe(&event, |_| String::new());
     }

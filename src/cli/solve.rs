@@ -1,9 +1,10 @@
 //! `fangs solve`.
 
 use super::input::{Input, InputFlags};
-use super::{Exit, devices, heuristics, output, record_unloaded, reserved, signals, stopped_by, values};
+use super::{Exit, heuristics, output, record_unloaded, reserved, signals, stopped_by, values};
 use clap::Args;
 use fangs::Error;
+use fangs::device::{Choice, Opening};
 use fangs::formats::{self, SolutionFormat};
 use fangs::record::plot::{Chart, PictureFile, TimeScale};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
@@ -31,9 +32,9 @@ pub struct SolveFlags {
     /// How FANG draws: exact (race comes with the GPU)
     #[arg(long, value_name = "HOW", default_value = "exact")]
     select: String,
-    /// Where to run: auto or cpu
-    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = devices::parse)]
-    device: devices::Device,
+    /// Where to run: auto, cpu, cuda or cuda:I
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::positive)]
     threads: Option<usize>,
@@ -129,7 +130,6 @@ impl TryFrom<Box<SolveFlags>> for Config {
             "race" => return Err(Error::Usage("--select race: only the exact draw exists on the CPU".into())),
             other => return Err(Error::Usage(format!("--select {other}: expected exact or race"))),
         }
-        let devices::Device::Cpu = flags.device;
         let verbosity = match (flags.quiet, flags.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
@@ -139,6 +139,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
             time: flags.time.or_else(|| flags.rounds.is_none().then_some(DEFAULT_TIME)),
             rounds: flags.rounds,
             seed: flags.seed,
+            device: flags.device.into(),
             threads: flags.threads,
             population: flags.population,
             driver: flags.driver,
@@ -177,6 +178,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     signals::listen(&stop)?;
     let clock = Clock::start(started, options.time, &stop);
     values::use_threads(options.threads)?;
+    options.device = Opening::start(options.device.choice());
 
     let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;

@@ -2,34 +2,17 @@
 
 #![allow(unsafe_code, reason = "calls of the driver and of the compiler library are foreign")]
 
+use super::find::{self, devices, failed};
 use super::nvrtc::Nvrtc;
-use super::{DeviceError, Source, cache};
-use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use super::{DeviceError, Info, Source, cache};
 use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtrMut, DeviceRepr, DriverError, LaunchArgs, LaunchConfig,
+    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtrMut, DeviceRepr, LaunchArgs, LaunchConfig,
     ValidAsZeroBits,
 };
 use cudarc::nvrtc::Ptx;
 use std::fmt::Debug;
 use std::sync::Arc;
-
-/// What a device is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Info {
-    /// Its number.
-    pub ordinal: usize,
-    /// Its name.
-    pub name: String,
-    /// Compute capability as 10 * major + minor.
-    pub architecture: i32,
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Bytes of shared memory that a block may ask for.
-    pub shared_memory: u32,
-    /// Bytes of memory.
-    pub memory: u64,
-}
 
 /// A device ready for use: one context, one stream of work.
 #[derive(Debug)]
@@ -55,66 +38,43 @@ pub struct Kernel {
     name: String,
 }
 
-fn failed(what: impl Into<String>) -> impl FnOnce(DriverError) -> DeviceError {
-    let what = what.into();
-    move |error| {
-        let cause = match (error.error_name(), error.error_string()) {
-            (Ok(name), Ok(text)) => format!("{} ({})", text.to_string_lossy(), name.to_string_lossy()),
-            _ => format!("{error:?}"),
-        };
-        DeviceError::Failed { what, cause }
-    }
-}
-
-/// The devices of this machine, or why there are none.
-pub fn devices() -> Result<Vec<Info>, DeviceError> {
-    // SAFETY: looking for the library has no requirements.
-    if !unsafe { cudarc::driver::sys::is_culib_present() } {
-        return Err(DeviceError::Unusable("no NVIDIA driver is installed (libcuda was not found)".into()));
-    }
-    let count = CudaContext::device_count().map_err(failed("counting CUDA devices"))?;
-    if count == 0 {
-        return Err(DeviceError::Unusable("the NVIDIA driver sees no device".into()));
-    }
-    (0..count as usize).map(info).collect()
-}
-
-fn info(ordinal: usize) -> Result<Info, DeviceError> {
-    use cudarc::driver::result::device;
-    let failed = || failed(format!("CUDA device {ordinal}"));
-    let handle = device::get(ordinal as i32).map_err(failed())?;
-    // SAFETY: the handle was given out by the driver just now.
-    let attribute = |kind| unsafe { device::get_attribute(handle, kind) }.map_err(failed());
-    let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-    let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-    Ok(Info {
-        ordinal,
-        name: device::get_name(handle).map_err(failed())?,
-        architecture: 10 * major + minor,
-        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
-        shared_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32,
-        // SAFETY: as above.
-        memory: unsafe { device::total_mem(handle) }.map_err(failed())? as u64,
-    })
-}
-
 impl Cuda {
     /// Opens a device.
     ///
     /// # Errors
     /// What is missing, in one line: the driver, the device, the compiler.
     pub fn open(ordinal: usize) -> Result<Arc<Cuda>, DeviceError> {
+        let _ = find::driver()?;
+        // the compiler's library is large: it loads while the driver starts
+        let (nvrtc, context) = std::thread::scope(|scope| {
+            let nvrtc = scope.spawn(Nvrtc::get);
+            let context = Self::context_of(ordinal);
+            (nvrtc.join(), context)
+        });
+        let (info, context) = context?;
+        let nvrtc = nvrtc.unwrap_or_else(|_| Err(DeviceError::Unusable("the CUDA compiler does not load".into())))?;
+        find::fits(&info, nvrtc)?;
+        // SAFETY: all work of a `Cuda` goes through its streams in order; whoever uses a second one orders them by events.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
+        Ok(Arc::new(Cuda { info, context, stream }))
+    }
+
+    fn context_of(ordinal: usize) -> Result<(Info, Arc<CudaContext>), DeviceError> {
         let all = devices()?;
         let count = all.len();
         let Some(info) = all.into_iter().nth(ordinal) else {
-            return Err(DeviceError::Unusable(format!("there is no CUDA device {ordinal}: there are {count}")));
+            let known =
+                if count == 1 { "the only one is cuda:0".into() } else { format!("there are {count}, from cuda:0") };
+            return Err(DeviceError::Unusable(format!("there is no CUDA device {ordinal}: {known}")));
         };
-        let _ = Nvrtc::get()?;
         let context = CudaContext::new(ordinal).map_err(failed(format!("opening CUDA device {ordinal}")))?;
-        let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
-        // SAFETY: all work of a `Cuda` goes through its streams in order; whoever uses a second one orders them by events.
-        unsafe { context.disable_event_tracking() };
-        Ok(Arc::new(Cuda { info, context, stream }))
+        Ok((info, context))
+    }
+
+    /// The name that it goes by on the command line: `cuda:0`.
+    pub fn label(&self) -> String {
+        format!("cuda:{}", self.info.ordinal)
     }
 
     /// The stream of its work.
@@ -134,7 +94,7 @@ impl Cuda {
 
     /// Bytes of its memory that are free now.
     pub fn free_memory(&self) -> Result<u64, DeviceError> {
-        self.context.mem_get_info().map(|(free, _)| free as u64).map_err(failed("asking for free device memory"))
+        self.memory().map(|memory| memory.free)
     }
 
     /// Compiles a source, or takes it from the cache, and loads it.

@@ -1,18 +1,89 @@
 //! NVIDIA devices: found at run time, never needed to build.
 //!
-//! [`Cuda`] opens a device; its kernels are text in `kernels/` and `heuristics/`, embedded in the program
-//! ([`source`]), compiled for the device's architecture by [`nvrtc`] and kept on disk ([`cache`]). Host code
-//! decides, a device executes: nothing here knows networks or plans.
+//! [`Choice`] is what a user asks for, [`Opening`] a device on its way, [`Cuda`] one that is there. Its kernels are text
+//! in `kernels/` and `heuristics/`, embedded in the program ([`source`]), compiled for the device's architecture by
+//! `nvrtc` and kept on disk by `cache`. Host code decides, a device executes: nothing here knows networks or plans.
+//!
+//! Without the feature `cuda` the same names exist, and no device ever opens: other code needs no `cfg`. Types of the
+//! driver are imported from here for the same reason.
 
-mod cache;
-mod cuda;
-pub mod nvrtc;
+mod choice;
 pub mod source;
 
-pub use cuda::{Cuda, Info, Kernel, Module, devices};
+#[cfg(feature = "cuda")]
+mod cache;
+#[cfg(feature = "cuda")]
+mod cuda;
+#[cfg(feature = "cuda")]
+mod find;
+#[cfg(feature = "cuda")]
+pub mod nvrtc;
+
+#[cfg(not(feature = "cuda"))]
+mod absent;
+
+#[cfg(not(feature = "cuda"))]
+pub use absent::*;
+pub use choice::{Choice, Opened, Opening};
+#[cfg(feature = "cuda")]
+pub use cuda::{Cuda, Kernel, Module};
+#[cfg(feature = "cuda")]
+pub use cudarc::driver::{
+    CudaEvent, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr, LaunchArgs,
+    PushKernelArg, ValidAsZeroBits,
+};
+#[cfg(feature = "cuda")]
+pub use find::{devices, survey};
 pub use source::Source;
 
+use std::path::PathBuf;
 use thiserror::Error;
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Its number.
+    pub ordinal: usize,
+    /// Its name.
+    pub name: String,
+    /// Compute capability as 10 * major + minor.
+    pub architecture: i32,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Bytes of shared memory that a block may ask for.
+    pub shared_memory: u32,
+    /// Bytes of memory.
+    pub memory: u64,
+}
+
+/// The memory of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes that are free.
+    pub free: u64,
+    /// Bytes that there are.
+    pub total: u64,
+}
+
+/// Everything that running on a device takes, as far as it is there.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// The version of CUDA that the driver supports.
+    pub driver: Result<(i32, i32), DeviceError>,
+    /// The compiler's version and where it was found.
+    pub compiler: Result<((i32, i32), PathBuf), DeviceError>,
+    /// The devices.
+    pub devices: Result<Vec<Found>, DeviceError>,
+}
+
+/// A device and whether it can be used.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What it is.
+    pub info: Info,
+    /// Its memory once it was opened, or why it does not open.
+    pub usable: Result<Memory, DeviceError>,
+}
 
 /// Why a device cannot be used, or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -7,6 +7,19 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("bench_paper_mbe.cu", include_str!("../../kernels/bench_paper_mbe.cu")),
 ];
 
+/// Representative instances of every area's kernels, one line an area; tests compile them for all architectures.
+const AREAS: &[fn() -> Vec<Source>] = &[shared, crate::inference::sources, crate::bench::mbe::sources];
+
+/// Texts that belong to no area.
+fn shared() -> Vec<Source> {
+    vec![Source::embedded("rng.cuh")]
+}
+
+/// Sources of all areas: every text is compiled, or included by one that is.
+pub fn all() -> Vec<Source> {
+    AREAS.iter().flat_map(|sources| sources()).collect()
+}
+
 /// What is compiled together: a text, constants set before it, and the kernels wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {

@@ -1,7 +1,7 @@
 //! From messages back to values: the value-assignment phase and ratings of partial assignments.
 
-use super::kernel::Entry;
 use super::cuda::Resident;
+use super::kernel::Entry;
 use super::plan::{Plan, Source};
 use super::run::{Messages, Outcome, Store, Tables};
 use crate::device::DeviceError;

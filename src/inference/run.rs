@@ -327,4 +327,14 @@ impl Outcome {
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
+
+    /// The entries of the message that a step sent, in the plan's layout. `None` where the plan did not keep the
+    /// messages, or they are on a device and the host's memory does not take them.
+    pub fn message(&self, step: usize) -> Option<Vec<Cost>> {
+        let tables = if self.plan.keep_messages { self.messages.tables() } else { None };
+        Some(match tables? {
+            Tables::I32(store) => store.messages.get(step)?.iter().map(|&entry| Cost::from(entry)).collect(),
+            Tables::I64(store) => store.messages.get(step)?.to_vec(),
+        })
+    }
 }

@@ -12,7 +12,7 @@ pub enum Verbosity {
     Quiet,
     /// A progress line on a terminal.
     Normal,
-    /// Also a line for each solution and bound.
+    /// Also a line for each solution and bound, and notes.
     Verbose,
 }
 
@@ -57,6 +57,13 @@ impl Console {
     /// Says what went wrong, once.
     pub fn warn(&self, message: &str) {
         self.say(&format!("fangs: warning: {message}"));
+    }
+
+    /// Says something worth knowing, where that was asked for.
+    pub fn note(&self, message: &str) {
+        if self.verbosity == Verbosity::Verbose {
+            self.say(&format!("fangs: {message}"));
+        }
     }
 
     /// Takes the progress line away.

@@ -150,6 +150,7 @@ mod tests {
             ratings: 500,
             source: "mbe(8)".into(),
             solution: None,
+            message: None,
         }
     }
 

@@ -26,6 +26,13 @@ impl Recorder {
 
     /// Records an event; `render` makes the text of a solution file.
     pub fn observe(&mut self, event: &Event, render: impl FnOnce(&[u32]) -> String) {
+        if let Some(message) = &event.message {
+            match event.kind {
+                EventKind::Warning => self.console.warn(message),
+                _ => self.console.note(message),
+            }
+            return;
+        }
         if let Some(Err(error)) = self.csv.as_mut().map(|csv| csv.write(event)) {
             self.csv = None;
             self.console.warn(&format!("the CSV ends here: {error}"));

@@ -119,6 +119,7 @@ impl Display for SolveReport<'_> {
             writeln!(f, "slack   {} (rounding, taken off the bound)", self.precision_slack)?;
         }
         writeln!(f, "time    {:.2} s{found}", self.time_s)?;
+        writeln!(f, "device  {}, {} threads", self.device, self.threads)?;
         writeln!(f, "effort  {} rounds, {} moves, {} ratings", self.rounds, self.moves, self.ratings)
     }
 }
@@ -146,7 +147,7 @@ pub struct BoundReport {
     pub table_bytes: u64,
     pub joint_entries: u64,
     pub time_s: f64,
-    pub device: &'static str,
+    pub device: String,
 }
 
 impl Display for BoundReport {
@@ -167,7 +168,8 @@ impl Display for BoundReport {
             "tables  {} bytes, the largest {} entries; {} joint entries",
             self.table_bytes, self.largest_table, self.joint_entries
         )?;
-        writeln!(f, "time    {:.2} s", self.time_s)
+        writeln!(f, "time    {:.2} s", self.time_s)?;
+        writeln!(f, "device  {}", self.device)
     }
 }
 

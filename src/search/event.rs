@@ -14,6 +14,10 @@ pub enum EventKind {
     Bound,
     /// A second has passed.
     Tick,
+    /// Something worth knowing, in [`Event::message`]; no row of the CSV.
+    Note,
+    /// Something that went wrong and that the run survived, in [`Event::message`]; no row of the CSV.
+    Warning,
     /// The run is over; equals the summary.
     End,
 }
@@ -26,6 +30,8 @@ impl EventKind {
             EventKind::Solution => "solution",
             EventKind::Bound => "bound",
             EventKind::Tick => "tick",
+            EventKind::Note => "note",
+            EventKind::Warning => "warning",
             EventKind::End => "end",
         }
     }
@@ -54,6 +60,8 @@ pub struct Event {
     pub source: Arc<str>,
     /// The best solution, with `Solution` and `End`.
     pub solution: Option<Arc<[u32]>>,
+    /// What there is to say, with `Note` and `Warning`.
+    pub message: Option<Arc<str>>,
 }
 
 impl Event {
@@ -163,7 +171,7 @@ pub struct Summary {
     pub search_to_best_s: Option<f64>,
     /// Seed used.
     pub seed: u64,
-    /// Device used.
+    /// Device used to the end.
     pub device: String,
     /// CPU threads used.
     pub threads: usize,

@@ -56,6 +56,7 @@ pub fn solve(
             "the driver construct builds on the messages of mini-buckets, which bound none leaves out".into(),
         ));
     }
+    options.device.check()?;
     if let Some(start) = &options.warm_start {
         check_assignment(network, start)?;
     }

@@ -1,5 +1,6 @@
 //! What a caller may ask of a run.
 
+use crate::device::Opening;
 use std::time::{Duration, Instant};
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
@@ -16,6 +17,8 @@ pub struct Options {
     pub rounds: Option<u64>,
     /// Seed of every random choice.
     pub seed: u64,
+    /// The device to work on, perhaps on its way already. A `Choice` makes one: `Choice::Cpu.into()`.
+    pub device: Opening,
     /// CPU threads; all where `None`.
     pub threads: Option<usize>,
     /// States kept; by memory and problem where `None`.
@@ -48,6 +51,7 @@ impl Default for Options {
             time: None,
             rounds: None,
             seed: 1,
+            device: Opening::default(),
             threads: None,
             population: None,
             driver: DriverChoice::Portfolio,

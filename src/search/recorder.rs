@@ -78,7 +78,9 @@ impl<'a> Recorder<'a> {
 
     fn hear(&mut self, news: News) {
         let now = self.clock.seconds();
-        let _ = self.search_began.get_or_insert(now);
+        if !matches!(news, News::Note(_) | News::Warning(_)) {
+            let _ = self.search_began.get_or_insert(now);
+        }
         match news {
             News::Progress(totals) => self.totals = totals,
             News::Solution { cost, solution, source, totals } => {
@@ -97,11 +99,21 @@ impl<'a> Recorder<'a> {
                     let _ = self.tell(EventKind::Bound);
                 }
             }
+            News::Note(message) => {
+                let _ = self.tell_with(EventKind::Note, Some(message.into()));
+            }
+            News::Warning(message) => {
+                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+            }
         }
     }
 
     /// Tells an event and returns its time.
     fn tell(&mut self, kind: EventKind) -> f64 {
+        self.tell_with(kind, None)
+    }
+
+    fn tell_with(&mut self, kind: EventKind, message: Option<Arc<str>>) -> f64 {
         let time_s = self.clock.seconds();
         let units = self.network.units();
         let with_solution = matches!(kind, EventKind::Solution | EventKind::End);
@@ -116,6 +128,7 @@ impl<'a> Recorder<'a> {
             ratings: self.totals.ratings,
             source: self.source.clone(),
             solution: self.best.as_ref().filter(|_| with_solution).map(|(_, solution)| solution.clone()),
+            message,
         });
         time_s
     }
@@ -155,7 +168,7 @@ impl<'a> Recorder<'a> {
             time_to_best_s: self.best_at,
             search_to_best_s: self.best_at.zip(self.search_began).map(|(at, began)| at - began),
             seed: options.seed,
-            device: "cpu".into(),
+            device: ending.as_ref().map_or("cpu".into(), |ending| ending.device.clone()),
             threads,
             driver: options.driver.name(),
             heuristic: "boltzmann",
@@ -168,5 +181,36 @@ impl<'a> Recorder<'a> {
             induced_width: ending.as_ref().and_then(|ending| ending.induced_width),
             solution: self.best.map(|(_, solution)| solution.to_vec()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ModelError;
+
+    #[test]
+    fn messages_are_told_and_change_nothing() -> Result<(), ModelError> {
+        let mut builder = Network::builder("one");
+        let v = builder.variable(2)?;
+        let _ = builder.dense(&[v], vec![3, 4])?;
+        let network = builder.build();
+        let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
+        let mut told: Vec<(EventKind, Option<Arc<str>>)> = Vec::new();
+        let mut observe = |event: &Event| told.push((event.kind, event.message.clone()));
+        let mut recorder = Recorder::new(&network, &clock, &mut observe);
+        recorder.hear(News::Note("on cuda:0".into()));
+        recorder.hear(News::Warning("cuda:0: it broke; going on on the CPU".into()));
+        assert_eq!(recorder.search_began, None, "the search begins with its own news");
+        let summary = recorder.finish(&Options::default(), 1, None, StoppedBy::Time);
+        assert_eq!((summary.device.as_str(), summary.status), ("cpu", Status::Unknown));
+        let expected = [
+            (EventKind::Start, None),
+            (EventKind::Note, Some("on cuda:0".into())),
+            (EventKind::Warning, Some("cuda:0: it broke; going on on the CPU".into())),
+            (EventKind::End, None),
+        ];
+        assert_eq!(told, expected);
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
 use crate::check;
+use crate::device::{DeviceError, Opened};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
 use crate::reduce::Reducer;
@@ -40,6 +41,10 @@ pub(crate) enum News {
     },
     /// A round went by.
     Progress(Totals),
+    /// Something worth knowing.
+    Note(String),
+    /// Something that went wrong and that the run survives.
+    Warning(String),
 }
 
 /// The accounts of a run.
@@ -62,6 +67,8 @@ pub(crate) struct Ending {
     pub totals: Totals,
     pub z: Option<u32>,
     pub induced_width: Option<u32>,
+    /// The device in use at the end.
+    pub device: String,
 }
 
 /// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
@@ -79,6 +86,8 @@ pub(crate) struct Run<'a> {
     portfolio: Portfolio,
     bounds: Bounds,
     rng: Rng,
+    /// The device, as long as it works; the CPU without one.
+    device: Opened,
     totals: Totals,
     search_work: u64,
     /// Search work at the last better solution.
@@ -104,6 +113,8 @@ impl<'a> Run<'a> {
         if stop.is_set() {
             return Err(Error::Stopped);
         }
+        let device = options.device.wait(stop)?;
+        tell(News::Note(device.to_string()));
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
         let portfolio = Portfolio::new(options.driver, &mut rng);
@@ -120,6 +131,7 @@ impl<'a> Run<'a> {
             portfolio,
             bounds,
             rng,
+            device,
             totals: Totals::default(),
             search_work: 0,
             improved: 0,
@@ -156,6 +168,7 @@ impl<'a> Run<'a> {
             totals: self.totals,
             z: self.bounds.best_z(),
             induced_width: self.bounds.induced_width(),
+            device: self.device.name(),
         })
     }
 
@@ -310,6 +323,14 @@ impl<'a> Run<'a> {
         self.pool.rebase(&self.field, &translate);
         self.portfolio.rebase(&self.field, &translate);
         self.bounds.rebase();
+    }
+
+    /// The device has failed: says so once, and the run goes on without it.
+    #[expect(dead_code, reason = "nothing runs on a device yet")]
+    fn lose_device(&mut self, error: &DeviceError) {
+        if let Some(message) = self.device.lose(error) {
+            (self.tell)(News::Warning(message));
+        }
     }
 
     fn offer_projected(&mut self, assignment: &[u32]) {

@@ -4,14 +4,14 @@
 
 use super::program::{Content, Program};
 use super::{Gpu, entry};
-use crate::device::{DeviceError, Kernel};
+use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::inference::kernel::Entry;
 use crate::inference::plan::{Plan, Width};
 use crate::inference::run::{Store, Tables};
 use crate::inference::table;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
-use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, PushKernelArg, ValidAsZeroBits};
+
 use std::sync::{Arc, OnceLock};
 
 /// Combinations of a slice, at least: the device is far ahead of what callers count in cores.
@@ -254,7 +254,8 @@ fn fill<E: Element>(gpu: &Gpu, program: &Program, problem: &Problem, plan: &Plan
     };
     for table in filled {
         let end = start + staged.len() as u64;
-        if staged.is_empty() || table.at < end || table.at - end > 4096 || staged.len() as u64 + table.entries > STAGED {
+        if staged.is_empty() || table.at < end || table.at - end > 4096 || staged.len() as u64 + table.entries > STAGED
+        {
             flush(&mut staged, start)?;
             start = table.at;
         }

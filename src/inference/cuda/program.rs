@@ -161,7 +161,10 @@ impl Program {
             let output = program.task(plan, step.scope.clone(), inputs, Some(step.position), step.joint, &mut tasks);
             program.messages.push(output);
         }
-        debug_assert!(problem.functions.len() >= program.tables.iter().filter(|t| matches!(t.content, Content::Function(_))).count());
+        debug_assert!(
+            problem.functions.len()
+                >= program.tables.iter().filter(|t| matches!(t.content, Content::Function(_))).count()
+        );
         tasks.sort_by_key(|task| task.level);
         program.place(plan, &tasks);
         program.describe(plan, &tasks);
@@ -246,7 +249,9 @@ impl Program {
                 for part in inputs.chunks(INPUTS) {
                     let scope = match last {
                         true => scope.clone(),
-                        false => part.iter().fold(Box::default(), |all: Box<[u32]>, &input| union(&all, &self.tables[input].scope)),
+                        false => part
+                            .iter()
+                            .fold(Box::default(), |all: Box<[u32]>, &input| union(&all, &self.tables[input].scope)),
                     };
                     sums.push((part.to_vec(), scope));
                 }
@@ -350,7 +355,8 @@ impl Program {
                 _ => {
                     let parts = task.work.div_ceil(LAUNCH).clamp(1, u64::from(blocks)) as u32;
                     for part in 0..parts {
-                        let share = |part: u32, all: u64| (u128::from(all) * u128::from(part) / u128::from(parts)) as u64;
+                        let share =
+                            |part: u32, all: u64| (u128::from(all) * u128::from(part) / u128::from(parts)) as u64;
                         let begin = share(part, u64::from(blocks)) as u32;
                         let end = share(part + 1, u64::from(blocks)) as u32;
                         self.launches.push(Launch {
@@ -376,7 +382,8 @@ impl Program {
             .map(|&input| (&self.tables[input].scope[..], steps(&self.tables[input].scope)))
             .collect();
         let stride = |p: u32| -> Vec<u64> {
-            let of = |(scope, steps): &(&[u32], Vec<usize>)| scope.binary_search(&p).map_or(0, |digit| steps[digit] as u64);
+            let of =
+                |(scope, steps): &(&[u32], Vec<usize>)| scope.binary_search(&p).map_or(0, |digit| steps[digit] as u64);
             inputs.iter().map(of).collect()
         };
         let scope = &self.tables[task.output].scope;
@@ -395,7 +402,9 @@ impl Program {
     fn describe_step(&mut self, plan: &Plan, task: &Task, geometry: &Geometry, first: u32) {
         let bytes = plan.width.bytes();
         let shape = self.shape(plan, task);
-        let along = |digit: Option<usize>, of: &dyn Fn(&Digit) -> u64| digit.map_or(0, |digit| of(&shape.digits[digit]) * bytes);
+        let along = |digit: Option<usize>, of: &dyn Fn(&Digit) -> u64| {
+            digit.map_or(0, |digit| of(&shape.digits[digit]) * bytes)
+        };
         self.steps.push(StepWords {
             out: self.tables[task.output].at * bytes,
             tile: geometry.tile.map(|digit| along(digit, &|digit| digit.out)),

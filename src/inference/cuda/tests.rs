@@ -62,14 +62,20 @@ impl<'a> Emulator<'a> {
         let columns = step.inputs as usize + 1;
         let digits = &self.program.digits[step.digit_at as usize..][..step.digits as usize];
         let inputs = &self.program.inputs[step.input_at as usize..][..step.inputs as usize];
-        let strides = |digit: usize, column: usize| self.program.strides[step.stride_at as usize + digit * columns + column];
+        let strides =
+            |digit: usize, column: usize| self.program.strides[step.stride_at as usize + digit * columns + column];
         let starts: Vec<u32> = digits
             .iter()
             .map(|digit| ((block - step.first) / digit.below % digit.boxes * digit.extent * digit.tile).min(digit.last))
             .collect();
         let base = |column: usize| -> u64 {
             let table = inputs.get(column).map_or(step.out, |input| input.table);
-            table + starts.iter().enumerate().map(|(digit, &start)| strides(digit, column) * u64::from(start)).sum::<u64>()
+            table
+                + starts
+                    .iter()
+                    .enumerate()
+                    .map(|(digit, &start)| strides(digit, column) * u64::from(start))
+                    .sum::<u64>()
         };
         for thread in (0..step.threads).step_by(1 << step.split) {
             let mut rank = thread >> step.split;

@@ -202,7 +202,8 @@ fn choose(shape: &Shape, bytes: u64) -> Option<Choice> {
                     let many = counts.iter().any(|&count| count > 1) || counts[3] > 0;
                     let sums = (0..3).filter(|&group| counts[group] > 0).count().saturating_sub(1).max(1);
                     let for_load = if many { 4.0 } else { 3.0 };
-                    let mut cost = sums as f64 + f64::from(counts[3].min(1)) + for_load * f64::from(loads) / f64::from(size);
+                    let mut cost =
+                        sums as f64 + f64::from(counts[3].min(1)) + for_load * f64::from(loads) / f64::from(size);
                     cost *= waste(shape.digits[x].size, tile[0]) * waste(shape.digits[y].size, tile[1]);
                     cost *= z.map_or(1.0, |z| waste(shape.digits[z].size, tile[2]));
                     let threads = outputs / f64::from(size);

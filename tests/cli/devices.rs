@@ -1,0 +1,59 @@
+//! What there is to compute with, and what happens where it is not there. Holds with and without a GPU.
+
+use super::*;
+
+/// What `fangs devices` says, and whether a GPU can be used.
+fn seen() -> Result<(Value, bool)> {
+    let seen = object(fangs().args(["devices", "--json"]), 0)?;
+    let usable = seen["cuda"]["devices"].as_array().is_some_and(|list| list.iter().any(|one| one["usable"] == true));
+    Ok((seen, usable))
+}
+
+#[test]
+fn devices_are_honest() -> Result {
+    let (seen, usable) = seen()?;
+    assert!(seen["cpu"]["threads"].as_u64().is_some_and(|threads| threads > 0));
+    let text = String::from_utf8(fangs().arg("devices").assert().success().get_output().stdout.clone())?;
+    assert!(text.contains("threads\n") && text.contains("auto "), "{text}");
+    let reason = &seen["cuda"]["reason"];
+    if usable {
+        assert!(seen["auto"].as_str().is_some_and(|auto| auto.starts_with("cuda:")), "{seen}");
+        assert!(reason.is_null() && seen["cuda"]["driver"].is_string(), "{seen}");
+    } else {
+        assert_eq!(seen["auto"], "cpu");
+        let reasons = seen["cuda"]["devices"].as_array().into_iter().flatten().map(|one| &one["reason"]);
+        let reason = reasons.chain([reason]).find_map(Value::as_str).ok_or("no reason")?;
+        assert!(text.contains(reason) && !reason.contains('\n'), "{reason:?} in {text:?}");
+    }
+    let _ = fangs().args(["heuristics", "boltzmann"]).assert().success();
+    Ok(())
+}
+
+#[test]
+fn auto_says_where_it_runs() -> Result {
+    let (seen, usable) = seen()?;
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    let output = fangs().args(["solve", "--json", "-v", "--time", "20"]).arg(&path).assert().success();
+    let (stdout, stderr) = (&output.get_output().stdout, String::from_utf8(output.get_output().stderr.clone())?);
+    assert_eq!(serde_json::from_slice::<Value>(stdout)?["device"], seen["auto"]);
+    let place = if usable { "fangs: on cuda:" } else { "fangs: on the CPU: " };
+    assert_eq!(stderr.matches(place).count(), 1, "{stderr}");
+    for command in ["solve", "bound"] {
+        let result = object(fangs().args([command, "--json", "--time", "20", "--device", "cpu"]).arg(&path), 0)?;
+        assert_eq!(result["device"], "cpu");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_device_that_is_missing_is_refused() -> Result {
+    let (_, usable) = seen()?;
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    for command in ["solve", "bound"] {
+        refused(fangs().args([command, "--device", "cuda:4096"]).arg(&path), &["fangs: device cuda:4096: ", "auto"])?;
+        if !usable {
+            refused(fangs().args([command, "--device", "cuda"]).arg(&path), &["fangs: device cuda:0: "])?;
+        }
+    }
+    Ok(())
+}
