@@ -9,7 +9,7 @@
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, PushKernelArg, Source};
 use crate::inference::{Gpu, Limits, Plan, Progress, Run, measure};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
-use crate::order::Order;
+use crate::order::{Method, Order, best_order};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use serde::Serialize;
@@ -102,6 +102,94 @@ pub fn run(cuda: &Arc<Cuda>, repeats: usize) -> Result<Report, DeviceError> {
     let copy_gb = copy_bandwidth(cuda, repeats)?;
     let rows = CASES.iter().map(|case| case.run(cuda, repeats, copy_gb)).collect::<Result<_, _>>()?;
     Ok(Report { device: cuda.info.name.clone(), copy_gb, threads: rayon::current_num_threads(), rows })
+}
+
+/// What was measured of a network.
+#[derive(Clone, Debug, Serialize)]
+pub struct NetworkRow {
+    /// Its name.
+    pub name: String,
+    /// `be` or `mbe(z)`.
+    pub plan: String,
+    /// Variables of the largest mini-bucket.
+    pub z: u32,
+    /// Combinations.
+    pub joint: u64,
+    /// Bytes of all messages.
+    pub table_bytes: u64,
+    /// The bound.
+    pub bound: Cost,
+    /// Launches.
+    pub launches: usize,
+    /// Milliseconds of the device for all of them.
+    pub device_ms: f64,
+    /// Milliseconds from the plan to the bound, copies to the device included.
+    pub bound_ms: f64,
+    /// Milliseconds from the bound to an assignment.
+    pub assign_ms: f64,
+    /// Milliseconds of the CPU from the plan to the bound; none where that would take long.
+    pub cpu_ms: Option<f64>,
+}
+
+/// Combinations that the CPU is asked for.
+const PATIENCE: u64 = 20_000_000_000;
+
+/// Elimination of a whole network, exact if it fits; the CPU's bound must be the same.
+///
+/// # Errors
+/// The device's, and a bound that is wrong.
+pub fn network(
+    cuda: &Arc<Cuda>,
+    name: &str,
+    problem: &Arc<Problem>,
+    repeats: usize,
+) -> Result<NetworkRow, DeviceError> {
+    let gpu = Gpu::new(cuda.clone());
+    let stop = Stop::new();
+    let order = best_order(problem, &[Method::MinFill, Method::WeightedMinFill], 1, 16, &stop);
+    let plan = Plan::new(problem, &order, &Limits::new(gpu.budget()? / 10 * 9));
+    let finish = |mut run: Run| {
+        while run.advance(u64::MAX, &stop) == Progress::More {}
+        let trouble = run.trouble().cloned();
+        match (run.finish(), trouble) {
+            (Some(outcome), None) => Ok(outcome),
+            (_, trouble) => Err(trouble.unwrap_or(DeviceError::Unusable("the run did not end".into()))),
+        }
+    };
+    // kernels are compiled before anything is timed
+    let launches = measure(&gpu, problem, &plan, 1, &[])?;
+    let started = Instant::now();
+    let outcome = finish(Run::on(Some(&gpu), problem.clone(), plan.clone()))?;
+    let bound_ms = started.elapsed().as_secs_f64() * 1e3;
+    let started = Instant::now();
+    let _ = outcome.assign();
+    let assign_ms = started.elapsed().as_secs_f64() * 1e3;
+    let bound = outcome.lower_bound();
+    drop(outcome);
+    let device_ms = measure(&gpu, problem, &plan, repeats, &[])?.ms;
+    let cpu_ms = if plan.joint_entries <= PATIENCE {
+        let started = Instant::now();
+        let host = finish(Run::new(problem.clone(), plan.clone()))?;
+        if host.lower_bound() != bound {
+            return Err(DeviceError::Unusable(format!("{name}: bound {bound}, on the CPU {}", host.lower_bound())));
+        }
+        Some(started.elapsed().as_secs_f64() * 1e3)
+    } else {
+        None
+    };
+    Ok(NetworkRow {
+        name: name.into(),
+        plan: plan.name(),
+        z: plan.z,
+        joint: plan.joint_entries,
+        table_bytes: plan.table_bytes,
+        bound,
+        launches: launches.launches,
+        device_ms,
+        bound_ms,
+        assign_ms,
+        cpu_ms,
+    })
 }
 
 fn copy_bandwidth(cuda: &Arc<Cuda>, repeats: usize) -> Result<f64, DeviceError> {

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::program::{Content, Program};
+use super::program::{BoxWords, Content, DeviceTable, Program};
 use super::{Gpu, entry};
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::inference::kernel::Entry;
@@ -42,6 +42,8 @@ struct Addresses {
 unsafe impl DeviceRepr for Addresses {}
 // SAFETY: plain numbers, laid out as the kernels read them.
 unsafe impl DeviceRepr for super::program::StepWords {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for super::program::BoxWords {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for super::program::DigitWords {}
 // SAFETY: as above.
@@ -85,14 +87,11 @@ impl Execution {
     /// # Errors
     /// The device's, and a plan that does not fit into its free memory.
     pub fn new(gpu: Arc<Gpu>, problem: &Problem, plan: &Plan) -> Result<Self, DeviceError> {
-        let program = Program::new(problem, plan);
-        let (bytes, free) = (program.entries * plan.width.bytes(), gpu.budget()?);
-        if bytes > free {
-            return Err(DeviceError::Unusable(format!(
-                "{} takes {bytes} bytes of device memory, {free} are free for tables",
-                plan.name()
-            )));
-        }
+        let (free, bytes) = (gpu.budget()?, plan.width.bytes());
+        let program = Program::new(plan, free / bytes).map_err(|entries| {
+            let taken = entries.saturating_mul(bytes);
+            DeviceError::Unusable(format!("{} takes {taken} bytes of the device, {free} are free", plan.name()))
+        })?;
         let variants = program.variants();
         let compiled = variants.iter().map(|variant| gpu.kernel(&variant.expression(entry(plan.width))));
         let compiled = compiled.collect::<Result<Vec<_>, _>>()?;
@@ -140,12 +139,17 @@ impl Execution {
 
     fn launch(&self, index: usize) -> Result<(), DeviceError> {
         let launch = &self.program.launches[index];
-        let shape = (launch.blocks, Program::threads(), 0);
+        let shape = (launch.blocks, launch.variant.threads(), 0);
         let (short, long) = (self.cap as i32, self.cap);
+        let memory = &self.descriptors.addresses.memory;
+        let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
         // SAFETY: the arguments are those of join_each and join_tile; all addresses lie in memory that `self` holds.
         unsafe {
             self.kernels[index].launch(self.gpu.cuda().stream(), shape, |arguments| {
-                let _ = arguments.arg(&self.descriptors.addresses).arg(&launch.first);
+                let _ = match &tiled {
+                    Some(words) => arguments.arg(memory).arg(words),
+                    None => arguments.arg(&self.descriptors.addresses).arg(&launch.first),
+                };
                 let _ = match self.memory {
                     Memory::I32(_) => arguments.arg(&short),
                     Memory::I64(_) => arguments.arg(&long),
@@ -177,6 +181,11 @@ impl Execution {
     /// The messages, all of them on the device.
     pub fn leave(self) -> Resident {
         Resident { gpu: self.gpu, program: self.program, memory: self.memory, host: OnceLock::new() }
+    }
+
+    /// How many launches it takes.
+    pub fn launches(&self) -> usize {
+        self.program.launches.len()
     }
 
     /// Kernels and their blocks, for people.
@@ -260,7 +269,11 @@ fn fill<E: Element>(gpu: &Gpu, program: &Program, problem: &Problem, plan: &Plan
             start = table.at;
         }
         staged.resize((table.at - start) as usize, E::default());
-        staged.extend(lay_out(table.content, &table.scope));
+        let entries = lay_out(table.content, &table.scope);
+        for row in entries.chunks(table.row as usize) {
+            staged.extend_from_slice(row);
+            staged.resize(staged.len() + (table.pitch - table.row) as usize, E::default());
+        }
     }
     flush(&mut staged, start)?;
     Ok(memory)
@@ -311,8 +324,7 @@ impl Resident {
         };
         let mut store = Store::new(self.program.messages.len());
         for (message, &table) in store.messages.iter_mut().zip(&self.program.messages) {
-            let table = &self.program.tables[table];
-            *message = entries[table.at as usize..][..table.entries as usize].into();
+            *message = whole(&self.program.tables[table], &entries);
         }
         Ok(store)
     }
@@ -322,7 +334,10 @@ impl Resident {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let at = |&(step, index): &(u32, u64)| self.program.tables[self.program.messages[step as usize]].at + index;
+        let at = |&(step, index): &(u32, u64)| {
+            let table = &self.program.tables[self.program.messages[step as usize]];
+            table.at + table.place(index)
+        };
         match &self.memory {
             Memory::I32(memory) => {
                 let entries = self.gather(memory, wanted.iter().map(at), "int")?;
@@ -354,4 +369,10 @@ impl Resident {
         }
         cuda.read(&entries)
     }
+}
+
+/// A table without its gaps, out of all entries.
+fn whole<E: Copy>(table: &DeviceTable, entries: &[E]) -> Box<[E]> {
+    let rows = entries[table.at as usize..][..table.extent() as usize].chunks(table.pitch as usize);
+    rows.flat_map(|row| &row[..table.row as usize]).copied().collect()
 }

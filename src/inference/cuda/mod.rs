@@ -48,8 +48,12 @@ impl Gpu {
     }
 
     /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
-    pub fn bytes(problem: &Problem, plan: &Plan) -> u64 {
-        program::Program::new(problem, plan).entries * plan.width.bytes()
+    pub fn bytes(plan: &Plan) -> u64 {
+        let entries = match program::Program::new(plan, u64::MAX) {
+            Ok(program) => program.entries,
+            Err(entries) => entries,
+        };
+        entries.saturating_mul(plan.width.bytes())
     }
 
     fn kernel(&self, expression: &str) -> Result<Kernel, DeviceError> {
@@ -73,6 +77,8 @@ pub struct Measured {
     pub entries: Vec<Cost>,
     /// Its kernels and their blocks.
     pub launch: String,
+    /// How many launches.
+    pub launches: usize,
 }
 
 /// Times a plan, everything that it needs being on the device; `entries` of its first message are looked at.
@@ -88,10 +94,10 @@ pub fn measure(
 ) -> Result<Measured, DeviceError> {
     let execution = Execution::new(gpu.clone(), problem, plan)?;
     let ms = execution.time(repeats)?;
-    let launch = execution.describe();
+    let (launch, launches) = (execution.describe(), execution.launches());
     let resident = execution.leave();
     let wanted: Vec<(u32, u64)> = entries.iter().map(|&index| (0, index)).collect();
-    Ok(Measured { ms, entries: resident.entries(&wanted)?, launch })
+    Ok(Measured { ms, entries: resident.entries(&wanted)?, launch, launches })
 }
 
 fn source(expression: &str) -> Source {
@@ -108,22 +114,22 @@ fn entry(width: Width) -> &'static str {
 
 /// Sources of every kind of kernel that plans may ask for, to compile without a device.
 pub fn sources() -> Vec<Source> {
-    use Count::{Many, None, One};
+    use Count::{Many, None, Run, Single};
     let mut source = Source::embedded("bucket.cu");
     for width in [Width::I32, Width::I64] {
         let entry = entry(width);
         source = source.kernel(format!("gather<{entry}>")).kernel(Variant::Each.expression(entry));
-        let tiles: &[[u32; 3]] = match width {
-            Width::I32 => &[[5, 5, 2], [4, 4, 2], [3, 3, 3], [2, 2, 2]],
-            Width::I64 => &[[2, 2, 2]],
+        let tiles: &[[u32; 4]] = match width {
+            Width::I32 => &[[4, 2, 2, 4], [5, 5, 2, 1], [2, 2, 2, 1]],
+            Width::I64 => &[[2, 2, 2, 1]],
         };
         for &tile in tiles {
-            for counts in [[One, One, One, None], [Many, Many, Many, Many]] {
+            for counts in [[Run, Run, Run, None], [Many, Many, Many, Many]] {
                 source = source.kernel(Variant::Tile(tile, counts).expression(entry));
             }
         }
-        for counts in [[None, One, One, None], [Many, Many, Many, None]] {
-            source = source.kernel(Variant::Tile([4, 4, 1], counts).expression(entry));
+        for counts in [[None, Run, Single, None], [Many, Many, Many, None]] {
+            source = source.kernel(Variant::Tile([4, 2, 1, 2], counts).expression(entry));
         }
     }
     vec![source]

@@ -6,9 +6,7 @@
 //! changes.
 
 use super::super::plan::{Plan, Source};
-use super::super::table::strides;
-use super::tile::{self, Digit, Geometry, INPUTS, Shape, Variant};
-use crate::model::Problem;
+use super::tile::{Cut, Digit, Geometry, INPUTS, Shape, TILE_DIGITS, Variant};
 use std::collections::BTreeMap;
 
 /// A pre-join pays where its table is so many times smaller than the step's combinations,
@@ -33,18 +31,72 @@ pub(super) enum Content {
     Made,
 }
 
-/// A table in device memory.
+/// A table in device memory: as the plan lays it out, but with gaps between rows where those would not begin at
+/// 128 bytes. A row is the entries of the fastest digits, as few as make long rows.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceTable {
     /// Positions, ascending.
     pub scope: Box<[u32]>,
+    /// Entries, without the gaps.
     pub entries: u64,
+    /// Entries of a row, and from one row to the next.
+    pub row: u64,
+    pub pitch: u64,
     pub content: Content,
     /// Its first entry among all.
     pub at: u64,
     /// The level that makes it (0: the host), and the last that reads it.
     made: u32,
     last: u32,
+}
+
+/// The least entries of a row.
+const ROW: u64 = 128;
+/// The part of memory that gaps may take.
+const GAPS: u64 = 16;
+
+impl DeviceTable {
+    fn new(scope: Box<[u32]>, domains: &[u32], content: Content, made: u32) -> Self {
+        let size = |p: &u32| u64::from(domains[*p as usize]);
+        let entries = scope.iter().map(size).product();
+        let mut row = 1;
+        let mut pitch = 1;
+        for p in scope.iter().rev() {
+            row *= size(p);
+            pitch = row.next_multiple_of(32);
+            if row >= ROW && (pitch - row) * GAPS <= row {
+                break;
+            }
+        }
+        if row == entries {
+            pitch = row;
+        }
+        DeviceTable { scope, entries, row, pitch, content, at: 0, made, last: made }
+    }
+
+    /// Entries with the gaps.
+    pub fn extent(&self) -> u64 {
+        self.entries / self.row * self.pitch
+    }
+
+    /// Where the plan's entry `index` is, from the table's first.
+    pub fn place(&self, index: u64) -> u64 {
+        index / self.row * self.pitch + index % self.row
+    }
+
+    /// From one value of each digit to the next.
+    fn strides(&self, domains: &[u32]) -> Vec<u64> {
+        let mut strides = vec![1; self.scope.len()];
+        let mut stride = 1;
+        for (digit, p) in self.scope.iter().enumerate().rev() {
+            strides[digit] = stride;
+            stride *= u64::from(domains[*p as usize]);
+            if stride == self.row {
+                stride = self.pitch;
+            }
+        }
+        strides
+    }
 }
 
 /// A step of the device.
@@ -64,18 +116,34 @@ struct Task {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepWords {
     pub out: u64,
-    pub tile: [u64; 3],
     pub first: u32,
     pub domain: u32,
     pub digits: u32,
     pub spread: u32,
     pub inputs: u32,
     pub threads: u32,
-    pub ends: [u32; 4],
+    pub split: u32,
     pub digit_at: u32,
     pub input_at: u32,
     pub stride_at: u32,
-    pub split: u32,
+}
+
+/// `Box` of kernels/bucket.cu, addresses counted likewise.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BoxWords {
+    pub out: u64,
+    pub tile: [u64; 3],
+    pub domain: u32,
+    pub digits: u32,
+    pub spread: u32,
+    pub inputs: u32,
+    pub threads: u32,
+    pub ends: [u32; 4],
+    pub first: u32,
+    pub digit: [DigitWords; TILE_DIGITS],
+    pub input: [InputWords; INPUTS],
+    pub stride: [[u64; INPUTS + 1]; TILE_DIGITS],
 }
 
 /// `Digit` of kernels/bucket.cu.
@@ -90,6 +158,19 @@ pub(super) struct DigitWords {
     pub last: u32,
 }
 
+impl DigitWords {
+    fn new(cut: &Cut) -> Self {
+        DigitWords {
+            boxes: cut.boxes,
+            below: cut.below,
+            extent: cut.extent,
+            magic: (1u32 << 20).div_ceil(cut.extent),
+            tile: cut.tile,
+            last: cut.last,
+        }
+    }
+}
+
 /// `Input` of kernels/bucket.cu.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,13 +178,15 @@ pub(super) struct InputWords {
     pub table: u64,
     pub slab: u64,
     pub tile: [u32; 3],
-    pub unused: u32,
+    pub run: u32,
 }
 
 /// Blocks that are launched together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Launch {
     pub variant: Variant,
+    /// The step that is made in tiles, alone in its launch.
+    pub tiled: Option<usize>,
     pub first: u32,
     pub blocks: u32,
     /// Combinations of the plan that it completes.
@@ -123,7 +206,9 @@ pub(super) struct Program {
     /// Where the messages lie, constants included, if the plan keeps them.
     pub kept: std::ops::Range<u64>,
     pub steps: Vec<StepWords>,
-    /// By block, its step.
+    /// Steps made in tiles.
+    pub tiled: Vec<BoxWords>,
+    /// By block of the others, its step.
     pub map: Vec<u32>,
     pub digits: Vec<DigitWords>,
     pub inputs: Vec<InputWords>,
@@ -134,8 +219,11 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Lays out a plan; nothing here needs a device.
-    pub fn new(problem: &Problem, plan: &Plan) -> Program {
+    /// Lays out a plan in up to `limit` entries; nothing here needs a device.
+    ///
+    /// # Errors
+    /// The entries that it takes where those are more.
+    pub fn new(plan: &Plan, limit: u64) -> Result<Program, u64> {
         let mut program = Program::default();
         let mut tasks = Vec::new();
         for step in &plan.steps {
@@ -161,19 +249,17 @@ impl Program {
             let output = program.task(plan, step.scope.clone(), inputs, Some(step.position), step.joint, &mut tasks);
             program.messages.push(output);
         }
-        debug_assert!(
-            problem.functions.len()
-                >= program.tables.iter().filter(|t| matches!(t.content, Content::Function(_))).count()
-        );
         tasks.sort_by_key(|task| task.level);
         program.place(plan, &tasks);
+        if program.entries > limit {
+            return Err(program.entries);
+        }
         program.describe(plan, &tasks);
-        program
+        Ok(program)
     }
 
     fn table(&mut self, plan: &Plan, scope: Box<[u32]>, content: Content, made: u32) -> usize {
-        let entries = scope.iter().map(|&p| u64::from(plan.domains[p as usize])).product();
-        self.tables.push(DeviceTable { scope, entries, content, at: 0, made, last: made });
+        self.tables.push(DeviceTable::new(scope, &plan.domains, content, made));
         self.tables.len() - 1
     }
 
@@ -291,7 +377,7 @@ impl Program {
             for (index, table) in tables.iter_mut().enumerate() {
                 if which(index, table) {
                     table.at = end.next_multiple_of(ALIGNMENT);
-                    end = table.at + table.entries;
+                    end = table.at + table.extent();
                 }
             }
             end
@@ -317,7 +403,7 @@ impl Program {
             if table.scope.is_empty() && message[task.output] || stays(task.output, table) {
                 continue;
             }
-            let size = table.entries.next_multiple_of(ALIGNMENT);
+            let size = table.extent().next_multiple_of(ALIGNMENT);
             table.at = scratch.take(size);
             alive.push((table.last.max(level), table.at, size));
         }
@@ -327,120 +413,127 @@ impl Program {
     /// Descriptors and launches.
     fn describe(&mut self, plan: &Plan, tasks: &[Task]) {
         let bytes = plan.width.bytes();
-        let cut: Vec<Geometry> = tasks.iter().map(|task| Geometry::new(&self.shape(plan, task), bytes)).collect();
-        let mut order: Vec<usize> = (0..tasks.len()).collect();
-        // steps of a level that take the same kernel follow each other
-        let name = |task: usize| match cut[task].variant {
-            Variant::Each => (0, String::new()),
-            variant => (1, variant.expression("")),
-        };
-        order.sort_by_cached_key(|&task| (tasks[task].level, name(task)));
-        let mut previous: Option<u32> = None;
-        for index in order {
-            let (task, geometry) = (&tasks[index], &cut[index]);
-            let first = self.map.len() as u32;
-            self.describe_step(plan, task, geometry, first);
-            let step = self.steps.len() as u32 - 1;
-            self.map.resize(self.map.len() + geometry.blocks as usize, step);
-            let blocks = geometry.blocks as u32;
-            match self.launches.last_mut() {
-                Some(launch)
-                    if previous == Some(task.level)
-                        && launch.variant == geometry.variant
-                        && launch.work.saturating_add(task.work) <= LAUNCH =>
-                {
-                    launch.blocks += blocks;
-                    launch.work += task.work;
-                }
-                _ => {
-                    let parts = task.work.div_ceil(LAUNCH).clamp(1, u64::from(blocks)) as u32;
-                    for part in 0..parts {
-                        let share =
-                            |part: u32, all: u64| (u128::from(all) * u128::from(part) / u128::from(parts)) as u64;
-                        let begin = share(part, u64::from(blocks)) as u32;
-                        let end = share(part + 1, u64::from(blocks)) as u32;
-                        self.launches.push(Launch {
-                            variant: geometry.variant,
-                            first: first + begin,
-                            blocks: end - begin,
-                            work: share(part + 1, task.work) - share(part, task.work),
-                        });
-                    }
+        let mut previous = 0;
+        for level in tasks.chunk_by(|a, b| a.level == b.level) {
+            for task in level {
+                let shape = self.shape(plan, task);
+                let geometry = Geometry::new(&shape, bytes);
+                match geometry.variant {
+                    Variant::Each => self.each(task, &shape, &geometry, bytes, &mut previous),
+                    Variant::Tile(..) => self.tile(task, &shape, &geometry, bytes),
                 }
             }
-            previous = Some(task.level);
         }
     }
 
     /// Sizes and strides of a task, its digits merged.
     fn shape(&self, plan: &Plan, task: &Task) -> Shape {
-        let size = |p: &u32| plan.domains[*p as usize] as usize;
-        let steps = |scope: &[u32]| strides(&scope.iter().map(size).collect::<Vec<_>>());
-        let inputs: Vec<(&[u32], Vec<usize>)> = task
+        let domains = &plan.domains;
+        let inputs: Vec<(&[u32], Vec<u64>)> = task
             .inputs
             .iter()
-            .map(|&input| (&self.tables[input].scope[..], steps(&self.tables[input].scope)))
+            .map(|&input| (&self.tables[input].scope[..], self.tables[input].strides(domains)))
             .collect();
         let stride = |p: u32| -> Vec<u64> {
-            let of =
-                |(scope, steps): &(&[u32], Vec<usize>)| scope.binary_search(&p).map_or(0, |digit| steps[digit] as u64);
+            let of = |(scope, steps): &(&[u32], Vec<u64>)| scope.binary_search(&p).map_or(0, |digit| steps[digit]);
             inputs.iter().map(of).collect()
         };
-        let scope = &self.tables[task.output].scope;
-        let digits = scope.iter().zip(steps(scope)).map(|(&p, out)| Digit {
-            size: plan.domains[p as usize],
-            out: out as u64,
-            inputs: stride(p),
-        });
+        let output = &self.tables[task.output];
+        let digit = |(&p, out): (&u32, u64)| Digit { size: domains[p as usize], out, inputs: stride(p) };
+        let digits = output.scope.iter().zip(output.strides(domains)).map(digit).collect();
         let (domain, slabs) = match task.position {
-            Some(p) => (plan.domains[p as usize], stride(p)),
+            Some(p) => (domains[p as usize], stride(p)),
             None => (1, vec![0; inputs.len()]),
         };
-        Shape { domain, slabs, digits: digits.collect() }.merged()
+        Shape { domain, slabs, digits }.merged()
     }
 
-    fn describe_step(&mut self, plan: &Plan, task: &Task, geometry: &Geometry, first: u32) {
-        let bytes = plan.width.bytes();
-        let shape = self.shape(plan, task);
-        let along = |digit: Option<usize>, of: &dyn Fn(&Digit) -> u64| {
-            digit.map_or(0, |digit| of(&shape.digits[digit]) * bytes)
-        };
+    /// Adds a step of single outputs, to the last launch where that is of the same level.
+    fn each(&mut self, task: &Task, shape: &Shape, geometry: &Geometry, bytes: u64, level: &mut u32) {
+        let first = self.map.len() as u32;
+        self.map.resize(self.map.len() + geometry.blocks as usize, self.steps.len() as u32);
         self.steps.push(StepWords {
             out: self.tables[task.output].at * bytes,
-            tile: geometry.tile.map(|digit| along(digit, &|digit| digit.out)),
             first,
             domain: shape.domain,
             digits: geometry.cuts.len() as u32,
             spread: geometry.spread,
             inputs: geometry.order.len() as u32,
             threads: geometry.threads,
-            ends: geometry.ends,
+            split: geometry.split,
             digit_at: self.digits.len() as u32,
             input_at: self.inputs.len() as u32,
             stride_at: self.strides.len() as u32,
-            split: geometry.split,
         });
         for cut in &geometry.cuts {
             let digit = &shape.digits[cut.digit];
-            self.digits.push(DigitWords {
-                boxes: cut.boxes,
-                below: cut.below,
-                extent: cut.extent,
-                magic: (1u32 << 20).div_ceil(cut.extent),
-                tile: cut.tile,
-                last: digit.size - cut.tile,
-            });
-            self.strides.extend(geometry.order.iter().map(|&input| digit.inputs[input] * bytes));
+            self.digits.push(DigitWords::new(cut));
+            self.strides.extend(digit.inputs.iter().map(|stride| stride * bytes));
             self.strides.push(digit.out * bytes);
         }
-        for &input in &geometry.order {
-            let table = &self.tables[task.inputs[input]];
-            self.inputs.push(InputWords {
-                table: table.at * bytes,
-                slab: shape.slabs[input] * bytes,
-                tile: geometry.tile.map(|digit| along(digit, &|digit| digit.inputs[input]) as u32),
-                unused: 0,
-            });
+        for input in 0..geometry.order.len() {
+            let words = self.input(task, shape, geometry, bytes, input);
+            self.inputs.push(words);
+        }
+        let blocks = geometry.blocks as u32;
+        let open = std::mem::replace(level, task.level) == task.level;
+        match self.launches.iter_mut().rev().find(|launch| launch.tiled.is_none()) {
+            Some(launch) if open && launch.work.saturating_add(task.work) <= LAUNCH => {
+                launch.blocks += blocks;
+                launch.work += task.work;
+            }
+            _ => self.launch(geometry.variant, None, first, blocks, task.work),
+        }
+    }
+
+    /// Adds a step that is made in tiles.
+    fn tile(&mut self, task: &Task, shape: &Shape, geometry: &Geometry, bytes: u64) {
+        let along = |digit: Option<usize>| digit.map_or(0, |digit| shape.digits[digit].out * bytes);
+        let mut words = BoxWords {
+            out: self.tables[task.output].at * bytes,
+            tile: geometry.tile.map(along),
+            domain: shape.domain,
+            digits: geometry.cuts.len() as u32,
+            spread: geometry.spread,
+            inputs: geometry.order.len() as u32,
+            threads: geometry.threads,
+            ends: geometry.ends,
+            ..BoxWords::default()
+        };
+        for (place, cut) in geometry.cuts.iter().enumerate() {
+            let digit = &shape.digits[cut.digit];
+            words.digit[place] = DigitWords::new(cut);
+            for (column, &input) in geometry.order.iter().enumerate() {
+                words.stride[place][column] = digit.inputs[input] * bytes;
+            }
+            words.stride[place][geometry.order.len()] = digit.out * bytes;
+        }
+        for (place, &input) in geometry.order.iter().enumerate() {
+            words.input[place] = self.input(task, shape, geometry, bytes, input);
+        }
+        self.tiled.push(words);
+        self.launch(geometry.variant, Some(self.tiled.len() - 1), 0, geometry.blocks as u32, task.work);
+    }
+
+    fn input(&self, task: &Task, shape: &Shape, geometry: &Geometry, bytes: u64, input: usize) -> InputWords {
+        let along = |digit: Option<usize>| digit.map_or(0, |digit| shape.digits[digit].inputs[input] * bytes);
+        InputWords {
+            table: self.tables[task.inputs[input]].at * bytes,
+            slab: shape.slabs[input] * bytes,
+            tile: geometry.tile.map(|digit| along(digit) as u32),
+            run: u32::from(shape.digits.last().is_some_and(|digit| digit.inputs[input] != 0)),
+        }
+    }
+
+    /// One launch, or several where it would take long.
+    fn launch(&mut self, variant: Variant, tiled: Option<usize>, first: u32, blocks: u32, work: u64) {
+        let parts = work.div_ceil(LAUNCH).clamp(1, u64::from(blocks)) as u32;
+        let share = |part: u32, all: u64| (u128::from(all) * u128::from(part) / u128::from(parts)) as u64;
+        for part in 0..parts {
+            let begin = share(part, u64::from(blocks)) as u32;
+            let end = share(part + 1, u64::from(blocks)) as u32;
+            let work = share(part + 1, work) - share(part, work);
+            self.launches.push(Launch { variant, tiled, first: first + begin, blocks: end - begin, work });
         }
     }
 
@@ -453,11 +546,6 @@ impl Program {
             }
         }
         variants
-    }
-
-    /// Threads of a block.
-    pub fn threads() -> u32 {
-        tile::THREADS
     }
 }
 

@@ -1,7 +1,7 @@
 //! The program of a plan, executed on the host as its descriptors say.
 
-use super::program::{Content, Program};
-use super::tile::{INPUTS, Variant};
+use super::program::{BoxWords, Content, DigitWords, InputWords, Program};
+use super::tile::{Count, INPUTS, Variant};
 use crate::inference::plan::Plan;
 use crate::inference::table;
 use crate::inference::tests::{messages, random, run, shuffled, wide};
@@ -12,7 +12,7 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// What the kernels do, thread by thread, on 64-bit entries; memory starts as garbage.
+/// What the kernels do, thread by thread, on 64-bit entries; memory starts as garbage, which gaps may spread to gaps only.
 struct Emulator<'a> {
     program: &'a Program,
     memory: Vec<Cost>,
@@ -32,16 +32,16 @@ impl<'a> Emulator<'a> {
                     table::lay_out(&problem.functions[f as usize], &scope, &problem.domains, plan.cap())
                 }
             };
-            memory[table.at as usize..][..filled.len()].copy_from_slice(&filled);
+            for (index, &entry) in filled.iter().enumerate() {
+                memory[(table.at + table.place(index as u64)) as usize] = entry;
+            }
         }
         Emulator { program, memory, bytes: plan.width.bytes(), cap: plan.cap() }
     }
 
     fn entry(&self, at: u64) -> Cost {
         assert_eq!(at % self.bytes, 0);
-        let entry = self.memory[(at / self.bytes) as usize];
-        assert!(entry >= 0, "nothing has been written there");
-        entry
+        self.memory[(at / self.bytes) as usize]
     }
 
     fn run(&mut self) {
@@ -49,7 +49,10 @@ impl<'a> Emulator<'a> {
             // what a launch writes, no block of it may read: written at its end
             let mut written = Vec::new();
             for block in launch.first..launch.first + launch.blocks {
-                self.block(launch.variant, block, &mut written);
+                match launch.tiled {
+                    Some(step) => self.tiled(launch.variant, &self.program.tiled[step], block, &mut written),
+                    None => self.each(block, &mut written),
+                }
             }
             for (at, entry) in written {
                 self.memory[(at / self.bytes) as usize] = entry;
@@ -57,71 +60,92 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    fn block(&self, variant: Variant, block: u32, written: &mut Vec<(u64, Cost)>) {
+    fn each(&self, block: u32, written: &mut Vec<(u64, Cost)>) {
         let step = self.program.steps[self.program.map[block as usize] as usize];
         let columns = step.inputs as usize + 1;
         let digits = &self.program.digits[step.digit_at as usize..][..step.digits as usize];
         let inputs = &self.program.inputs[step.input_at as usize..][..step.inputs as usize];
         let strides =
             |digit: usize, column: usize| self.program.strides[step.stride_at as usize + digit * columns + column];
-        let starts: Vec<u32> = digits
-            .iter()
-            .map(|digit| ((block - step.first) / digit.below % digit.boxes * digit.extent * digit.tile).min(digit.last))
-            .collect();
-        let base = |column: usize| -> u64 {
-            let table = inputs.get(column).map_or(step.out, |input| input.table);
-            table
-                + starts
-                    .iter()
-                    .enumerate()
-                    .map(|(digit, &start)| strides(digit, column) * u64::from(start))
-                    .sum::<u64>()
-        };
         for thread in (0..step.threads).step_by(1 << step.split) {
-            let mut rank = thread >> step.split;
-            let mut local = vec![0u64; columns];
-            for (number, digit) in digits.iter().enumerate().take(step.spread as usize) {
-                let quotient = (rank * digit.magic) >> 20;
-                assert_eq!(quotient, rank / digit.extent);
-                let start = starts[number];
-                let value = (start + rank % digit.extent * digit.tile).min(digit.last) - start;
-                rank = quotient;
-                for (column, local) in local.iter_mut().enumerate() {
-                    *local += u64::from(value) * strides(number, column);
-                }
-            }
-            assert_eq!(rank, 0);
-            assert!(local[..columns - 1].iter().all(|&local| local <= u64::from(u32::MAX)));
-            let tile = match variant {
-                Variant::Each => [1; 3],
-                Variant::Tile(tile, _) => tile,
+            let values = values(digits, step.spread, block - step.first, thread >> step.split);
+            let at = |table: u64, column: usize| {
+                let digits = values.iter().enumerate();
+                table + digits.map(|(digit, &value)| strides(digit, column) * u64::from(value)).sum::<u64>()
             };
-            for place in 0..tile.iter().product() {
-                let own = [place % tile[0], place / tile[0] % tile[1], place / tile[0] / tile[1]].map(u64::from);
-                let mut least = self.cap;
-                for a in 0..u64::from(step.domain) {
-                    let mut sum = 0;
-                    for (k, input) in inputs.iter().enumerate() {
+            let sum = |a: u64| {
+                inputs.iter().enumerate().map(|(k, input)| self.entry(at(input.table, k) + a * input.slab)).sum()
+            };
+            let least: Cost = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
+            written.push((at(step.out, columns - 1), least.min(self.cap)));
+        }
+    }
+
+    fn tiled(&self, variant: Variant, step: &BoxWords, block: u32, written: &mut Vec<(u64, Cost)>) {
+        let Variant::Tile([rx, ry, rz, run], counts) = variant else { panic!("{variant:?}") };
+        let inputs = &step.input[..step.inputs as usize];
+        for thread in 0..step.threads {
+            let values = values(&step.digit[..step.digits as usize], step.spread, block, thread);
+            let at = |table: u64, column: usize| {
+                let digits = values.iter().enumerate();
+                table + digits.map(|(digit, &value)| step.stride[digit][column] * u64::from(value)).sum::<u64>()
+            };
+            for place in 0..rx * ry * rz * run {
+                let neighbour = u64::from(place % run);
+                let own = [place / run % rx, place / run / rx % ry, place / run / rx / ry].map(u64::from);
+                let sum = |a: u64| -> Cost {
+                    let entry = |(k, input): (usize, &InputWords)| {
                         // an input does not read the digit that its group leaves out
                         let group = step.ends.iter().position(|&end| (k as u32) < end).unwrap();
-                        if let (Variant::Tile(..), Some(missing)) = (variant, [2, 1, 0].get(group)) {
+                        if let Some(missing) = [2, 1, 0].get(group) {
                             assert_eq!(input.tile[*missing], 0);
                         }
+                        let side = match counts[group] {
+                            Count::None => panic!("the group has an input"),
+                            Count::Run => run > 1,
+                            Count::Single => false,
+                            Count::Many => run > 1 && input.run != 0,
+                        };
                         let along: u64 = (0..3).map(|digit| own[digit] * u64::from(input.tile[digit])).sum();
-                        sum += self.entry(base(k) + local[k] + a * input.slab + along);
-                    }
-                    least = least.min(sum);
-                }
+                        let at = at(input.table, k) + a * input.slab + along;
+                        if side {
+                            assert_eq!(at % (u64::from(run) * self.bytes), 0);
+                        }
+                        self.entry(at + if side { neighbour * self.bytes } else { 0 })
+                    };
+                    inputs.iter().enumerate().map(entry).fold(0, Cost::saturating_add)
+                };
+                let least = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
                 let along: u64 = (0..3).map(|digit| own[digit] * step.tile[digit]).sum();
-                written.push((base(columns - 1) + local[columns - 1] + along, least));
+                let at = at(step.out, inputs.len()) + along + neighbour * self.bytes;
+                written.push((at, least.min(self.cap)));
             }
         }
     }
 }
 
+/// The values of all digits where a thread begins.
+fn values(digits: &[DigitWords], spread: u32, block: u32, mut rank: u32) -> Vec<u32> {
+    let mut values = Vec::new();
+    for (number, digit) in digits.iter().enumerate() {
+        let start = (block / digit.below % digit.boxes * digit.extent * digit.tile).min(digit.last);
+        if number >= spread as usize {
+            assert_eq!(digit.extent, 1);
+            values.push(start);
+            continue;
+        }
+        let quotient = (rank * digit.magic) >> 20;
+        assert_eq!(quotient, rank / digit.extent);
+        values.push((start + rank % digit.extent * digit.tile).min(digit.last));
+        rank = quotient;
+    }
+    assert_eq!(rank, 0);
+    values
+}
+
 /// Messages of a program against those of the CPU; returns the kernels that it took.
 fn conforms(problem: &Arc<Problem>, plan: &Plan) -> Vec<Variant> {
-    let program = Program::new(problem, plan);
+    let program = Program::new(plan, u64::MAX).expect("no limit");
     assert!(program.inputs.len() <= INPUTS * program.steps.len());
     let mut emulator = Emulator::new(&program, problem, plan);
     emulator.run();
@@ -132,8 +156,9 @@ fn conforms(problem: &Arc<Problem>, plan: &Plan) -> Vec<Variant> {
     if plan.keep_messages {
         for (step, expected) in messages(&outcome).iter().enumerate() {
             let table = &program.tables[program.messages[step]];
-            let own = &emulator.memory[table.at as usize..][..table.entries as usize];
-            assert_eq!(own, &expected[..], "step {step} of {}", plan.steps.len());
+            let own = |index: usize| emulator.memory[(table.at + table.place(index as u64)) as usize];
+            let own: Vec<Cost> = (0..expected.len()).map(own).collect();
+            assert_eq!(own, expected[..], "step {step} of {}", plan.steps.len());
         }
     }
     let bound = if constants >= plan.cap { plan.limit } else { (problem.constant + constants).min(plan.limit) };
@@ -170,7 +195,10 @@ fn programs_of_large_steps_make_the_messages_of_the_cpu() {
             seen.extend(conforms(&problem, &Plan::new(&problem, &order, &Limits { z, ..Limits::new(1 << 30) })));
         }
     }
-    assert!(seen.iter().any(|variant| matches!(variant, Variant::Tile(..))), "{seen:?}");
+    for run in [1, 4] {
+        let tiled = |variant: &Variant| matches!(variant, Variant::Tile([.., own], _) if *own == run);
+        assert!(seen.iter().any(tiled), "{seen:?}");
+    }
 }
 
 /// Every value of a hub has hundreds of messages: they are added up in passes.

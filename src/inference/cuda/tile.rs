@@ -3,18 +3,39 @@
 //! The terms are those of kernels/bucket.cu. Everything here is decided from sizes and strides alone.
 
 /// Threads of a block.
-pub(super) const THREADS: u32 = 256;
+const THREADS: u32 = 256;
+/// The same of steps that are made in tiles.
+const TILE_THREADS: u32 = 256;
 /// Inputs that a kernel takes.
 pub(super) const INPUTS: usize = 12;
+/// Digits of a message that is made in tiles.
+pub(super) const TILE_DIGITS: usize = 12;
 /// Bytes that the threads of a block may span in a table: their offsets have 32 bits.
 const SPAN: u64 = u32::MAX as u64;
 /// Threads that keep every multiprocessor of a large device busy.
 const BUSY: u64 = 1 << 16;
 /// Joint entries below which no tile is worth its kernel.
 const TILED: u64 = 1 << 22;
-/// Register tiles that there are kernels for, along three digits or two.
-const TILES: [[u32; 3]; 9] =
-    [[5, 5, 2], [4, 4, 2], [3, 3, 3], [2, 2, 2], [8, 4, 1], [5, 5, 1], [4, 4, 1], [3, 3, 1], [2, 2, 1]];
+/// Register tiles that there are kernels for: along three digits or two, and neighbours along the fastest digit. Sixteen
+/// bytes of neighbours are one load, where tables allow it.
+const TILES: [[u32; 4]; 16] = [
+    [4, 2, 2, 4],
+    [3, 2, 2, 4],
+    [2, 2, 2, 4],
+    [5, 2, 1, 4],
+    [4, 4, 1, 4],
+    [4, 2, 1, 4],
+    [2, 2, 1, 4],
+    [5, 5, 2, 1],
+    [4, 4, 2, 1],
+    [3, 3, 3, 1],
+    [2, 2, 2, 1],
+    [8, 4, 1, 1],
+    [5, 5, 1, 1],
+    [4, 4, 1, 1],
+    [3, 3, 1, 1],
+    [2, 2, 1, 1],
+];
 /// Outputs of a tile of 64-bit entries, at most: they take twice the registers.
 const LONG_TILE: u32 = 16;
 
@@ -62,22 +83,14 @@ impl Shape {
     }
 }
 
-/// How many inputs of a group a kernel is compiled for: none, one, or any number.
+/// What a group of inputs is that a kernel is compiled for: nothing; one whose neighbours along the fastest digit lie
+/// side by side; one that does not read that digit; any number of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Count {
     None,
-    One,
+    Run,
+    Single,
     Many,
-}
-
-impl Count {
-    fn of(count: usize) -> Self {
-        match count {
-            0 => Count::None,
-            1 => Count::One,
-            _ => Count::Many,
-        }
-    }
 }
 
 /// A kernel.
@@ -85,18 +98,26 @@ impl Count {
 pub(super) enum Variant {
     /// An output a thread, or several threads an output.
     Each,
-    /// A register tile; the groups `xy`, `xz`, `yz` and `xyz`.
-    Tile([u32; 3], [Count; 4]),
+    /// A register tile along three digits and the fastest one; the groups `xy`, `xz`, `yz` and `xyz`.
+    Tile([u32; 4], [Count; 4]),
 }
 
 impl Variant {
+    /// Threads of its blocks.
+    pub fn threads(&self) -> u32 {
+        match self {
+            Variant::Each => THREADS,
+            Variant::Tile(..) => TILE_THREADS,
+        }
+    }
+
     /// Its name in kernels/bucket.cu for entries of a C type.
     pub fn expression(&self, entry: &str) -> String {
         match self {
             Variant::Each => format!("join_each<{entry}>"),
-            Variant::Tile([x, y, z], counts) => {
+            Variant::Tile([x, y, z, run], counts) => {
                 let [xy, xz, yz, xyz] = counts.map(|count| count as u32);
-                format!("join_tile<{entry}, {x}, {y}, {z}, {xy}, {xz}, {yz}, {xyz}>")
+                format!("join_tile<{entry}, {x}, {y}, {z}, {run}, {xy}, {xz}, {yz}, {xyz}>")
             }
         }
     }
@@ -112,6 +133,8 @@ pub(super) struct Cut {
     pub below: u32,
     pub extent: u32,
     pub tile: u32,
+    /// The largest value that a tile begins at.
+    pub last: u32,
 }
 
 /// How a step runs.
@@ -136,7 +159,7 @@ pub(super) struct Geometry {
 /// A tile that was chosen for a shape.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
-    tile: [u32; 3],
+    tile: [u32; 4],
     digits: [Option<usize>; 3],
     cost: f64,
 }
@@ -145,7 +168,8 @@ impl Geometry {
     /// Cuts a merged shape whose entries take `bytes`.
     pub fn new(shape: &Shape, bytes: u64) -> Geometry {
         let joint = shape.outputs().saturating_mul(u64::from(shape.domain));
-        let choice = if joint < TILED { None } else { choose(shape, bytes) };
+        let tiles = joint >= TILED && shape.digits.len() <= TILE_DIGITS;
+        let choice = if tiles { choose(shape, bytes) } else { None };
         choice.and_then(|choice| tiled(shape, bytes, &choice)).unwrap_or_else(|| each(shape, bytes))
     }
 }
@@ -158,7 +182,7 @@ fn reads(shape: &Shape, digits: &[Option<usize>; 3], input: usize) -> u32 {
 
 /// The group that an input joins (0 to 3: `xy`, `xz`, `yz`, `xyz`): of those that cover what it reads, the one with
 /// the fewest loads.
-fn group(reads: u32, [x, y, z]: [u32; 3]) -> (usize, u32) {
+fn group(reads: u32, [x, y, z, _]: [u32; 4]) -> (usize, u32) {
     let groups = [(0b011u32, x * y), (0b101, x * z), (0b110, y * z), (0b111, x * y * z)];
     let covering = groups.iter().enumerate().filter(|(_, (bits, _))| reads & !bits == 0);
     covering.map(|(group, &(_, loads))| (group, loads)).min_by_key(|&(group, loads)| (loads, group)).unwrap_or((3, 0))
@@ -167,6 +191,20 @@ fn group(reads: u32, [x, y, z]: [u32; 3]) -> (usize, u32) {
 /// Values made for each value wanted, where tiles of `tile` cover `size`.
 fn waste(size: u32, tile: u32) -> f64 {
     f64::from(size.div_ceil(tile) * tile) / f64::from(size)
+}
+
+/// Whether `run` neighbours along the fastest digit lie side by side in every table that reads it, 16 bytes at 16 byte
+/// boundaries. The digit may then be rounded up: rows that are as far apart as that have room behind them.
+fn runs(shape: &Shape, run: u32) -> bool {
+    let Some((fastest, slower)) = shape.digits.split_last() else { return false };
+    let run = u64::from(run);
+    let aligned = |stride: u64| stride.is_multiple_of(run);
+    let input = |input: usize| match fastest.inputs[input] {
+        0 => true,
+        1 => aligned(shape.slabs[input]) && slower.iter().all(|digit| aligned(digit.inputs[input])),
+        _ => false,
+    };
+    fastest.out == 1 && slower.iter().all(|digit| aligned(digit.out)) && (0..shape.slabs.len()).all(input)
 }
 
 /// The tile and its digits with the least work for an output, unless single outputs are as good.
@@ -179,14 +217,16 @@ fn choose(shape: &Shape, bytes: u64) -> Option<Choice> {
     // what an input costs a single output: a load and its share of the addressing
     let each = 3.0 * inputs as f64 + 2.0;
     for tile in TILES {
-        let size = tile.iter().product::<u32>();
-        if bytes > 4 && size > LONG_TILE {
+        let [rx, ry, rz, run] = tile;
+        let size = rx * ry * rz;
+        let long = bytes > 4 && (size * run > LONG_TILE || run > 1);
+        if long || (run > 1 && !runs(shape, run)) {
             continue;
         }
         let fits = |digit: usize, place: usize| shape.digits[digit].size >= tile[place];
         for x in (0..free).filter(|&x| fits(x, 0)) {
             for y in (0..free).filter(|&y| y != x && fits(y, 1)) {
-                let thirds: Vec<Option<usize>> = match tile[2] {
+                let thirds: Vec<Option<usize>> = match rz {
                     1 => vec![None],
                     _ => (0..free).filter(|&z| z != x && z != y && fits(z, 2)).map(Some).collect(),
                 };
@@ -201,12 +241,14 @@ fn choose(shape: &Shape, bytes: u64) -> Option<Choice> {
                     }
                     let many = counts.iter().any(|&count| count > 1) || counts[3] > 0;
                     let sums = (0..3).filter(|&group| counts[group] > 0).count().saturating_sub(1).max(1);
-                    let for_load = if many { 4.0 } else { 3.0 };
+                    // an entry's way through the first-level cache, its part of the instructions, its sum
+                    let for_load = 1.0 + 2.0 / f64::from(run) + if many { 1.0 } else { 0.0 };
                     let mut cost =
                         sums as f64 + f64::from(counts[3].min(1)) + for_load * f64::from(loads) / f64::from(size);
-                    cost *= waste(shape.digits[x].size, tile[0]) * waste(shape.digits[y].size, tile[1]);
-                    cost *= z.map_or(1.0, |z| waste(shape.digits[z].size, tile[2]));
-                    let threads = outputs / f64::from(size);
+                    cost *= waste(shape.digits[x].size, rx) * waste(shape.digits[y].size, ry);
+                    cost *= z.map_or(1.0, |z| waste(shape.digits[z].size, rz));
+                    cost *= waste(shape.digits[free].size, run);
+                    let threads = outputs / f64::from(size * run);
                     cost *= (BUSY as f64 / threads).max(1.0);
                     if cost < each && best.is_none_or(|best| cost < best.cost) {
                         best = Some(Choice { tile, digits, cost });
@@ -279,29 +321,34 @@ fn each(shape: &Shape, bytes: u64) -> Geometry {
 /// `None` where a block would span too much.
 fn tiled(shape: &Shape, bytes: u64, choice: &Choice) -> Option<Geometry> {
     let Choice { tile, digits, .. } = choice;
-    let place = |digit: usize| digits.iter().position(|&own| own == Some(digit));
+    let fastest = shape.digits.len() - 1;
+    let place =
+        |digit: usize| if digit == fastest { Some(3) } else { digits.iter().position(|&own| own == Some(digit)) };
     let values = |digit: usize| place(digit).map_or(1, |place| tile[place]);
     let units = |digit: usize| shape.digits[digit].size.div_ceil(values(digit));
-    let mut extents = vec![1u32; shape.digits.len()];
-    let lanes: Vec<usize> = (0..shape.digits.len()).rev().filter(|&digit| place(digit).is_none()).collect();
-    let mut threads = 1;
-    for &digit in &lanes {
-        let extent = extent(units(digit), 32u32.div_ceil(threads), THREADS / threads);
-        if threads >= 32 {
-            break;
+    let lanes: Vec<usize> = (0..=fastest).rev().filter(|&digit| place(digit).is_none_or(|place| place == 3)).collect();
+    let mut best: Option<(f64, Vec<u32>)> = None;
+    // from 128 bytes of neighbours upwards
+    let mut wanted = 32 / tile[3];
+    while wanted <= TILE_THREADS {
+        let mut extents = vec![1u32; shape.digits.len()];
+        let mut threads = 1;
+        let mut wasted = 1.0;
+        for &digit in &lanes {
+            if threads < wanted {
+                extents[digit] = extent(units(digit), wanted.div_ceil(threads), TILE_THREADS / threads);
+                threads *= extents[digit];
+                wasted *= waste(units(digit), extents[digit]);
+            }
         }
-        extents[digit] = extent;
-        threads *= extent;
-    }
-    share(shape, choice, THREADS / threads, threads, &mut extents);
-    threads = extents.iter().product();
-    for &digit in &lanes {
-        let room = THREADS / threads;
-        if room >= 2 && extents[digit] == 1 {
-            extents[digit] = extent(units(digit), room.div_ceil(2), room);
-            threads *= extents[digit];
+        let score = wasted * share(shape, choice, TILE_THREADS / threads, threads, &mut extents);
+        if best.as_ref().is_none_or(|(least, _)| score < *least) {
+            best = Some((score, extents));
         }
+        wanted *= 2;
     }
+    let (_, extents) = best?;
+    let threads = extents.iter().product();
     if !within(shape, bytes, |digit| extents[digit].saturating_mul(values(digit))) {
         return None;
     }
@@ -314,7 +361,12 @@ fn tiled(shape: &Shape, bytes: u64, choice: &Choice) -> Option<Geometry> {
         end += groups[number].len() as u32;
         end
     });
-    let mut counts = [0, 1, 2, 3].map(|number: usize| Count::of(groups[number].len()));
+    let mut counts = [0, 1, 2, 3].map(|number: usize| match groups[number][..] {
+        [] => Count::None,
+        [input] if tile[3] == 1 || shape.digits[fastest].inputs[input] == 1 => Count::Run,
+        [_] => Count::Single,
+        _ => Count::Many,
+    });
     if counts[3] != Count::None || counts.contains(&Count::Many) {
         // few kernels for whatever comes: what is not a single input a group loops over all groups
         counts = counts.map(|count| if count == Count::None { count } else { Count::Many });
@@ -340,9 +392,9 @@ fn tiled(shape: &Shape, bytes: u64, choice: &Choice) -> Option<Geometry> {
 /// Words from the second-level cache, in the time of one instruction a thread.
 const TRAFFIC: f64 = 5.0;
 
-/// Shares `room` threads out between the digits of the tile, so that a block reads little that is its own and few of
-/// its outputs are made twice.
-fn share(shape: &Shape, choice: &Choice, room: u32, lanes: u32, extents: &mut [u32]) {
+/// Shares `room` threads out between the digits of the tile, so that a block reads little that is its own, few of
+/// its outputs are made twice and few of its threads idle. Returns what an output then takes, to compare.
+fn share(shape: &Shape, choice: &Choice, room: u32, lanes: u32, extents: &mut [u32]) -> f64 {
     let Choice { tile, digits, cost } = choice;
     let units = |place: usize| digits[place].map_or(1, |digit| shape.digits[digit].size.div_ceil(tile[place]));
     let mut best = (f64::INFINITY, [1; 3]);
@@ -364,7 +416,7 @@ fn share(shape: &Shape, choice: &Choice, room: u32, lanes: u32, extents: &mut [u
                 let wasted: f64 = (0..3).map(|place| waste(units(place), extent[place])).product();
                 let threads = lanes * x * y * z;
                 let idle = f64::from(threads.div_ceil(32) * 32) / f64::from(threads);
-                let few = (f64::from(THREADS) / f64::from(threads)).powf(0.25);
+                let few = (f64::from(TILE_THREADS) / f64::from(threads)).sqrt();
                 let score = wasted * idle * few * (cost + TRAFFIC * traffic);
                 if score < best.0 {
                     best = (score, extent);
@@ -377,6 +429,7 @@ fn share(shape: &Shape, choice: &Choice, room: u32, lanes: u32, extents: &mut [u
             extents[*digit] = extent;
         }
     }
+    best.0
 }
 
 /// Cuts every digit; those that vary within a block come first, in the order of the threads.
@@ -401,6 +454,10 @@ fn cut(
         below: below[digit] as u32,
         extent: extents[digit],
         tile: tile(digit),
+        last: match tile(digit) {
+            tile if digit + 1 == shape.digits.len() => shape.digits[digit].size.next_multiple_of(tile) - tile,
+            tile => shape.digits[digit].size - tile,
+        },
     };
     (spread.iter().chain(&fixed).map(cut).collect(), spread.len() as u32, product)
 }
