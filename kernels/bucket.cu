@@ -22,7 +22,7 @@
 // Threads of a block.
 constexpr u32 THREADS = 256;
 // The same of steps that are made in tiles.
-constexpr u32 TILE_THREADS = 256;
+constexpr u32 TILE_THREADS = 512;
 // Inputs of a step, digits of a message, and digits of a message that is made in tiles, at most
 // (src/inference/cuda/tile.rs).
 constexpr u32 INPUTS = 12;
@@ -175,9 +175,13 @@ struct Box {
     u64 stride[TILE_DIGITS][INPUTS + 1];
 };
 
-// What a group of inputs is: nothing, a single one (whose neighbours along the fastest digit lie side by side, or which
-// does not read it), or any number.
-enum Count { NONE, RUN, SINGLE, MANY };
+// What a group of inputs is, as a number: any number of inputs, or a digit of base 4 for each of a few: one whose
+// neighbours along the fastest digit lie side by side, or one that does not read that digit.
+constexpr int MANY = -1, RUN = 1, SINGLE = 2;
+
+constexpr __host__ __device__ int inputs_of(int kinds) {
+    return kinds <= 0 ? 0 : kinds < 4 ? 1 : kinds < 16 ? 2 : 3;
+}
 
 // N neighbouring entries.
 template <class E, int N> struct alignas(N * sizeof(E)) Pack {
@@ -207,145 +211,146 @@ template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char 
     return pack;
 }
 
-// Where a thread's tile begins in each table.
-struct Place {
-    const Box &box;
-    const char *memory;
-    // First values of the block's box and of the thread's tile from there.
-    u32 start[TILE_DIGITS], local[TILE_DIGITS];
-
-    __device__ __forceinline__ Place(const Box &box, const char *memory) : box(box), memory(memory) {
-        u32 rank = threadIdx.x;
-        const u32 block = blockIdx.x + box.first;
-#pragma unroll
-        for (u32 i = 0; i < TILE_DIGITS; i++) {
-            if (i >= box.digits) break;
-            start[i] = box.digit[i].start(block);
-            local[i] = i < box.spread ? box.digit[i].local(start[i], rank) : 0;
-        }
-    }
-
-    // Address of the box in a table.
-    __device__ __forceinline__ u64 base(u64 table, u32 column) const {
-        u64 sum = (u64)memory + table;
-#pragma unroll
-        for (u32 i = 0; i < TILE_DIGITS; i++) {
-            if (i >= box.digits) break;
-            sum += start[i] * box.stride[i][column];
-        }
-        return sum;
-    }
-
-    // And of the tile from there.
-    __device__ __forceinline__ u32 offset(u32 column) const {
-        u32 sum = 0;
-#pragma unroll
-        for (u32 i = 0; i < TILE_DIGITS; i++) {
-            if (i >= box.spread) break;
-            sum += local[i] * (u32)box.stride[i][column];
-        }
-        return sum;
-    }
-
-    // The same where it may be far.
-    __device__ __forceinline__ u64 far(u32 column) const {
-        u64 sum = 0;
-#pragma unroll
-        for (u32 i = 0; i < TILE_DIGITS; i++) {
-            if (i >= box.spread) break;
-            sum += local[i] * box.stride[i][column];
-        }
-        return sum;
-    }
-};
-
 // The inputs of a group that reads two digits of the tile, the first in A values and the second in B, N neighbours at
 // a time.
-template <class E, int A, int B, int N, int COUNT, int FIRST, int SECOND> struct Group {
-    const char *table;
-    u64 slab;
-    u32 at, first, second;
+template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct Group {
+    static constexpr int FEW = inputs_of(KINDS);
+    using Row = Pack<E, N>[B];
+
+    // Of a few: the next slab, this thread's tile in it, and from one value of the digits to the next.
+    const char *table[FEW + 1];
+    u64 slab[FEW + 1];
+    u32 at[FEW + 1], first[FEW + 1], second[FEW + 1];
+    // Of any number, the sums.
+    Pack<E, N> many[KINDS == MANY ? A : 1][B];
 
     static __device__ __forceinline__ u32 stride(const Input &input, int digit) {
         return digit == 0 ? input.x : digit == 1 ? input.y : input.z;
     }
 
-    __device__ __forceinline__ void begin(const Place &place, u32 index) {
-        const Input &input = place.box.input[index];
-        table = (const char *)place.base(input.table, index);
-        slab = input.slab;
-        at = place.offset(index);
-        first = stride(input, FIRST);
-        second = stride(input, SECOND);
+    __device__ __forceinline__ Group(const Box &box, const char *memory, u32 begin) {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) {
+            const Input &input = box.input[begin + k];
+            table[k] = memory + input.table;
+            slab[k] = input.slab;
+            at[k] = 0;
+            first[k] = stride(input, FIRST);
+            second[k] = stride(input, SECOND);
+        }
     }
 
-    __device__ __forceinline__ Group(const Place &place, u32 index) {
-        if constexpr (COUNT == RUN || COUNT == SINGLE) begin(place, index);
+    // Goes along a digit to where the block begins, and the thread in it.
+    __device__ __forceinline__ void move(const u64 *strides, u32 begin, u32 start, u32 local) {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) {
+            table[k] += start * strides[begin + k];
+            at[k] += local * (u32)strides[begin + k];
+        }
     }
 
-    // The sums for the next value of the eliminated variable.
-    __device__ __forceinline__ void sums(Pack<E, N> (&sum)[A][B], const Box &box, const u64 *bases, const u32 *offsets,
-                                         u32 from, u32 to, u32 a, E cap) {
+    // Adds entries along the second digit to a row of sums, or begins it.
+    template <bool SIDE_BY_SIDE, bool FIRST_OF_ALL, bool CLAMPED>
+    static __device__ __forceinline__ void add(Row &row, const char *table, u32 at, u32 second, E cap) {
+        Row next;
 #pragma unroll
-        for (int i = 0; i < A; i++)
+        for (int j = 0; j < B; j++) {
+            const char *from = table + (at + j * second);
+            next[j] = SIDE_BY_SIDE ? load<E, N>(from) : Pack<E, N>::all(__ldg((const E *)from));
+        }
 #pragma unroll
-            for (int j = 0; j < B; j++) {
-                if constexpr (COUNT == RUN) {
-                    sum[i][j] = load<E, N>(table + (at + i * first + j * second));
-                } else if constexpr (COUNT == SINGLE) {
-                    sum[i][j] = Pack<E, N>::all(__ldg((const E *)(table + (at + i * first + j * second))));
-                } else {
-                    sum[i][j] = Pack<E, N>::all(0);
-                }
+        for (int j = 0; j < B; j++)
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                E &sum = row[j].of[n];
+                sum = FIRST_OF_ALL ? next[j].of[n] : CLAMPED ? add_min(sum, next[j].of[n], cap) : sum + next[j].of[n];
             }
-        if constexpr (COUNT == RUN || COUNT == SINGLE) table += slab;
-        if constexpr (COUNT == MANY) {
+    }
+
+    // Sums of any number of inputs, before their rows are asked for.
+    __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to, u32 a,
+                                            E cap) {
+        if constexpr (KINDS == MANY) {
+#pragma unroll
+            for (int i = 0; i < A; i++)
+#pragma unroll
+                for (int j = 0; j < B; j++) many[i][j] = Pack<E, N>::all(0);
             for (u32 k = from; k < to; k++) {
                 const Input &input = box.input[k];
                 const char *table = (const char *)bases[k] + a * input.slab;
                 const u32 at = offsets[k * TILE_THREADS], first = stride(input, FIRST), second = stride(input, SECOND);
-                Pack<E, N> next[A][B];
-                // two loops that differ in their loads only: all loads are on their way before the first is used
                 if (input.run) {
 #pragma unroll
-                    for (int i = 0; i < A; i++)
-#pragma unroll
-                        for (int j = 0; j < B; j++) next[i][j] = load<E, N>(table + (at + i * first + j * second));
+                    for (int i = 0; i < A; i++) add<true, false, true>(many[i], table, at + i * first, second, cap);
                 } else {
 #pragma unroll
-                    for (int i = 0; i < A; i++)
-#pragma unroll
-                        for (int j = 0; j < B; j++)
-                            next[i][j] = Pack<E, N>::all(__ldg((const E *)(table + (at + i * first + j * second))));
+                    for (int i = 0; i < A; i++) add<false, false, true>(many[i], table, at + i * first, second, cap);
                 }
-#pragma unroll
-                for (int i = 0; i < A; i++)
-#pragma unroll
-                    for (int j = 0; j < B; j++)
-#pragma unroll
-                        for (int n = 0; n < N; n++) sum[i][j].of[n] = add_min(sum[i][j].of[n], next[i][j].of[n], cap);
             }
         }
+    }
+
+    // The sums for value `i` of the first digit.
+    __device__ __forceinline__ void read(Row &row, int i, E cap) const {
+        if constexpr (FEW == 0) {
+#pragma unroll
+            for (int j = 0; j < B; j++) row[j] = KINDS == MANY ? many[i][j] : Pack<E, N>::all(0);
+        }
+        // five terms meet at most: nothing is clamped on the way
+        if constexpr (FEW > 0) add<(KINDS & 3) == RUN, true, false>(row, table[0], at[0] + i * first[0], second[0], cap);
+        if constexpr (FEW > 1)
+            add<(KINDS >> 2 & 3) == RUN, false, false>(row, table[1], at[1] + i * first[1], second[1], cap);
+        if constexpr (FEW > 2)
+            add<(KINDS >> 4 & 3) == RUN, false, false>(row, table[2], at[2] + i * first[2], second[2], cap);
+    }
+
+    // Goes to the next value of the eliminated variable.
+    __device__ __forceinline__ void advance() {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) table[k] += slab[k];
     }
 };
 
 template <class E, int RX, int RY, int RZ, int N, int XY, int XZ, int YZ, int XYZ>
-__global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const __grid_constant__ Box box, E cap) {
+__global__ void __launch_bounds__(TILE_THREADS, 1) join_tile(char *memory, const __grid_constant__ Box box, E cap) {
     constexpr bool ANY = XY == MANY || XZ == MANY || YZ == MANY || XYZ == MANY;
+    // By input: address of the block's first entry, and this thread's distance from there.
     __shared__ u64 bases[ANY ? INPUTS : 1];
     __shared__ u32 offsets[ANY ? INPUTS * TILE_THREADS : 1];
-    if (!ANY && threadIdx.x >= box.threads) return;
-    const Place place(box, memory);
+    const u32 t = threadIdx.x;
+    u32 *own = offsets + (ANY ? t : 0);
+    if (!ANY && t >= box.threads) return;
+    Group<E, RX, RY, N, XY, 0, 1> group_xy(box, memory, 0);
+    Group<E, RX, RZ, N, XZ, 0, 2> group_xz(box, memory, box.ends[0]);
+    Group<E, RY, RZ, N, YZ, 1, 2> group_yz(box, memory, box.ends[1]);
+    u64 base = 0;
     if constexpr (ANY) {
-        for (u32 k = 0; k < box.inputs; k++) {
-            if (threadIdx.x == k) bases[k] = place.base(box.input[k].table, k);
-            offsets[k * TILE_THREADS + threadIdx.x] = place.offset(k);
-        }
-        __syncthreads();
-        if (threadIdx.x >= box.threads) return;
+        if (t < box.inputs) base = (u64)memory + box.input[t].table;
+        for (u32 k = 0; k < box.inputs; k++) own[k * TILE_THREADS] = 0;
     }
-    const u32 *own = offsets + (ANY ? threadIdx.x : 0);
-    char *const out = (char *)place.base(box.out, box.inputs) + place.far(box.inputs);
+    char *out = memory + box.out;
+    u32 rank = t;
+#pragma unroll 1
+    for (u32 i = 0; i < box.digits; i++) {
+        const Digit &digit = box.digit[i];
+        const u64 *strides = box.stride[i];
+        const u32 start = digit.start(blockIdx.x + box.first);
+        const u32 local = i < box.spread ? digit.local(start, rank) : 0;
+        out += (start + local) * strides[box.inputs];
+        group_xy.move(strides, 0, start, local);
+        group_xz.move(strides, box.ends[0], start, local);
+        group_yz.move(strides, box.ends[1], start, local);
+        if constexpr (ANY) {
+            if (t < box.inputs) base += start * strides[t];
+            if (i < box.spread)
+                for (u32 k = 0; k < box.inputs; k++) own[k * TILE_THREADS] += local * (u32)strides[k];
+        }
+    }
+    if constexpr (ANY) {
+        if (t < box.inputs) bases[t] = base;
+        __syncthreads();
+        if (t >= box.threads) return;
+    }
     Pack<E, N> least[RX][RY][RZ];
 #pragma unroll
     for (int x = 0; x < RX; x++)
@@ -353,26 +358,28 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
         for (int y = 0; y < RY; y++)
 #pragma unroll
             for (int z = 0; z < RZ; z++) least[x][y][z] = Pack<E, N>::all(cap);
-    Group<E, RX, RY, N, XY, 0, 1> group_xy(place, 0);
-    Group<E, RX, RZ, N, XZ, 0, 2> group_xz(place, box.ends[0]);
-    Group<E, RY, RZ, N, YZ, 1, 2> group_yz(place, box.ends[1]);
     const u32 domain = box.domain;
 #pragma unroll 1
     for (u32 a = 0; a < domain; a++) {
-        Pack<E, N> xy[RX][RY], xz[RX][RZ], yz[RY][RZ];
-        group_xy.sums(xy, box, bases, own, 0, box.ends[0], a, cap);
-        group_xz.sums(xz, box, bases, own, box.ends[0], box.ends[1], a, cap);
-        group_yz.sums(yz, box, bases, own, box.ends[1], box.ends[2], a, cap);
+        group_xy.prepare(box, bases, own, 0, box.ends[0], a, cap);
+        group_xz.prepare(box, bases, own, box.ends[0], box.ends[1], a, cap);
+        group_yz.prepare(box, bases, own, box.ends[1], box.ends[2], a, cap);
+        Pack<E, N> yz[RY][RZ];
+#pragma unroll
+        for (int y = 0; y < RY; y++) group_yz.read(yz[y], y, cap);
 #pragma unroll
         for (int x = 0; x < RX; x++) {
-            if constexpr (XYZ == NONE) {
+            Pack<E, N> xy[RY], xz[RZ];
+            group_xy.read(xy, x, cap);
+            group_xz.read(xz, x, cap);
+            if constexpr (XYZ == 0) {
 #pragma unroll
                 for (int y = 0; y < RY; y++)
 #pragma unroll
                     for (int z = 0; z < RZ; z++)
 #pragma unroll
                         for (int n = 0; n < N; n++) {
-                            const E first = XY == NONE ? xz[x][z].of[n] : xy[x][y].of[n] + xz[x][z].of[n];
+                            const E first = XY == 0 ? xz[z].of[n] : xy[y].of[n] + xz[z].of[n];
                             E &own = least[x][y][z].of[n];
                             own = add_min(first, yz[y][z].of[n], own);
                         }
@@ -385,7 +392,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
                     for (int z = 0; z < RZ; z++)
 #pragma unroll
                         for (int n = 0; n < N; n++)
-                            row[y][z].of[n] = xy[x][y].of[n] + xz[x][z].of[n] + yz[y][z].of[n];
+                            row[y][z].of[n] = xy[y].of[n] + xz[z].of[n] + yz[y][z].of[n];
                 for (u32 k = box.ends[2]; k < box.ends[3]; k++) {
                     const Input &input = box.input[k];
                     const char *table = (const char *)bases[k] + a * input.slab;
@@ -412,6 +419,9 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
                             least[x][y][z].of[n] = min(least[x][y][z].of[n], row[y][z].of[n]);
             }
         }
+        group_xy.advance();
+        group_xz.advance();
+        group_yz.advance();
     }
 #pragma unroll
     for (int x = 0; x < RX; x++)

@@ -118,7 +118,7 @@ impl<'a> Run<'a> {
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
         let portfolio = Portfolio::new(options.driver, &mut rng);
-        let bounds = Bounds::new(options);
+        let bounds = Bounds::new(options, None);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         Ok(Run {
             network,

@@ -88,7 +88,7 @@ impl Execution {
     /// The device's, and a plan that does not fit into its free memory.
     pub fn new(gpu: Arc<Gpu>, problem: &Problem, plan: &Plan) -> Result<Self, DeviceError> {
         let (free, bytes) = (gpu.budget()?, plan.width.bytes());
-        let program = Program::new(plan, free / bytes).map_err(|entries| {
+        let program = Program::new(plan, free / bytes, gpu.cuda().info.multiprocessors).map_err(|entries| {
             let taken = entries.saturating_mul(bytes);
             DeviceError::Unusable(format!("{} takes {taken} bytes of the device, {free} are free", plan.name()))
         })?;

@@ -5,6 +5,7 @@
 //! of the bucket tree needs runs in one launch for each kernel that its steps take, and the host waits at the end of
 //! a slice of work only.
 
+mod choose;
 mod execution;
 mod program;
 mod tile;
@@ -16,7 +17,7 @@ use crate::device::{Cuda, DeviceError, Kernel, Source};
 use crate::model::{Cost, Problem};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tile::{Count, Variant};
+use tile::{Kinds, Variant};
 
 /// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
 #[derive(Debug)]
@@ -49,10 +50,8 @@ impl Gpu {
 
     /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
     pub fn bytes(plan: &Plan) -> u64 {
-        let entries = match program::Program::new(plan, u64::MAX) {
-            Ok(program) => program.entries,
-            Err(entries) => entries,
-        };
+        // it is laid out as far as its size
+        let entries = program::Program::new(plan, 0, 1).map_or_else(|entries| entries, |program| program.entries);
         entries.saturating_mul(plan.width.bytes())
     }
 
@@ -114,24 +113,26 @@ fn entry(width: Width) -> &'static str {
 
 /// Sources of every kind of kernel that plans may ask for, to compile without a device.
 pub fn sources() -> Vec<Source> {
-    use Count::{Many, None, Run, Single};
+    let few = |runs, singles| Kinds::Few { runs, singles };
     let mut source = Source::embedded("bucket.cu");
     for width in [Width::I32, Width::I64] {
         let entry = entry(width);
         source = source.kernel(format!("gather<{entry}>")).kernel(Variant::Each.expression(entry));
         let tiles: &[[u32; 4]] = match width {
-            Width::I32 => &[[4, 2, 2, 4], [5, 5, 2, 1], [2, 2, 2, 1]],
+            Width::I32 => &[[4, 2, 2, 4], [5, 5, 2, 1]],
             Width::I64 => &[[2, 2, 2, 1]],
         };
         for &tile in tiles {
-            for counts in [[Run, Run, Run, None], [Many, Many, Many, Many]] {
-                source = source.kernel(Variant::Tile(tile, counts).expression(entry));
+            for kinds in [[few(1, 0); 4], [Kinds::Many; 4]] {
+                source =
+                    source.kernel(Variant::Tile(tile, [kinds[0], kinds[1], kinds[2], Kinds::NONE]).expression(entry));
             }
-        }
-        for counts in [[None, Run, Single, None], [Many, Many, Many, None]] {
-            source = source.kernel(Variant::Tile([4, 2, 1, 2], counts).expression(entry));
+            source =
+                source.kernel(Variant::Tile(tile, [few(1, 1), Kinds::NONE, few(0, 1), Kinds::Many]).expression(entry));
         }
     }
+    source =
+        source.kernel(Variant::Tile([5, 2, 1, 4], [Kinds::NONE, few(2, 1), few(1, 1), Kinds::NONE]).expression("int"));
     vec![source]
 }
 

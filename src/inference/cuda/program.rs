@@ -219,11 +219,11 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Lays out a plan in up to `limit` entries; nothing here needs a device.
+    /// Lays out a plan in up to `limit` entries, for so many multiprocessors; nothing here needs a device.
     ///
     /// # Errors
     /// The entries that it takes where those are more.
-    pub fn new(plan: &Plan, limit: u64) -> Result<Program, u64> {
+    pub fn new(plan: &Plan, limit: u64, processors: u32) -> Result<Program, u64> {
         let mut program = Program::default();
         let mut tasks = Vec::new();
         for step in &plan.steps {
@@ -254,7 +254,7 @@ impl Program {
         if program.entries > limit {
             return Err(program.entries);
         }
-        program.describe(plan, &tasks);
+        program.describe(plan, &tasks, processors);
         Ok(program)
     }
 
@@ -411,13 +411,13 @@ impl Program {
     }
 
     /// Descriptors and launches.
-    fn describe(&mut self, plan: &Plan, tasks: &[Task]) {
+    fn describe(&mut self, plan: &Plan, tasks: &[Task], processors: u32) {
         let bytes = plan.width.bytes();
         let mut previous = 0;
         for level in tasks.chunk_by(|a, b| a.level == b.level) {
             for task in level {
                 let shape = self.shape(plan, task);
-                let geometry = Geometry::new(&shape, bytes);
+                let geometry = Geometry::new(&shape, bytes, processors);
                 match geometry.variant {
                     Variant::Each => self.each(task, &shape, &geometry, bytes, &mut previous),
                     Variant::Tile(..) => self.tile(task, &shape, &geometry, bytes),
@@ -527,7 +527,7 @@ impl Program {
 
     /// One launch, or several where it would take long.
     fn launch(&mut self, variant: Variant, tiled: Option<usize>, first: u32, blocks: u32, work: u64) {
-        let parts = work.div_ceil(LAUNCH).clamp(1, u64::from(blocks)) as u32;
+        let parts = work.div_ceil(LAUNCH).min(u64::from(blocks)).max(1) as u32;
         let share = |part: u32, all: u64| (u128::from(all) * u128::from(part) / u128::from(parts)) as u64;
         for part in 0..parts {
             let begin = share(part, u64::from(blocks)) as u32;

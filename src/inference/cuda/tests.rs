@@ -1,7 +1,7 @@
 //! The program of a plan, executed on the host as its descriptors say.
 
 use super::program::{BoxWords, Content, DigitWords, InputWords, Program};
-use super::tile::{Count, INPUTS, Variant};
+use super::tile::{INPUTS, Kinds, Variant};
 use crate::inference::plan::Plan;
 use crate::inference::table;
 use crate::inference::tests::{messages, random, run, shuffled, wide};
@@ -82,7 +82,7 @@ impl<'a> Emulator<'a> {
     }
 
     fn tiled(&self, variant: Variant, step: &BoxWords, block: u32, written: &mut Vec<(u64, Cost)>) {
-        let Variant::Tile([rx, ry, rz, run], counts) = variant else { panic!("{variant:?}") };
+        let Variant::Tile([rx, ry, rz, run], kinds) = variant else { panic!("{variant:?}") };
         let inputs = &step.input[..step.inputs as usize];
         for thread in 0..step.threads {
             let values = values(&step.digit[..step.digits as usize], step.spread, block, thread);
@@ -100,11 +100,13 @@ impl<'a> Emulator<'a> {
                         if let Some(missing) = [2, 1, 0].get(group) {
                             assert_eq!(input.tile[*missing], 0);
                         }
-                        let side = match counts[group] {
-                            Count::None => panic!("the group has an input"),
-                            Count::Run => run > 1,
-                            Count::Single => false,
-                            Count::Many => run > 1 && input.run != 0,
+                        let place = k as u32 - if group == 0 { 0 } else { step.ends[group - 1] };
+                        let side = match kinds[group] {
+                            Kinds::Few { runs, singles } => {
+                                assert!(place < runs + singles);
+                                run > 1 && place < runs
+                            }
+                            Kinds::Many => run > 1 && input.run != 0,
                         };
                         let along: u64 = (0..3).map(|digit| own[digit] * u64::from(input.tile[digit])).sum();
                         let at = at(input.table, k) + a * input.slab + along;
@@ -145,7 +147,7 @@ fn values(digits: &[DigitWords], spread: u32, block: u32, mut rank: u32) -> Vec<
 
 /// Messages of a program against those of the CPU; returns the kernels that it took.
 fn conforms(problem: &Arc<Problem>, plan: &Plan) -> Vec<Variant> {
-    let program = Program::new(plan, u64::MAX).expect("no limit");
+    let program = Program::new(plan, u64::MAX, 132).expect("no limit");
     assert!(program.inputs.len() <= INPUTS * program.steps.len());
     let mut emulator = Emulator::new(&program, problem, plan);
     emulator.run();

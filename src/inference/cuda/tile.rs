@@ -2,10 +2,12 @@
 //!
 //! The terms are those of kernels/bucket.cu. Everything here is decided from sizes and strides alone.
 
+use super::choose::{Choice, choose};
+
 /// Threads of a block.
 const THREADS: u32 = 256;
 /// The same of steps that are made in tiles.
-const TILE_THREADS: u32 = 256;
+pub(super) const TILE_THREADS: u32 = 512;
 /// Inputs that a kernel takes.
 pub(super) const INPUTS: usize = 12;
 /// Digits of a message that is made in tiles.
@@ -16,28 +18,10 @@ const SPAN: u64 = u32::MAX as u64;
 const BUSY: u64 = 1 << 16;
 /// Joint entries below which no tile is worth its kernel.
 const TILED: u64 = 1 << 22;
-/// Register tiles that there are kernels for: along three digits or two, and neighbours along the fastest digit. Sixteen
-/// bytes of neighbours are one load, where tables allow it.
-const TILES: [[u32; 4]; 16] = [
-    [4, 2, 2, 4],
-    [3, 2, 2, 4],
-    [2, 2, 2, 4],
-    [5, 2, 1, 4],
-    [4, 4, 1, 4],
-    [4, 2, 1, 4],
-    [2, 2, 1, 4],
-    [5, 5, 2, 1],
-    [4, 4, 2, 1],
-    [3, 3, 3, 1],
-    [2, 2, 2, 1],
-    [8, 4, 1, 1],
-    [5, 5, 1, 1],
-    [4, 4, 1, 1],
-    [3, 3, 1, 1],
-    [2, 2, 1, 1],
-];
-/// Outputs of a tile of 64-bit entries, at most: they take twice the registers.
-const LONG_TILE: u32 = 16;
+/// Capped entries that add up within the entry type (see `Plan::new`): so many inputs need no cap on the way.
+const TERMS: usize = 5;
+/// Inputs of a group that kernels are compiled for.
+const FEW: usize = 3;
 
 /// A digit of a message: how many values, and from one value to the next in the message and in each input (entries;
 /// 0 where the input does not read it).
@@ -78,19 +62,31 @@ impl Shape {
         Shape { digits: merged, ..self }
     }
 
-    fn outputs(&self) -> u64 {
+    pub fn outputs(&self) -> u64 {
         self.digits.iter().fold(1, |product, digit| product.saturating_mul(u64::from(digit.size)))
     }
 }
 
-/// What a group of inputs is that a kernel is compiled for: nothing; one whose neighbours along the fastest digit lie
-/// side by side; one that does not read that digit; any number of inputs.
+/// What a group of inputs is that a kernel is compiled for: few, so many of which have neighbours along the fastest
+/// digit side by side and so many of which do not read that digit; or any number of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Count {
-    None,
-    Run,
-    Single,
+pub(super) enum Kinds {
+    Few { runs: u32, singles: u32 },
     Many,
+}
+
+impl Kinds {
+    pub const NONE: Kinds = Kinds::Few { runs: 0, singles: 0 };
+
+    /// As kernels/bucket.cu has it: a digit of base 4 for each input, 1 for a run and 2 for a single entry.
+    fn code(self) -> i32 {
+        match self {
+            Kinds::Few { runs, singles } => {
+                (0..runs + singles).fold(0, |code, k| 4 * code + if k < singles { 2 } else { 1 })
+            }
+            Kinds::Many => -1,
+        }
+    }
 }
 
 /// A kernel.
@@ -99,7 +95,7 @@ pub(super) enum Variant {
     /// An output a thread, or several threads an output.
     Each,
     /// A register tile along three digits and the fastest one; the groups `xy`, `xz`, `yz` and `xyz`.
-    Tile([u32; 4], [Count; 4]),
+    Tile([u32; 4], [Kinds; 4]),
 }
 
 impl Variant {
@@ -115,8 +111,8 @@ impl Variant {
     pub fn expression(&self, entry: &str) -> String {
         match self {
             Variant::Each => format!("join_each<{entry}>"),
-            Variant::Tile([x, y, z, run], counts) => {
-                let [xy, xz, yz, xyz] = counts.map(|count| count as u32);
+            Variant::Tile([x, y, z, run], groups) => {
+                let [xy, xz, yz, xyz] = groups.map(Kinds::code);
                 format!("join_tile<{entry}, {x}, {y}, {z}, {run}, {xy}, {xz}, {yz}, {xyz}>")
             }
         }
@@ -156,112 +152,23 @@ pub(super) struct Geometry {
     pub blocks: u64,
 }
 
-/// A tile that was chosen for a shape.
-#[derive(Clone, Copy, Debug)]
-struct Choice {
-    tile: [u32; 4],
-    digits: [Option<usize>; 3],
-    cost: f64,
-}
-
 impl Geometry {
-    /// Cuts a merged shape whose entries take `bytes`.
-    pub fn new(shape: &Shape, bytes: u64) -> Geometry {
+    /// Cuts a merged shape whose entries take `bytes` for a device of so many multiprocessors.
+    pub fn new(shape: &Shape, bytes: u64, processors: u32) -> Geometry {
         let joint = shape.outputs().saturating_mul(u64::from(shape.domain));
         let tiles = joint >= TILED && shape.digits.len() <= TILE_DIGITS;
-        let choice = if tiles { choose(shape, bytes) } else { None };
-        choice.and_then(|choice| tiled(shape, bytes, &choice)).unwrap_or_else(|| each(shape, bytes))
+        let choice = if tiles { choose(shape, bytes, processors) } else { None };
+        choice.map_or_else(|| each(shape, bytes), |choice| tiled(shape, &choice))
     }
-}
-
-/// Which of the tile's digits an input reads, as bits.
-fn reads(shape: &Shape, digits: &[Option<usize>; 3], input: usize) -> u32 {
-    let reads = |place: usize| digits[place].is_some_and(|digit| shape.digits[digit].inputs[input] != 0);
-    (0..3).map(|place| u32::from(reads(place)) << place).sum()
-}
-
-/// The group that an input joins (0 to 3: `xy`, `xz`, `yz`, `xyz`): of those that cover what it reads, the one with
-/// the fewest loads.
-fn group(reads: u32, [x, y, z, _]: [u32; 4]) -> (usize, u32) {
-    let groups = [(0b011u32, x * y), (0b101, x * z), (0b110, y * z), (0b111, x * y * z)];
-    let covering = groups.iter().enumerate().filter(|(_, (bits, _))| reads & !bits == 0);
-    covering.map(|(group, &(_, loads))| (group, loads)).min_by_key(|&(group, loads)| (loads, group)).unwrap_or((3, 0))
 }
 
 /// Values made for each value wanted, where tiles of `tile` cover `size`.
-fn waste(size: u32, tile: u32) -> f64 {
+pub(super) fn waste(size: u32, tile: u32) -> f64 {
     f64::from(size.div_ceil(tile) * tile) / f64::from(size)
 }
 
-/// Whether `run` neighbours along the fastest digit lie side by side in every table that reads it, 16 bytes at 16 byte
-/// boundaries. The digit may then be rounded up: rows that are as far apart as that have room behind them.
-fn runs(shape: &Shape, run: u32) -> bool {
-    let Some((fastest, slower)) = shape.digits.split_last() else { return false };
-    let run = u64::from(run);
-    let aligned = |stride: u64| stride.is_multiple_of(run);
-    let input = |input: usize| match fastest.inputs[input] {
-        0 => true,
-        1 => aligned(shape.slabs[input]) && slower.iter().all(|digit| aligned(digit.inputs[input])),
-        _ => false,
-    };
-    fastest.out == 1 && slower.iter().all(|digit| aligned(digit.out)) && (0..shape.slabs.len()).all(input)
-}
-
-/// The tile and its digits with the least work for an output, unless single outputs are as good.
-fn choose(shape: &Shape, bytes: u64) -> Option<Choice> {
-    let inputs = shape.slabs.len();
-    // the fastest digit runs along the threads, so that they read and write neighbours
-    let free = shape.digits.len().checked_sub(1)?;
-    let outputs = shape.outputs() as f64;
-    let mut best: Option<Choice> = None;
-    // what an input costs a single output: a load and its share of the addressing
-    let each = 3.0 * inputs as f64 + 2.0;
-    for tile in TILES {
-        let [rx, ry, rz, run] = tile;
-        let size = rx * ry * rz;
-        let long = bytes > 4 && (size * run > LONG_TILE || run > 1);
-        if long || (run > 1 && !runs(shape, run)) {
-            continue;
-        }
-        let fits = |digit: usize, place: usize| shape.digits[digit].size >= tile[place];
-        for x in (0..free).filter(|&x| fits(x, 0)) {
-            for y in (0..free).filter(|&y| y != x && fits(y, 1)) {
-                let thirds: Vec<Option<usize>> = match rz {
-                    1 => vec![None],
-                    _ => (0..free).filter(|&z| z != x && z != y && fits(z, 2)).map(Some).collect(),
-                };
-                for z in thirds {
-                    let digits = [Some(x), Some(y), z];
-                    let mut loads = 0;
-                    let mut counts = [0u32; 4];
-                    for input in 0..inputs {
-                        let (group, count) = group(reads(shape, &digits, input), tile);
-                        counts[group] += 1;
-                        loads += count;
-                    }
-                    let many = counts.iter().any(|&count| count > 1) || counts[3] > 0;
-                    let sums = (0..3).filter(|&group| counts[group] > 0).count().saturating_sub(1).max(1);
-                    // an entry's way through the first-level cache, its part of the instructions, its sum
-                    let for_load = 1.0 + 2.0 / f64::from(run) + if many { 1.0 } else { 0.0 };
-                    let mut cost =
-                        sums as f64 + f64::from(counts[3].min(1)) + for_load * f64::from(loads) / f64::from(size);
-                    cost *= waste(shape.digits[x].size, rx) * waste(shape.digits[y].size, ry);
-                    cost *= z.map_or(1.0, |z| waste(shape.digits[z].size, rz));
-                    cost *= waste(shape.digits[free].size, run);
-                    let threads = outputs / f64::from(size * run);
-                    cost *= (BUSY as f64 / threads).max(1.0);
-                    if cost < each && best.is_none_or(|best| cost < best.cost) {
-                        best = Some(Choice { tile, digits, cost });
-                    }
-                }
-            }
-        }
-    }
-    best
-}
-
 /// Whether a block that covers so many values of each digit stays within the offsets that threads have.
-fn within(shape: &Shape, bytes: u64, values: impl Fn(usize) -> u32) -> bool {
+pub(super) fn within(shape: &Shape, bytes: u64, values: impl Fn(usize) -> u32) -> bool {
     (0..shape.slabs.len()).all(|input| {
         let reach = |(number, digit): (usize, &Digit)| digit.inputs[input].saturating_mul(u64::from(values(number)));
         let span = shape.digits.iter().enumerate().map(reach).fold(0, u64::saturating_add);
@@ -270,7 +177,7 @@ fn within(shape: &Shape, bytes: u64, values: impl Fn(usize) -> u32) -> bool {
 }
 
 /// Tiles of a box along a digit of `units`: about `wanted`, more where that wastes less.
-fn extent(units: u32, wanted: u32, most: u32) -> u32 {
+pub(super) fn extent(units: u32, wanted: u32, most: u32) -> u32 {
     let (wanted, most) = (wanted.clamp(1, most), most.min(wanted.saturating_mul(2)).max(1));
     if units <= most {
         return units;
@@ -318,118 +225,51 @@ fn each(shape: &Shape, bytes: u64) -> Geometry {
     }
 }
 
-/// `None` where a block would span too much.
-fn tiled(shape: &Shape, bytes: u64, choice: &Choice) -> Option<Geometry> {
-    let Choice { tile, digits, .. } = choice;
-    let fastest = shape.digits.len() - 1;
-    let place =
-        |digit: usize| if digit == fastest { Some(3) } else { digits.iter().position(|&own| own == Some(digit)) };
-    let values = |digit: usize| place(digit).map_or(1, |place| tile[place]);
-    let units = |digit: usize| shape.digits[digit].size.div_ceil(values(digit));
-    let lanes: Vec<usize> = (0..=fastest).rev().filter(|&digit| place(digit).is_none_or(|place| place == 3)).collect();
-    let mut best: Option<(f64, Vec<u32>)> = None;
-    // from 128 bytes of neighbours upwards
-    let mut wanted = 32 / tile[3];
-    while wanted <= TILE_THREADS {
-        let mut extents = vec![1u32; shape.digits.len()];
-        let mut threads = 1;
-        let mut wasted = 1.0;
-        for &digit in &lanes {
-            if threads < wanted {
-                extents[digit] = extent(units(digit), wanted.div_ceil(threads), TILE_THREADS / threads);
-                threads *= extents[digit];
-                wasted *= waste(units(digit), extents[digit]);
-            }
-        }
-        let score = wasted * share(shape, choice, TILE_THREADS / threads, threads, &mut extents);
-        if best.as_ref().is_none_or(|(least, _)| score < *least) {
-            best = Some((score, extents));
-        }
-        wanted *= 2;
-    }
-    let (_, extents) = best?;
-    let threads = extents.iter().product();
-    if !within(shape, bytes, |digit| extents[digit].saturating_mul(values(digit))) {
-        return None;
-    }
+fn tiled(shape: &Shape, choice: &Choice) -> Geometry {
+    let Choice { tile, digits, extents, .. } = choice;
     let mut groups: [Vec<usize>; 4] = Default::default();
     for input in 0..shape.slabs.len() {
-        groups[group(reads(shape, digits, input), *tile).0].push(input);
+        groups[choice.group(shape, input).0].push(input);
+    }
+    let fastest = shape.digits.len() - 1;
+    // runs first
+    let single = |input: usize| tile[3] > 1 && shape.digits[fastest].inputs[input] == 0;
+    for group in &mut groups {
+        group.sort_by_key(|&input| single(input));
     }
     let mut end = 0;
     let ends = [0, 1, 2, 3].map(|number: usize| {
         end += groups[number].len() as u32;
         end
     });
-    let mut counts = [0, 1, 2, 3].map(|number: usize| match groups[number][..] {
-        [] => Count::None,
-        [input] if tile[3] == 1 || shape.digits[fastest].inputs[input] == 1 => Count::Run,
-        [_] => Count::Single,
-        _ => Count::Many,
+    let few = shape.slabs.len() <= TERMS && groups[..3].iter().all(|group| group.len() <= FEW);
+    let kinds = [0, 1, 2, 3].map(|number: usize| {
+        let group = &groups[number];
+        let singles = group.iter().filter(|&&input| single(input)).count() as u32;
+        let runs = group.len() as u32 - singles;
+        match group.is_empty() || (few && number < 3) {
+            true => Kinds::Few { runs, singles },
+            false => Kinds::Many,
+        }
     });
-    if counts[3] != Count::None || counts.contains(&Count::Many) {
-        // few kernels for whatever comes: what is not a single input a group loops over all groups
-        counts = counts.map(|count| if count == Count::None { count } else { Count::Many });
-    }
     // blocks that follow each other share what they read: the tile's digits run fastest
     let own: Vec<usize> = digits.iter().rev().flatten().copied().collect();
+    let lanes: Vec<usize> = (0..=fastest).rev().filter(|digit| !own.contains(digit)).collect();
     let threads_order: Vec<usize> = lanes.iter().copied().chain(own.iter().copied()).collect();
     let blocks_order: Vec<usize> = own.iter().chain(&lanes).copied().collect();
-    let (cuts, spread, blocks) = cut(shape, &threads_order, &blocks_order, &extents, values);
-    Some(Geometry {
-        variant: Variant::Tile(*tile, counts),
+    let (cuts, spread, blocks) =
+        cut(shape, &threads_order, &blocks_order, extents, |digit| choice.values(shape, digit));
+    Geometry {
+        variant: Variant::Tile(*tile, kinds),
         order: groups.concat(),
         ends,
-        tile: *digits,
+        tile: [0, 1, 2].map(|place| if tile[place] > 1 { digits[place] } else { None }),
         cuts,
         spread,
-        threads,
+        threads: extents.iter().product(),
         split: 0,
         blocks,
-    })
-}
-
-/// Words from the second-level cache, in the time of one instruction a thread.
-const TRAFFIC: f64 = 5.0;
-
-/// Shares `room` threads out between the digits of the tile, so that a block reads little that is its own, few of
-/// its outputs are made twice and few of its threads idle. Returns what an output then takes, to compare.
-fn share(shape: &Shape, choice: &Choice, room: u32, lanes: u32, extents: &mut [u32]) -> f64 {
-    let Choice { tile, digits, cost } = choice;
-    let units = |place: usize| digits[place].map_or(1, |digit| shape.digits[digit].size.div_ceil(tile[place]));
-    let mut best = (f64::INFINITY, [1; 3]);
-    for x in 1..=units(0).min(room) {
-        for y in 1..=units(1).min(room / x) {
-            for z in 1..=units(2).min(room / x / y) {
-                let extent = [x, y, z];
-                let mut traffic = 0.0;
-                for input in 0..shape.slabs.len() {
-                    let bits = reads(shape, digits, input);
-                    let shared = |place: usize| match digits[place] {
-                        Some(digit) if bits >> place & 1 == 0 => {
-                            f64::from((extent[place] * tile[place]).min(shape.digits[digit].size))
-                        }
-                        _ => 1.0,
-                    };
-                    traffic += 1.0 / (0..3).map(shared).product::<f64>();
-                }
-                let wasted: f64 = (0..3).map(|place| waste(units(place), extent[place])).product();
-                let threads = lanes * x * y * z;
-                let idle = f64::from(threads.div_ceil(32) * 32) / f64::from(threads);
-                let few = (f64::from(TILE_THREADS) / f64::from(threads)).sqrt();
-                let score = wasted * idle * few * (cost + TRAFFIC * traffic);
-                if score < best.0 {
-                    best = (score, extent);
-                }
-            }
-        }
     }
-    for (digit, extent) in digits.iter().zip(best.1) {
-        if let Some(digit) = digit {
-            extents[*digit] = extent;
-        }
-    }
-    best.0
 }
 
 /// Cuts every digit; those that vary within a block come first, in the order of the threads.
