@@ -1,6 +1,6 @@
 //! `fangs bench`: one subcommand a measurement.
 
-use super::{Exit, bench_search, output, reserved};
+use super::{Exit, bench_mbe, bench_search, output};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
@@ -19,9 +19,8 @@ pub struct BenchFlags {
 enum What {
     /// Successor generation: the FANG paper's tables, its own algorithm beside ours
     Fang(FangFlags),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Mbe(super::Reserved),
+    /// Bucket elimination: fused kernels beside the published aggregate-then-eliminate
+    Mbe(bench_mbe::MbeFlags),
     /// The search's sweeps: variable visits and ratings a second on the device and the CPU
     Search(bench_search::SearchFlags),
 }
@@ -46,7 +45,7 @@ struct FangFlags {
 pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
     match flags.what {
         What::Fang(flags) => run_fang(flags),
-        What::Mbe(_) => reserved("`fangs bench mbe`"),
+        What::Mbe(flags) => bench_mbe::run(flags),
         What::Search(flags) => bench_search::run(flags),
     }
 }

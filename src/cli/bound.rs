@@ -5,7 +5,7 @@ use super::{Exit, output, record_unloaded, signals, values};
 use clap::Args;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats::{self, SolutionFormat};
-use fangs::inference::{Ladder, Limits, Outcome, Plan, Progress, Run, trivial_bound};
+use fangs::inference::{Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, trivial_bound};
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::{Method, Order, best_order};
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile, Verbosity};
@@ -247,6 +247,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 
 /// Joint entries between two looks at the clock: some tenths of a second of one core.
 const SLICE: u64 = 200_000_000;
+/// Work up to which elimination on a device is exact right away: a few seconds of a large one.
+const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
 
 /// What is proven and found so far.
 struct Bounding<'a> {
@@ -313,22 +315,38 @@ impl<'a> Bounding<'a> {
         self.raise(trivial_bound(&problem), "trivial")?;
         let order = ordering.order(reducer, &problem, stop)?;
         self.report.induced_width = Some(order.width);
+        let mut gpu = self.device.cuda.clone().map(Gpu::new);
+        // tables that fit the device and, should it fail, the host
+        let memory = match gpu.as_ref().map(|gpu| gpu.budget()) {
+            Some(Ok(budget)) => budget.min(self.config.memory),
+            Some(Err(error)) => {
+                self.lose_device(&error);
+                gpu = None;
+                self.config.memory
+            }
+            None => self.config.memory,
+        };
         if self.config.method == BoundChoice::Be {
-            self.must_fit(&problem, &order)?;
+            self.must_fit(&problem, &order, memory)?;
         }
-        let ladder = Ladder::new(vec![order], self.config.memory, self.config.z);
+        let ladder = Ladder::new(vec![order], memory, self.config.z);
         let mut ladder = match self.config.method {
             BoundChoice::Be => ladder.exact_work(u64::MAX),
             BoundChoice::Mbe => ladder.exact_work(0),
+            BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
         while let Some(rung) = ladder.next(&problem, self.best.as_ref().map(|(cost, _)| *cost)) {
-            let mut run = Run::new(problem.clone(), rung.plan);
+            let mut run = Run::on(gpu.as_ref(), problem.clone(), rung.plan);
             while run.advance(SLICE, stop) == Progress::More {
                 if stop.is_set() {
                     return Ok(());
                 }
                 self.tick();
+            }
+            if let Some(error) = run.trouble() {
+                self.lose_device(error);
+                gpu = None;
             }
             if let Some(outcome) = run.finish() {
                 self.finish_rung(&outcome, &rung.name, reducer)?;
@@ -341,8 +359,7 @@ impl<'a> Bounding<'a> {
     }
 
     /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.
-    fn must_fit(&self, problem: &Problem, order: &Order) -> Result<(), Error> {
-        let limit = self.config.memory;
+    fn must_fit(&self, problem: &Problem, order: &Order, limit: u64) -> Result<(), Error> {
         if Plan::new(problem, order, &Limits::new(limit)).exact {
             return Ok(());
         }
@@ -398,7 +415,6 @@ impl<'a> Bounding<'a> {
     }
 
     /// The device has failed: says so once, and the run goes on without it.
-    #[expect(dead_code, reason = "nothing runs on a device yet")]
     fn lose_device(&mut self, error: &DeviceError) {
         if let Some(message) = self.device.lose(error) {
             self.recorder.warn(&message);

@@ -1,6 +1,7 @@
 //! The command line: one file a command. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
 
 pub mod bench;
+mod bench_mbe;
 mod bench_search;
 pub mod bound;
 pub mod check;

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 /// All texts of `kernels/` and `heuristics/`, by the names that they are included by.
 pub const TEXTS: &[(&str, &str)] = &[
     ("anneal.cu", include_str!("../../kernels/anneal.cu")),
+    ("bench_paper_mbe.cu", include_str!("../../kernels/bench_paper_mbe.cu")),
+    ("bucket.cu", include_str!("../../kernels/bucket.cu")),
     ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),
     ("core.cuh", include_str!("../../kernels/core.cuh")),
     ("fang.cuh", include_str!("../../kernels/fang.cuh")),
@@ -19,7 +21,13 @@ pub const TEXTS: &[(&str, &str)] = &[
 ];
 
 /// Representative instances of every area's kernels, one line an area; tests compile them for all architectures.
-const AREAS: &[fn() -> Vec<Source>] = &[shared, crate::fang::cuda::sources, crate::search::sources];
+const AREAS: &[fn() -> Vec<Source>] = &[
+    shared,
+    crate::fang::cuda::sources,
+    crate::inference::sources,
+    crate::bench::mbe::sources,
+    crate::search::sources,
+];
 
 /// All texts, those replaced that stand in the folder `FANGS_KERNELS`: whoever works on a kernel need not build the program
 /// for each try.

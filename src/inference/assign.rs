@@ -1,8 +1,10 @@
 //! From messages back to values: the value-assignment phase and ratings of partial assignments.
 
+use super::cuda::Resident;
 use super::kernel::Entry;
 use super::plan::{Plan, Source};
-use super::run::{Outcome, Store, Tables};
+use super::run::{Messages, Outcome, Store, Tables};
+use crate::device::DeviceError;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, add};
 
 impl Outcome {
@@ -10,22 +12,65 @@ impl Outcome {
     /// if the run was exact and the optimum is below its limit, otherwise a good start. `None` where the
     /// plan did not keep the messages.
     pub fn assign(&self) -> Option<Vec<u32>> {
+        if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages)
+            && resident.copied().is_none()
+            && let Ok(assignment) = self.assign_by_entries(resident)
+        {
+            return Some(assignment);
+        }
         let guide = self.cost_to_go()?;
         let mut assignment = vec![0; self.plan.sequence.len()];
         let mut row = Vec::new();
         for position in (0..assignment.len()).rev() {
             row.resize(self.plan.domains[position] as usize, 0);
             guide.rate(position, &assignment, &mut row);
-            let best = row.iter().enumerate().min_by_key(|&(_, &cost)| cost).map_or(0, |(value, _)| value);
-            assignment[self.plan.sequence[position] as usize] = best as u32;
+            assignment[self.plan.sequence[position] as usize] = least(&row);
         }
         Some(assignment)
     }
 
-    /// Ratings of partial assignments. `None` where the plan did not keep the messages.
-    pub fn cost_to_go(&self) -> Option<CostToGo<'_>> {
-        self.plan.keep_messages.then_some(CostToGo { outcome: self })
+    /// The same from messages too large to copy: only the entries that decide leave the device. What a bucket sent is
+    /// the same for all values and decides nothing.
+    fn assign_by_entries(&self, messages: &Resident) -> Result<Vec<u32>, DeviceError> {
+        let Outcome { problem, plan, .. } = self;
+        let mut assignment = vec![0; plan.sequence.len()];
+        let mut row = Vec::new();
+        for position in (0..assignment.len()).rev() {
+            let variable = plan.sequence[position];
+            row.clone_from(&problem.unary[variable as usize]);
+            let mut wanted = Vec::new();
+            for input in plan.bucket(position).iter().flat_map(|step| &step.inputs) {
+                match input.source {
+                    Source::Unary => {}
+                    Source::Function(f) => {
+                        add_function(problem, &problem.functions[f as usize], variable, &assignment, &mut row);
+                    }
+                    Source::Message(from) => {
+                        let (offset, stride) = locate(plan, &input.scope, &assignment);
+                        wanted.extend((0..row.len()).map(|value| (from, (offset + value * stride) as u64)));
+                    }
+                }
+            }
+            let values = row.len();
+            for (place, entry) in messages.entries(&wanted)?.into_iter().enumerate() {
+                row[place % values] = add(row[place % values], entry);
+            }
+            assignment[variable as usize] = least(&row);
+        }
+        Ok(assignment)
     }
+
+    /// Ratings of partial assignments. `None` where the plan did not keep the messages, or they are on a device and the
+    /// host's memory does not take them.
+    pub fn cost_to_go(&self) -> Option<CostToGo<'_>> {
+        let tables = if self.plan.keep_messages { self.messages.tables() } else { None };
+        tables.map(|tables| CostToGo { outcome: self, tables })
+    }
+}
+
+/// The first of the cheapest values.
+fn least(row: &[Cost]) -> u32 {
+    row.iter().enumerate().min_by_key(|&(_, &cost)| cost).map_or(0, |(value, _)| value as u32)
 }
 
 /// Rates the values of the next variable of a partial assignment, made along the reverse elimination order.
@@ -50,6 +95,7 @@ impl Outcome {
 #[derive(Clone, Copy, Debug)]
 pub struct CostToGo<'a> {
     outcome: &'a Outcome,
+    tables: &'a Tables,
 }
 
 impl CostToGo<'_> {
@@ -77,8 +123,8 @@ impl CostToGo<'_> {
     /// Of `assignment`, given by variable, only the variables at later positions are read. `row` must hold an
     /// entry for each value.
     pub fn rate(&self, position: usize, assignment: &[u32], row: &mut [Cost]) {
-        let Outcome { problem, plan, tables, .. } = self.outcome;
-        match tables {
+        let Outcome { problem, plan, .. } = self.outcome;
+        match self.tables {
             Tables::I32(store) => rate(problem, plan, store, position, assignment, row),
             Tables::I64(store) => rate(problem, plan, store, position, assignment, row),
         }

@@ -10,6 +10,7 @@
 //! a bucket, or by taking the minimum over some variables of a function that is too large.
 
 mod assign;
+mod cuda;
 mod expand;
 mod kernel;
 mod ladder;
@@ -18,6 +19,7 @@ mod run;
 mod table;
 
 pub use assign::CostToGo;
+pub use cuda::{Gpu, Measured, measure, sources};
 pub use ladder::{Ladder, Rung};
 pub use plan::{Input, Limits, Plan, Source, Step, Width};
 pub use run::{Outcome, Progress, Run};
@@ -61,4 +63,4 @@ pub(crate) fn cap(problem: &Problem, limit: Cost) -> Cost {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,8 +1,10 @@
 //! Executes a plan in slices of bounded work.
 
+use super::cuda::{Execution, Gpu, Resident};
 use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Width};
 use super::table::{self, Entry};
+use crate::device::DeviceError;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -30,6 +32,22 @@ const REUSED: usize = 1 << 16;
 pub struct Run {
     problem: Arc<Problem>,
     plan: Plan,
+    engine: Engine,
+    trouble: Option<DeviceError>,
+}
+
+/// Who does the work.
+#[derive(Debug)]
+enum Engine {
+    Cpu(Host),
+    Cuda(Box<Execution>),
+    /// All is done and lies on a device; with the sum of the messages without variables.
+    Done(Arc<Resident>, Cost),
+}
+
+/// The CPU at work.
+#[derive(Debug)]
+struct Host {
     step: usize,
     tables: Tables,
     work_done: u64,
@@ -60,38 +78,74 @@ pub(super) struct Store<E> {
 }
 
 impl Run {
-    /// Prepares a run of `plan`, which must have been made for this problem.
+    /// Prepares a run of `plan`, which must have been made for this problem, on the CPU.
     pub fn new(problem: Arc<Problem>, plan: Plan) -> Run {
-        let tables = match plan.width {
-            Width::I32 => Tables::I32(Store::new(plan.steps.len())),
-            Width::I64 => Tables::I64(Store::new(plan.steps.len())),
-        };
-        Run { problem, plan, step: 0, tables, work_done: 0 }
+        let engine = Engine::Cpu(Host::new(&plan));
+        Run { problem, plan, engine, trouble: None }
     }
 
-    /// Does about `work` combinations (at least one tile) or less if told to stop. Slices and threads do not
-    /// change the result.
-    pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
-        let mut left = work.max(1);
-        let poll = POLL * rayon::current_num_threads() as u64;
-        while self.step < self.plan.steps.len() {
-            if left == 0 || stop.is_set() {
-                return Progress::More;
+    /// Prepares a run on a device, if there is one: the same messages to the last bit. A plan that does not fit into
+    /// the device's memory, and whatever fails on the device later, leaves the work to the CPU
+    /// ([`Run::trouble`] says why).
+    pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
+        let mut run = Run::new(problem, plan);
+        if let Some(gpu) = gpu {
+            match Execution::new(gpu.clone(), &run.problem, &run.plan) {
+                Ok(execution) => run.engine = Engine::Cuda(Box::new(execution)),
+                Err(error) => run.trouble = Some(error),
             }
-            let (spent, finished) = match &mut self.tables {
-                Tables::I32(store) => store.slice(&self.problem, &self.plan, self.step, left.min(poll)),
-                Tables::I64(store) => store.slice(&self.problem, &self.plan, self.step, left.min(poll)),
-            };
-            self.work_done += spent;
-            left = left.saturating_sub(spent);
-            self.step += usize::from(finished);
         }
-        Progress::Done
+        run
+    }
+
+    /// Why the CPU does what a device was meant to.
+    pub fn trouble(&self) -> Option<&DeviceError> {
+        self.trouble.as_ref()
+    }
+
+    /// Whether a device does the work.
+    pub fn on_device(&self) -> bool {
+        !matches!(self.engine, Engine::Cpu(_))
+    }
+
+    /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop.
+    /// Slices, threads and devices do not change the result.
+    pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
+        if let Engine::Cuda(_) = self.engine {
+            match self.advance_device(work, stop) {
+                Ok(progress) => return progress,
+                Err(error) => {
+                    // what the device had done is lost with it: from the beginning
+                    self.trouble = Some(error);
+                    self.engine = Engine::Cpu(Host::new(&self.plan));
+                }
+            }
+        }
+        match &mut self.engine {
+            Engine::Cpu(host) => host.advance(&self.problem, &self.plan, work, stop),
+            Engine::Cuda(_) | Engine::Done(..) => Progress::Done,
+        }
+    }
+
+    fn advance_device(&mut self, work: u64, stop: &Stop) -> Result<Progress, DeviceError> {
+        let Engine::Cuda(execution) = &mut self.engine else { return Ok(Progress::Done) };
+        if !execution.advance(work, stop)? {
+            return Ok(Progress::More);
+        }
+        let total = execution.total()?;
+        if let Engine::Cuda(execution) = std::mem::replace(&mut self.engine, Engine::Cpu(Host::new(&self.plan))) {
+            self.engine = Engine::Done(Arc::new(execution.finish(&self.plan)?), total);
+        }
+        Ok(Progress::Done)
     }
 
     /// Combinations done so far, of [`Plan::joint_entries`].
     pub fn work_done(&self) -> u64 {
-        self.work_done
+        match &self.engine {
+            Engine::Cpu(host) => host.work_done,
+            Engine::Cuda(execution) => execution.work_done(),
+            Engine::Done(..) => self.plan.joint_entries,
+        }
     }
 
     /// The plan.
@@ -101,21 +155,54 @@ impl Run {
 
     /// The result, once [`Run::advance`] said that it is done; `None` before.
     pub fn finish(self) -> Option<Outcome> {
-        if self.step < self.plan.steps.len() {
-            return None;
-        }
-        let total = match &self.tables {
-            Tables::I32(store) => store.total,
-            Tables::I64(store) => store.total,
+        let (total, messages) = match self.engine {
+            Engine::Cpu(host) if host.step == self.plan.steps.len() => {
+                let total = match &host.tables {
+                    Tables::I32(store) => store.total,
+                    Tables::I64(store) => store.total,
+                };
+                (total, Messages::Host(host.tables))
+            }
+            Engine::Done(resident, total) => (total, Messages::Device(resident)),
+            Engine::Cpu(_) | Engine::Cuda(_) => return None,
         };
         let Plan { cap, limit, .. } = self.plan;
         let lower_bound = if total >= cap { limit } else { (self.problem.constant + total).min(limit) };
-        Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, tables: self.tables })
+        Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, messages })
+    }
+}
+
+impl Host {
+    fn new(plan: &Plan) -> Self {
+        let tables = match plan.width {
+            Width::I32 => Tables::I32(Store::new(plan.steps.len())),
+            Width::I64 => Tables::I64(Store::new(plan.steps.len())),
+        };
+        Host { step: 0, tables, work_done: 0 }
+    }
+
+    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Progress {
+        let mut left = work.max(1);
+        let poll = POLL * rayon::current_num_threads() as u64;
+        while self.step < plan.steps.len() {
+            if left == 0 || stop.is_set() {
+                return Progress::More;
+            }
+            let (spent, finished) = match &mut self.tables {
+                Tables::I32(store) => store.slice(problem, plan, self.step, left.min(poll)),
+                Tables::I64(store) => store.slice(problem, plan, self.step, left.min(poll)),
+            };
+            self.work_done += spent;
+            left = left.saturating_sub(spent);
+            self.step += usize::from(finished);
+        }
+        Progress::Done
     }
 }
 
 impl<E: Entry> Store<E> {
-    fn new(steps: usize) -> Self {
+    /// Room for the messages of so many steps.
+    pub fn new(steps: usize) -> Self {
         Store {
             messages: (0..steps).map(|_| Box::default()).collect(),
             total: 0,
@@ -223,7 +310,24 @@ pub struct Outcome {
     pub(super) problem: Arc<Problem>,
     pub(super) plan: Plan,
     pub(super) lower_bound: Cost,
-    pub(super) tables: Tables,
+    pub(super) messages: Messages,
+}
+
+/// Where the messages of a finished run are.
+#[derive(Clone, Debug)]
+pub(super) enum Messages {
+    Host(Tables),
+    Device(Arc<Resident>),
+}
+
+impl Messages {
+    /// The messages on the host, copied there if need be. `None` where the host's memory does not take them.
+    pub fn tables(&self) -> Option<&Tables> {
+        match self {
+            Messages::Host(tables) => Some(tables),
+            Messages::Device(resident) => resident.tables(),
+        }
+    }
 }
 
 impl Outcome {
@@ -241,5 +345,15 @@ impl Outcome {
     /// The plan that was run.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The entries of the message that a step sent, in the plan's layout. `None` where the plan did not keep the
+    /// messages, or they are on a device and the host's memory does not take them.
+    pub fn message(&self, step: usize) -> Option<Vec<Cost>> {
+        let tables = if self.plan.keep_messages { self.messages.tables() } else { None };
+        Some(match tables? {
+            Tables::I32(store) => store.messages.get(step)?.iter().map(|&entry| Cost::from(entry)).collect(),
+            Tables::I64(store) => store.messages.get(step)?.to_vec(),
+        })
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 const ROOMY: u64 = 1 << 30;
 
 /// A random problem: arity 1 to 5, forbidden entries, ties, dense and sparse, domains of one value and of seven.
-fn random(rng: &mut Rng, most: u64) -> Problem {
+pub(super) fn random(rng: &mut Rng, most: u64) -> Problem {
     let n = 1 + rng.index(6);
     let domains: Vec<u32> = (0..n).map(|_| [1, 2, 2, 3, 4, 7][rng.index(6)].min(most as u32)).collect();
     let high = [1, 3, 50, 1000][rng.index(4)];
@@ -61,13 +61,13 @@ fn optimum(problem: &Problem) -> Cost {
     assignments(problem).map(|assignment| problem.cost(&assignment)).min().expect("there is an assignment")
 }
 
-fn shuffled(problem: &Problem, rng: &mut Rng) -> Order {
+pub(super) fn shuffled(problem: &Problem, rng: &mut Rng) -> Order {
     let mut sequence: Vec<u32> = (0..problem.variables() as u32).collect();
     rng.shuffle(&mut sequence);
     Order::given(problem, &sequence, &Stop::new()).expect("a permutation")
 }
 
-fn run(problem: &Arc<Problem>, plan: Plan) -> Outcome {
+pub(super) fn run(problem: &Arc<Problem>, plan: Plan) -> Outcome {
     let mut run = Run::new(problem.clone(), plan);
     assert_eq!(run.advance(u64::MAX, &Stop::new()), Progress::Done);
     run.finish().expect("the run is done")
@@ -199,7 +199,7 @@ fn cost_to_go_is_admissible() {
 }
 
 /// A random problem of binary functions on a grid-like graph, large enough for several tiles and tasks.
-fn wide(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Problem {
+pub(super) fn wide(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Problem {
     let mut functions = Vec::new();
     for a in 0..n {
         for b in a + 1..n.min(a + reach) {
@@ -211,8 +211,8 @@ fn wide(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Problem {
     Problem { domains: vec![domain; n], unary, functions, constant: 0, top: FORBIDDEN }
 }
 
-fn messages(outcome: &Outcome) -> Vec<Vec<Cost>> {
-    match &outcome.tables {
+pub(super) fn messages(outcome: &Outcome) -> Vec<Vec<Cost>> {
+    match outcome.messages.tables().expect("the host has room") {
         run::Tables::I32(store) => {
             store.messages.iter().map(|table| table.iter().map(|&x| Cost::from(x)).collect()).collect()
         }

@@ -73,7 +73,7 @@ fn bad_options_are_refused() -> Result {
     ] {
         refused(fangs().arg("solve").args(options).arg(&path), words)?;
     }
-    for command in [&["bench", "search"][..], &["convert", "a", "b"], &["explain", "a", "-b"], &["diff"]] {
+    for command in [&["convert", "a", "b"][..], &["explain", "a", "-b"], &["diff"]] {
         refused(fangs().args(command), &["reserved for a later version"])?;
     }
     for name in ["new", "try"] {

@@ -1,0 +1,34 @@
+// The published elimination (Fioretto et al., GpuBE, 5.3 and 5.4), literally, to measure against: the joint table in memory,
+// one pass over it for each function with a division and a remainder for each digit, then a pass that eliminates. Used
+// by nothing but `fangs bench mbe`.
+
+#include "rng.cuh"
+
+// The index of an input row from that of the joint row, equation 2.
+struct Terms {
+    u32 digits;
+    u32 mul[24], mod[24];
+    u64 div[24];
+};
+
+// Adds a function to the joint table. `I` holds the number of the joint table's rows.
+template <class I> __global__ void aggregate(int *joint, const int *table, Terms terms, u64 rows) {
+    __shared__ Terms shared;
+    for (u32 i = threadIdx.x; i < sizeof(Terms) / 4; i += blockDim.x) ((u32 *)&shared)[i] = ((const u32 *)&terms)[i];
+    __syncthreads();
+    const u64 row = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    u32 from = 0;
+    for (u32 i = 0; i < shared.digits; i++) from += shared.mul[i] * (u32)((I)row / (I)shared.div[i] % (I)shared.mod[i]);
+    joint[row] += table[from];
+}
+
+// The least of each run of `domain` rows: the eliminated variable is the last digit.
+template <class I> __global__ void eliminate(int *out, const int *joint, u32 domain, u64 rows) {
+    const u64 row = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    const int *from = joint + row * domain;
+    int least = from[0];
+    for (u32 value = 1; value < domain; value++) least = min(least, from[value]);
+    out[row] = least;
+}

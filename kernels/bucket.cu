@@ -1,0 +1,439 @@
+// The fused bucket kernel: the inputs of a mini-bucket are added up and the minimum over one variable is taken, entry by
+// entry of the message. The joint table never exists.
+//
+// A thread owns a tile of RX * RY * RZ outputs along up to three digits x, y, z of the message. For each value of the
+// eliminated variable it loads what its tile needs of each input once: an input that does not read z needs RX * RY entries
+// for all RX * RY * RZ outputs. So inputs come in groups by what they read of the tile, and the partial sums of a group are
+// made once for all outputs that share them:
+//
+//     message[x, y, z] = min over a of (xy[x, y] + xz[x, z] + yz[y, z] + xyz[x, y, z])
+//
+// A block owns a box of tiles; its inputs stay in the L1 cache from one thread to the next. Every index is a sum of digits
+// times strides: a block finds its digits by division once, a thread by multiplication once, the loop over the eliminated
+// variable only adds.
+//
+// All entries are between 0 and the cap. Partial sums are clamped to the cap wherever more than five terms could meet (five
+// capped terms fit the entry type), and the result is. As no term is negative, a partial sum that is clamped belongs to a
+// sum that is at or above the cap: the result is min(cap, least sum) whatever is clamped on the way and in whatever order
+// the inputs are added, which is what the CPU's kernel computes.
+
+#include "rng.cuh"
+
+// Threads of a block.
+constexpr u32 THREADS = 256;
+// The same of steps that are made in tiles.
+constexpr u32 TILE_THREADS = 512;
+// Inputs of a step, digits of a message, and digits of a message that is made in tiles, at most
+// (src/inference/cuda/tile.rs).
+constexpr u32 INPUTS = 12;
+constexpr u32 DIGITS = 40;
+constexpr u32 TILE_DIGITS = 12;
+
+// A digit of a message as it is cut: `boxes` boxes of `extent` tiles of `tile` values, the last ones moved back so
+// that all are whole (their outputs are made twice, alike).
+struct Digit {
+    u32 boxes;
+    // Boxes of all digits before it.
+    u32 below;
+    u32 extent;
+    // 2^20 / extent, rounded up: exact quotients of numbers below THREADS.
+    u32 magic;
+    u32 tile;
+    // The largest value that a tile begins at.
+    u32 last;
+
+    // The first value of a box.
+    __device__ __forceinline__ u32 start(u32 block) const {
+        return min(block / below % boxes * extent * tile, last);
+    }
+
+    // How far from there the tile of the thread of rank `rank` is, which becomes its rank among the other digits.
+    __device__ __forceinline__ u32 local(u32 start, u32 &rank) const {
+        const u32 quotient = rank * magic >> 20;
+        const u32 value = min(start + (rank - quotient * extent) * tile, last) - start;
+        rank = quotient;
+        return value;
+    }
+};
+
+// A table that is joined. Strides are in bytes; tables are placed in bytes from the beginning of memory.
+struct Input {
+    u64 table;
+    // From one value of the eliminated variable to the next.
+    u64 slab;
+    // From one value of the tile's digits to the next; 0 where it does not read them.
+    u32 x, y, z;
+    // Whether it reads the fastest digit, neighbours lying side by side.
+    u32 run;
+};
+
+// min(x + y, z)
+template <class E> __device__ __forceinline__ E add_min(E x, E y, E z) { return min(x + y, z); }
+#if __CUDA_ARCH__ >= 900
+template <> __device__ __forceinline__ int add_min(int x, int y, int z) { return __viaddmin_s32(x, y, z); }
+#endif
+
+// ---- small messages ----
+
+// A step whose message is small, or whose inputs have too little in common for tiles.
+struct Step {
+    // Where the message is.
+    u64 out;
+    // Number of its first block among those of all steps.
+    u32 first;
+    // Values of the eliminated variable.
+    u32 domain;
+    // Digits of the message; the first `spread` of them vary between the threads of a block.
+    u32 digits, spread;
+    u32 inputs;
+    // Threads of a block that have work, and how many of them share an output, as a power of two.
+    u32 threads, split;
+    // Where its digits, inputs and strides begin.
+    u32 digit_at, input_at, stride_at;
+};
+
+// Steps that are launched together: a block's step is steps[map[block]].
+struct Program {
+    char *memory;
+    const Step *steps;
+    const u32 *map;
+    const Digit *digits;
+    const Input *inputs;
+    // By step: a row for each digit, with the strides of the inputs and of the message.
+    const u64 *strides;
+};
+
+// One output a thread, or a power of two of threads an output.
+template <class E> __global__ void __launch_bounds__(THREADS) join_each(Program program, u32 first_block, E cap) {
+    constexpr u32 VALUES = 4;
+    __shared__ u64 base[INPUTS + 1];
+    __shared__ u32 start[DIGITS];
+    __shared__ u32 offsets[INPUTS * THREADS];
+    const u32 t = threadIdx.x, block = blockIdx.x + first_block;
+    const Step step = program.steps[program.map[block]];
+    const Digit *digits = program.digits + step.digit_at;
+    const Input *inputs = program.inputs + step.input_at;
+    const u64 *strides = program.strides + step.stride_at;
+    const u32 columns = step.inputs + 1;
+    if (t < step.digits) start[t] = digits[t].start(block - step.first);
+    __syncthreads();
+    if (t < columns) {
+        u64 sum = (u64)program.memory + (t < step.inputs ? inputs[t].table : step.out);
+        for (u32 i = 0; i < step.digits; i++) sum += strides[i * columns + t] * start[i];
+        base[t] = sum;
+    }
+    // offsets of this thread in its block, by input
+    u32 *own = offsets + t;
+    for (u32 k = 0; k < step.inputs; k++) own[k * THREADS] = 0;
+    u32 rank = t >> step.split;
+    u64 out = 0;
+    for (u32 i = 0; i < step.spread; i++) {
+        const u32 value = digits[i].local(start[i], rank);
+        for (u32 k = 0; k < step.inputs; k++) own[k * THREADS] += value * (u32)strides[i * columns + k];
+        out += value * strides[i * columns + step.inputs];
+    }
+    __syncthreads();
+    E least = cap;
+    for (u32 a = t & ((1u << step.split) - 1); a < step.domain; a += VALUES << step.split) {
+        E sum[VALUES] = {};
+        for (u32 k = 0; k < step.inputs; k++) {
+            const char *table = (const char *)base[k] + own[k * THREADS];
+            const u64 slab = inputs[k].slab;
+#pragma unroll
+            for (u32 v = 0; v < VALUES; v++) {
+                // past the last value: the last one again
+                const u32 value = min(a + (v << step.split), step.domain - 1);
+                sum[v] = add_min(sum[v], __ldg((const E *)(table + value * slab)), cap);
+            }
+        }
+#pragma unroll
+        for (u32 v = 0; v < VALUES; v++) least = min(least, sum[v]);
+    }
+    for (u32 lane = 1; lane < 1u << step.split; lane <<= 1) least = min(least, __shfl_xor_sync(~0u, least, lane));
+    if (t < step.threads) *(E *)(base[step.inputs] + out) = least;
+}
+
+// ---- large messages ----
+
+// A step that is made in tiles; handed over as a whole, so that a block need not look for it.
+struct Box {
+    u64 out;
+    // Strides of the tile's digits in the message.
+    u64 x, y, z;
+    // Values of the eliminated variable.
+    u32 domain;
+    u32 digits, spread;
+    u32 inputs;
+    u32 threads;
+    // Ends of the groups xy, xz, yz and xyz among the inputs.
+    u32 ends[4];
+    // The first block of this launch.
+    u32 first;
+    Digit digit[TILE_DIGITS];
+    Input input[INPUTS];
+    // By digit and input; last, the message.
+    u64 stride[TILE_DIGITS][INPUTS + 1];
+};
+
+// What a group of inputs is, as a number: any number of inputs, or a digit of base 4 for each of a few: one whose
+// neighbours along the fastest digit lie side by side, or one that does not read that digit.
+constexpr int MANY = -1, RUN = 1, SINGLE = 2;
+
+constexpr __host__ __device__ int inputs_of(int kinds) {
+    return kinds <= 0 ? 0 : kinds < 4 ? 1 : kinds < 16 ? 2 : 3;
+}
+
+// N neighbouring entries.
+template <class E, int N> struct alignas(N * sizeof(E)) Pack {
+    E of[N];
+
+    static __device__ __forceinline__ Pack all(E entry) {
+        Pack pack;
+#pragma unroll
+        for (int n = 0; n < N; n++) pack.of[n] = entry;
+        return pack;
+    }
+};
+
+// Side by side, in as few loads as there can be.
+template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char *from) {
+    Pack<E, N> pack;
+    if constexpr (N * sizeof(E) == 16) {
+        const int4 words = __ldg((const int4 *)from);
+        memcpy(&pack, &words, 16);
+    } else if constexpr (N * sizeof(E) == 8) {
+        const int2 words = __ldg((const int2 *)from);
+        memcpy(&pack, &words, 8);
+    } else {
+#pragma unroll
+        for (int n = 0; n < N; n++) pack.of[n] = __ldg((const E *)from + n);
+    }
+    return pack;
+}
+
+// The inputs of a group that reads two digits of the tile, the first in A values and the second in B, N neighbours at
+// a time.
+template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct Group {
+    static constexpr int FEW = inputs_of(KINDS);
+    using Row = Pack<E, N>[B];
+
+    // Of a few: the next slab, this thread's tile in it, and from one value of the digits to the next.
+    const char *table[FEW + 1];
+    u64 slab[FEW + 1];
+    u32 at[FEW + 1], first[FEW + 1], second[FEW + 1];
+    // Of any number, the sums.
+    Pack<E, N> many[KINDS == MANY ? A : 1][B];
+
+    static __device__ __forceinline__ u32 stride(const Input &input, int digit) {
+        return digit == 0 ? input.x : digit == 1 ? input.y : input.z;
+    }
+
+    __device__ __forceinline__ Group(const Box &box, const char *memory, u32 begin) {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) {
+            const Input &input = box.input[begin + k];
+            table[k] = memory + input.table;
+            slab[k] = input.slab;
+            at[k] = 0;
+            first[k] = stride(input, FIRST);
+            second[k] = stride(input, SECOND);
+        }
+    }
+
+    // Goes along a digit to where the block begins, and the thread in it.
+    __device__ __forceinline__ void move(const u64 *strides, u32 begin, u32 start, u32 local) {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) {
+            table[k] += start * strides[begin + k];
+            at[k] += local * (u32)strides[begin + k];
+        }
+    }
+
+    // Adds entries along the second digit to a row of sums, or begins it.
+    template <bool SIDE_BY_SIDE, bool FIRST_OF_ALL, bool CLAMPED>
+    static __device__ __forceinline__ void add(Row &row, const char *table, u32 at, u32 second, E cap) {
+        Row next;
+#pragma unroll
+        for (int j = 0; j < B; j++) {
+            const char *from = table + (at + j * second);
+            next[j] = SIDE_BY_SIDE ? load<E, N>(from) : Pack<E, N>::all(__ldg((const E *)from));
+        }
+#pragma unroll
+        for (int j = 0; j < B; j++)
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                E &sum = row[j].of[n];
+                sum = FIRST_OF_ALL ? next[j].of[n] : CLAMPED ? add_min(sum, next[j].of[n], cap) : sum + next[j].of[n];
+            }
+    }
+
+    // Sums of any number of inputs, before their rows are asked for.
+    __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to, u32 a,
+                                            E cap) {
+        if constexpr (KINDS == MANY) {
+#pragma unroll
+            for (int i = 0; i < A; i++)
+#pragma unroll
+                for (int j = 0; j < B; j++) many[i][j] = Pack<E, N>::all(0);
+            for (u32 k = from; k < to; k++) {
+                const Input &input = box.input[k];
+                const char *table = (const char *)bases[k] + a * input.slab;
+                const u32 at = offsets[k * TILE_THREADS], first = stride(input, FIRST), second = stride(input, SECOND);
+                if (input.run) {
+#pragma unroll
+                    for (int i = 0; i < A; i++) add<true, false, true>(many[i], table, at + i * first, second, cap);
+                } else {
+#pragma unroll
+                    for (int i = 0; i < A; i++) add<false, false, true>(many[i], table, at + i * first, second, cap);
+                }
+            }
+        }
+    }
+
+    // The sums for value `i` of the first digit.
+    __device__ __forceinline__ void read(Row &row, int i, E cap) const {
+        if constexpr (FEW == 0) {
+#pragma unroll
+            for (int j = 0; j < B; j++) row[j] = KINDS == MANY ? many[i][j] : Pack<E, N>::all(0);
+        }
+        // five terms meet at most: nothing is clamped on the way
+        if constexpr (FEW > 0) add<(KINDS & 3) == RUN, true, false>(row, table[0], at[0] + i * first[0], second[0], cap);
+        if constexpr (FEW > 1)
+            add<(KINDS >> 2 & 3) == RUN, false, false>(row, table[1], at[1] + i * first[1], second[1], cap);
+        if constexpr (FEW > 2)
+            add<(KINDS >> 4 & 3) == RUN, false, false>(row, table[2], at[2] + i * first[2], second[2], cap);
+    }
+
+    // Goes to the next value of the eliminated variable.
+    __device__ __forceinline__ void advance() {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) table[k] += slab[k];
+    }
+};
+
+template <class E, int RX, int RY, int RZ, int N, int XY, int XZ, int YZ, int XYZ>
+__global__ void __launch_bounds__(TILE_THREADS, 1) join_tile(char *memory, const __grid_constant__ Box box, E cap) {
+    constexpr bool ANY = XY == MANY || XZ == MANY || YZ == MANY || XYZ == MANY;
+    // By input: address of the block's first entry, and this thread's distance from there.
+    __shared__ u64 bases[ANY ? INPUTS : 1];
+    __shared__ u32 offsets[ANY ? INPUTS * TILE_THREADS : 1];
+    const u32 t = threadIdx.x;
+    u32 *own = offsets + (ANY ? t : 0);
+    if (!ANY && t >= box.threads) return;
+    Group<E, RX, RY, N, XY, 0, 1> group_xy(box, memory, 0);
+    Group<E, RX, RZ, N, XZ, 0, 2> group_xz(box, memory, box.ends[0]);
+    Group<E, RY, RZ, N, YZ, 1, 2> group_yz(box, memory, box.ends[1]);
+    u64 base = 0;
+    if constexpr (ANY) {
+        if (t < box.inputs) base = (u64)memory + box.input[t].table;
+        for (u32 k = 0; k < box.inputs; k++) own[k * TILE_THREADS] = 0;
+    }
+    char *out = memory + box.out;
+    u32 rank = t;
+#pragma unroll 1
+    for (u32 i = 0; i < box.digits; i++) {
+        const Digit &digit = box.digit[i];
+        const u64 *strides = box.stride[i];
+        const u32 start = digit.start(blockIdx.x + box.first);
+        const u32 local = i < box.spread ? digit.local(start, rank) : 0;
+        out += (start + local) * strides[box.inputs];
+        group_xy.move(strides, 0, start, local);
+        group_xz.move(strides, box.ends[0], start, local);
+        group_yz.move(strides, box.ends[1], start, local);
+        if constexpr (ANY) {
+            if (t < box.inputs) base += start * strides[t];
+            if (i < box.spread)
+                for (u32 k = 0; k < box.inputs; k++) own[k * TILE_THREADS] += local * (u32)strides[k];
+        }
+    }
+    if constexpr (ANY) {
+        if (t < box.inputs) bases[t] = base;
+        __syncthreads();
+        if (t >= box.threads) return;
+    }
+    Pack<E, N> least[RX][RY][RZ];
+#pragma unroll
+    for (int x = 0; x < RX; x++)
+#pragma unroll
+        for (int y = 0; y < RY; y++)
+#pragma unroll
+            for (int z = 0; z < RZ; z++) least[x][y][z] = Pack<E, N>::all(cap);
+    const u32 domain = box.domain;
+#pragma unroll 1
+    for (u32 a = 0; a < domain; a++) {
+        group_xy.prepare(box, bases, own, 0, box.ends[0], a, cap);
+        group_xz.prepare(box, bases, own, box.ends[0], box.ends[1], a, cap);
+        group_yz.prepare(box, bases, own, box.ends[1], box.ends[2], a, cap);
+        Pack<E, N> yz[RY][RZ];
+#pragma unroll
+        for (int y = 0; y < RY; y++) group_yz.read(yz[y], y, cap);
+#pragma unroll
+        for (int x = 0; x < RX; x++) {
+            Pack<E, N> xy[RY], xz[RZ];
+            group_xy.read(xy, x, cap);
+            group_xz.read(xz, x, cap);
+            if constexpr (XYZ == 0) {
+#pragma unroll
+                for (int y = 0; y < RY; y++)
+#pragma unroll
+                    for (int z = 0; z < RZ; z++)
+#pragma unroll
+                        for (int n = 0; n < N; n++) {
+                            const E first = XY == 0 ? xz[z].of[n] : xy[y].of[n] + xz[z].of[n];
+                            E &own = least[x][y][z].of[n];
+                            own = add_min(first, yz[y][z].of[n], own);
+                        }
+            } else {
+                // inputs that read all of the tile: a row of outputs at a time, so that few loads wait in registers
+                Pack<E, N> row[RY][RZ];
+#pragma unroll
+                for (int y = 0; y < RY; y++)
+#pragma unroll
+                    for (int z = 0; z < RZ; z++)
+#pragma unroll
+                        for (int n = 0; n < N; n++)
+                            row[y][z].of[n] = xy[y].of[n] + xz[z].of[n] + yz[y][z].of[n];
+                for (u32 k = box.ends[2]; k < box.ends[3]; k++) {
+                    const Input &input = box.input[k];
+                    const char *table = (const char *)bases[k] + a * input.slab;
+                    const u32 at = own[k * TILE_THREADS] + x * input.x;
+#pragma unroll
+                    for (int y = 0; y < RY; y++)
+#pragma unroll
+                        for (int z = 0; z < RZ; z++) {
+                            const char *from = table + (at + y * input.y + z * input.z);
+                            const Pack<E, N> next =
+                                input.run ? load<E, N>(from) : Pack<E, N>::all(__ldg((const E *)from));
+#pragma unroll
+                            for (int n = 0; n < N; n++)
+                                // four terms at most before it is clamped
+                                row[y][z].of[n] = add_min(row[y][z].of[n], next.of[n], cap);
+                        }
+                }
+#pragma unroll
+                for (int y = 0; y < RY; y++)
+#pragma unroll
+                    for (int z = 0; z < RZ; z++)
+#pragma unroll
+                        for (int n = 0; n < N; n++)
+                            least[x][y][z].of[n] = min(least[x][y][z].of[n], row[y][z].of[n]);
+            }
+        }
+        group_xy.advance();
+        group_xz.advance();
+        group_yz.advance();
+    }
+#pragma unroll
+    for (int x = 0; x < RX; x++)
+#pragma unroll
+        for (int y = 0; y < RY; y++)
+#pragma unroll
+            for (int z = 0; z < RZ; z++)
+                *(Pack<E, N> *)(out + (x * box.x + y * box.y + z * box.z)) = least[x][y][z];
+}
+
+// Entries of tables anywhere in memory, one a thread.
+template <class E> __global__ void gather(const u64 *addresses, E *entries, u32 count) {
+    const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t < count) entries[t] = *(const E *)addresses[t];
+}

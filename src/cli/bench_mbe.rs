@@ -1,0 +1,125 @@
+//! `fangs bench mbe`: fused buckets beside the published algorithm.
+
+use super::{Exit, output};
+use clap::Args;
+use fangs::Error;
+use fangs::bench::mbe::{self, Row};
+use fangs::device::Cuda;
+use fangs::formats::{self, ReadOptions, Source};
+use fangs::reduce::Reducer;
+use fangs::stop::Stop;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Args, Debug)]
+pub struct MbeFlags {
+    /// Networks to eliminate as a whole, instead of single buckets
+    #[arg(value_name = "NETWORK")]
+    networks: Vec<PathBuf>,
+    /// Repetitions on the device, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+    /// Write the rows to a file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Exactly one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measures.
+pub fn run(flags: MbeFlags) -> Result<Exit, Error> {
+    let cannot = |path: &PathBuf, error: csv::Error| Error::Io {
+        path: path.clone(),
+        action: "cannot write",
+        source: std::io::Error::other(error),
+    };
+    let mut csv = match &flags.csv {
+        Some(path) => {
+            Some((path, output::as_usage(csv::Writer::from_path(path).map_err(|error| cannot(path, error)))?))
+        }
+        None => None,
+    };
+    let failed = |error: fangs::device::DeviceError| Error::Usage(error.to_string());
+    let cuda = Cuda::open(0).map_err(failed)?;
+    if !flags.networks.is_empty() {
+        return run_networks(&cuda, &flags);
+    }
+    let report = mbe::run(&cuda, flags.repeats.into()).map_err(failed)?;
+    if let Some((path, csv)) = &mut csv {
+        for row in &report.rows {
+            csv.serialize(row).map_err(|error| cannot(path, error))?;
+        }
+        csv.flush().map_err(|error| cannot(path, error.into()))?;
+    }
+    if flags.json {
+        output::print_json(&serde_json::json!(report))?;
+        return Ok(Exit::Done);
+    }
+    output::print(&format_args!(
+        "{}, copies {:.0} GB/s; CPU with {} threads; medians of {}, ms and 10^9 combinations/s\n\
+          d   w  functions  combinations     fused        G/s  memory     paper    G/s  times       cpu    G/s\n",
+        report.device, report.copy_gb, report.threads, flags.repeats
+    ))?;
+    for row in &report.rows {
+        output::print(&format_args!("{}\n", line(row)))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn run_networks(cuda: &Arc<Cuda>, flags: &MbeFlags) -> Result<Exit, Error> {
+    let stop = Stop::new();
+    let mut rows = Vec::new();
+    if !flags.json {
+        output::print(&format_args!(
+            "network               plan       z  combinations     tables  launches  device ms   bound ms  assign ms     cpu ms\n"
+        ))?;
+    }
+    for path in &flags.networks {
+        let network = formats::read(&Source::File(path.clone()), None, &ReadOptions::default(), &stop)?;
+        // not reduced: all the work is left to elimination
+        let problem = Arc::new(Reducer::new(&network, false, &stop)?.problem());
+        let row = mbe::network(cuda, &network.name, &problem, flags.repeats.into());
+        let row = row.map_err(|error| Error::Usage(error.to_string()))?;
+        if !flags.json {
+            output::print(&format_args!(
+                "{:20}  {:8} {:3}  {:12.3e}  {:9.3e}  {:8}  {:9.3}  {:9.1}  {:9.1}  {:>9}\n",
+                row.name,
+                row.plan,
+                row.z,
+                row.joint as f64,
+                row.table_bytes as f64,
+                row.launches,
+                row.device_ms,
+                row.bound_ms,
+                row.assign_ms,
+                row.cpu_ms.map_or("-".into(), |ms| format!("{ms:.1}")),
+            ))?;
+        }
+        rows.push(row);
+    }
+    if flags.json {
+        output::print_json(&serde_json::json!({"device": cuda.info.name, "rows": rows}))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn line(row: &Row) -> String {
+    format!(
+        "{:3} {:3}  {:>3} of {:2}  {:12.3e}  {:8.4}  {:9.1}  {:5.1}%  {:8.3}  {:5.1}  {:5.1}  {:8.2}  {:5.2}\n           {}",
+        row.d,
+        row.w,
+        row.functions,
+        row.arity,
+        row.joint as f64,
+        row.fused_ms,
+        row.fused_g,
+        100.0 * row.bandwidth,
+        row.paper_ms,
+        row.paper_g,
+        row.ratio,
+        row.cpu_ms,
+        row.cpu_g,
+        row.launch
+    )
+}

@@ -1,0 +1,378 @@
+//! A program on its way on a device, and the messages that it leaves there.
+
+#![allow(unsafe_code, reason = "launches of kernels are foreign")]
+
+use super::program::{BoxWords, Content, DeviceTable, Program};
+use super::{Gpu, entry};
+use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
+use crate::inference::kernel::Entry;
+use crate::inference::plan::{Plan, Width};
+use crate::inference::run::{Store, Tables};
+use crate::inference::table;
+use crate::model::{Cost, Problem};
+use crate::stop::Stop;
+
+use std::sync::{Arc, OnceLock};
+
+/// Combinations of a slice, at least: the device is far ahead of what callers count in cores.
+const SLICE: u64 = 1 << 35;
+/// Entries that are laid out before they are copied.
+const STAGED: u64 = 1 << 24;
+/// Bytes of messages that are copied back as soon as they are made.
+const EAGER: u64 = 256 << 20;
+
+/// An entry on both sides.
+pub(super) trait Element: Entry + DeviceRepr + ValidAsZeroBits {}
+impl Element for i32 {}
+impl Element for i64 {}
+
+/// `Program` of kernels/bucket.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Addresses {
+    memory: u64,
+    steps: u64,
+    map: u64,
+    digits: u64,
+    inputs: u64,
+    strides: u64,
+}
+
+// SAFETY: the kernels' struct, field by field.
+unsafe impl DeviceRepr for Addresses {}
+// SAFETY: plain numbers, laid out as the kernels read them.
+unsafe impl DeviceRepr for super::program::StepWords {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for super::program::BoxWords {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for super::program::DigitWords {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for super::program::InputWords {}
+
+/// The descriptors on the device, kept as long as something runs.
+#[derive(Debug)]
+struct Descriptors {
+    _steps: CudaSlice<super::program::StepWords>,
+    _map: CudaSlice<u32>,
+    _digits: CudaSlice<super::program::DigitWords>,
+    _inputs: CudaSlice<super::program::InputWords>,
+    _strides: CudaSlice<u64>,
+    addresses: Addresses,
+}
+
+/// Device memory of tables.
+#[derive(Debug)]
+enum Memory {
+    I32(CudaSlice<i32>),
+    I64(CudaSlice<i64>),
+}
+
+/// A program on its way.
+#[derive(Debug)]
+pub(in crate::inference) struct Execution {
+    gpu: Arc<Gpu>,
+    program: Program,
+    memory: Memory,
+    descriptors: Descriptors,
+    /// By launch, its kernel.
+    kernels: Vec<Kernel>,
+    next: usize,
+    cap: Cost,
+    work_done: u64,
+}
+
+impl Execution {
+    /// Puts everything on the device.
+    ///
+    /// # Errors
+    /// The device's, and a plan that does not fit into its free memory.
+    pub fn new(gpu: Arc<Gpu>, problem: &Problem, plan: &Plan) -> Result<Self, DeviceError> {
+        let (free, bytes) = (gpu.budget()?, plan.width.bytes());
+        let program = Program::new(plan, free / bytes, gpu.cuda().info.multiprocessors).map_err(|entries| {
+            let taken = entries.saturating_mul(bytes);
+            DeviceError::Unusable(format!("{} takes {taken} bytes of the device, {free} are free", plan.name()))
+        })?;
+        let variants = program.variants();
+        let compiled = variants.iter().map(|variant| gpu.kernel(&variant.expression(entry(plan.width))));
+        let compiled = compiled.collect::<Result<Vec<_>, _>>()?;
+        let of = |launch: &super::program::Launch| {
+            let place = variants.iter().position(|variant| *variant == launch.variant);
+            compiled[place.unwrap_or_default()].clone()
+        };
+        let kernels = program.launches.iter().map(of).collect();
+        let (memory, address) = match plan.width {
+            Width::I32 => {
+                let memory = fill::<i32>(&gpu, &program, problem, plan)?;
+                let address = memory.device_ptr(gpu.cuda().stream()).0;
+                (Memory::I32(memory), address)
+            }
+            Width::I64 => {
+                let memory = fill::<i64>(&gpu, &program, problem, plan)?;
+                let address = memory.device_ptr(gpu.cuda().stream()).0;
+                (Memory::I64(memory), address)
+            }
+        };
+        let descriptors = describe(&gpu, &program, address)?;
+        let work_done = program.filled;
+        Ok(Execution { gpu, program, memory, descriptors, kernels, next: 0, cap: plan.cap(), work_done })
+    }
+
+    /// Combinations done.
+    pub fn work_done(&self) -> u64 {
+        self.work_done
+    }
+
+    /// Does about `work` combinations, or a few milliseconds of the device if that is more; returns whether all is
+    /// done. Nothing is waited for but the end.
+    pub fn advance(&mut self, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
+        let mut left = work.max(SLICE);
+        while self.next < self.program.launches.len() && left > 0 && !stop.is_set() {
+            self.launch(self.next)?;
+            let work = self.program.launches[self.next].work;
+            left = left.saturating_sub(work.max(1));
+            self.work_done += work;
+            self.next += 1;
+        }
+        self.gpu.cuda().synchronize()?;
+        Ok(self.next == self.program.launches.len())
+    }
+
+    fn launch(&self, index: usize) -> Result<(), DeviceError> {
+        let launch = &self.program.launches[index];
+        let shape = (launch.blocks, launch.variant.threads(), 0);
+        let (short, long) = (self.cap as i32, self.cap);
+        let memory = &self.descriptors.addresses.memory;
+        let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
+        // SAFETY: the arguments are those of join_each and join_tile; all addresses lie in memory that `self` holds.
+        unsafe {
+            self.kernels[index].launch(self.gpu.cuda().stream(), shape, |arguments| {
+                let _ = match &tiled {
+                    Some(words) => arguments.arg(memory).arg(words),
+                    None => arguments.arg(&self.descriptors.addresses).arg(&launch.first),
+                };
+                let _ = match self.memory {
+                    Memory::I32(_) => arguments.arg(&short),
+                    Memory::I64(_) => arguments.arg(&long),
+                };
+            })
+        }
+    }
+
+    /// Milliseconds of the device for all launches, the median of `repeats` after one that is not counted.
+    pub fn time(&self, repeats: usize) -> Result<f64, DeviceError> {
+        let all = || (0..self.program.launches.len()).try_for_each(|index| self.launch(index));
+        self.gpu.cuda().median_ms(1, repeats, all)
+    }
+
+    /// The sum of all messages without variables.
+    pub fn total(&self) -> Result<Cost, DeviceError> {
+        let range = self.program.constants.start as usize..self.program.constants.end as usize;
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let cuda = self.gpu.cuda();
+        let constants: Vec<Cost> = match &self.memory {
+            Memory::I32(memory) => cuda.read(&memory.slice(range))?.into_iter().map(Cost::from).collect(),
+            Memory::I64(memory) => cuda.read(&memory.slice(range))?,
+        };
+        Ok(constants.into_iter().fold(0, Cost::saturating_add))
+    }
+
+    /// The messages, all of them on the device.
+    pub fn leave(self) -> Resident {
+        Resident { gpu: self.gpu, program: self.program, memory: self.memory, host: OnceLock::new() }
+    }
+
+    /// How many launches it takes.
+    pub fn launches(&self) -> usize {
+        self.program.launches.len()
+    }
+
+    /// Kernels and their blocks, for people.
+    pub fn describe(&self) -> String {
+        let launch = |(launch, kernel): (&super::program::Launch, &Kernel)| {
+            format!("{} x {} ({} registers)", launch.blocks, kernel.name(), kernel.registers())
+        };
+        self.program.launches.iter().zip(&self.kernels).map(launch).collect::<Vec<_>>().join("; ")
+    }
+
+    /// What stays of it: the messages.
+    pub fn finish(self, plan: &Plan) -> Result<Resident, DeviceError> {
+        let bytes = (self.program.kept.end - self.program.kept.start) * plan.width.bytes();
+        let resident = self.leave();
+        if plan.keep_messages && bytes <= EAGER {
+            let tables = resident.download()?;
+            let _ = resident.host.set(Some(tables));
+        }
+        Ok(resident)
+    }
+}
+
+fn describe(gpu: &Gpu, program: &Program, memory: u64) -> Result<Descriptors, DeviceError> {
+    let cuda = gpu.cuda();
+    let stream = cuda.stream();
+    // an empty array has no address: one word more than there is
+    fn padded<T: Copy + Default>(items: &[T]) -> Vec<T> {
+        items.iter().copied().chain([T::default()]).collect()
+    }
+    let steps = cuda.upload(&padded(&program.steps))?;
+    let map = cuda.upload(&padded(&program.map))?;
+    let digits = cuda.upload(&padded(&program.digits))?;
+    let inputs = cuda.upload(&padded(&program.inputs))?;
+    let strides = cuda.upload(&padded(&program.strides))?;
+    let addresses = Addresses {
+        memory,
+        steps: steps.device_ptr(stream).0,
+        map: map.device_ptr(stream).0,
+        digits: digits.device_ptr(stream).0,
+        inputs: inputs.device_ptr(stream).0,
+        strides: strides.device_ptr(stream).0,
+    };
+    Ok(Descriptors { _steps: steps, _map: map, _digits: digits, _inputs: inputs, _strides: strides, addresses })
+}
+
+/// Memory for all tables, those of the host filled.
+fn fill<E: Element>(gpu: &Gpu, program: &Program, problem: &Problem, plan: &Plan) -> Result<CudaSlice<E>, DeviceError> {
+    let cuda = gpu.cuda();
+    let mut memory = cuda.reserve::<E>(program.entries.max(1) as usize)?;
+    let lay_out = |content: Content, scope: &[u32]| -> Vec<E> {
+        match content {
+            Content::Unary(variable) => {
+                let costs = problem.unary[variable as usize].iter();
+                costs.map(|&cost| E::from_cost(cost.min(plan.cap()))).collect()
+            }
+            Content::Function(function) => {
+                let scope: Vec<u32> = scope.iter().map(|&p| plan.sequence[p as usize]).collect();
+                table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, plan.cap())
+            }
+            Content::Made => Vec::new(),
+        }
+    };
+    let mut filled: Vec<_> = program.tables.iter().filter(|table| table.content != Content::Made).collect();
+    filled.sort_by_key(|table| table.at);
+    // neighbours go up together: thousands of small copies would take longer than the elimination
+    let (mut staged, mut start): (Vec<E>, u64) = (Vec::new(), 0);
+    let mut flush = |staged: &mut Vec<E>, start: u64| {
+        let place = start as usize..start as usize + staged.len();
+        let copied = match staged.is_empty() {
+            true => Ok(()),
+            false => cuda.write(staged, &mut memory.slice_mut(place)),
+        };
+        staged.clear();
+        copied
+    };
+    for table in filled {
+        let end = start + staged.len() as u64;
+        if staged.is_empty() || table.at < end || table.at - end > 4096 || staged.len() as u64 + table.entries > STAGED
+        {
+            flush(&mut staged, start)?;
+            start = table.at;
+        }
+        staged.resize((table.at - start) as usize, E::default());
+        let entries = lay_out(table.content, &table.scope);
+        for row in entries.chunks(table.row as usize) {
+            staged.extend_from_slice(row);
+            staged.resize(staged.len() + (table.pitch - table.row) as usize, E::default());
+        }
+    }
+    flush(&mut staged, start)?;
+    Ok(memory)
+}
+
+/// Messages of a finished run in device memory, and on the host once somebody wants them all.
+#[derive(Debug)]
+pub(in crate::inference) struct Resident {
+    gpu: Arc<Gpu>,
+    program: Program,
+    memory: Memory,
+    host: OnceLock<Option<Tables>>,
+}
+
+impl Resident {
+    /// All messages, copied from the device when first asked for. `None` where that fails or the host's memory does
+    /// not take them.
+    pub fn tables(&self) -> Option<&Tables> {
+        let copy = || {
+            let bytes = (self.program.kept.end - self.program.kept.start) * if self.is_long() { 8 } else { 4 };
+            // once as they come and once cut apart
+            (bytes <= crate::memory::available() / 3).then(|| self.download().ok()).flatten()
+        };
+        self.host.get_or_init(copy).as_ref()
+    }
+
+    /// The messages, if they are on the host already.
+    pub fn copied(&self) -> Option<&Tables> {
+        self.host.get().and_then(Option::as_ref)
+    }
+
+    fn is_long(&self) -> bool {
+        matches!(self.memory, Memory::I64(_))
+    }
+
+    fn download(&self) -> Result<Tables, DeviceError> {
+        Ok(match &self.memory {
+            Memory::I32(memory) => Tables::I32(self.store(memory)?),
+            Memory::I64(memory) => Tables::I64(self.store(memory)?),
+        })
+    }
+
+    fn store<E: Element>(&self, memory: &CudaSlice<E>) -> Result<Store<E>, DeviceError> {
+        let kept = self.program.kept.start as usize..self.program.kept.end as usize;
+        let entries = match kept.is_empty() {
+            true => Vec::new(),
+            false => self.gpu.cuda().read(&memory.slice(kept))?,
+        };
+        let mut store = Store::new(self.program.messages.len());
+        for (message, &table) in store.messages.iter_mut().zip(&self.program.messages) {
+            *message = whole(&self.program.tables[table], &entries);
+        }
+        Ok(store)
+    }
+
+    /// Single entries of messages, given as steps of the plan and indices.
+    pub fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<Cost>, DeviceError> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let at = |&(step, index): &(u32, u64)| {
+            let table = &self.program.tables[self.program.messages[step as usize]];
+            table.at + table.place(index)
+        };
+        match &self.memory {
+            Memory::I32(memory) => {
+                let entries = self.gather(memory, wanted.iter().map(at), "int")?;
+                Ok(entries.into_iter().map(Cost::from).collect())
+            }
+            Memory::I64(memory) => self.gather(memory, wanted.iter().map(at), "long long"),
+        }
+    }
+
+    fn gather<E: Element>(
+        &self,
+        memory: &CudaSlice<E>,
+        places: impl Iterator<Item = u64>,
+        name: &str,
+    ) -> Result<Vec<E>, DeviceError> {
+        let cuda = self.gpu.cuda();
+        let stream = cuda.stream();
+        let kernel = self.gpu.kernel(&format!("gather<{name}>"))?;
+        let base = memory.device_ptr(stream).0;
+        let addresses: Vec<u64> = places.map(|at| base + at * size_of::<E>() as u64).collect();
+        let count = addresses.len() as u32;
+        let addresses = cuda.upload(&addresses)?;
+        let mut entries = cuda.zeros::<E>(count as usize)?;
+        // SAFETY: the arguments are gather's; the addresses lie within `memory`.
+        unsafe {
+            kernel.launch(stream, (count.div_ceil(128), 128, 0), |arguments| {
+                let _ = arguments.arg(&addresses).arg(&mut entries).arg(&count);
+            })?;
+        }
+        cuda.read(&entries)
+    }
+}
+
+/// A table without its gaps, out of all entries.
+fn whole<E: Copy>(table: &DeviceTable, entries: &[E]) -> Box<[E]> {
+    let rows = entries[table.at as usize..][..table.extent() as usize].chunks(table.pitch as usize);
+    rows.flat_map(|row| &row[..table.row as usize]).copied().collect()
+}

@@ -1,0 +1,140 @@
+//! Elimination on a CUDA device: the same plan, the same messages to the last bit.
+//!
+//! [`Program`](program::Program) lays a plan out (tables in device memory, steps in levels, launches), [`tile`] decides how a
+//! step is cut, kernels/bucket.cu computes. Functions go up once, messages stay where they were made; what a level
+//! of the bucket tree needs runs in one launch for each kernel that its steps take, and the host waits at the end of
+//! a slice of work only.
+
+mod choose;
+mod execution;
+mod program;
+mod tile;
+
+pub(super) use execution::{Execution, Resident};
+
+use super::plan::{Plan, Width};
+use crate::device::{Cuda, DeviceError, Kernel, Source};
+use crate::model::{Cost, Problem};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tile::{Kinds, Variant};
+
+/// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
+#[derive(Debug)]
+pub struct Gpu {
+    cuda: Arc<Cuda>,
+    kernels: Mutex<HashMap<String, Kernel>>,
+}
+
+/// The part of free device memory that tables may take.
+const USABLE: f64 = 0.9;
+
+impl Gpu {
+    /// Uses a device that is open.
+    pub fn new(cuda: Arc<Cuda>) -> Arc<Gpu> {
+        Arc::new(Gpu { cuda, kernels: Mutex::default() })
+    }
+
+    /// The device.
+    pub fn cuda(&self) -> &Arc<Cuda> {
+        &self.cuda
+    }
+
+    /// Bytes of tables that fit the device now: a budget to make plans with.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn budget(&self) -> Result<u64, DeviceError> {
+        Ok((self.cuda.free_memory()? as f64 * USABLE) as u64)
+    }
+
+    /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
+    pub fn bytes(plan: &Plan) -> u64 {
+        // it is laid out as far as its size
+        let entries = program::Program::new(plan, 0, 1).map_or_else(|entries| entries, |program| program.entries);
+        entries.saturating_mul(plan.width.bytes())
+    }
+
+    fn kernel(&self, expression: &str) -> Result<Kernel, DeviceError> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get(expression) {
+            return Ok(kernel.clone());
+        }
+        let module = self.cuda.load(&source(expression))?;
+        let kernel = module.kernel(expression, 0)?;
+        let _ = kernels.insert(expression.into(), kernel.clone());
+        Ok(kernel)
+    }
+}
+
+/// What a plan takes on a device.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Milliseconds for all launches, the median.
+    pub ms: f64,
+    /// The entries asked for.
+    pub entries: Vec<Cost>,
+    /// Its kernels and their blocks.
+    pub launch: String,
+    /// How many launches.
+    pub launches: usize,
+}
+
+/// Times a plan, everything that it needs being on the device; `entries` of its first message are looked at.
+///
+/// # Errors
+/// The device's, and a plan that does not fit.
+pub fn measure(
+    gpu: &Arc<Gpu>,
+    problem: &Problem,
+    plan: &Plan,
+    repeats: usize,
+    entries: &[u64],
+) -> Result<Measured, DeviceError> {
+    let execution = Execution::new(gpu.clone(), problem, plan)?;
+    let ms = execution.time(repeats)?;
+    let (launch, launches) = (execution.describe(), execution.launches());
+    let resident = execution.leave();
+    let wanted: Vec<(u32, u64)> = entries.iter().map(|&index| (0, index)).collect();
+    Ok(Measured { ms, entries: resident.entries(&wanted)?, launch, launches })
+}
+
+fn source(expression: &str) -> Source {
+    Source::embedded("bucket.cu").kernel(expression)
+}
+
+/// The name of an entry type in the kernels.
+fn entry(width: Width) -> &'static str {
+    match width {
+        Width::I32 => "int",
+        Width::I64 => "long long",
+    }
+}
+
+/// Sources of every kind of kernel that plans may ask for, to compile without a device.
+pub fn sources() -> Vec<Source> {
+    let few = |runs, singles| Kinds::Few { runs, singles };
+    let mut source = Source::embedded("bucket.cu");
+    for width in [Width::I32, Width::I64] {
+        let entry = entry(width);
+        source = source.kernel(format!("gather<{entry}>")).kernel(Variant::Each.expression(entry));
+        let tiles: &[[u32; 4]] = match width {
+            Width::I32 => &[[4, 2, 2, 4], [5, 5, 2, 1]],
+            Width::I64 => &[[2, 2, 2, 1]],
+        };
+        for &tile in tiles {
+            for kinds in [[few(1, 0); 4], [Kinds::Many; 4]] {
+                source =
+                    source.kernel(Variant::Tile(tile, [kinds[0], kinds[1], kinds[2], Kinds::NONE]).expression(entry));
+            }
+            source =
+                source.kernel(Variant::Tile(tile, [few(1, 1), Kinds::NONE, few(0, 1), Kinds::Many]).expression(entry));
+        }
+    }
+    source =
+        source.kernel(Variant::Tile([5, 2, 1, 4], [Kinds::NONE, few(2, 1), few(1, 1), Kinds::NONE]).expression("int"));
+    vec![source]
+}
+
+#[cfg(test)]
+mod tests;

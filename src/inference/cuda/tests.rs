@@ -1,0 +1,228 @@
+//! The program of a plan, executed on the host as its descriptors say.
+
+use super::program::{BoxWords, Content, DigitWords, InputWords, Program};
+use super::tile::{INPUTS, Kinds, Variant};
+use crate::inference::plan::Plan;
+use crate::inference::table;
+use crate::inference::tests::{messages, random, run, shuffled, wide};
+use crate::inference::{Limits, Width};
+use crate::model::{Cost, CostFunction, Problem, Table};
+use crate::order::Order;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// What the kernels do, thread by thread, on 64-bit entries; memory starts as garbage, which gaps may spread to gaps only.
+struct Emulator<'a> {
+    program: &'a Program,
+    memory: Vec<Cost>,
+    bytes: u64,
+    cap: Cost,
+}
+
+impl<'a> Emulator<'a> {
+    fn new(program: &'a Program, problem: &Problem, plan: &Plan) -> Self {
+        let mut memory = vec![-7; program.entries as usize];
+        for table in &program.tables {
+            let filled: Vec<i64> = match table.content {
+                Content::Made => continue,
+                Content::Unary(v) => problem.unary[v as usize].iter().map(|&cost| cost.min(plan.cap())).collect(),
+                Content::Function(f) => {
+                    let scope: Vec<u32> = table.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
+                    table::lay_out(&problem.functions[f as usize], &scope, &problem.domains, plan.cap())
+                }
+            };
+            for (index, &entry) in filled.iter().enumerate() {
+                memory[(table.at + table.place(index as u64)) as usize] = entry;
+            }
+        }
+        Emulator { program, memory, bytes: plan.width.bytes(), cap: plan.cap() }
+    }
+
+    fn entry(&self, at: u64) -> Cost {
+        assert_eq!(at % self.bytes, 0);
+        self.memory[(at / self.bytes) as usize]
+    }
+
+    fn run(&mut self) {
+        for launch in &self.program.launches {
+            // what a launch writes, no block of it may read: written at its end
+            let mut written = Vec::new();
+            for block in launch.first..launch.first + launch.blocks {
+                match launch.tiled {
+                    Some(step) => self.tiled(launch.variant, &self.program.tiled[step], block, &mut written),
+                    None => self.each(block, &mut written),
+                }
+            }
+            for (at, entry) in written {
+                self.memory[(at / self.bytes) as usize] = entry;
+            }
+        }
+    }
+
+    fn each(&self, block: u32, written: &mut Vec<(u64, Cost)>) {
+        let step = self.program.steps[self.program.map[block as usize] as usize];
+        let columns = step.inputs as usize + 1;
+        let digits = &self.program.digits[step.digit_at as usize..][..step.digits as usize];
+        let inputs = &self.program.inputs[step.input_at as usize..][..step.inputs as usize];
+        let strides =
+            |digit: usize, column: usize| self.program.strides[step.stride_at as usize + digit * columns + column];
+        for thread in (0..step.threads).step_by(1 << step.split) {
+            let values = values(digits, step.spread, block - step.first, thread >> step.split);
+            let at = |table: u64, column: usize| {
+                let digits = values.iter().enumerate();
+                table + digits.map(|(digit, &value)| strides(digit, column) * u64::from(value)).sum::<u64>()
+            };
+            let sum = |a: u64| {
+                inputs.iter().enumerate().map(|(k, input)| self.entry(at(input.table, k) + a * input.slab)).sum()
+            };
+            let least: Cost = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
+            written.push((at(step.out, columns - 1), least.min(self.cap)));
+        }
+    }
+
+    fn tiled(&self, variant: Variant, step: &BoxWords, block: u32, written: &mut Vec<(u64, Cost)>) {
+        let Variant::Tile([rx, ry, rz, run], kinds) = variant else { panic!("{variant:?}") };
+        let inputs = &step.input[..step.inputs as usize];
+        for thread in 0..step.threads {
+            let values = values(&step.digit[..step.digits as usize], step.spread, block, thread);
+            let at = |table: u64, column: usize| {
+                let digits = values.iter().enumerate();
+                table + digits.map(|(digit, &value)| step.stride[digit][column] * u64::from(value)).sum::<u64>()
+            };
+            for place in 0..rx * ry * rz * run {
+                let neighbour = u64::from(place % run);
+                let own = [place / run % rx, place / run / rx % ry, place / run / rx / ry].map(u64::from);
+                let sum = |a: u64| -> Cost {
+                    let entry = |(k, input): (usize, &InputWords)| {
+                        // an input does not read the digit that its group leaves out
+                        let group = step.ends.iter().position(|&end| (k as u32) < end).unwrap();
+                        if let Some(missing) = [2, 1, 0].get(group) {
+                            assert_eq!(input.tile[*missing], 0);
+                        }
+                        let place = k as u32 - if group == 0 { 0 } else { step.ends[group - 1] };
+                        let side = match kinds[group] {
+                            Kinds::Few { runs, singles } => {
+                                assert!(place < runs + singles);
+                                run > 1 && place < runs
+                            }
+                            Kinds::Many => run > 1 && input.run != 0,
+                        };
+                        let along: u64 = (0..3).map(|digit| own[digit] * u64::from(input.tile[digit])).sum();
+                        let at = at(input.table, k) + a * input.slab + along;
+                        if side {
+                            assert_eq!(at % (u64::from(run) * self.bytes), 0);
+                        }
+                        self.entry(at + if side { neighbour * self.bytes } else { 0 })
+                    };
+                    inputs.iter().enumerate().map(entry).fold(0, Cost::saturating_add)
+                };
+                let least = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
+                let along: u64 = (0..3).map(|digit| own[digit] * step.tile[digit]).sum();
+                let at = at(step.out, inputs.len()) + along + neighbour * self.bytes;
+                written.push((at, least.min(self.cap)));
+            }
+        }
+    }
+}
+
+/// The values of all digits where a thread begins.
+fn values(digits: &[DigitWords], spread: u32, block: u32, mut rank: u32) -> Vec<u32> {
+    let mut values = Vec::new();
+    for (number, digit) in digits.iter().enumerate() {
+        let start = (block / digit.below % digit.boxes * digit.extent * digit.tile).min(digit.last);
+        if number >= spread as usize {
+            assert_eq!(digit.extent, 1);
+            values.push(start);
+            continue;
+        }
+        let quotient = (rank * digit.magic) >> 20;
+        assert_eq!(quotient, rank / digit.extent);
+        values.push((start + rank % digit.extent * digit.tile).min(digit.last));
+        rank = quotient;
+    }
+    assert_eq!(rank, 0);
+    values
+}
+
+/// Messages of a program against those of the CPU; returns the kernels that it took.
+fn conforms(problem: &Arc<Problem>, plan: &Plan) -> Vec<Variant> {
+    let program = Program::new(plan, u64::MAX, 132).expect("no limit");
+    assert!(program.inputs.len() <= INPUTS * program.steps.len());
+    let mut emulator = Emulator::new(&program, problem, plan);
+    emulator.run();
+    let outcome = run(problem, plan.clone());
+    let work: u64 = program.launches.iter().map(|launch| launch.work).sum();
+    assert_eq!(work + program.filled, plan.joint_entries);
+    let constants = program.constants.clone().map(|at| emulator.memory[at as usize]).fold(0, Cost::saturating_add);
+    if plan.keep_messages {
+        for (step, expected) in messages(&outcome).iter().enumerate() {
+            let table = &program.tables[program.messages[step]];
+            let own = |index: usize| emulator.memory[(table.at + table.place(index as u64)) as usize];
+            let own: Vec<Cost> = (0..expected.len()).map(own).collect();
+            assert_eq!(own, expected[..], "step {step} of {}", plan.steps.len());
+        }
+    }
+    let bound = if constants >= plan.cap { plan.limit } else { (problem.constant + constants).min(plan.limit) };
+    assert_eq!(bound, outcome.lower_bound());
+    program.variants()
+}
+
+#[test]
+fn programs_of_random_plans_make_the_messages_of_the_cpu() {
+    let mut rng = Rng::new(21);
+    for round in 0..1500u32 {
+        let problem = Arc::new(random(&mut rng, 7));
+        let order = shuffled(&problem, &mut rng);
+        let z = [None, Some(1), Some(2), Some(3)][rng.index(4)];
+        let ub = [None, Some(rng.below(60) as Cost)][rng.index(2)];
+        let max_bytes = [60, 400, 3000, 1 << 30][rng.index(4)];
+        let mut plan = Plan::new(&problem, &order, &Limits { z, max_bytes, keep_messages: round % 3 > 0, ub });
+        if round.is_multiple_of(5) {
+            plan.width = Width::I64;
+        }
+        let _ = conforms(&problem, &plan);
+    }
+}
+
+#[test]
+fn programs_of_large_steps_make_the_messages_of_the_cpu() {
+    let mut rng = Rng::new(22);
+    let mut seen = Vec::new();
+    for (n, domain, reach) in [(24, 2, 22), (13, 3, 13), (12, 4, 11), (8, 9, 7), (8, 7, 8), (7, 11, 6), (5, 25, 5)] {
+        let problem = Arc::new(wide(&mut rng, n, domain, reach));
+        let sequence: Vec<u32> = (0..n as u32).collect();
+        let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
+        for z in [None, Some(3)] {
+            seen.extend(conforms(&problem, &Plan::new(&problem, &order, &Limits { z, ..Limits::new(1 << 30) })));
+        }
+    }
+    for run in [1, 4] {
+        let tiled = |variant: &Variant| matches!(variant, Variant::Tile([.., own], _) if *own == run);
+        assert!(seen.iter().any(tiled), "{seen:?}");
+    }
+}
+
+/// Every value of a hub has hundreds of messages: they are added up in passes.
+#[test]
+fn many_inputs_are_joined_before() {
+    let mut rng = Rng::new(23);
+    for leaves in [11, 12, 13, 40, 300] {
+        let function = |leaf: u32, rng: &mut Rng| CostFunction {
+            scope: [0, leaf].into(),
+            table: Table::dense((0..9).map(|_| rng.below(100) as Cost).collect()),
+        };
+        let functions = (1..=leaves).map(|leaf| function(leaf, &mut rng)).collect();
+        let n = leaves as usize + 1;
+        let problem =
+            Problem { domains: vec![3; n], unary: vec![vec![1, 0, 2]; n], functions, constant: 0, top: 1 << 60 };
+        let problem = Arc::new(problem);
+        for last in [true, false] {
+            // the hub goes last, or among the first with a mini-bucket of many functions
+            let mut sequence: Vec<u32> = (1..=leaves).collect();
+            sequence.insert(if last { leaves as usize } else { leaves.saturating_sub(8) as usize }, 0);
+            let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
+            let _ = conforms(&problem, &Plan::new(&problem, &order, &Limits::new(1 << 26)));
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Elimination on a CUDA device against the CPU: every message, bound and assignment, to the last bit.
+//!
+//! Without a device the tests print so and pass; `FANGS_REQUIRE_GPU=1` makes its absence a failure.
+
+#![cfg(feature = "cuda")]
+
+use fangs::device::Cuda;
+use fangs::inference::{Gpu, Limits, Outcome, Plan, Progress, Run, Width};
+use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
+use fangs::order::{Method, Order};
+use fangs::rng::Rng;
+use fangs::stop::Stop;
+use std::sync::{Arc, OnceLock};
+
+/// The device; where `FANGS_REQUIRE_GPU` is set its absence fails.
+fn gpu() -> Option<&'static Arc<Gpu>> {
+    static OPENED: OnceLock<Option<Arc<Gpu>>> = OnceLock::new();
+    let open = || match Cuda::open(0) {
+        Ok(cuda) => Some(Gpu::new(cuda)),
+        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    };
+    OPENED.get_or_init(open).as_ref()
+}
+
+fn cost(rng: &mut Rng, high: u64, forbidden: u64) -> Cost {
+    if rng.below(10) < forbidden { FORBIDDEN } else { rng.below(high) as Cost }
+}
+
+/// A random problem of some size: domains of one to `most` values, arities of 2 to 5, dense and sparse.
+fn random(rng: &mut Rng, n: usize, most: u64, functions: usize) -> Problem {
+    let domains: Vec<u32> = (0..n).map(|_| 1 + rng.below(most) as u32).collect();
+    let high = [1, 3, 50, 1000, 1 << 45][rng.index(5)];
+    let forbidden = rng.below(3);
+    let mut all: Vec<CostFunction> = Vec::new();
+    for _ in 0..functions {
+        let mut scope: Vec<u32> = (0..n as u32).collect();
+        rng.shuffle(&mut scope);
+        scope.truncate(2 + [0, 0, 0, 1, 1, 2, 3][rng.index(7)]);
+        scope.sort_unstable();
+        if all.iter().any(|function| function.scope[..] == scope) {
+            continue;
+        }
+        let size: usize = scope.iter().map(|&v| domains[v as usize] as usize).product();
+        let table = if rng.below(3) == 0 {
+            let count = rng.index(size + 1);
+            let mut tuples = Vec::new();
+            for _ in 0..count {
+                tuples.extend(scope.iter().map(|&v| rng.below(u64::from(domains[v as usize])) as u32));
+            }
+            let costs = (0..count).map(|_| cost(rng, high, forbidden)).collect();
+            Table::Sparse(SparseTable::new(scope.len(), cost(rng, high, forbidden), tuples, costs).into())
+        } else {
+            Table::dense((0..size).map(|_| cost(rng, high, forbidden)).collect())
+        };
+        all.push(CostFunction { scope: scope.into(), table });
+    }
+    let unary = domains.iter().map(|&d| (0..d).map(|_| cost(rng, high, 0)).collect()).collect();
+    Problem { domains, unary, functions: all, constant: rng.below(9) as Cost - 4, top: FORBIDDEN }
+}
+
+/// Binary functions between all variables that are close to each other.
+fn band(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Problem {
+    let mut functions = Vec::new();
+    for a in 0..n {
+        for b in a + 1..n.min(a + reach) {
+            let costs = (0..domain * domain).map(|_| rng.below(100) as Cost).collect();
+            functions.push(CostFunction { scope: [a as u32, b as u32].into(), table: Table::dense(costs) });
+        }
+    }
+    let unary = (0..n).map(|_| (0..domain).map(|_| rng.below(9) as Cost).collect()).collect();
+    Problem { domains: vec![domain; n], unary, functions, constant: 0, top: FORBIDDEN }
+}
+
+fn run(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, plan: &Plan) -> Outcome {
+    let mut run = Run::on(gpu, problem.clone(), plan.clone());
+    assert_eq!(run.on_device(), gpu.is_some(), "{:?}", run.trouble());
+    let mut slices = 0;
+    while run.advance(1 << 20, &Stop::new()) == Progress::More {
+        slices += 1;
+        assert!(slices < 100_000);
+    }
+    assert!(run.trouble().is_none(), "{:?}", run.trouble());
+    assert_eq!(run.work_done(), plan.joint_entries);
+    run.finish().expect("the run is done")
+}
+
+fn conforms(gpu: &Arc<Gpu>, problem: &Arc<Problem>, plan: &Plan) {
+    let device = run(Some(gpu), problem, plan);
+    let host = run(None, problem, plan);
+    assert_eq!(device.lower_bound(), host.lower_bound());
+    for (step, its) in plan.steps.iter().enumerate() {
+        assert_eq!(device.message(step), host.message(step), "step {step} of {}: {its:?}", plan.steps.len());
+    }
+    assert_eq!(device.assign(), host.assign());
+}
+
+fn order(problem: &Problem, rng: &mut Rng) -> Order {
+    if rng.below(2) == 0 {
+        return Order::greedy(problem, Method::MinFill, rng.below(99), &Stop::new());
+    }
+    let mut sequence: Vec<u32> = (0..problem.variables() as u32).collect();
+    rng.shuffle(&mut sequence);
+    Order::given(problem, &sequence, &Stop::new()).expect("a permutation")
+}
+
+#[test]
+fn random_plans_make_the_same_messages() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(31);
+    let mut widths = [0, 0];
+    let mut lowered = 0;
+    for round in 0..400u32 {
+        let (n, functions) = (1 + rng.index(14), rng.index(30));
+        let problem = Arc::new(random(&mut rng, n, [2, 4, 7][round as usize % 3], functions));
+        let order = order(&problem, &mut rng);
+        let z = [None, Some(1), Some(2), Some(3), Some(5)][rng.index(5)];
+        let ub = [None, None, Some(rng.below(60) as Cost)][rng.index(3)];
+        let max_bytes = [300, 3000, 100_000, 1 << 26][rng.index(4)];
+        let plan = Plan::new(&problem, &order, &Limits { z, max_bytes, keep_messages: round % 5 > 0, ub });
+        widths[usize::from(plan.width == Width::I64)] += 1;
+        lowered += plan.steps.iter().filter(|step| step.lowered).count();
+        conforms(gpu, &problem, &plan);
+    }
+    assert!(widths.iter().all(|&count| count > 50) && lowered > 50, "{widths:?} {lowered}");
+}
+
+#[test]
+fn large_steps_make_the_same_messages() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(32);
+    for (n, domain, reach) in
+        [(26, 2, 24), (15, 3, 14), (13, 4, 12), (10, 6, 9), (9, 9, 8), (8, 10, 8), (8, 11, 7), (6, 25, 6), (6, 44, 5)]
+    {
+        let problem = Arc::new(band(&mut rng, n, domain, reach));
+        let order = Order::given(&problem, &(0..n as u32).collect::<Vec<_>>(), &Stop::new()).expect("a permutation");
+        for z in [None, Some(4)] {
+            let mut plan = Plan::new(&problem, &order, &Limits { z, ..Limits::new(1 << 30) });
+            conforms(gpu, &problem, &plan);
+            plan.width = Width::I64;
+            conforms(gpu, &problem, &plan);
+        }
+    }
+}
+
+/// Mixed domains and functions of high arity: digits that merge and digits that do not.
+#[test]
+fn mixed_digits_make_the_same_messages() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(33);
+    for round in 0..60usize {
+        let n = 9 + rng.index(4);
+        let functions = 10 + rng.index(20);
+        let mut problem = random(&mut rng, n, 9, functions);
+        if round % 3 == 0 {
+            problem.top = 1 + rng.below(5000) as Cost;
+        }
+        let problem = Arc::new(problem);
+        let order = order(&problem, &mut rng);
+        let plan = Plan::new(&problem, &order, &Limits { z: [None, Some(7)][round % 2], ..Limits::new(1 << 28) });
+        if plan.joint_entries < 1 << 31 {
+            conforms(gpu, &problem, &plan);
+        }
+    }
+}
+
+/// More functions in a bucket than a kernel takes.
+#[test]
+fn hubs_make_the_same_messages() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(34);
+    for leaves in [11u32, 12, 13, 40, 300] {
+        let mut leaf = |leaf| CostFunction {
+            scope: [0, leaf].into(),
+            table: Table::dense((0..9).map(|_| rng.below(100) as Cost).collect()),
+        };
+        let functions = (1..=leaves).map(&mut leaf).collect();
+        let n = leaves as usize + 1;
+        let problem =
+            Problem { domains: vec![3; n], unary: vec![vec![1, 0, 2]; n], functions, constant: 0, top: FORBIDDEN };
+        let problem = Arc::new(problem);
+        for after in [0, 8, 11] {
+            // the hub goes after all leaves, or before the last ones
+            let mut sequence: Vec<u32> = (1..=leaves).collect();
+            sequence.insert(leaves.saturating_sub(after) as usize, 0);
+            let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
+            conforms(gpu, &problem, &Plan::new(&problem, &order, &Limits::new(1 << 26)));
+        }
+    }
+}
+
+/// A plan that does not fit is the CPU's, and says so.
+#[test]
+fn plans_that_do_not_fit_go_to_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(35);
+    let problem = Arc::new(band(&mut rng, 24, 4, 24));
+    let order = Order::greedy(&problem, Method::MinFill, 1, &Stop::new());
+    let plan = Plan::new(&problem, &order, &Limits::new(1 << 50));
+    assert!(Gpu::bytes(&plan) > gpu.budget().expect("it answers"));
+    let run = Run::on(Some(gpu), problem, plan);
+    assert!(!run.on_device());
+    assert!(run.trouble().expect("it does not fit").to_string().contains("bytes"));
+}
