@@ -22,7 +22,7 @@
 // Threads of a block.
 constexpr u32 THREADS = 256;
 // The same of steps that are made in tiles.
-constexpr u32 TILE_THREADS = 512;
+constexpr u32 TILE_THREADS = 256;
 // Inputs of a step, digits of a message, and digits of a message that is made in tiles, at most
 // (src/inference/cuda/tile.rs).
 constexpr u32 INPUTS = 12;
@@ -312,7 +312,7 @@ template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
 };
 
 template <class E, int RX, int RY, int RZ, int N, int XY, int XZ, int YZ, int XYZ>
-__global__ void __launch_bounds__(TILE_THREADS, 1) join_tile(char *memory, const __grid_constant__ Box box, E cap) {
+__global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const __grid_constant__ Box box, E cap) {
     constexpr bool ANY = XY == MANY || XZ == MANY || YZ == MANY || XYZ == MANY;
     // By input: address of the block's first entry, and this thread's distance from there.
     __shared__ u64 bases[ANY ? INPUTS : 1];

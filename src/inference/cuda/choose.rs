@@ -1,15 +1,14 @@
-//! Which register tile a step takes, and how the tiles of a block are shared out: by a model of what limits the kernels.
+//! Which register tile a step takes, and how the tiles of a block are shared out: by a model of the time of an output.
 //!
 //! Of each input a block reads what its box of outputs needs, through the second-level cache; each thread then reads what
-//! its tile needs, through the first. Measured on an H200, whichever of three takes longest is nearly the whole time: the
-//! words from the second-level cache (about 1.2 T/s), those from the first (7.4 T/s), or the instructions (30 T/s).
+//! its tile needs, through the first; loads and sums are instructions. The weights are fitted to runs of buckets of
+//! three inputs on an H200, where kernels mostly wait for loads (results/notes/bucket-cuda.md). They decide nothing but speed.
 
 use super::tile::{Shape, TILE_THREADS, extent, waste, within};
 
 /// Register tiles: along three digits or two, and neighbours along the fastest digit. Sixteen bytes of neighbours are one
 /// load, where tables allow it.
-const TILES: [[u32; 4]; 13] = [
-    [5, 2, 2, 4],
+const TILES: [[u32; 4]; 12] = [
     [4, 2, 2, 4],
     [3, 2, 2, 4],
     [2, 2, 2, 4],
@@ -25,9 +24,15 @@ const TILES: [[u32; 4]; 13] = [
 ];
 /// Outputs of a tile of 64-bit entries, at most: they take twice the registers.
 const LONG_TILE: u32 = 16;
-/// Instructions in the time of a word from the first-level cache, and from the second.
+/// Instructions in the time of a word from the first-level cache, of one from the second, and of a load.
 const FIRST: f64 = 4.0;
-const SECOND: f64 = 25.0;
+const SECOND: f64 = 8.0;
+const LOAD: f64 = 6.0;
+/// Outputs of a tile that leave registers for the loads on their way, and what more of them cost.
+const LIGHT: u32 = 48;
+const HEAVY: f64 = 1.12;
+/// Blocks that a multiprocessor runs at a time.
+const BLOCKS: f64 = 2.0;
 /// The part of the shorter times that the longest does not hide.
 const VISIBLE: f64 = 0.25;
 /// Values of a digit that a block's box is thought to have before boxes are looked at.
@@ -90,8 +95,9 @@ impl Choice {
         let sums = counts[..3].iter().filter(|&&count| count > 0).count().saturating_sub(1).max(1);
         // adding up within groups costs as much as there is loaded
         let more = if counts.iter().any(|&count| count > 1) { loads } else { 0.0 };
-        let instructions = sums as f64 + f64::from(counts[3].min(1)) + more + loads * 3.0 / f64::from(self.tile[3]);
-        Time { instructions, first: loads, second: 0.0 }
+        let instructions = sums as f64 + f64::from(counts[3].min(1)) + more + loads * LOAD / f64::from(self.tile[3]);
+        let heavy = if outputs * self.tile[3] > LIGHT { HEAVY } else { 1.0 };
+        Time { instructions: heavy * instructions, first: heavy * loads, second: 0.0 }
     }
 
     /// Words from the second-level cache for an output, where a block covers so many values of each digit.
@@ -129,7 +135,7 @@ pub(super) fn choose(shape: &Shape, bytes: u64, processors: u32) -> Option<Choic
     let boxed = candidates.into_iter().filter_map(|candidate| boxed(shape, bytes, processors, candidate));
     let best = boxed.min_by(|a, b| a.cost.total_cmp(&b.cost))?;
     let inputs = shape.slabs.len() as f64;
-    let each = Time { instructions: 4.0 * inputs + 2.0, first: inputs, second: inputs / f64::from(NOMINAL) };
+    let each = Time { instructions: LOAD * inputs + 2.0, first: inputs, second: inputs / f64::from(NOMINAL) };
     (best.cost < each.total()).then_some(best)
 }
 
@@ -217,7 +223,7 @@ fn boxed(shape: &Shape, bytes: u64, processors: u32, candidate: Choice) -> Optio
                     let used = threads * x * y * z;
                     let warps = f64::from(used.div_ceil(32) * 32) / f64::from(used);
                     let busy = (f64::from(TILE_THREADS) / f64::from(used)).sqrt();
-                    let waves = (tiles / f64::from(used) / f64::from(processors)).max(1e-3);
+                    let waves = (tiles / f64::from(used) / f64::from(processors) / BLOCKS).max(1e-3);
                     let cost = cost * made * warps * busy * waves.ceil() / waves;
                     if best.as_ref().is_none_or(|best| cost < best.cost) && within(shape, bytes, values) {
                         best = Some(Choice { extents: extents.clone(), cost, ..candidate.clone() });

@@ -7,7 +7,7 @@ use super::choose::{Choice, choose};
 /// Threads of a block.
 const THREADS: u32 = 256;
 /// The same of steps that are made in tiles.
-pub(super) const TILE_THREADS: u32 = 512;
+pub(super) const TILE_THREADS: u32 = 256;
 /// Inputs that a kernel takes.
 pub(super) const INPUTS: usize = 12;
 /// Digits of a message that is made in tiles.
