@@ -99,7 +99,7 @@ pub fn sources() -> Vec<Source> {
 /// # Errors
 /// The device's, and a message that is wrong.
 pub fn run(cuda: &Arc<Cuda>, repeats: usize) -> Result<Report, DeviceError> {
-    let copy_gb = copy_bandwidth(cuda, repeats)?;
+    let copy_gb = super::copy_bandwidth(cuda)? / 1e9;
     let rows = CASES.iter().map(|case| case.run(cuda, repeats, copy_gb)).collect::<Result<_, _>>()?;
     Ok(Report { device: cuda.info.name.clone(), copy_gb, threads: rayon::current_num_threads(), rows })
 }
@@ -190,19 +190,6 @@ pub fn network(
         assign_ms,
         cpu_ms,
     })
-}
-
-fn copy_bandwidth(cuda: &Arc<Cuda>, repeats: usize) -> Result<f64, DeviceError> {
-    let bytes = 4usize << 30;
-    let from = cuda.zeros::<u8>(bytes)?;
-    let mut to = cuda.zeros::<u8>(bytes)?;
-    let ms = cuda.median_ms(1, repeats, || {
-        cuda.stream().memcpy_dtod(&from, &mut to).map_err(|error| DeviceError::Failed {
-            what: format!("copying {bytes} bytes within the device"),
-            cause: format!("{error:?}"),
-        })
-    })?;
-    Ok(2.0 * bytes as f64 / ms / 1e6)
 }
 
 /// `Terms` of kernels/bench_paper_mbe.cu.

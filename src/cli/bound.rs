@@ -33,7 +33,7 @@ pub struct BoundFlags {
     /// Work without the exact reductions
     #[arg(long)]
     no_reduce: bool,
-    /// Where to run: auto, cpu, cuda or cuda:I
+    /// Where to run: auto (the CPU for now), cpu, cuda or cuda:I
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
     /// CPU threads [default: all]
@@ -204,7 +204,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     signals::listen(&stop)?;
     let clock = Clock::start(started, Some(config.time), &stop);
     values::use_threads(config.threads)?;
-    let device = Opening::start(config.device);
+    // the bucket kernels as they are have not run on a device yet, and a bound must be right: only who asks gets them
+    let device = Opening::start(if config.device == Choice::Auto { Choice::Cpu } else { config.device });
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
     let recorder = Recorder::new(Console::new(config.verbosity), csv, solution, None);

@@ -1,150 +1,21 @@
 //! A population in device memory.
 
-#![allow(unsafe_code, reason = "kernel launches, and structures of device pointers that they take")]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 use super::super::boltzmann::Boltzmann;
-use super::super::breed::{Bred, GROUP, Generation, Herd, STEPS, Settled, Tally};
+use super::super::breed::{Bred, GROUP, Generation, Herd, STEPS, Settled};
 use super::super::driver::Field;
 use super::super::host_herd;
 use super::super::rows::Energy;
 use super::super::state::Elite;
+use super::arguments::{COUNTERS, HerdArgument, SURVEY, Survey, tally};
 use super::core::{Device, DeviceCore, address};
-use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source};
+use super::team::{Team, source};
+use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::stop::Stop;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions. A
-/// unit is 16 bytes: four entries, or eight of 16 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Team {
-    pub parts: u32,
-    pub slots: u32,
-    pub units: u32,
-    pub half: bool,
-}
-
-impl Team {
-    /// The team for rows of so many quads. Measured on an H200: see results/notes/search-cuda.md.
-    pub fn new(quads: u32, half: bool) -> Team {
-        let (parts, slots, units) = match if half { quads.div_ceil(2) } else { quads } {
-            0..=1 => (1, 1, 1),
-            2 => (1, 1, 2),
-            3..=4 => (4, 1, 1),
-            5..=8 => (8, 1, 1),
-            9..=16 => (16, 1, 1),
-            17..=32 => (32, 1, 1),
-            33..=64 => (32, 1, 2),
-            _ => (32, 1, 4),
-        };
-        Team { parts, slots, units, half }
-    }
-
-    /// Lanes of a team.
-    pub fn lanes(self) -> u32 {
-        self.parts * self.slots
-    }
-
-    /// Quads of 32-bit entries that a team holds.
-    pub fn quads(self) -> u32 {
-        self.parts * self.units * if self.half { 2 } else { 1 }
-    }
-
-    fn kernel(self, bytes: u32, block: bool) -> String {
-        let Team { parts, slots, units, half } = self;
-        format!("breed<{parts}, {slots}, {units}, {half}, u{}, {block}>", 8 * bytes)
-    }
-}
-
-/// Kernels for every kind of team.
-pub(crate) fn sources() -> Vec<Source> {
-    let mut all = Vec::new();
-    for quads in [1, 2, 4, 8, 16, 32, 64, 128] {
-        let bytes = if quads > 64 { 2 } else { 1 };
-        all.push(source(Team::new(quads, false), bytes, false, false));
-        all.push(source(Team::new(quads, quads > 1), bytes, true, quads == 1));
-    }
-    all.push(source(Team::new(16, true), 1, false, false));
-    all
-}
-
-fn source(team: Team, bytes: u32, block: bool, wide: bool) -> Source {
-    let source = Source::embedded("anneal.cu");
-    let source = if wide { source.constant("WIDE", 1) } else { source };
-    source
-        .kernel(team.kernel(bytes, block))
-        .kernel(format!("settle<u{}>", 8 * bytes))
-        .kernel(format!("spread<u{}>", 8 * bytes))
-        .kernel("remember")
-        .kernel("survey")
-}
-
-/// `kernels/anneal.cu`: Herd.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct HerdArgument {
-    states: u32,
-    large: u32,
-    domains: u64,
-    elites: u64,
-    children: u64,
-    others: u64,
-    totals: u64,
-    next_totals: u64,
-    child_totals: u64,
-    violations: u64,
-    child_violations: u64,
-    plans: u64,
-    hashes: u64,
-    next_hashes: u64,
-    child_hashes: u64,
-    known: u64,
-    known_by: u64,
-    known_mask: u64,
-    counters: u64,
-    steps: u64,
-    scratch: u64,
-    scratch_quads: u64,
-    labels: u64,
-    deltas: u64,
-    stop: u64,
-}
-
-/// `kernels/anneal.cu`: Survey.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Survey {
-    best: i64,
-    allowed: i64,
-    best_slot: usize,
-    allowed_slot: usize,
-    elite_slot: usize,
-    at_best: usize,
-}
-
-impl Survey {
-    fn new(words: &[u64]) -> Survey {
-        let (low, high) = (|word: u64| word as u32 as usize, |word: u64| (word >> 32) as usize);
-        Survey {
-            best: words[0] as i64,
-            allowed: words[1] as i64,
-            best_slot: low(words[2]),
-            allowed_slot: high(words[2]),
-            elite_slot: low(words[3]),
-            at_best: high(words[3]),
-        }
-    }
-}
-
-// SAFETY: plain numbers in C's layout, as the kernels declare them.
-unsafe impl DeviceRepr for HerdArgument {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Generation {}
-
-/// Moves, ratings, lengths, one to spare; then a gain and a work for each of 22 choices.
-const COUNTERS: usize = 4 + 2 * 22;
-/// Words of a [`Survey`], behind the counters.
-const SURVEY: usize = 4;
 
 /// A population on a device.
 pub(crate) struct CudaHerd {
@@ -176,13 +47,6 @@ struct Program {
     shared: u32,
 }
 
-impl States {
-    /// The energies of the elites: of two places the one that the last generation wrote.
-    fn totals_now(&self) -> &CudaSlice<i64> {
-        &self.totals[usize::from(self.turned)]
-    }
-}
-
 impl Program {
     /// States of a block.
     fn teams(&self) -> u32 {
@@ -208,6 +72,13 @@ struct States {
     survey_of_elites: Survey,
     /// Whether the elites' numbers stand in the second of their two places.
     turned: bool,
+}
+
+impl States {
+    /// The energies of the elites: of two places the one that the last generation wrote.
+    fn totals_now(&self) -> &CudaSlice<i64> {
+        &self.totals[usize::from(self.turned)]
+    }
 }
 
 impl CudaHerd {
@@ -579,18 +450,5 @@ impl Herd for CudaHerd {
         let slot = states.survey_of_elites.elite_slot;
         let values = self.fetch(&states.elites, slot..slot + 1)?.pop();
         Ok(values.map(|values| Elite::new(&field.rows, values)))
-    }
-}
-
-fn tally(counters: &[u64]) -> Tally {
-    fn arms<const N: usize>(counters: &[u64], first: usize) -> [(u64, u64); N] {
-        std::array::from_fn(|arm| (counters[2 * (first + arm)], counters[2 * (first + arm) + 1]))
-    }
-    Tally {
-        cold: arms(counters, 0),
-        region: arms(counters, 8),
-        length: arms(counters, 12),
-        tree: arms(counters, 18),
-        before: arms(counters, 20),
     }
 }

@@ -1,0 +1,70 @@
+//! Which kernels make a core's children.
+
+use crate::device::Source;
+
+/// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions. A
+/// unit is 16 bytes: four entries, or eight of 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Team {
+    pub parts: u32,
+    pub slots: u32,
+    pub units: u32,
+    pub half: bool,
+}
+
+impl Team {
+    /// The team for rows of so many quads. Measured on an H200: see results/notes/search-cuda.md.
+    pub fn new(quads: u32, half: bool) -> Team {
+        let (parts, slots, units) = match if half { quads.div_ceil(2) } else { quads } {
+            0..=1 => (1, 1, 1),
+            2 => (1, 1, 2),
+            3..=4 => (4, 1, 1),
+            5..=8 => (8, 1, 1),
+            9..=16 => (16, 1, 1),
+            17..=32 => (32, 1, 1),
+            33..=64 => (32, 1, 2),
+            _ => (32, 1, 4),
+        };
+        Team { parts, slots, units, half }
+    }
+
+    /// Lanes of a team.
+    pub fn lanes(self) -> u32 {
+        self.parts * self.slots
+    }
+
+    /// Quads of 32-bit entries that a team holds.
+    pub fn quads(self) -> u32 {
+        self.parts * self.units * if self.half { 2 } else { 1 }
+    }
+
+    /// The kernel that makes its children: with values of so many bytes, and a block for each state or not.
+    pub fn kernel(self, bytes: u32, block: bool) -> String {
+        let Team { parts, slots, units, half } = self;
+        format!("breed<{parts}, {slots}, {units}, {half}, u{}, {block}>", 8 * bytes)
+    }
+}
+
+/// Kernels for every kind of team.
+pub(crate) fn sources() -> Vec<Source> {
+    let mut all = Vec::new();
+    for quads in [1, 2, 4, 8, 16, 32, 64, 128] {
+        let bytes = if quads > 64 { 2 } else { 1 };
+        all.push(source(Team::new(quads, false), bytes, false, false));
+        all.push(source(Team::new(quads, quads > 1), bytes, true, quads == 1));
+    }
+    all.push(source(Team::new(16, true), 1, false, false));
+    all
+}
+
+/// All kernels of a population with such teams.
+pub(super) fn source(team: Team, bytes: u32, block: bool, wide: bool) -> Source {
+    let source = Source::embedded("anneal.cu");
+    let source = if wide { source.constant("WIDE", 1) } else { source };
+    source
+        .kernel(team.kernel(bytes, block))
+        .kernel(format!("settle<u{}>", 8 * bytes))
+        .kernel(format!("spread<u{}>", 8 * bytes))
+        .kernel("remember")
+        .kernel("survey")
+}
