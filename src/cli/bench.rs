@@ -1,6 +1,7 @@
 //! `fangs bench`: one subcommand a measurement.
 
-use super::{Exit, bench_mbe, bench_search, output};
+use super::output::{self, Rows};
+use super::{Exit, bench_mbe, bench_search};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
@@ -51,17 +52,7 @@ pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
 }
 
 fn run_fang(flags: FangFlags) -> Result<Exit, Error> {
-    let failed = |path: &PathBuf, error: csv::Error| Error::Io {
-        path: path.clone(),
-        action: "cannot write",
-        source: std::io::Error::other(error),
-    };
-    let mut csv = match &flags.csv {
-        Some(path) => {
-            Some((path, output::as_usage(csv::Writer::from_path(path).map_err(|error| failed(path, error)))?))
-        }
-        None => None,
-    };
+    let mut csv = Rows::create(flags.csv)?;
     let cuda = Cuda::open(0);
     let bandwidth = cuda.as_ref().ok().and_then(|cuda| copy_bandwidth(cuda).ok());
     let threads = rayon::current_num_threads();
@@ -89,8 +80,8 @@ fn run_fang(flags: FangFlags) -> Result<Exit, Error> {
         if !flags.json && result.is_ok() {
             result = output::print(&line(row));
         }
-        if let (Some((path, csv)), true) = (&mut csv, result.is_ok()) {
-            result = csv.serialize(row).and_then(|()| Ok(csv.flush()?)).map_err(|error| failed(path, error));
+        if result.is_ok() {
+            result = csv.push(row);
         }
     });
     measured.and(result)?;

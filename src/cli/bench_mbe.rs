@@ -1,6 +1,7 @@
 //! `fangs bench mbe`: fused buckets beside the published algorithm.
 
-use super::{Exit, output};
+use super::Exit;
+use super::output::{self, Rows};
 use clap::Args;
 use fangs::Error;
 use fangs::bench::mbe::{self, Row};
@@ -29,28 +30,15 @@ pub struct MbeFlags {
 
 /// Measures.
 pub fn run(flags: MbeFlags) -> Result<Exit, Error> {
-    let cannot = |path: &PathBuf, error: csv::Error| Error::Io {
-        path: path.clone(),
-        action: "cannot write",
-        source: std::io::Error::other(error),
-    };
-    let mut csv = match &flags.csv {
-        Some(path) => {
-            Some((path, output::as_usage(csv::Writer::from_path(path).map_err(|error| cannot(path, error)))?))
-        }
-        None => None,
-    };
+    let mut csv = Rows::create(flags.csv.clone())?;
     let failed = |error: fangs::device::DeviceError| Error::Usage(error.to_string());
     let cuda = Cuda::open(0).map_err(failed)?;
     if !flags.networks.is_empty() {
         return run_networks(&cuda, &flags);
     }
     let report = mbe::run(&cuda, flags.repeats.into()).map_err(failed)?;
-    if let Some((path, csv)) = &mut csv {
-        for row in &report.rows {
-            csv.serialize(row).map_err(|error| cannot(path, error))?;
-        }
-        csv.flush().map_err(|error| cannot(path, error.into()))?;
+    for row in &report.rows {
+        csv.push(row)?;
     }
     if flags.json {
         output::print_json(&serde_json::json!(report))?;

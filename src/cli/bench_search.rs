@@ -1,6 +1,7 @@
 //! `fangs bench search`: how fast the sweeps of the search are.
 
-use super::{Exit, output};
+use super::Exit;
+use super::output::{self, Rows};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, DeviceError};
@@ -50,17 +51,7 @@ struct Row {
 
 /// Measures.
 pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
-    let failed = |path: &PathBuf, error: csv::Error| Error::Io {
-        path: path.clone(),
-        action: "cannot write",
-        source: std::io::Error::other(error),
-    };
-    let mut csv = match &flags.csv {
-        Some(path) => {
-            Some((path, output::as_usage(csv::Writer::from_path(path).map_err(|error| failed(path, error)))?))
-        }
-        None => None,
-    };
+    let mut csv = Rows::create(flags.csv)?;
     let opened = Choice::Auto.open().map_err(|error| Error::Usage(error.to_string()))?;
     if !flags.json {
         output::print(&format_args!("{opened}; CPU with {} threads\n", rayon::current_num_threads()))?;
@@ -109,9 +100,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
             if !flags.json {
                 output::print(&line(&row))?;
             }
-            if let Some((path, csv)) = &mut csv {
-                csv.serialize(&row).and_then(|()| Ok(csv.flush()?)).map_err(|error| failed(path, error))?;
-            }
+            csv.push(&row)?;
             rows.push(row);
         }
     }

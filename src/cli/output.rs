@@ -3,8 +3,9 @@
 use fangs::Error;
 use serde::Serialize;
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes to standard output. A reader that has gone away is no failure.
 pub fn print(text: &impl Display) -> Result<(), Error> {
@@ -26,6 +27,30 @@ pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
 /// Writes the object as JSON or for people.
 pub fn print_report(object: &(impl Serialize + Display), json: bool) -> Result<(), Error> {
     if json { print_json(object) } else { print(object) }
+}
+
+/// Rows of a measurement in a CSV file, on disk as they come; nothing where no file is wanted.
+pub struct Rows(Option<(PathBuf, csv::Writer<File>)>);
+
+impl Rows {
+    /// Creates the file.
+    pub fn create(path: Option<PathBuf>) -> Result<Rows, Error> {
+        let writer = path.map(|path| match csv::Writer::from_path(&path) {
+            Ok(writer) => Ok((path, writer)),
+            Err(error) => Err(Error::Usage(Self::failed(&path, error).to_string())),
+        });
+        writer.transpose().map(Rows)
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: &impl Serialize) -> Result<(), Error> {
+        let Some((path, writer)) = &mut self.0 else { return Ok(()) };
+        writer.serialize(row).and_then(|()| Ok(writer.flush()?)).map_err(|error| Self::failed(path, error))
+    }
+
+    fn failed(path: &Path, error: csv::Error) -> Error {
+        Error::Io { path: path.into(), action: "cannot write", source: std::io::Error::other(error) }
+    }
 }
 
 /// An output that cannot be created is the user's to mend, as long as nothing has been done yet.
