@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::program::{BoxWords, Content, DeviceTable, Program};
+use super::program::{Content, DeviceTable, Program};
+use super::words::BoxWords;
 use super::{Gpu, entry};
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::inference::kernel::Entry;
@@ -41,21 +42,21 @@ struct Addresses {
 // SAFETY: the kernels' struct, field by field.
 unsafe impl DeviceRepr for Addresses {}
 // SAFETY: plain numbers, laid out as the kernels read them.
-unsafe impl DeviceRepr for super::program::StepWords {}
+unsafe impl DeviceRepr for super::words::StepWords {}
 // SAFETY: as above.
-unsafe impl DeviceRepr for super::program::BoxWords {}
+unsafe impl DeviceRepr for super::words::BoxWords {}
 // SAFETY: as above.
-unsafe impl DeviceRepr for super::program::DigitWords {}
+unsafe impl DeviceRepr for super::words::DigitWords {}
 // SAFETY: as above.
-unsafe impl DeviceRepr for super::program::InputWords {}
+unsafe impl DeviceRepr for super::words::InputWords {}
 
 /// The descriptors on the device, kept as long as something runs.
 #[derive(Debug)]
 struct Descriptors {
-    _steps: CudaSlice<super::program::StepWords>,
+    _steps: CudaSlice<super::words::StepWords>,
     _map: CudaSlice<u32>,
-    _digits: CudaSlice<super::program::DigitWords>,
-    _inputs: CudaSlice<super::program::InputWords>,
+    _digits: CudaSlice<super::words::DigitWords>,
+    _inputs: CudaSlice<super::words::InputWords>,
     _strides: CudaSlice<u64>,
     addresses: Addresses,
 }

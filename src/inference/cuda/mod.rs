@@ -9,6 +9,7 @@ mod choose;
 mod execution;
 mod program;
 mod tile;
+mod words;
 
 pub(super) use execution::{Execution, Resident};
 

@@ -1,7 +1,8 @@
 //! The program of a plan, executed on the host as its descriptors say.
 
-use super::program::{BoxWords, Content, DigitWords, InputWords, Program};
+use super::program::{Content, Program};
 use super::tile::{INPUTS, Kinds, Variant};
+use super::words::{BoxWords, DigitWords, InputWords};
 use crate::inference::plan::Plan;
 use crate::inference::table;
 use crate::inference::tests::{messages, random, run, shuffled, wide};
