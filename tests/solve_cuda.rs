@@ -66,7 +66,7 @@ fn rounds_give_equal_runs_on_both_devices() {
 }
 
 #[test]
-fn runs_repeat_themselves_and_stop_in_time() {
+fn runs_stop_in_time() {
     if !gpu() {
         return;
     }

@@ -125,7 +125,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
         if let Some((name, _)) = later.iter().find(|(_, value)| value.is_some()) {
             return reserved(name);
         }
-        // picks are equal on the CPU and on CUDA, and as fast as a race of float keys would be: nothing is left to choose
+        // picks are integers and equal on the CPU and on CUDA: nothing is left to choose
         let _ = flags.select;
         let verbosity = match (flags.quiet, flags.verbose) {
             (true, _) => Verbosity::Quiet,

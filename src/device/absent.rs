@@ -206,15 +206,6 @@ impl Cuda {
         match self.never {}
     }
 
-    pub fn write_at<T: DeviceRepr>(
-        &self,
-        _items: &[T],
-        _target: &mut CudaSlice<T>,
-        _first: usize,
-    ) -> Result<(), DeviceError> {
-        match self.never {}
-    }
-
     pub fn set_bytes<T: DeviceRepr>(&self, _target: &CudaSlice<T>, _byte: u8) -> Result<(), DeviceError> {
         match self.never {}
     }

@@ -17,7 +17,7 @@ pub(crate) struct Beside {
 impl Beside {
     /// What the options allow.
     pub fn new(options: &Options) -> Self {
-        Beside { bounds: Some(Bounds::new(options, None)), slice: None, rebased: false }
+        Beside { bounds: Some(Bounds::new(options)), slice: None, rebased: false }
     }
 
     /// The bounds, unless they are at work elsewhere.

@@ -1,8 +1,7 @@
 //! Lower bounds beside the search: the ladder of plans, run in slices whose share of the work is counted, not timed.
 
 use super::options::{BoundChoice, Options};
-use crate::device::DeviceError;
-use crate::inference::{Gpu, Ladder, Outcome, Progress, Run, Rung};
+use crate::inference::{Ladder, Outcome, Progress, Run, Rung};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -32,10 +31,6 @@ pub(crate) struct Bounds {
     choice: BoundChoice,
     z: Option<u32>,
     memory: u64,
-    /// Where elimination runs; none is the CPU.
-    gpu: Option<Arc<Gpu>>,
-    /// Why it has not run there since.
-    trouble: Option<DeviceError>,
     ladder: Option<Ladder>,
     running: Option<Rising>,
     done: bool,
@@ -80,21 +75,15 @@ pub(crate) struct Step {
 }
 
 impl Bounds {
-    /// What the options allow, on a device if there is one.
-    pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
-        let mut memory = options
+    /// What the options allow.
+    pub fn new(options: &Options) -> Self {
+        let memory = options
             .bound_memory
             .unwrap_or_else(|| if options.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 });
-        // plans must fit the device and, should it fail, the host
-        if let Some(Ok(budget)) = gpu.as_ref().map(|gpu| gpu.budget()) {
-            memory = memory.min(budget);
-        }
         Bounds {
             choice: options.bound,
             z: options.z,
             memory,
-            gpu,
-            trouble: None,
             ladder: None,
             running: None,
             done: options.bound == BoundChoice::None,
@@ -119,12 +108,6 @@ impl Bounds {
     /// Whether there is nothing left to do for this core.
     pub fn is_done(&self) -> bool {
         self.done
-    }
-
-    /// Why elimination went from the device to the CPU, told once.
-    #[expect(dead_code, reason = "no device is handed over yet")]
-    pub fn take_trouble(&mut self) -> Option<DeviceError> {
-        self.trouble.take()
     }
 
     /// Whether the next slice of work belongs to the bounds, given the search's work and whether it has stalled. An
@@ -152,13 +135,7 @@ impl Bounds {
         let run = &mut self.running.as_mut()?.run;
         let before = run.work_done();
         let progress = run.advance(SLICE, stop);
-        // a device that fails loses what it had done
-        self.work += run.work_done().saturating_sub(before).max(1);
-        if let Some(error) = run.trouble()
-            && self.gpu.take().is_some()
-        {
-            self.trouble = Some(error.clone());
-        }
+        self.work += (run.work_done() - before).max(1);
         if progress == Progress::More {
             return None;
         }
@@ -194,8 +171,7 @@ impl Bounds {
         });
         match ladder.next(problem, Some(upper)) {
             Some(Rung { name, plan, .. }) => {
-                let run = Run::on(self.gpu.as_ref(), problem.clone(), plan);
-                self.running = Some(Rising { source: name, run, core: core.clone() });
+                self.running = Some(Rising { source: name, run: Run::new(problem.clone(), plan), core: core.clone() });
             }
             None => self.done = true,
         }

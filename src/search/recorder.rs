@@ -27,6 +27,8 @@ pub(crate) struct Recorder<'a> {
     bound_source: Arc<str>,
     search_began: Option<f64>,
     best_at: Option<f64>,
+    /// The device has failed.
+    lost: bool,
 }
 
 impl<'a> Recorder<'a> {
@@ -45,6 +47,7 @@ impl<'a> Recorder<'a> {
             bound_source: "trivial".into(),
             search_began: None,
             best_at: None,
+            lost: false,
         };
         let _ = recorder.tell(EventKind::Start);
         recorder
@@ -103,6 +106,7 @@ impl<'a> Recorder<'a> {
                 let _ = self.tell_with(EventKind::Note, Some(message.into()));
             }
             News::Warning(message) => {
+                self.lost = true;
                 let _ = self.tell_with(EventKind::Warning, Some(message.into()));
             }
         }
@@ -133,7 +137,7 @@ impl<'a> Recorder<'a> {
         time_s
     }
 
-    /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began.
+    /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the stop.
     pub fn finish(
         mut self,
         options: &Options,
@@ -148,6 +152,12 @@ impl<'a> Recorder<'a> {
         }
         let time_s = self.tell(EventKind::End);
         let stopped_by = ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by);
+        // a loop that did not answer in time has worked where it could
+        let device = match (&ending, options.device.poll()) {
+            (Some(ending), _) => ending.device.clone(),
+            (None, Ok(Some(opened))) if self.search_began.is_some() && !self.lost => opened.name(),
+            _ => "cpu".into(),
+        };
         let cost = self.best.as_ref().map(|(cost, _)| units.number(*cost));
         let bound = units.bound(self.bound);
         let status = match (stopped_by, &self.best) {
@@ -168,7 +178,7 @@ impl<'a> Recorder<'a> {
             time_to_best_s: self.best_at,
             search_to_best_s: self.best_at.zip(self.search_began).map(|(at, began)| at - began),
             seed: options.seed,
-            device: ending.as_ref().map_or("cpu".into(), |ending| ending.device.clone()),
+            device,
             threads,
             driver: options.driver.name(),
             heuristic: "boltzmann",

@@ -44,7 +44,7 @@ pub(crate) enum News {
     Progress(Totals),
     /// Something worth knowing.
     Note(String),
-    /// Something that went wrong and that the run survives.
+    /// The device has failed, and the run survives.
     Warning(String),
 }
 

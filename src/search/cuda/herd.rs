@@ -270,9 +270,10 @@ fn disagreement(device: i64, host: i64) -> DeviceError {
 
 /// How often to look whether long children are done, and whether they should end.
 const LOOK: Duration = Duration::from_micros(100);
-/// Work that a device does in the time that a core of the CPU does one unit: about what one H200 does.
+/// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times the visits
+/// of one core of its host (results/2026-11-21-cuda/search.csv).
 const SPEED: u64 = 400;
-/// States of a population, at most; more make generations longer, not better.
+/// States of a population, at most: about as many as ALGORITHMS.md M kept. What more would do was not measured fairly.
 const MOST_STATES: usize = 32768;
 
 impl Herd for CudaHerd {

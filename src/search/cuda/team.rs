@@ -13,7 +13,8 @@ pub(crate) struct Team {
 }
 
 impl Team {
-    /// The team for rows of so many quads. Measured on an H200: see results/notes/search-cuda.md.
+    /// The team for rows of so many quads. Those for 1, 5 to 8, and 9 to 16 units were the fastest
+    /// of several on an H200 (results/notes/search-cuda.md); the others follow them and were not compared.
     pub fn new(quads: u32, half: bool) -> Team {
         let (parts, slots, units) = match if half { quads.div_ceil(2) } else { quads } {
             0..=1 => (1, 1, 1),
