@@ -16,6 +16,7 @@ mod kernel;
 mod ladder;
 mod plan;
 mod run;
+mod storage;
 mod table;
 
 pub use assign::CostToGo;

@@ -3,6 +3,7 @@
 use super::cuda::{Execution, Gpu, Resident};
 use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Width};
+use super::storage::Storage;
 use super::table::{self, Entry};
 use crate::device::DeviceError;
 use crate::model::{Cost, Problem};
@@ -23,9 +24,6 @@ pub enum Progress {
 const POLL: u64 = 1 << 22;
 /// Combinations of a task; fewer are not worth a thread.
 const TASK: u64 = 1 << 18;
-
-/// Entries of a table from which on fresh pages cost more than looking for used ones.
-const REUSED: usize = 1 << 16;
 
 /// A plan on its way.
 #[derive(Debug)]
@@ -54,25 +52,25 @@ struct Host {
 }
 
 /// The tables, of the entry type that the plan chose.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Tables {
     I32(Store<i32>),
     I64(Store<i64>),
 }
 
 /// Messages, and what the step at work needs.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Store<E> {
     /// By step; empty where not made yet, freed, or a constant.
-    pub messages: Vec<Box<[E]>>,
+    pub messages: Vec<Storage<E>>,
     /// Sum of the messages without variables.
     pub total: Cost,
     /// Functions of the step at work, by place among its inputs.
-    loaded: Vec<Vec<E>>,
+    loaded: Vec<Storage<E>>,
     /// Message of the step at work and how many tiles of it are done.
-    output: Vec<E>,
+    output: Storage<E>,
     /// Tables that the last step freed: one may become the next output, its pages are there already.
-    spare: Vec<Vec<E>>,
+    spare: Vec<Storage<E>>,
     tiles: usize,
     started: bool,
 }
@@ -204,10 +202,10 @@ impl<E: Entry> Store<E> {
     /// Room for the messages of so many steps.
     pub fn new(steps: usize) -> Self {
         Store {
-            messages: (0..steps).map(|_| Box::default()).collect(),
+            messages: (0..steps).map(|_| Storage::default()).collect(),
             total: 0,
             loaded: Vec::new(),
-            output: Vec::new(),
+            output: Storage::default(),
             spare: Vec::new(),
             tiles: 0,
             started: false,
@@ -239,7 +237,7 @@ impl<E: Entry> Store<E> {
                         problem.unary[variable as usize].iter().map(|&cost| E::from_cost(cost.min(cap))).collect()
                     }
                     Source::Function(f) => lay_out(f, &input.scope),
-                    Source::Message(_) => Vec::new(),
+                    Source::Message(_) => Storage::default(),
                 })
                 .collect();
             self.started = true;
@@ -274,14 +272,9 @@ impl<E: Entry> Store<E> {
 
     /// A table with any entries, of exactly that size; all spare ones are gone afterwards, so that nothing is
     /// held beyond the plan.
-    fn reuse(&mut self, entries: usize) -> Vec<E> {
-        let spare = self.spare.drain(..).filter(|table| entries >= REUSED && table.len() >= entries);
-        let Some(mut table) = spare.min_by_key(Vec::len) else {
-            return vec![E::default(); entries];
-        };
-        table.truncate(entries);
-        table.shrink_to_fit();
-        table
+    fn reuse(&mut self, entries: usize) -> Storage<E> {
+        let mut spare = self.spare.drain(..).filter(|table| table.len() == entries);
+        spare.next().unwrap_or_else(|| Storage::new(entries))
     }
 
     fn finish_step(&mut self, plan: &Plan, index: usize) {
@@ -291,7 +284,7 @@ impl<E: Entry> Store<E> {
         if !plan.keep_messages {
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
-                    self.spare.push(std::mem::take(&mut self.messages[from as usize]).into());
+                    self.spare.push(std::mem::take(&mut self.messages[from as usize]));
                 }
             }
         }
@@ -300,12 +293,12 @@ impl<E: Entry> Store<E> {
             let constant = output.first().map_or(0, |entry| entry.cost());
             self.total = self.total.saturating_add(constant);
         }
-        self.messages[index] = output.into();
+        self.messages[index] = output;
     }
 }
 
 /// What a run found.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Outcome {
     pub(super) problem: Arc<Problem>,
     pub(super) plan: Plan,
@@ -314,7 +307,7 @@ pub struct Outcome {
 }
 
 /// Where the messages of a finished run are.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Messages {
     Host(Tables),
     Device(Arc<Resident>),

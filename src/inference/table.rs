@@ -1,11 +1,12 @@
 //! Functions of the problem as tables in the plan's layout.
 
+use super::storage::Storage;
 use crate::model::{Cost, CostFunction, Table};
 use std::ops::Add;
 
 /// An entry of a table.
 pub(super) trait Entry:
-    Copy + Ord + Default + Add<Output = Self> + std::fmt::Debug + Send + Sync + 'static
+    bytemuck::Pod + Ord + Default + Add<Output = Self> + std::fmt::Debug + Send + Sync
 {
     /// From a cost that is known to fit.
     fn from_cost(cost: Cost) -> Self;
@@ -51,7 +52,7 @@ pub(super) fn strides(sizes: &[usize]) -> Vec<usize> {
 
 /// The table of `function` over `scope` (its variables, or some of them, in any order), entries capped.
 /// Over variables that are missing from `scope` it takes the minimum.
-pub(super) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains: &[u32], cap: Cost) -> Vec<E> {
+pub(super) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains: &[u32], cap: Cost) -> Storage<E> {
     let sizes: Vec<usize> = scope.iter().map(|&v| domains[v as usize] as usize).collect();
     let total = sizes.iter().product();
     let steps = strides(&sizes);
@@ -59,13 +60,15 @@ pub(super) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains:
     let target: Vec<usize> =
         function.scope.iter().map(|v| scope.iter().position(|u| u == v).map_or(0, |digit| steps[digit])).collect();
     let entry = |cost: Cost| E::from_cost(cost.min(cap));
+    let mut table = Storage::new(total);
     match &function.table {
         Table::Dense(costs) => {
             // in the layout wanted already, as most functions of a file are
             if scope == &function.scope[..] {
-                return costs.iter().map(|&cost| entry(cost)).collect();
+                table.iter_mut().zip(costs.iter()).for_each(|(slot, &cost)| *slot = entry(cost));
+                return table;
             }
-            let mut table = vec![entry(cap); total];
+            table.fill(entry(cap));
             let own: Vec<usize> = function.scope.iter().map(|&v| domains[v as usize] as usize).collect();
             let (&run, outer) = own.split_last().expect("functions have two variables and more");
             let step = target[outer.len()];
@@ -98,13 +101,13 @@ pub(super) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains:
             let default = entry(sparse.default_cost());
             let index = |values: &[u32]| values.iter().zip(&target).map(|(&v, &step)| v as usize * step).sum::<usize>();
             if completions == 1 {
-                let mut table = vec![default; total];
+                table.fill(default);
                 for (values, cost) in sparse.iter() {
                     table[index(values)] = entry(cost);
                 }
                 return table;
             }
-            let mut table = vec![entry(cap); total];
+            table.fill(entry(cap));
             let mut listed = vec![0u32; total];
             for (values, cost) in sparse.iter() {
                 let index = index(values);

@@ -9,6 +9,7 @@ use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushK
 use crate::inference::kernel::Entry;
 use crate::inference::plan::{Plan, Width};
 use crate::inference::run::{Store, Tables};
+use crate::inference::storage::Storage;
 use crate::inference::table;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
@@ -236,7 +237,7 @@ fn describe(gpu: &Gpu, program: &Program, memory: u64) -> Result<Descriptors, De
 fn fill<E: Element>(gpu: &Gpu, program: &Program, problem: &Problem, plan: &Plan) -> Result<CudaSlice<E>, DeviceError> {
     let cuda = gpu.cuda();
     let mut memory = cuda.reserve::<E>(program.entries.max(1) as usize)?;
-    let lay_out = |content: Content, scope: &[u32]| -> Vec<E> {
+    let lay_out = |content: Content, scope: &[u32]| -> Storage<E> {
         match content {
             Content::Unary(variable) => {
                 let costs = problem.unary[variable as usize].iter();
@@ -246,7 +247,7 @@ fn fill<E: Element>(gpu: &Gpu, program: &Program, problem: &Problem, plan: &Plan
                 let scope: Vec<u32> = scope.iter().map(|&p| plan.sequence[p as usize]).collect();
                 table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, plan.cap())
             }
-            Content::Made => Vec::new(),
+            Content::Made => Storage::default(),
         }
     };
     let mut filled: Vec<_> = program.tables.iter().filter(|table| table.content != Content::Made).collect();
@@ -373,7 +374,7 @@ impl Resident {
 }
 
 /// A table without its gaps, out of all entries.
-fn whole<E: Copy>(table: &DeviceTable, entries: &[E]) -> Box<[E]> {
+fn whole<E: Entry>(table: &DeviceTable, entries: &[E]) -> Storage<E> {
     let rows = entries[table.at as usize..][..table.extent() as usize].chunks(table.pitch as usize);
     rows.flat_map(|row| &row[..table.row as usize]).copied().collect()
 }

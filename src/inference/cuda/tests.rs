@@ -4,6 +4,7 @@ use super::program::{Content, Program};
 use super::tile::{INPUTS, Kinds, Variant};
 use super::words::{BoxWords, DigitWords, InputWords};
 use crate::inference::plan::Plan;
+use crate::inference::storage::Storage;
 use crate::inference::table;
 use crate::inference::tests::{messages, random, run, shuffled, wide};
 use crate::inference::{Limits, Width};
@@ -25,7 +26,7 @@ impl<'a> Emulator<'a> {
     fn new(program: &'a Program, problem: &Problem, plan: &Plan) -> Self {
         let mut memory = vec![-7; program.entries as usize];
         for table in &program.tables {
-            let filled: Vec<i64> = match table.content {
+            let filled: Storage<i64> = match table.content {
                 Content::Made => continue,
                 Content::Unary(v) => problem.unary[v as usize].iter().map(|&cost| cost.min(plan.cap())).collect(),
                 Content::Function(f) => {
