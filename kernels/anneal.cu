@@ -46,10 +46,11 @@ template <int N> __device__ __forceinline__ u32 choose(u64 key, u32 decision, co
     return arm;
 }
 
-__device__ __forceinline__ Plan plan_of(const Generation &g, u64 key, u64 group) {
+__device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
     if (!g.breed) return Plan{0, 0, 0, 0, 0};
-    return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(key, LENGTH, g.length),
-                choose(group, TREE, g.tree), choose(key, BEFORE, g.before)};
+    const u64 shared = mix(g.draw, 1ull << 41);
+    return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(shared, LENGTH, g.length),
+                choose(shared, TREE, g.tree), choose(key, BEFORE, g.before)};
 }
 
 template <class T, class V>
@@ -170,7 +171,7 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
     const u32 slot = min(wanted, last - 1);
     const u32 n = core.variables;
     const u64 key = mix(g.draw, slot), group = mix(g.draw, (1ull << 40) + slot / GROUP);
-    const Plan plan = plan_of(g, key, group);
+    const Plan plan = plan_of(g, key);
     const V *elites = (const V *)herd.elites, *parent = elites + (u64)slot * core.pad;
     const Merging merging{herd.labels + (u64)resident * n, herd.deltas + (u64)resident * n};
 

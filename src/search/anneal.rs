@@ -22,6 +22,9 @@ const ROUND_WORK: u64 = 20_000_000;
 /// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on SPOT5.
 const FIRST_SWEEPS: u32 = 4;
 const OPENING_SWEEPS: u32 = 128;
+/// The second where all children are made at once: sweeps follow each other at the pace of a single state there, and 128 of
+/// them took longer than all that came after (results/notes/search-cuda.md).
+const SHORT_OPENING_SWEEPS: u32 = 16;
 /// Generations without a new best of the pool after which it counts as converged if its median has come to the best.
 const PATIENCE: u32 = 8;
 
@@ -84,7 +87,7 @@ impl Choices {
         }
     }
 
-    fn note(&mut self, tally: &Tally) {
+    fn note(&mut self, tally: &Tally, tree_factor: f64) {
         let arms: [(&mut Arms, &[(u64, u64)]); 5] = [
             (&mut self.cold, &tally.cold),
             (&mut self.region, &tally.region),
@@ -94,8 +97,7 @@ impl Choices {
         ];
         for (place, (arms, notes)) in arms.into_iter().enumerate() {
             for (arm, &(gain, work)) in notes.iter().enumerate() {
-                // a tree move takes as long as a quarter of the sweeps between two
-                let factor = if (place, arm) == (3, 1) { 1.25 } else { 1.0 };
+                let factor = if (place, arm) == (3, 1) { tree_factor } else { 1.0 };
                 arms.note(arm, gain as f64, work as f64 * factor);
             }
             arms.settle();
@@ -125,6 +127,10 @@ impl Anneal {
         }
     }
 
+    fn opening(&self) -> Phase {
+        Phase::Open { sweeps: if self.herd.at_once() { SHORT_OPENING_SWEEPS } else { OPENING_SWEEPS } }
+    }
+
     fn base_sweeps(&self, field: &Field) -> u32 {
         if field.is_large() { 50 } else { 5 }
     }
@@ -133,7 +139,7 @@ impl Anneal {
     fn open(&mut self, field: &Field, seeds: &[Elite]) -> Result<(), DeviceError> {
         self.states = match field.population {
             Some(wanted) => wanted.max(1),
-            None => self.herd.suitable_states(field, self.base_sweeps(field))?,
+            None => self.herd.suitable_states(field, self.base_sweeps(field), self.epoch)?,
         };
         self.reopen(field, seeds, false)
     }
@@ -191,7 +197,7 @@ impl Anneal {
             let child_work = u64::from(generation.sweeps + 3) * field.sweep_work;
             let slots = match self.herd.at_once() {
                 true => self.states,
-                false => (round_work / child_work.max(1)).max(16) as usize,
+                false => (round_work / (child_work * u64::from(generation.length())).max(1)).max(16) as usize,
             };
             let last = (self.made + slots).min(self.states);
             let bred = self.herd.breed(field, &generation, self.made..last, stop)?;
@@ -219,7 +225,7 @@ impl Anneal {
     /// What follows from a finished generation.
     fn follow(&mut self, field: &Field, settled: &Settled) -> Result<(), DeviceError> {
         if let Phase::Open { sweeps } = self.phase {
-            self.phase = if sweeps == FIRST_SWEEPS { Phase::Open { sweeps: OPENING_SWEEPS } } else { Phase::Breed };
+            self.phase = if sweeps == FIRST_SWEEPS { self.opening() } else { Phase::Breed };
             if !self.settled {
                 self.settled = true;
                 let samples = self.herd.top(4)?;
@@ -228,7 +234,7 @@ impl Anneal {
             }
             return Ok(());
         }
-        self.choices.note(&settled.tally);
+        self.choices.note(&settled.tally, self.herd.tree_factor(field));
         if settled.best < self.best {
             self.best = settled.best;
             self.stalled = 0;
@@ -273,7 +279,7 @@ impl Anneal {
         self.epoch += 1;
         // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs
         self.sweeps = self.base_sweeps(field) << self.epoch.trailing_zeros().min(4);
-        self.phase = Phase::Open { sweeps: OPENING_SWEEPS };
+        self.phase = self.opening();
         // now and then the best of earlier pools meet, among as many new states
         let crossed = if self.epoch.is_multiple_of(CROSS_EVERY) { self.states / 2 } else { 0 };
         let seeds: Vec<Elite> = self.archive.iter().take(crossed).cloned().collect();

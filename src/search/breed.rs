@@ -6,6 +6,7 @@
 
 use super::boltzmann::Boltzmann;
 use super::driver::Field;
+use super::host_herd;
 use super::schedule::Schedule;
 use super::state::Elite;
 use crate::device::DeviceError;
@@ -88,9 +89,9 @@ impl Generation {
         mix(self.draw, (1 << 40) + slot as u64 / GROUP)
     }
 
-    /// The choices of the child with `key` in the group with `group`. Tree moves are the group's choice: lanes of a device go
-    /// through them together.
-    pub fn plan(&self, key: u64, group: u64) -> Plan {
+    /// The choices of the child with `key`. How long it anneals and whether with tree moves is the whole generation's choice:
+    /// on a device all children begin together and the slowest ends the generation.
+    pub fn plan(&self, key: u64) -> Plan {
         if self.breed == 0 {
             return Plan::default();
         }
@@ -98,13 +99,19 @@ impl Generation {
             let bits = (mix(key, decision) >> 32) as u32;
             shares.iter().take_while(|&&share| bits > share).count().min(shares.len() - 1)
         };
+        let shared = mix(self.draw, 1 << 41);
         Plan {
             cold: choose(key, decision::COLD, &self.cold),
             region: choose(key, decision::REGION, &self.region),
-            length: choose(key, decision::LENGTH, &self.length),
-            tree: choose(group, decision::TREE, &self.tree) == 1,
+            length: choose(shared, decision::LENGTH, &self.length),
+            tree: choose(shared, decision::TREE, &self.tree) == 1,
             before: choose(key, decision::BEFORE, &self.before) == 1,
         }
+    }
+
+    /// How many times as long as the shortest the anneals are.
+    pub fn length(&self) -> u32 {
+        LENGTHS[self.plan(0).length]
     }
 
     /// Sweeps of a child, the two greedy ones not counted.
@@ -191,8 +198,15 @@ pub(crate) struct Settled {
 
 /// Where a population lives and its children are made.
 pub(crate) trait Herd: Send {
-    /// States that suit the core, where the caller does not say how many. `base_sweeps` are those of the shortest child.
-    fn suitable_states(&mut self, field: &Field, base_sweeps: u32) -> Result<usize, DeviceError>;
+    /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are those of
+    /// the shortest child.
+    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
+
+    /// How many times as long a generation takes where its children make tree moves.
+    fn tree_factor(&self, field: &Field) -> f64 {
+        let _ = field;
+        host_herd::TREE_FACTOR
+    }
 
     /// How much work it does in the time that a core of the CPU does one unit.
     fn speed(&self) -> u64 {

@@ -95,7 +95,7 @@ impl Field {
     pub fn regions(&self) -> &[u32] {
         self.regions.get_or_init(|| {
             let n = self.variables();
-            let count = (2_000_000 / n.max(1)).clamp(32, 2048) as u64;
+            let count = (2_000_000 / n.max(1)).clamp(32, 512) as u64;
             let grow =
                 |region: &mut Region, k| region.grow(&self.graph, n, &mut Rng::new(mix(self.region_draw, k))).to_vec();
             (0..count).into_par_iter().map_init(Region::default, grow).flatten().collect()

@@ -58,7 +58,7 @@ impl HostHerd {
         }
         let rows = &field.rows;
         let (key, group) = (generation.key(slot), generation.group_key(slot));
-        let plan = generation.plan(key, group);
+        let plan = generation.plan(key);
         // a child's bits come from its key: the stream is never drawn from
         let mut state = State::new(field.variables(), Rng::new(0));
         if generation.breed == 0 {
@@ -144,6 +144,9 @@ const GENERATION_WORK: u64 = 200_000_000;
 /// variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to 127941.
 const LARGE_POPULATION: usize = 4;
 
+/// A tree move takes about as long as 1.25 sweeps.
+pub(super) const TREE_FACTOR: f64 = 1.0 + 1.25 / TREE_EVERY as f64;
+
 /// States that suit a core on the CPU.
 pub(super) fn suitable_states(field: &Field, base_sweeps: u32) -> usize {
     if field.is_large() {
@@ -154,7 +157,7 @@ pub(super) fn suitable_states(field: &Field, base_sweeps: u32) -> usize {
 }
 
 impl Herd for HostHerd {
-    fn suitable_states(&mut self, field: &Field, base_sweeps: u32) -> Result<usize, DeviceError> {
+    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, _: u32) -> Result<usize, DeviceError> {
         Ok(suitable_states(field, base_sweeps))
     }
 

@@ -12,6 +12,9 @@ use crate::stop::Stop;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// A pool late enough to have as many states as there ever are.
+const FULL: u32 = 30;
+
 /// A measurement.
 #[derive(Clone, Debug)]
 pub struct Speed {
@@ -94,7 +97,7 @@ impl Bench {
         let sweeps = if field.is_large() { 50 } else { 5 };
         let states = match states {
             Some(states) => states,
-            None => herd.suitable_states(field, sweeps)?,
+            None => herd.suitable_states(field, sweeps, FULL)?,
         };
         herd.open(field, states, &[], false)?;
         herd.heat(steps(field.schedule))?;

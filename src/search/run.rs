@@ -114,10 +114,11 @@ impl<'a> Run<'a> {
         if stop.is_set() {
             return Err(Error::Stopped);
         }
-        let device = options.device.wait(stop)?;
-        tell(News::Note(device.to_string()));
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
+        // while a device takes its time to begin
+        let device = options.device.wait(stop)?;
+        tell(News::Note(device.to_string()));
         let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
         let bounds = Beside::new(options);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };

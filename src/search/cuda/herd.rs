@@ -10,7 +10,7 @@ use super::super::rows::Energy;
 use super::super::state::Elite;
 use super::arguments::{COUNTERS, HerdArgument, SURVEY, Survey, tally};
 use super::core::{Device, DeviceCore, address};
-use super::team::{Team, source};
+use super::team::{MOST_LANES, Team, source};
 use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::stop::Stop;
 use std::ops::Range;
@@ -29,6 +29,8 @@ pub(crate) struct CudaHerd {
     best_allowed: i64,
     /// Rounds are those of the CPU.
     portable: bool,
+    /// States from which on there are enough of them to keep the lanes busy one by one.
+    pub(super) crowd: usize,
 }
 
 /// Kernels for a core, and how they are launched.
@@ -85,7 +87,9 @@ impl CudaHerd {
     /// A herd without states.
     pub fn new(cuda: Device, portable: bool) -> Result<CudaHerd, DeviceError> {
         let (steps, aside) = (cuda.zeros(2 * STEPS)?, cuda.fork()?);
-        Ok(CudaHerd { cuda, aside, core: None, states: None, steps, best: i64::MAX, best_allowed: i64::MAX, portable })
+        let crowd = CROWD * cuda.info.multiprocessors as usize;
+        let (best, best_allowed) = (i64::MAX, i64::MAX);
+        Ok(CudaHerd { cuda, aside, core: None, states: None, steps, best, best_allowed, portable, crowd })
     }
 
     fn upload(&mut self, field: &Field) -> Result<(), DeviceError> {
@@ -95,12 +99,26 @@ impl CudaHerd {
         Ok(())
     }
 
-    /// The kernels for a core and how they are launched.
-    fn program(&self, field: &Field, core: &DeviceCore) -> Result<Program, DeviceError> {
+    /// How many lanes a state should have where a row takes fewer: so many that they are busy. A few states, or the thin classes
+    /// of a large core, are done sooner by more lanes; many are done sooner by few.
+    fn lanes(&self, field: &Field, states: usize) -> u32 {
+        let n = field.variables().max(1);
+        let wanted = match &field.classes {
+            Some(classes) => (BLOCK * classes.len() / n) as u32,
+            None if states < self.crowd => MOST_LANES,
+            None => 1,
+        };
+        // each of them finds some functions
+        let degree = (0..n).map(|v| field.rows.degree(v)).sum::<usize>() / n;
+        1 << wanted.min(degree as u32 / 2).clamp(1, MOST_LANES).ilog2()
+    }
+
+    /// The kernels for so many states and how they are launched.
+    fn program(&self, field: &Field, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
         let n = field.variables();
         let bytes = if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 };
         let block = field.is_large();
-        let team = Team::new(core.quads, core.half);
+        let team = Team::new(core.quads, core.half, self.lanes(field, states));
         let source = source(team, bytes, block, core.wide);
         let module = self.cuda.load(&source)?;
         let pad = core.argument.pad as u32;
@@ -109,8 +127,10 @@ impl CudaHerd {
             (false, 1) => n as u32 * bytes * threads,
             (false, lanes) => pad * bytes * (threads / lanes),
         };
-        let mut threads = if block { 512 } else { 256 };
-        while !block && threads > 32 && of_block(threads) > 48 << 10 {
+        let mut threads = if block { BLOCK as u32 } else { 256 };
+        // few states still go to all multiprocessors
+        let spread = |threads: u32| states >= 2 * (self.cuda.info.multiprocessors * threads / team.lanes()) as usize;
+        while !block && threads > 32 && (of_block(threads) > 48 << 10 || !spread(threads)) {
             threads /= 2;
         }
         let shared = of_block(threads);
@@ -133,7 +153,7 @@ impl CudaHerd {
 
     fn prepare(&mut self, field: &Field, states: usize) -> Result<(), DeviceError> {
         let core = self.core.as_ref().ok_or_else(missing)?;
-        let program = self.program(field, core)?;
+        let program = self.program(field, core, states)?;
         let cuda = &*self.cuda;
         let (n, pad) = (field.variables(), core.argument.pad as usize);
         let Program { bytes, block, team, .. } = program;
@@ -273,26 +293,37 @@ const LOOK: Duration = Duration::from_micros(100);
 /// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times the visits
 /// of one core of its host (results/2026-11-21-cuda/search.csv).
 const SPEED: u64 = 400;
+/// States of a first pool for each multiprocessor, and from how many on a state has only as many lanes as a row takes. Measured
+/// on an H200 with 2112 to 32768 states (results/notes/search-cuda.md).
+const FIRST_STATES: usize = 32;
+const CROWD: usize = 65;
+/// Threads of a block that has one state of a large core.
+const BLOCK: usize = 512;
 /// States of a population, at most: about as many as ALGORITHMS.md M kept. What more would do was not measured fairly.
 const MOST_STATES: usize = 32768;
 
 impl Herd for CudaHerd {
-    fn suitable_states(&mut self, field: &Field, base_sweeps: u32) -> Result<usize, DeviceError> {
+    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
         if self.portable {
             return Ok(host_herd::suitable_states(field, base_sweeps));
         }
         self.upload(field)?;
         let core = self.core.as_ref().ok_or_else(missing)?;
-        let program = self.program(field, core)?;
-        let blocks = program.breed.blocks_per_multiprocessor(program.threads, program.shared)?;
-        let resident = blocks * self.cuda.info.multiprocessors * program.teams();
         // three populations of values, and what tree moves and merges keep
         let n = field.variables() as u64;
-        let merges = if program.block { 14 * n } else { 0 };
-        let trees = 32 * u64::from(core.nodes) * u64::from(program.team.quads());
-        let state = 2 * n * u64::from(program.bytes) + merges + trees + 64;
+        let merges = if field.is_large() { 14 * n } else { 0 };
+        let trees = 32 * u64::from(core.nodes) * u64::from(core.quads.next_power_of_two());
+        let state = 6 * n + merges + trees + 64;
         let fitting = self.cuda.free_memory()? / 2 / state.max(1);
-        Ok((resident as usize).min(MOST_STATES).min(fitting as usize).max(1))
+        let wanted = if field.is_large() {
+            let program = self.program(field, core, 0)?;
+            (program.breed.blocks_per_multiprocessor(program.threads, program.shared)? * self.cuda.info.multiprocessors)
+                as usize
+        } else {
+            // generations of few states follow each other sooner; pools that converged on too little are followed by larger ones
+            (FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8)
+        };
+        Ok(wanted.min(MOST_STATES).min(fitting as usize).max(1))
     }
 
     fn speed(&self) -> u64 {

@@ -13,20 +13,21 @@ pub(crate) struct Team {
 }
 
 impl Team {
-    /// The team for rows of so many quads. Those for 1, 5 to 8, and 9 to 16 units were the fastest
-    /// of several on an H200 (results/notes/search-cuda.md); the others follow them and were not compared.
-    pub fn new(quads: u32, half: bool) -> Team {
-        let (parts, slots, units) = match if half { quads.div_ceil(2) } else { quads } {
-            0..=1 => (1, 1, 1),
-            2 => (1, 1, 2),
-            3..=4 => (4, 1, 1),
-            5..=8 => (8, 1, 1),
-            9..=16 => (16, 1, 1),
-            17..=32 => (32, 1, 1),
-            33..=64 => (32, 1, 2),
-            _ => (32, 1, 4),
+    /// The team for rows of so many quads, of `lanes` lanes where a row takes fewer. Those for 1, 5 to 8, and 9 to 16 units were
+    /// the fastest of several on an H200 (results/notes/search-cuda.md); the others follow them and were not compared.
+    pub fn new(quads: u32, half: bool, lanes: u32) -> Team {
+        let (parts, units) = match if half { quads.div_ceil(2) } else { quads } {
+            0..=1 => (1, 1),
+            2 if lanes == 1 => (1, 2),
+            2 => (2, 1),
+            3..=4 => (4, 1),
+            5..=8 => (8, 1),
+            9..=16 => (16, 1),
+            17..=32 => (32, 1),
+            33..=64 => (32, 2),
+            _ => (32, 4),
         };
-        Team { parts, slots, units, half }
+        Team { parts, slots: (lanes / parts).max(1), units, half }
     }
 
     /// Lanes of a team.
@@ -46,15 +47,20 @@ impl Team {
     }
 }
 
+/// Lanes that share a state, at most, where a row takes fewer.
+pub(crate) const MOST_LANES: u32 = 16;
+
 /// Kernels for every kind of team.
 pub(crate) fn sources() -> Vec<Source> {
     let mut all = Vec::new();
     for quads in [1, 2, 4, 8, 16, 32, 64, 128] {
         let bytes = if quads > 64 { 2 } else { 1 };
-        all.push(source(Team::new(quads, false), bytes, false, false));
-        all.push(source(Team::new(quads, quads > 1), bytes, true, quads == 1));
+        all.push(source(Team::new(quads, false, 1), bytes, false, false));
+        all.push(source(Team::new(quads, quads > 1, 1), bytes, true, quads == 1));
     }
-    all.push(source(Team::new(16, true), 1, false, false));
+    all.push(source(Team::new(1, false, MOST_LANES), 1, false, false));
+    all.push(source(Team::new(16, true, MOST_LANES), 1, false, false));
+    all.push(source(Team::new(4, true, 4), 1, true, false));
     all
 }
 

@@ -44,6 +44,20 @@ fn generation(rng: &mut Rng, breed: u32, field: &Field, sweeps: u32) -> Generati
 
 /// Runs both herds side by side and compares all that they say.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
+    for crowd in [0, usize::MAX] {
+        compare_teams(cuda, &format!("{name}, crowd {crowd}"), problem, states, generations, crowd);
+    }
+}
+
+/// The same with many lanes a state below `crowd` states.
+fn compare_teams(
+    cuda: &Arc<Cuda>,
+    name: &str,
+    problem: &Arc<Problem>,
+    states: usize,
+    generations: usize,
+    crowd: usize,
+) {
     let stop = Stop::new();
     let mut rng = Rng::new(9);
     let field = Field::new(problem, price(problem), None, &mut rng, &stop);
@@ -52,6 +66,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, 
     }
     let mut host = HostHerd::default();
     let mut device = CudaHerd::new(cuda.clone(), true).expect("the device is there");
+    device.crowd = crowd;
     let herds: [&mut dyn Herd; 2] = [&mut host, &mut device];
     for herd in herds {
         herd.open(&field, states, &[], false).expect("memory is there");
