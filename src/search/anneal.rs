@@ -127,12 +127,18 @@ impl Anneal {
         }
     }
 
+    /// The second anneal of a pool.
     fn opening(&self) -> Phase {
         Phase::Open { sweeps: if self.herd.at_once() { SHORT_OPENING_SWEEPS } else { OPENING_SWEEPS } }
     }
 
+    /// Sweeps of the shortest child of the first pool, the greedy ones not counted.
     fn base_sweeps(&self, field: &Field) -> u32 {
-        if field.is_large() { 50 } else { 5 }
+        match (field.is_large(), self.herd.at_once()) {
+            (true, _) => 50,
+            (false, true) => 3,
+            (false, false) => 5,
+        }
     }
 
     /// Begins a pool, `seeds` among it.

@@ -9,7 +9,7 @@ use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
 use crate::check;
-use crate::device::{DeviceError, Opened};
+use crate::device::{Choice, DeviceError, Opened};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
 use crate::reduce::Reducer;
@@ -117,6 +117,9 @@ impl<'a> Run<'a> {
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
         // while a device takes its time to begin
+        if options.device.choice() != Choice::Cpu {
+            let _ = field.regions();
+        }
         let device = options.device.wait(stop)?;
         tell(News::Note(device.to_string()));
         let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 use super::super::boltzmann::Boltzmann;
-use super::super::breed::{Bred, GROUP, Generation, Herd, STEPS, Settled};
+use super::super::breed::{Bred, GROUP, Generation, Herd, STEPS, Settled, TREE_EVERY};
 use super::super::driver::Field;
 use super::super::host_herd;
 use super::super::rows::Energy;
@@ -103,14 +103,14 @@ impl CudaHerd {
     /// of a large core, are done sooner by more lanes; many are done sooner by few.
     fn lanes(&self, field: &Field, states: usize) -> u32 {
         let n = field.variables().max(1);
-        let wanted = match &field.classes {
-            Some(classes) => (BLOCK * classes.len() / n) as u32,
-            None if states < self.crowd => MOST_LANES,
-            None => 1,
-        };
         // each of them finds some functions
         let degree = (0..n).map(|v| field.rows.degree(v)).sum::<usize>() / n;
-        1 << wanted.min(degree as u32 / 2).clamp(1, MOST_LANES).ilog2()
+        let most = (degree as u32 / 2).clamp(1, MOST_LANES);
+        match &field.classes {
+            Some(classes) => ((BLOCK * classes.len() / n) as u32).clamp(1, most).next_power_of_two(),
+            None if states < self.crowd => 1 << most.ilog2(),
+            None => 1,
+        }
     }
 
     /// The kernels for so many states and how they are launched.
@@ -324,6 +324,16 @@ impl Herd for CudaHerd {
             (FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8)
         };
         Ok(wanted.min(MOST_STATES).min(fitting as usize).max(1))
+    }
+
+    fn tree_factor(&self, field: &Field) -> f64 {
+        let (Some(classes), false, Some(forest)) = (&field.classes, self.portable, field.forests.first()) else {
+            return host_herd::TREE_FACTOR;
+        };
+        // a block goes from barrier to barrier: through classes in a sweep, through levels in a tree move
+        let lanes = self.lanes(field, 0) as usize;
+        let sweep: usize = classes.iter().map(|class| (class.len() * lanes).div_ceil(BLOCK)).sum();
+        1.0 + forest.levels.len() as f64 / sweep.max(1) as f64 / f64::from(TREE_EVERY)
     }
 
     fn speed(&self) -> u64 {

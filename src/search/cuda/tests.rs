@@ -150,6 +150,10 @@ fn herds_agree_for_every_team() {
     for d in [2, 4, 5, 8, 13, 16, 30, 32, 44, 64, 100, 128, 200, 300, 512] {
         compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 67, 5);
     }
+    // functions for all lanes
+    for d in [4, 8, 44] {
+        compare(&cuda, &format!("dense, d = {d}"), &network(40, d, 700, 2, u64::from(d)), 40, 4);
+    }
     for (d, arity) in [(3, 3), (4, 4), (8, 3), (6, 5)] {
         compare(&cuda, &format!("d = {d}, arity {arity}"), &network(30, d, 40, arity, 7), 50, 5);
     }
