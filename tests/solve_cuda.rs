@@ -47,6 +47,7 @@ fn rounds_give_equal_runs_on_both_devices() {
             (DriverChoice::Portfolio, None, 40),
             (DriverChoice::Anneal, Some(37), 25),
             (DriverChoice::Anneal, Some(2), 9),
+            (DriverChoice::Tabu, None, 60),
         ] {
             let options = || Options { rounds: Some(rounds), seed: 5, driver, population, ..Options::default() };
             let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));

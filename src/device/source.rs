@@ -16,6 +16,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("merge.cuh", include_str!("../../kernels/merge.cuh")),
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
     ("table.cuh", include_str!("../../heuristics/table.cuh")),
+    ("tabu.cu", include_str!("../../kernels/tabu.cu")),
     ("team.cuh", include_str!("../../kernels/team.cuh")),
     ("tree.cuh", include_str!("../../kernels/tree.cuh")),
 ];

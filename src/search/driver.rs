@@ -171,7 +171,7 @@ pub(crate) struct Pool {
 }
 
 /// Elites kept for all drivers.
-const POOL: usize = 32;
+pub(crate) const POOL: usize = 32;
 
 impl Pool {
     /// Best first.

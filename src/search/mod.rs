@@ -16,6 +16,7 @@ mod forest;
 mod graph;
 mod heat_bath;
 mod host_herd;
+mod host_walkers;
 pub mod measure;
 mod merge;
 mod options;
@@ -32,6 +33,7 @@ mod tabu;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 pub use clock::Clock;
 pub(crate) use cuda::sources;

@@ -33,12 +33,13 @@ impl Portfolio {
             DriverChoice::Portfolio => {
                 vec![
                     Box::new(Anneal::new(stream(), device)),
-                    Box::new(Tabu::new(stream())),
+                    // a device's time is the annealing's: what tabu rounds there would cost it was not measured
+                    Box::new(Tabu::new(stream(), None)),
                     Box::new(Construct::new(stream())),
                 ]
             }
             DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device))],
-            DriverChoice::Tabu => vec![Box::new(Tabu::new(stream()))],
+            DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device))],
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
         };
         Portfolio { arms: Arms::new(drivers.len(), FLOOR), drivers, rng: stream(), rounds: 0 }

@@ -15,7 +15,7 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-fn device() -> Option<Arc<Cuda>> {
+pub(super) fn device() -> Option<Arc<Cuda>> {
     match Choice::Cuda(0).open() {
         Ok(opened) => opened.cuda,
         Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
@@ -114,7 +114,7 @@ fn compare_teams(
 }
 
 /// A random network of `n` variables of `d` values, `m` functions of `arity` variables.
-fn network(n: u32, d: u32, m: usize, arity: usize, seed: u64) -> Arc<Problem> {
+pub(super) fn network(n: u32, d: u32, m: usize, arity: usize, seed: u64) -> Arc<Problem> {
     let mut rng = Rng::new(seed);
     let domains: Vec<u32> = (0..n).map(|_| d - rng.below(2) as u32).collect();
     let functions = (0..m).map(|_| {

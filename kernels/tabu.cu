@@ -1,0 +1,340 @@
+// Tabu walks on gamma tables (walk.rs says what a walk does, host_walkers.rs does the same on the CPU). A block has a walker:
+// the cost of every value of every variable under the others' values, in shared memory where it fits, and the step until
+// which each is tabu. A step is a FANG pass over all moves: the least free difference is the aggregate, a move that has it weighs
+// 1, and the draw says which of them is taken.
+#include "rng.cuh"
+
+typedef long long i64;
+
+// walk.rs: constants and structures of the same names.
+constexpr u32 HELD = ~0u, NONE = ~0u, TENURE_ONE = 256, FIRST_TENURE = 10 * TENURE_ONE, LEAST_TENURE = 3 * TENURE_ONE;
+constexpr u32 CALM = 1000, REMEMBERED = 4096, SCATTER = 20, LONGEST = 1 << 30;
+constexpr u64 ELITE = 1ull << 40, VALUES = ELITE + 1;
+// What no move differs by: there is none that is free.
+constexpr int NOTHING = 0x7fffffff;
+// Steps between two looks at the stop flag.
+constexpr u32 UNWATCHED = 64;
+
+// A core's tables. Places of moves and entries are in quads but for those in `affected` and `incidents`.
+struct Layout {
+    u32 variables;
+    u32 quads;              // of all rows of moves
+    u32 incidents_count;
+    u32 group;              // lanes that share a row, a power of two
+    const int4 *entries;    // the unary rows first, as the moves stand
+    const u32 *starts;      // the first quad of each variable, and the end
+    const u32 *owners;      // the variable of each quad
+    const u32 *domains;
+    const u32 *ranges;
+    const uint4 *affected;  // base, stride, variable, incident
+    const uint4 *incidents; // base, first pair, variable, whether it counts
+    const uint2 *pairs;     // variable, stride
+};
+
+struct Walked {
+    u64 key;
+    i64 energy, best;
+    u64 hash, best_hash, moves;
+    u32 step, best_step, changed, tenure;
+};
+
+struct Walkers {
+    u32 *tables;            // of each walker `words`
+    u64 words;
+    u16 *best;              // the best assignment of each
+    u32 *seen;              // REMEMBERED hashes of each
+    Walked *walked;
+    const u16 *elites;
+    const u32 *stop;
+};
+
+struct Round {
+    u64 draw;
+    u32 steps, patience, elites;
+};
+
+// A walker's tables: costs of moves and until when they are tabu; for each variable the cost and the place of its value.
+struct Tables {
+    int *gamma;
+    u32 *until;
+    int *now;
+    u32 *held;
+};
+
+__device__ __forceinline__ int least_of(int x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(~0u, x);
+#else
+    for (int s = 16; s; s >>= 1) x = min(x, __shfl_xor_sync(~0u, x, s));
+    return x;
+#endif
+}
+
+__device__ __forceinline__ u32 sum_of(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(~0u, x);
+#else
+    for (int s = 16; s; s >>= 1) x += __shfl_xor_sync(~0u, x, s);
+    return x;
+#endif
+}
+
+__device__ __forceinline__ u32 any_of(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(~0u, x);
+#else
+    for (int s = 16; s; s >>= 1) x |= __shfl_xor_sync(~0u, x, s);
+    return x;
+#endif
+}
+
+// How far the values of an incident's variables but `except` move its row.
+__device__ __forceinline__ u32 shift_of(const Layout &l, const Tables &t, u32 incident, u32 except) {
+    const u32 end = __ldg(&l.incidents[incident + 1].y);
+    u32 shift = 0;
+    for (u32 k = __ldg(&l.incidents[incident].y); k < end; k++) {
+        const uint2 pair = __ldg(l.pairs + k);
+        if (pair.x != except) shift += (t.held[pair.x] - 4 * __ldg(l.starts + pair.x)) * pair.y;
+    }
+    return shift;
+}
+
+// Adds to the cost of a move, which may be a variable's value.
+__device__ __forceinline__ void add(const Tables &t, u32 variable, u32 held, u32 move, int change) {
+    if (change == 0) return;
+    atomicAdd(t.gamma + move, change);
+    if (move == held) atomicAdd(t.now + variable, change);
+}
+
+// Begins a walk.
+__device__ void begin(const Layout &l, const Tables &t, const Walkers &w, const Round &r, u32 slot, Walked &s) {
+    __shared__ u64 energy, hash;
+    const u32 thread = threadIdx.x, threads = blockDim.x, n = l.variables;
+    const u64 key = mix(r.draw, slot) | 1, values = mix(key, VALUES);
+    const u16 *elite = w.elites + below(mix(key, ELITE), r.elites) * n;
+    if (thread == 0) energy = hash = 0;
+    for (u32 k = thread; k < REMEMBERED; k += threads) w.seen[(u64)slot * REMEMBERED + k] = 0;
+    for (u32 q = thread; q < l.quads; q += threads) ((int4 *)t.gamma)[q] = __ldg(l.entries + q);
+    __syncthreads();
+    u64 hashed = 0;
+    i64 sum = 0;
+    for (u32 v = thread; v < n; v += threads) {
+        const u64 bits = mix(values, v);
+        const u32 domain = __ldg(l.domains + v);
+        u32 value;
+        if (r.elites && below(bits, SCATTER) != 0) value = elite[v];
+        else value = below(mix(bits, 0), domain);
+        const u32 first = 4 * __ldg(l.starts + v), end = 4 * __ldg(l.starts + v + 1);
+        t.held[v] = first + value;
+        w.best[(u64)slot * n + v] = value;
+        for (u32 move = first; move < end; move++)
+            t.until[move] = move == first + value || move >= first + domain ? HELD : 0;
+        hashed += mix(value, v);
+        sum += t.gamma[first + value];
+    }
+    __syncthreads();
+    const u32 lane = thread % l.group;
+    for (u32 k = thread / l.group; k < l.incidents_count; k += threads / l.group) {
+        const uint4 incident = __ldg(l.incidents + k);
+        const u32 row = incident.x + shift_of(l, t, k, NONE), first = __ldg(l.starts + incident.z);
+        const u32 quads = __ldg(l.starts + incident.z + 1) - first;
+        for (u32 q = lane; q < quads; q += l.group) {
+            const int4 costs = __ldg(l.entries + row / 4 + q);
+            int *gamma = t.gamma + 4 * (first + q);
+            atomicAdd(gamma, costs.x);
+            atomicAdd(gamma + 1, costs.y);
+            atomicAdd(gamma + 2, costs.z);
+            atomicAdd(gamma + 3, costs.w);
+        }
+        if (lane == 0 && incident.w) sum += __ldg((const int *)l.entries + row + t.held[incident.z] - 4 * first);
+    }
+    atomicAdd(&hash, hashed);
+    atomicAdd(&energy, (u64)sum);
+    __syncthreads();
+    for (u32 v = thread; v < n; v += threads) t.now[v] = t.gamma[t.held[v]];
+    s = Walked{key, (i64)energy, (i64)energy, hash, hash, s.moves, 0, 0, 0, FIRST_TENURE};
+    __syncthreads();
+}
+
+__device__ __forceinline__ int of(const int4 &x, u32 place) {
+    return place == 0 ? x.x : place == 1 ? x.y : place == 2 ? x.z : x.w;
+}
+
+__device__ __forceinline__ u32 count_of(const int4 &x, int wanted) {
+    return (x.x == wanted) + (x.y == wanted) + (x.z == wanted) + (x.w == wanted);
+}
+
+// What the moves of a quad change; NOTHING where they are tabu and do not give a new best.
+__device__ __forceinline__ int4 rate(const Layout &l, const Tables &t, u32 quad, u32 step, int aspired) {
+    const int4 cost = ((const int4 *)t.gamma)[quad];
+    const uint4 until = ((const uint4 *)t.until)[quad];
+    const int now = t.now[__ldg(l.owners + quad)];
+    auto rating = [&](int cost, u32 until) {
+        const int change = cost - now;
+        return until > step && change >= aspired ? NOTHING : change;
+    };
+    return make_int4(rating(cost.x, until.x), rating(cost.y, until.y), rating(cost.z, until.z), rating(cost.w, until.w));
+}
+
+// All walkers go on, or begin where they have to. SHARED: the tables come to shared memory.
+template <bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walkers w, Round r) {
+    extern __shared__ int4 shared[];
+    // of each warp the least rating and how many moves have it, for this step and the next
+    __shared__ int2 found[2][16];
+    // the move taken, the one held before, their variable
+    __shared__ uint3 picked;
+    const u32 slot = blockIdx.x, n = l.variables, thread = threadIdx.x, threads = blockDim.x;
+    const u32 warp = thread / 32, warps = threads / 32, lane = thread % 32, moves = 4 * l.quads;
+    u32 *own = w.tables + slot * w.words;
+    u32 *at = SHARED ? (u32 *)shared : own;
+    const Tables t{(int *)at, at + moves, (int *)at + 2 * moves, at + 2 * moves + n};
+    u32 *seen = w.seen + (u64)slot * REMEMBERED;
+    Walked s = w.walked[slot];
+    if (s.key == 0 || s.step - s.best_step > r.patience || s.step > LONGEST) {
+        begin(l, t, w, r, slot, s);
+    } else if (SHARED) {
+        for (u32 k = thread; k < w.words / 4; k += threads) shared[k] = ((const int4 *)own)[k];
+        __syncthreads();
+    }
+    // quads of each warp, a multiple of 32
+    const u32 part = (l.quads + threads - 1) / threads * 32;
+    const u32 first = min(warp * part, l.quads), end = min(first + part, l.quads);
+    const u32 longest = max(n * (TENURE_ONE / 2), LEAST_TENURE);
+    // the first warp keeps the accounts; whether an assignment is a repeated one it hears a step later
+    u32 known = 0, tag = 1;
+    auto react = [&]() {
+        if (known == tag) s.tenure = min(s.tenure + s.tenure / 10 + TENURE_ONE, longest);
+        else if (s.step - s.changed > CALM) s.tenure = max(s.tenure - s.tenure / 20, LEAST_TENURE);
+        else return;
+        s.changed = s.step;
+    };
+    bool pending = false, improved = false;
+    for (u32 k = 0; k < r.steps; k++) {
+        if (k % UNWATCHED == 0 && __syncthreads_or(*(volatile const u32 *)w.stop)) break;
+        if (improved) {
+            for (u32 v = thread; v < n; v += threads) w.best[(u64)slot * n + v] = t.held[v] - 4 * __ldg(l.starts + v);
+            improved = false;
+        }
+        const int aspired = (int)max(min(s.best - s.energy, 0ll), (i64)(-0x7fffffff - 1) / 2);
+        // the least rating of a lane, how many have it, and in which rounds (the last bit: in any later one)
+        int least = NOTHING;
+        u32 count = 0, rounds = 0, bit = 1;
+        for (u32 q = first + lane; q < end; q += 32) {
+            const int4 x = rate(l, t, q, s.step, aspired);
+            const int here = min(min(x.x, x.y), min(x.z, x.w));
+            if (here < least) {
+                least = here;
+                count = rounds = 0;
+            }
+            if (here == least && here != NOTHING) {
+                count += count_of(x, least);
+                rounds |= bit;
+            }
+            if (bit != 1u << 31) bit <<= 1;
+        }
+        const int of_warp = least_of(least);
+        const u32 ties = sum_of(least == of_warp ? count : 0);
+        if (lane == 0) found[k % 2][warp] = make_int2(of_warp, ties);
+        __syncthreads();
+        const int2 of_lane = lane < warps ? found[k % 2][lane] : make_int2(NOTHING, 0);
+        const int best = least_of(of_lane.x);
+        if (best == NOTHING) {
+            if (pending) react();
+            pending = false;
+            s.step++;
+            continue;
+        }
+        u32 up_to = of_lane.x == best ? of_lane.y : 0;
+        for (int d = 1; d < 16; d <<= 1) {
+            const u32 before = __shfl_up_sync(~0u, up_to, d);
+            if (lane >= d) up_to += before;
+        }
+        const u64 draw = mix(s.key, s.step);
+        u32 rank = below(draw, __shfl_sync(~0u, up_to, 15));
+        const u32 winner = __ffs(__ballot_sync(~0u, up_to > rank)) - 1;
+        if (warp == winner) {
+            if (winner) rank -= __shfl_sync(~0u, up_to, winner - 1);
+            u32 left = any_of(least == best ? rounds : 0);
+            for (u32 round = __ffs(left) - 1;;) {
+                const u32 q = first + 32 * round + lane;
+                const int4 x = q < end ? rate(l, t, q, s.step, aspired) : make_int4(NOTHING, NOTHING, NOTHING, NOTHING);
+                const u32 lower = (1u << lane) - 1;
+                u32 before = 0, all = 0;
+                for (int j = 0; j < 4; j++) {
+                    const u32 have = __ballot_sync(~0u, of(x, j) == best);
+                    before += __popc(have & lower);
+                    all += __popc(have);
+                }
+                if (rank < all) {
+                    u32 nth = rank - before;
+                    // one lane's, as the difference wraps in those behind it
+                    if (nth < count_of(x, best)) {
+                        u32 j = 0;
+                        while (of(x, j) != best || nth-- != 0) j++;
+                        const u32 v = __ldg(l.owners + q);
+                        picked = make_uint3(4 * q + j, t.held[v], v);
+                    }
+                    break;
+                }
+                rank -= all;
+                if (round < 31) left &= ~(1u << round);
+                round = round < 31 && left ? __ffs(left) - 1 : round + 1;
+            }
+        }
+        __syncthreads();
+        const u32 to = picked.x, from = picked.y, v = picked.z, start = 4 * __ldg(l.starts + v);
+        const u32 value = to - start, old = from - start;
+        s.energy += best;
+        improved = s.energy < s.best;
+        if (improved) s.best = s.energy;
+        if (warp == 0) {
+            if (pending) react();
+            pending = true;
+            s.hash += mix(value, v) - mix(old, v);
+            const u32 tenure = s.tenure / TENURE_ONE;
+            const u32 until = s.step + 2 + (u32)below(mix(draw, 0), (u64)tenure + 1) + tenure / 2;
+            tag = s.hash >> 32;
+            known = seen[s.hash % REMEMBERED];
+            __syncwarp();
+            if (lane == 0) {
+                seen[s.hash % REMEMBERED] = tag;
+                t.until[from] = until;
+                t.until[to] = HELD;
+                t.held[v] = to;
+                t.now[v] = t.gamma[to];
+            }
+            s.moves++;
+            if (improved) {
+                s.best_hash = s.hash;
+                s.best_step = s.step + 1;
+            }
+        }
+        s.step++;
+        const u32 rows = __ldg(l.ranges + v + 1);
+        for (u32 k = __ldg(l.ranges + v) + thread / l.group; k < rows; k += threads / l.group) {
+            const uint4 row = __ldg(l.affected + k);
+            const u32 shift = row.w == NONE ? 0 : shift_of(l, t, row.w, v);
+            const int4 *before = l.entries + (row.x + shift + old * row.y) / 4;
+            const int4 *after = l.entries + (row.x + shift + value * row.y) / 4;
+            const u32 begin = __ldg(l.starts + row.z), quads = __ldg(l.starts + row.z + 1) - begin, held = t.held[row.z];
+            for (u32 q = thread % l.group; q < quads; q += l.group) {
+                const int4 gone = __ldg(before + q), come = __ldg(after + q);
+                const u32 move = 4 * (begin + q);
+                add(t, row.z, held, move, come.x - gone.x);
+                add(t, row.z, held, move + 1, come.y - gone.y);
+                add(t, row.z, held, move + 2, come.z - gone.z);
+                add(t, row.z, held, move + 3, come.w - gone.w);
+            }
+        }
+        __syncthreads();
+    }
+    __syncthreads();
+    if (improved)
+        for (u32 v = thread; v < n; v += threads) w.best[(u64)slot * n + v] = t.held[v] - 4 * __ldg(l.starts + v);
+    if (thread == 0) {
+        if (pending) react();
+        w.walked[slot] = s;
+    }
+    if (SHARED)
+        for (u32 k = thread; k < w.words / 4; k += threads) ((int4 *)own)[k] = shared[k];
+}

@@ -1,0 +1,289 @@
+//! Tabu walkers in device memory, a block of threads each.
+
+#![allow(unsafe_code, reason = "kernel launches and device pointers in structures that kernels take")]
+
+use super::super::driver::Field;
+use super::super::host_walkers::{STATES, round_steps};
+use super::super::walk::{Layout, REMEMBERED, Round, Walked, Walkers};
+use super::core::{Device, address};
+use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::stop::Stop;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// `kernels/tabu.cu`: Layout.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct LayoutArgument {
+    variables: u32,
+    quads: u32,
+    incidents_count: u32,
+    group: u32,
+    entries: u64,
+    starts: u64,
+    owners: u64,
+    domains: u64,
+    ranges: u64,
+    affected: u64,
+    incidents: u64,
+    pairs: u64,
+}
+
+/// `kernels/tabu.cu`: Walkers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct WalkersArgument {
+    tables: u64,
+    words: u64,
+    best: u64,
+    seen: u64,
+    walked: u64,
+    elites: u64,
+    stop: u64,
+}
+
+/// `kernels/tabu.cu`: Round.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct RoundArgument {
+    draw: u64,
+    steps: u32,
+    patience: u32,
+    elites: u32,
+}
+
+// SAFETY: plain numbers in C's layout, as the kernels declare them.
+unsafe impl DeviceRepr for LayoutArgument {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for WalkersArgument {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for RoundArgument {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Walked {}
+// SAFETY: zeros are a walker that has not begun.
+unsafe impl ValidAsZeroBits for Walked {}
+
+/// Walkers on a device.
+pub(crate) struct CudaWalkers {
+    cuda: Device,
+    /// For what cannot wait for the kernels' stream.
+    aside: Arc<CudaStream>,
+    /// Walkers and rounds are those of the CPU.
+    portable: bool,
+    open: Option<Open>,
+}
+
+/// What depends on core and number.
+struct Open {
+    program: Program,
+    layout: LayoutArgument,
+    walkers: WalkersArgument,
+    variables: usize,
+    /// Elites that there is room for.
+    elites: CudaSlice<u16>,
+    best: CudaSlice<u16>,
+    walked: CudaSlice<Walked>,
+    /// Not 0 once a round is to end early.
+    stop: CudaSlice<u32>,
+    /// Kept for their memory.
+    _tables: (Vec<CudaSlice<u32>>, CudaSlice<i32>),
+}
+
+/// The kernel for a core, and how it is launched.
+struct Program {
+    walk: Kernel,
+    threads: u32,
+    shared: u32,
+}
+
+/// Moves that a thread rates in a step, about: compared on an H200 (results/notes/tabu-cuda.md).
+const RATED: u32 = 32;
+/// Shared memory that the kernel takes beside a walker's tables, at most.
+const BESIDE: u32 = 1 << 10;
+/// How often to look whether a round is done, and whether it should end.
+const LOOK: Duration = Duration::from_micros(100);
+/// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 took more than a thousand times the
+/// steps of one core of its host (results/notes/tabu-cuda.md).
+const SPEED: u64 = 400;
+/// Elites that a round may begin from.
+const ELITES: usize = super::super::driver::POOL;
+
+/// Words of a walker's tables: costs of moves and until when they are tabu, and two of each variable.
+fn words(layout: &Layout) -> usize {
+    (2 * layout.moves() + 2 * (layout.starts.len() - 1)).next_multiple_of(4)
+}
+
+impl Program {
+    fn new(cuda: &Device, layout: &Layout) -> Result<Program, DeviceError> {
+        let bytes = 4 * words(layout) as u64;
+        let fits = bytes + u64::from(BESIDE) <= u64::from(cuda.info.shared_memory);
+        let shared = if fits { bytes as u32 } else { 0 };
+        let module = cuda.load(&source())?;
+        // what the kernel itself declares counts too: more than 48 KiB together must be asked for
+        let asked = if shared + BESIDE > 48 << 10 { shared.max((48 << 10) + 1) } else { shared };
+        let walk = module.kernel(kernel(fits), asked)?;
+        let threads = (layout.moves() as u32 / RATED).next_power_of_two().clamp(32, 512);
+        Ok(Program { walk, threads, shared })
+    }
+}
+
+fn kernel(shared: bool) -> &'static str {
+    if shared { "walk<true>" } else { "walk<false>" }
+}
+
+fn source() -> Source {
+    Source::embedded("tabu.cu").kernel(kernel(true)).kernel(kernel(false))
+}
+
+/// The kernels of tabu walks.
+pub(crate) fn sources() -> Vec<Source> {
+    vec![source()]
+}
+
+impl CudaWalkers {
+    /// A device without walkers.
+    pub fn new(cuda: Device, portable: bool) -> Result<CudaWalkers, DeviceError> {
+        let aside = cuda.fork()?;
+        Ok(CudaWalkers { cuda, aside, portable, open: None })
+    }
+
+    fn opened(&self) -> Result<&Open, DeviceError> {
+        let missing = || DeviceError::Unusable("walkers were asked for before there were any".into());
+        self.open.as_ref().ok_or_else(missing)
+    }
+
+    /// Waits for a round; tells it to end where the run is told to.
+    fn watch(&self, stop: &Stop) -> Result<(), DeviceError> {
+        let done = self.cuda.mark(self.cuda.stream())?;
+        let mut told = false;
+        while !self.cuda.reached(&done)? {
+            if stop.is_set() && !told {
+                self.cuda.set_bytes_on(&self.aside, &self.opened()?.stop, 0xFF)?;
+                told = true;
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+impl Walkers for CudaWalkers {
+    fn suitable(&mut self, layout: &Layout) -> Result<usize, DeviceError> {
+        if self.portable {
+            return Ok(STATES);
+        }
+        let program = Program::new(&self.cuda, layout)?;
+        let blocks = program.walk.blocks_per_multiprocessor(program.threads, program.shared)?;
+        let resident = (blocks * self.cuda.info.multiprocessors) as usize;
+        let one = 4 * (words(layout) + REMEMBERED) + 2 * layout.starts.len();
+        let fitting = self.cuda.free_memory()? as usize / 2 / one;
+        Ok(resident.min(fitting).max(1))
+    }
+
+    fn steps(&self, layout: &Layout) -> u32 {
+        if self.portable {
+            return round_steps(layout);
+        }
+        (12_000_000 / (1500 + layout.moves() as u32 / 4)).clamp(64, 20_000)
+    }
+
+    fn speed(&self) -> u64 {
+        if self.portable { 1 } else { SPEED }
+    }
+
+    fn open(&mut self, field: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
+        // memory goes back before more is taken
+        self.open = None;
+        let cuda = &*self.cuda;
+        let program = Program::new(&self.cuda, layout)?;
+        let (n, rows) = (field.variables(), &field.rows);
+        let widest = rows.width.iter().max().map_or(1, |width| width / 4);
+        let owners = rows.width.iter().enumerate().flat_map(|(v, &width)| vec![v as u32; width as usize / 4]);
+        let of_affected = layout.affected.iter();
+        let of_incidents = layout.incidents.iter();
+        let lists: [Vec<u32>; 7] = [
+            layout.starts.iter().map(|start| start / 4).collect(),
+            owners.collect(),
+            rows.problem.domains.clone(),
+            layout.ranges.clone(),
+            of_affected.flat_map(|row| [row.base, row.stride, row.variable, row.incident]).collect(),
+            of_incidents.flat_map(|row| [row.base, row.pairs, row.variable, row.counts]).collect(),
+            layout.pairs.iter().flat_map(|&(variable, stride)| [variable, stride]).collect(),
+        ];
+        let entries = cuda.upload(rows.entries())?;
+        let mut tables = Vec::new();
+        for list in &lists {
+            tables.push(cuda.upload(list)?);
+        }
+        let [starts, owners, domains, ranges, affected, incidents, pairs] =
+            std::array::from_fn(|list| address(cuda, &tables[list]));
+        let layout_argument = LayoutArgument {
+            variables: n as u32,
+            quads: layout.moves() as u32 / 4,
+            incidents_count: layout.incidents.len() as u32 - 1,
+            group: widest.next_power_of_two().min(32),
+            entries: address(cuda, &entries),
+            starts,
+            owners,
+            domains,
+            ranges,
+            affected,
+            incidents,
+            pairs,
+        };
+        let words = words(layout);
+        let of_walkers = cuda.zeros::<u32>(count * words)?;
+        let seen = cuda.zeros::<u32>(count * REMEMBERED)?;
+        let (best, elites) = (cuda.zeros::<u16>(count * n)?, cuda.zeros::<u16>(ELITES * n)?);
+        let (walked, stop) = (cuda.zeros::<Walked>(count)?, cuda.zeros::<u32>(1)?);
+        let walkers = WalkersArgument {
+            tables: address(cuda, &of_walkers),
+            words: words as u64,
+            best: address(cuda, &best),
+            seen: address(cuda, &seen),
+            walked: address(cuda, &walked),
+            elites: address(cuda, &elites),
+            stop: address(cuda, &stop),
+        };
+        tables.extend([of_walkers, seen]);
+        let layout = layout_argument;
+        self.open = Some(Open {
+            program,
+            layout,
+            walkers,
+            variables: n,
+            elites,
+            best,
+            walked,
+            stop,
+            _tables: (tables, entries),
+        });
+        Ok(())
+    }
+
+    fn walk(&mut self, _: &Field, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError> {
+        let cuda = self.cuda.clone();
+        let elites = &round.elites[..round.elites.len().min(ELITES)];
+        if let Some(open) = &mut self.open {
+            let values: Vec<u16> = elites.iter().flat_map(|elite| elite.values.iter().copied()).collect();
+            cuda.write(&values, &mut open.elites)?;
+        }
+        let open = self.opened()?;
+        let Round { draw, steps, patience, .. } = *round;
+        let round = RoundArgument { draw, steps, patience, elites: elites.len() as u32 };
+        let shape = (open.walked.len() as u32, open.program.threads, open.program.shared);
+        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
+        unsafe {
+            open.program.walk.launch(cuda.stream(), shape, |arguments| {
+                let _ = arguments.arg(&open.layout).arg(&open.walkers).arg(&round);
+            })?;
+        }
+        self.watch(stop)?;
+        cuda.read(&open.walked)
+    }
+
+    fn best(&self, slot: usize) -> Result<Vec<u16>, DeviceError> {
+        let open = self.opened()?;
+        self.cuda.read(&open.best.slice(slot * open.variables..(slot + 1) * open.variables))
+    }
+}
