@@ -1,7 +1,8 @@
 //! Lower bounds beside the search: the ladder of plans, run in slices whose share of the work is counted, not timed.
 
 use super::options::{BoundChoice, Options};
-use crate::inference::{Ladder, Outcome, Progress, Run, Rung};
+use crate::device::DeviceError;
+use crate::inference::{Gpu, Ladder, Outcome, Progress, Run, Rung};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -13,6 +14,8 @@ use std::sync::Arc;
 const SLICE: u64 = 200_000_000;
 /// Work up to which elimination is exact without mini-buckets before it.
 const EXACT_WORK: u64 = 10_000_000_000;
+/// The same on a device: about a second of a large one.
+const DEVICE_EXACT_WORK: u64 = 500_000_000_000;
 /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
 const EXACT_FIRST: u64 = 1_000_000_000;
 /// The bounds' work for each unit of the search's.
@@ -31,6 +34,10 @@ pub(crate) struct Bounds {
     choice: BoundChoice,
     z: Option<u32>,
     memory: u64,
+    /// Where large plans run; none is the CPU.
+    gpu: Option<Arc<Gpu>>,
+    /// Why they have not run there since.
+    trouble: Option<DeviceError>,
     ladder: Option<Ladder>,
     running: Option<Rising>,
     done: bool,
@@ -75,15 +82,20 @@ pub(crate) struct Step {
 }
 
 impl Bounds {
-    /// What the options allow.
-    pub fn new(options: &Options) -> Self {
-        let memory = options
+    /// What the options allow, on a device if there is one.
+    pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
+        let mut memory = options
             .bound_memory
             .unwrap_or_else(|| if options.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 });
+        if let Some(Ok(budget)) = gpu.as_ref().map(|gpu| gpu.budget()) {
+            memory = memory.min(budget);
+        }
         Bounds {
             choice: options.bound,
             z: options.z,
             memory,
+            gpu,
+            trouble: None,
             ladder: None,
             running: None,
             done: options.bound == BoundChoice::None,
@@ -108,6 +120,11 @@ impl Bounds {
     /// Whether there is nothing left to do for this core.
     pub fn is_done(&self) -> bool {
         self.done
+    }
+
+    /// Why bounds went from the device to the CPU, told once.
+    pub fn take_trouble(&mut self) -> Option<DeviceError> {
+        self.trouble.take()
     }
 
     /// Whether the next slice of work belongs to the bounds, given the search's work and whether it has stalled. An
@@ -135,7 +152,13 @@ impl Bounds {
         let run = &mut self.running.as_mut()?.run;
         let before = run.work_done();
         let progress = run.advance(SLICE, stop);
-        self.work += (run.work_done() - before).max(1);
+        // a device that fails loses what it had done
+        self.work += run.work_done().saturating_sub(before).max(1);
+        if let Some(error) = run.trouble()
+            && self.gpu.take().is_some()
+        {
+            self.trouble = Some(error.clone());
+        }
         if progress == Progress::More {
             return None;
         }
@@ -165,13 +188,16 @@ impl Bounds {
             let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
                 BoundChoice::Mbe => 0,
+                BoundChoice::Auto | BoundChoice::None if self.gpu.is_some() => DEVICE_EXACT_WORK,
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
             };
             Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2)
         });
         match ladder.next(problem, Some(upper)) {
-            Some(Rung { name, plan, .. }) => {
-                self.running = Some(Rising { source: name, run: Run::new(problem.clone(), plan), core: core.clone() });
+            Some(Rung { name, work, plan, .. }) => {
+                let gpu = self.gpu.as_ref().filter(|_| Gpu::pays(work as f64));
+                let run = Run::on(gpu, problem.clone(), plan);
+                self.running = Some(Rising { source: name, run, core: core.clone() });
             }
             None => self.done = true,
         }

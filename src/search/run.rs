@@ -5,12 +5,13 @@ use super::beside::Beside;
 use super::bounds::{Core, Step};
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
-use super::options::{Assertions, Options};
+use super::options::{Assertions, BoundChoice, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
 use crate::check;
 use crate::device::{DeviceError, Opened};
 use crate::error::Error;
+use crate::inference::Gpu;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
@@ -45,6 +46,8 @@ pub(crate) enum News {
     /// Something worth knowing.
     Note(String),
     /// The device has failed, and the run survives.
+    Lost(String),
+    /// Something went wrong that the run survives.
     Warning(String),
 }
 
@@ -119,7 +122,13 @@ impl<'a> Run<'a> {
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
         let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
-        let bounds = Beside::new(options);
+        // where a run is counted in rounds, what bounds do must not depend on the device
+        let shared = device.cuda.as_ref().filter(|_| options.rounds.is_none() && options.bound != BoundChoice::None);
+        let gpu = shared.map(|cuda| Gpu::beside(cuda)).transpose().unwrap_or_else(|error| {
+            tell(News::Warning(bounds_without(&error)));
+            None
+        });
+        let bounds = Beside::new(options, gpu);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         Ok(Run {
             network,
@@ -282,6 +291,11 @@ impl<'a> Run<'a> {
             self.follow(step)?;
             return Ok(true);
         }
+        if let Some(error) = self.bounds.here().and_then(|bounds| bounds.take_trouble())
+            && self.device.cuda.is_some()
+        {
+            (self.tell)(News::Warning(bounds_without(&error)));
+        }
         if self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.search_work > 0 {
                 self.bounds.begin(&self.core, upper, seed, self.stop);
@@ -359,7 +373,7 @@ impl<'a> Run<'a> {
     /// The device has failed: says so once, and the run goes on without it.
     fn lose_device(&mut self, error: &DeviceError) {
         if let Some(message) = self.device.lose(error) {
-            (self.tell)(News::Warning(message));
+            (self.tell)(News::Lost(message));
         }
     }
 
@@ -384,6 +398,11 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
+}
+
+/// What to say where bounds cannot use the device that searches.
+fn bounds_without(error: &DeviceError) -> String {
+    format!("bounds: {error}; they go on on the CPU")
 }
 
 /// The field of a core. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,

@@ -14,7 +14,7 @@ mod words;
 pub(super) use execution::{Execution, Resident};
 
 use super::plan::{Plan, Width};
-use crate::device::{Cuda, DeviceError, Kernel, Source};
+use crate::device::{Cuda, DeviceError, Kernel, MemoryPlan, Source};
 use crate::model::{Cost, Problem};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,16 +24,40 @@ use tile::{Kinds, Variant};
 #[derive(Debug)]
 pub struct Gpu {
     cuda: Arc<Cuda>,
+    /// Bytes that tables may take in any case.
+    limit: u64,
     kernels: Mutex<HashMap<String, Kernel>>,
 }
 
 /// The part of free device memory that tables may take.
 const USABLE: f64 = 0.9;
+/// Combinations below which the CPU is done before a device has begun.
+const SMALL: f64 = 2e7;
 
 impl Gpu {
     /// Uses a device that is open.
     pub fn new(cuda: Arc<Cuda>) -> Arc<Gpu> {
-        Arc::new(Gpu { cuda, kernels: Mutex::default() })
+        Gpu::limited(cuda, u64::MAX)
+    }
+
+    /// Uses a device whose tables take `limit` bytes at most.
+    pub fn limited(cuda: Arc<Cuda>, limit: u64) -> Arc<Gpu> {
+        Arc::new(Gpu { cuda, limit, kernels: Mutex::default() })
+    }
+
+    /// Uses a device beside a search on it: where both have work the search goes first, and tables leave it room.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn beside(cuda: &Cuda) -> Result<Arc<Gpu>, DeviceError> {
+        // two plans may be there at a time: the one at work, and the last one's messages, which guide the search
+        let limit = MemoryPlan::new(cuda.memory()?).tables(None) / 2;
+        Ok(Gpu::limited(cuda.beside()?, limit))
+    }
+
+    /// Whether so many combinations are worth the way to a device. A few are not: copies and launches take longer.
+    pub fn pays(joint_entries: f64) -> bool {
+        joint_entries >= SMALL
     }
 
     /// The device.
@@ -46,7 +70,7 @@ impl Gpu {
     /// # Errors
     /// Those of the driver.
     pub fn budget(&self) -> Result<u64, DeviceError> {
-        Ok((self.cuda.free_memory()? as f64 * USABLE) as u64)
+        Ok(((self.cuda.free_memory()? as f64 * USABLE) as u64).min(self.limit))
     }
 
     /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
