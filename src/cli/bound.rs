@@ -223,6 +223,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         largest_table: 0,
         table_bytes: 0,
         joint_entries: 0,
+        streamed: false,
         time_s: 0.0,
         device: "cpu".into(),
     };
@@ -328,16 +329,8 @@ impl<'a> Bounding<'a> {
             self.device = device.wait(stop)?;
         }
         let mut gpu = self.device.cuda.clone().map(Gpu::new);
-        // tables that fit the device and, should it fail, the host
-        let memory = match gpu.as_ref().map(|gpu| gpu.budget()) {
-            Some(Ok(budget)) => budget.min(self.config.memory),
-            Some(Err(error)) => {
-                self.lose_device(&error);
-                gpu = None;
-                self.config.memory
-            }
-            None => self.config.memory,
-        };
+        // what the device does not hold is streamed from the host
+        let memory = self.config.memory;
         if self.config.method == BoundChoice::Be {
             self.must_fit(&problem, &order, memory)?;
         }
@@ -356,12 +349,13 @@ impl<'a> Bounding<'a> {
                 }
                 self.tick();
             }
+            let streamed = run.streamed();
             if let Some(error) = run.trouble() {
                 self.lose_device(error);
                 gpu = None;
             }
             if let Some(outcome) = run.finish() {
-                self.finish_rung(&outcome, &rung.name, reducer)?;
+                self.finish_rung(&outcome, &rung.name, streamed, reducer)?;
             }
             if self.report.exact {
                 break;
@@ -382,7 +376,13 @@ impl<'a> Bounding<'a> {
         )))
     }
 
-    fn finish_rung(&mut self, outcome: &Outcome, name: &str, reducer: &Reducer) -> Result<(), Error> {
+    fn finish_rung(
+        &mut self,
+        outcome: &Outcome,
+        name: &str,
+        streamed: bool,
+        reducer: &Reducer,
+    ) -> Result<(), Error> {
         let plan = outcome.plan();
         let better = outcome.lower_bound() > self.lower || outcome.exact();
         if better {
@@ -390,6 +390,7 @@ impl<'a> Bounding<'a> {
             self.report.largest_table = plan.largest_table;
             self.report.table_bytes = plan.table_bytes;
             self.report.joint_entries = plan.joint_entries;
+            self.report.streamed = streamed;
         }
         if let Some(core) = outcome.assign() {
             self.offer(reducer.lift(&core), name);

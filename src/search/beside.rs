@@ -1,5 +1,5 @@
 //! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds,
-//! and large plans share the device.
+//! and large plans take turns with the search on the device.
 
 use super::bounds::{Bounds, Core, Step};
 use super::options::Options;

@@ -18,6 +18,9 @@ const EXACT_WORK: u64 = 10_000_000_000;
 const DEVICE_EXACT_WORK: u64 = 500_000_000_000;
 /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
 const EXACT_FIRST: u64 = 1_000_000_000;
+/// Combinations for each thread of the CPU from which on a plan goes to a device that searches: below, the CPU, which is
+/// idle then, has it in a fraction of a second.
+const DEVICE_WORK: f64 = 1e8;
 /// The bounds' work for each unit of the search's.
 const SHARE: f64 = 0.5;
 /// The same once the search has found nothing better for half of its work.
@@ -55,6 +58,7 @@ struct Rising {
     source: String,
     run: Run,
     core: Core,
+    done: bool,
 }
 
 /// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
@@ -84,12 +88,9 @@ pub(crate) struct Step {
 impl Bounds {
     /// What the options allow, on a device if there is one.
     pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
-        let mut memory = options
+        let memory = options
             .bound_memory
             .unwrap_or_else(|| if options.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 });
-        if let Some(Ok(budget)) = gpu.as_ref().map(|gpu| gpu.budget()) {
-            memory = memory.min(budget);
-        }
         Bounds {
             choice: options.bound,
             z: options.z,
@@ -139,30 +140,43 @@ impl Bounds {
         self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 
+    /// Whether the work at hand is a device's: it takes turns with the search there.
+    pub fn takes_turns(&self) -> bool {
+        self.running.as_ref().is_some_and(|rising| rising.run.on_device() && !rising.done)
+    }
+
     /// A rung has closed `part` of the gap.
     pub fn note(&mut self, part: f64) {
         self.slow = part < 0.02;
     }
 
-    /// One slice; `Some` when a rung is finished. `upper` is the best total known.
+    /// One slice; `Some` when a rung is finished. `upper` is the best total known. A rung for a device is only prepared, and
+    /// ends in a slice of its own: what is left to do then is the host's, and the search need not wait for it.
     pub fn slice(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) -> Option<Step> {
         if self.running.is_none() {
             self.begin(core, upper, seed, stop);
+            if self.takes_turns() {
+                return None;
+            }
         }
-        let run = &mut self.running.as_mut()?.run;
-        let before = run.work_done();
-        let progress = run.advance(SLICE, stop);
-        // a device that fails loses what it had done
-        self.work += run.work_done().saturating_sub(before).max(1);
-        if let Some(error) = run.trouble()
-            && self.gpu.take().is_some()
-        {
-            self.trouble = Some(error.clone());
+        let rising = self.running.as_mut()?;
+        if !rising.done {
+            let run = &mut rising.run;
+            let before = run.work_done();
+            let on_device = run.on_device();
+            rising.done = run.advance(SLICE, stop) == Progress::Done;
+            // a device that fails loses what it had done
+            self.work += run.work_done().saturating_sub(before).max(1);
+            if let Some(error) = run.trouble()
+                && self.gpu.take().is_some()
+            {
+                self.trouble = Some(error.clone());
+            }
+            if !rising.done || on_device {
+                return None;
+            }
         }
-        if progress == Progress::More {
-            return None;
-        }
-        let Rising { source, run, core } = self.running.take()?;
+        let Rising { source, run, core, .. } = self.running.take()?;
         let outcome = Arc::new(run.finish()?);
         self.best_z = Some(outcome.plan().z);
         self.highest = self.highest.max(outcome.plan().joint_entries);
@@ -195,9 +209,9 @@ impl Bounds {
         });
         match ladder.next(problem, Some(upper)) {
             Some(Rung { name, work, plan, .. }) => {
-                let gpu = self.gpu.as_ref().filter(|_| Gpu::pays(work as f64));
-                let run = Run::on(gpu, problem.clone(), plan);
-                self.running = Some(Rising { source: name, run, core: core.clone() });
+                let large = work as f64 >= DEVICE_WORK * rayon::current_num_threads() as f64;
+                let run = Run::on(self.gpu.as_ref().filter(|_| large), problem.clone(), plan);
+                self.running = Some(Rising { source: name, run, core: core.clone(), done: false });
             }
             None => self.done = true,
         }

@@ -283,8 +283,9 @@ impl<'a> Run<'a> {
         Ok(Some(cost))
     }
 
-    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run that
-    /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it.
+    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. Where a
+    /// device searches, the CPU's slices go on beside it and the device's take turns with it; a run that must be repeated
+    /// takes turns in any case.
     fn bound_slice(&mut self) -> Result<bool, Error> {
         let (upper, seed) = (self.upper.min(self.network.top()), self.options.seed);
         if let Some(step) = self.bounds.finished() {
@@ -296,7 +297,8 @@ impl<'a> Run<'a> {
         {
             (self.tell)(News::Warning(bounds_without(&error)));
         }
-        if self.device.cuda.is_some() && self.options.rounds.is_none() {
+        let takes_turns = self.bounds.here().is_some_and(|bounds| bounds.takes_turns());
+        if self.device.cuda.is_some() && self.options.rounds.is_none() && !takes_turns {
             if self.search_work > 0 {
                 self.bounds.begin(&self.core, upper, seed, self.stop);
             }

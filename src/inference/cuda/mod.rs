@@ -3,21 +3,27 @@
 //! [`Program`](program::Program) lays a plan out (tables in device memory, steps in levels, launches), [`tile`] decides how a
 //! step is cut, kernels/bucket.cu computes. Functions go up once, messages stay where they were made; what a level
 //! of the bucket tree needs runs in one launch for each kernel that its steps take, and the host waits at the end of
-//! a slice of work only.
+//! a slice of work only. A plan whose tables do not fit runs in [`parts`], with the host as the place of all messages
+//! ([`stream`]).
 
 mod choose;
 mod execution;
+mod kernels;
+mod parts;
 mod program;
+mod staging;
+mod stream;
 mod tile;
 mod words;
 
 pub(super) use execution::{Execution, Resident};
+pub(super) use stream::Streamed;
 
 use super::plan::{Plan, Width};
 use crate::device::{Cuda, DeviceError, Kernel, MemoryPlan, Source};
 use crate::model::{Cost, Problem};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use kernels::Kernels;
+use std::sync::Arc;
 use tile::{Kinds, Variant};
 
 /// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
@@ -26,13 +32,13 @@ pub struct Gpu {
     cuda: Arc<Cuda>,
     /// Bytes that tables may take in any case.
     limit: u64,
-    kernels: Mutex<HashMap<String, Kernel>>,
+    kernels: Arc<Kernels>,
 }
 
 /// The part of free device memory that tables may take.
 const USABLE: f64 = 0.9;
-/// Combinations below which the CPU is done before a device has begun.
-const SMALL: f64 = 2e7;
+/// Combinations for each thread of the CPU below which it is done before a device has begun.
+const SMALL: f64 = 1e7;
 
 impl Gpu {
     /// Uses a device that is open.
@@ -42,10 +48,10 @@ impl Gpu {
 
     /// Uses a device whose tables take `limit` bytes at most.
     pub fn limited(cuda: Arc<Cuda>, limit: u64) -> Arc<Gpu> {
-        Arc::new(Gpu { cuda, limit, kernels: Mutex::default() })
+        Arc::new(Gpu { cuda, limit, kernels: Arc::default() })
     }
 
-    /// Uses a device beside a search on it: where both have work the search goes first, and tables leave it room.
+    /// Uses a device that a search uses too: on a stream of its own, with tables that leave the search room.
     ///
     /// # Errors
     /// Those of the driver.
@@ -57,7 +63,7 @@ impl Gpu {
 
     /// Whether so many combinations are worth the way to a device. A few are not: copies and launches take longer.
     pub fn pays(joint_entries: f64) -> bool {
-        joint_entries >= SMALL
+        joint_entries >= SMALL * rayon::current_num_threads() as f64
     }
 
     /// The device.
@@ -80,15 +86,24 @@ impl Gpu {
         entries.saturating_mul(plan.width.bytes())
     }
 
+    /// Begins to compile a kernel.
+    fn begin(&self, expression: &str) {
+        self.kernels.begin(&self.cuda, expression);
+    }
+
+    /// A kernel that was begun; `None` where it takes longer than some milliseconds.
+    fn poll(&self, expression: &str) -> Result<Option<Kernel>, DeviceError> {
+        self.kernels.poll(expression)
+    }
+
+    /// A kernel, once it is compiled.
     fn kernel(&self, expression: &str) -> Result<Kernel, DeviceError> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get(expression) {
-            return Ok(kernel.clone());
+        self.begin(expression);
+        loop {
+            if let Some(kernel) = self.poll(expression)? {
+                return Ok(kernel);
+            }
         }
-        let module = self.cuda.load(&source(expression))?;
-        let kernel = module.kernel(expression, 0)?;
-        let _ = kernels.insert(expression.into(), kernel.clone());
-        Ok(kernel)
     }
 }
 
@@ -116,7 +131,9 @@ pub fn measure(
     repeats: usize,
     entries: &[u64],
 ) -> Result<Measured, DeviceError> {
-    let execution = Execution::new(gpu.clone(), problem, plan)?;
+    let Some(mut execution) = Execution::new(gpu.clone(), problem, plan)? else {
+        return Err(DeviceError::Unusable(format!("{} takes {} bytes of the device", plan.name(), Gpu::bytes(plan))));
+    };
     let ms = execution.time(repeats)?;
     let (launch, launches) = (execution.describe(), execution.launches());
     let resident = execution.leave();
