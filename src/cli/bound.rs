@@ -376,13 +376,7 @@ impl<'a> Bounding<'a> {
         )))
     }
 
-    fn finish_rung(
-        &mut self,
-        outcome: &Outcome,
-        name: &str,
-        streamed: bool,
-        reducer: &Reducer,
-    ) -> Result<(), Error> {
+    fn finish_rung(&mut self, outcome: &Outcome, name: &str, streamed: bool, reducer: &Reducer) -> Result<(), Error> {
         let plan = outcome.plan();
         let better = outcome.lower_bound() > self.lower || outcome.exact();
         if better {

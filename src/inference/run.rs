@@ -1,6 +1,6 @@
 //! Executes a plan in slices of bounded work.
 
-use super::cuda::{Execution, Gpu, Resident, Streamed};
+use super::cuda::{Execution, Gpu, Pilot, Resident, Streamed};
 use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Width};
 use super::table::{self, Entry};
@@ -8,7 +8,7 @@ use crate::device::DeviceError;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Whether a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,12 +156,14 @@ impl Run {
         self.engine = match std::mem::replace(&mut self.engine, Engine::Cpu(Host::new(&self.plan))) {
             Engine::Cuda(execution) => {
                 let total = execution.total()?;
-                Engine::Done(Arc::new(execution.finish(&self.plan)?), total)
+                Engine::Done(Arc::new(execution.leave()), total)
             }
             // its messages are where the CPU would have left them
-            Engine::Streamed(streamed) => {
-                Engine::Cpu(Host { step: self.plan.steps.len(), work_done: streamed.work_done(), tables: streamed.finish() })
-            }
+            Engine::Streamed(streamed) => Engine::Cpu(Host {
+                step: self.plan.steps.len(),
+                work_done: streamed.work_done(),
+                tables: streamed.finish(),
+            }),
             engine => engine,
         };
         Ok(Progress::Done)
@@ -197,7 +199,7 @@ impl Run {
         };
         let Plan { cap, limit, .. } = self.plan;
         let lower_bound = if total >= cap { limit } else { (self.problem.constant + total).min(limit) };
-        Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, messages })
+        Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, messages, pilot: OnceLock::new() })
     }
 }
 
@@ -340,6 +342,8 @@ pub struct Outcome {
     pub(super) plan: Plan,
     pub(super) lower_bound: Cost,
     pub(super) messages: Messages,
+    /// What assigns on the device that has the messages, once it was asked for.
+    pub(super) pilot: OnceLock<Option<Arc<Pilot>>>,
 }
 
 /// Where the messages of a finished run are.

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
+use super::pilot::Pilot;
 use super::program::{Content, DeviceTable, Program};
 use super::tile::Variant;
 use super::words::BoxWords;
@@ -20,8 +21,6 @@ use std::sync::{Arc, OnceLock};
 pub(super) const SLICE: u64 = 1 << 35;
 /// Entries that are laid out before they are copied.
 const STAGED: u64 = 1 << 24;
-/// Bytes of messages that are copied back as soon as they are made.
-const EAGER: u64 = 256 << 20;
 
 /// An entry on both sides.
 pub(in crate::inference) trait Element: Entry + DeviceRepr + ValidAsZeroBits {}
@@ -102,7 +101,9 @@ impl Loaded {
     pub fn ready(&mut self, gpu: &Gpu, index: usize) -> Result<bool, DeviceError> {
         let wanted = self.program.launches[index].variant;
         let width = self.width;
-        let Some((_, kernel)) = self.kernels.iter_mut().find(|(variant, _)| *variant == wanted) else { return Ok(false) };
+        let Some((_, kernel)) = self.kernels.iter_mut().find(|(variant, _)| *variant == wanted) else {
+            return Ok(false);
+        };
         if kernel.is_none() {
             *kernel = gpu.poll(&wanted.expression(entry(width)))?;
         }
@@ -169,6 +170,9 @@ impl Execution {
             Width::I32 => Memory::I32(fill(&gpu, &loaded.program, problem, plan)?),
             Width::I64 => Memory::I64(fill(&gpu, &loaded.program, problem, plan)?),
         };
+        if plan.keep_messages {
+            Pilot::begin(&gpu, plan);
+        }
         let work_done = loaded.program.filled;
         Ok(Some(Execution { gpu, loaded, memory, next: 0, work_done }))
     }
@@ -247,18 +251,6 @@ impl Execution {
             Some(format!("{} x {} ({} registers)", launch.blocks, kernel.name(), kernel.registers()))
         };
         self.loaded.program.launches.iter().enumerate().filter_map(launch).collect::<Vec<_>>().join("; ")
-    }
-
-    /// What stays of it: the messages.
-    pub fn finish(self, plan: &Plan) -> Result<Resident, DeviceError> {
-        let Range { start, end } = self.loaded.program.kept;
-        let bytes = (end - start) * plan.width.bytes();
-        let resident = self.leave();
-        if plan.keep_messages && bytes <= EAGER {
-            let tables = resident.download()?;
-            let _ = resident.host.set(Some(tables));
-        }
-        Ok(resident)
     }
 }
 
@@ -354,6 +346,24 @@ impl Resident {
             (bytes <= crate::memory::available() / 3).then(|| self.download().ok()).flatten()
         };
         self.host.get_or_init(copy).as_ref()
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// How the tables lie in its memory, and where that begins.
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    pub(super) fn address(&self) -> u64 {
+        let stream = self.gpu.cuda().stream();
+        match &self.memory {
+            Memory::I32(memory) => memory.device_ptr(stream).0,
+            Memory::I64(memory) => memory.device_ptr(stream).0,
+        }
     }
 
     /// The messages, if they are on the host already.

@@ -10,6 +10,7 @@ mod choose;
 mod execution;
 mod kernels;
 mod parts;
+mod pilot;
 mod program;
 mod staging;
 mod stream;
@@ -17,6 +18,8 @@ mod tile;
 mod words;
 
 pub(super) use execution::{Execution, Resident};
+pub use pilot::Pilot;
+pub(crate) use pilot::{Beam, WIDTH};
 pub(super) use stream::Streamed;
 
 use super::plan::{Plan, Width};
@@ -141,8 +144,10 @@ pub fn measure(
     Ok(Measured { ms, entries: resident.entries(&wanted)?, launch, launches })
 }
 
+/// The text that has a kernel.
 fn source(expression: &str) -> Source {
-    Source::embedded("bucket.cu").kernel(expression)
+    let text = if expression.starts_with("grow") { "assign.cu" } else { "bucket.cu" };
+    Source::embedded(text).kernel(expression)
 }
 
 /// The name of an entry type in the kernels.
@@ -175,7 +180,8 @@ pub fn sources() -> Vec<Source> {
     }
     source =
         source.kernel(Variant::Tile([5, 2, 1, 4], [Kinds::NONE, few(2, 1), few(1, 1), Kinds::NONE]).expression("int"));
-    vec![source]
+    let pilot = Source::embedded("assign.cu");
+    vec![source, [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)))]
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl DeviceTable {
     }
 
     /// From one value of each digit to the next.
-    fn strides(&self, domains: &[u32]) -> Vec<u64> {
+    pub fn strides(&self, domains: &[u32]) -> Vec<u64> {
         let mut strides = vec![1; self.scope.len()];
         let mut stride = 1;
         for (digit, p) in self.scope.iter().enumerate().rev() {

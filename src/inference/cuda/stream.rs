@@ -127,7 +127,10 @@ impl<E: Element> Stream<E> {
         // a part's messages are all copied back
         let plan = Plan { keep_messages: true, ..plan.clone() };
         let parts = parts(&plan, free / bytes).ok_or_else(|| {
-            DeviceError::Unusable(format!("{} does not fit in slices: {free} bytes of the device are free", plan.name()))
+            DeviceError::Unusable(format!(
+                "{} does not fit in slices: {free} bytes of the device are free",
+                plan.name()
+            ))
         })?;
         let needed = parts.iter().map(|part| part.entries * if part.cut.is_some() { 2 } else { 1 }).max();
         let cuda = gpu.cuda();
@@ -178,9 +181,8 @@ impl<E: Element> Stream<E> {
             device = first..first;
         }
         let processors = self.gpu.cuda().info.multiprocessors;
-        let program = Program::part(&plan, device, part.entries, processors).map_err(|entries| {
-            DeviceError::Unusable(format!("a part of {} entries takes {entries}", part.entries))
-        })?;
+        let program = Program::part(&plan, device, part.entries, processors)
+            .map_err(|entries| DeviceError::Unusable(format!("a part of {} entries takes {entries}", part.entries)))?;
         let functions = program.tables.iter().map(|table| lay_out(&self.problem, &self.plan, table)).collect();
         let held = [vec![None; program.tables.len()], vec![None; program.tables.len()]];
         let loaded = Loaded::new(&self.gpu, program, &plan)?;
