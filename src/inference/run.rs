@@ -124,6 +124,16 @@ impl Run {
         !matches!(self.engine, Engine::Cpu(_))
     }
 
+    /// Whether the work can begin at once; a device's kernels may have to be compiled, which is waited for for some
+    /// milliseconds.
+    pub fn ready(&mut self) -> bool {
+        match &mut self.engine {
+            // what is wrong is told where it is launched
+            Engine::Cuda(execution) => execution.ready().unwrap_or(true),
+            Engine::Cpu(_) | Engine::Streamed(_) | Engine::Done(..) => true,
+        }
+    }
+
     /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop.
     /// Slices, threads and devices do not change the result.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {

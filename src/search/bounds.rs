@@ -58,7 +58,16 @@ struct Rising {
     source: String,
     run: Run,
     core: Core,
-    done: bool,
+    state: State,
+}
+
+/// How far a rung is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// A device may not have its kernels yet.
+    Begun,
+    Running,
+    Done,
 }
 
 /// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
@@ -140,9 +149,10 @@ impl Bounds {
         self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 
-    /// Whether the work at hand is a device's: it takes turns with the search there.
+    /// Whether the work at hand takes turns with the search on the device. Streamed tables do not: they wait for copies.
     pub fn takes_turns(&self) -> bool {
-        self.running.as_ref().is_some_and(|rising| rising.run.on_device() && !rising.done)
+        let of_device = |rising: &Rising| rising.run.on_device() && !rising.run.streamed();
+        self.running.as_ref().is_some_and(|rising| of_device(rising) && rising.state == State::Running)
     }
 
     /// A rung has closed `part` of the gap.
@@ -150,31 +160,34 @@ impl Bounds {
         self.slow = part < 0.02;
     }
 
-    /// One slice; `Some` when a rung is finished. `upper` is the best total known. A rung for a device is only prepared, and
-    /// ends in a slice of its own: what is left to do then is the host's, and the search need not wait for it.
+    /// One slice; `Some` when a rung is finished. `upper` is the best total known. A rung on a device begins and ends in
+    /// slices of their own: what is to do then is the host's, and the search need not wait for it.
     pub fn slice(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) -> Option<Step> {
         if self.running.is_none() {
             self.begin(core, upper, seed, stop);
-            if self.takes_turns() {
-                return None;
-            }
         }
         let rising = self.running.as_mut()?;
-        if !rising.done {
-            let run = &mut rising.run;
-            let before = run.work_done();
-            let on_device = run.on_device();
-            rising.done = run.advance(SLICE, stop) == Progress::Done;
-            // a device that fails loses what it had done
-            self.work += run.work_done().saturating_sub(before).max(1);
-            if let Some(error) = run.trouble()
-                && self.gpu.take().is_some()
-            {
-                self.trouble = Some(error.clone());
-            }
-            if !rising.done || on_device {
-                return None;
-            }
+        let run = &mut rising.run;
+        let on_device = run.on_device();
+        let (before, was) = (run.work_done(), rising.state);
+        rising.state = match was {
+            State::Begun if on_device && !run.ready() => State::Begun,
+            State::Begun if on_device => State::Running,
+            State::Done => State::Done,
+            State::Begun | State::Running => match run.advance(SLICE, stop) {
+                Progress::More => State::Running,
+                Progress::Done => State::Done,
+            },
+        };
+        // a device that fails loses what it had done
+        self.work += run.work_done().saturating_sub(before).max(1);
+        if let Some(error) = run.trouble()
+            && self.gpu.take().is_some()
+        {
+            self.trouble = Some(error.clone());
+        }
+        if rising.state != State::Done || (on_device && was != State::Done) {
+            return None;
         }
         let Rising { source, run, core, .. } = self.running.take()?;
         let outcome = Arc::new(run.finish()?);
@@ -211,7 +224,7 @@ impl Bounds {
             Some(Rung { name, work, plan, .. }) => {
                 let large = work as f64 >= DEVICE_WORK * rayon::current_num_threads() as f64;
                 let run = Run::on(self.gpu.as_ref().filter(|_| large), problem.clone(), plan);
-                self.running = Some(Rising { source: name, run, core: core.clone(), done: false });
+                self.running = Some(Rising { source: name, run, core: core.clone(), state: State::Begun });
             }
             None => self.done = true,
         }

@@ -182,6 +182,16 @@ impl Execution {
         self.work_done
     }
 
+    /// Whether all kernels are there; waits for them for some milliseconds.
+    pub fn ready(&mut self) -> Result<bool, DeviceError> {
+        for index in 0..self.launches() {
+            if !self.loaded.ready(&self.gpu, index)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Does about `work` combinations, or a few milliseconds of the device if that is more; returns whether all is
     /// done. Nothing is waited for but the end, and a kernel that is not compiled yet for some milliseconds.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
@@ -212,9 +222,7 @@ impl Execution {
 
     /// Milliseconds of the device for all launches, the median of `repeats` after one that is not counted.
     pub fn time(&mut self, repeats: usize) -> Result<f64, DeviceError> {
-        for index in 0..self.launches() {
-            while !self.loaded.ready(&self.gpu, index)? {}
-        }
+        while !self.ready()? {}
         let all = || (0..self.launches()).try_for_each(|index| self.launch(index));
         self.gpu.cuda().median_ms(1, repeats, all)
     }

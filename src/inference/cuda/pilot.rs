@@ -174,9 +174,18 @@ pub struct Pilot {
     messages: Arc<Resident>,
     kernel: Kernel,
     guide: Guide,
-    /// What the guide points to.
-    _memory: (CudaSlice<Place>, CudaSlice<Term>, CudaSlice<Digit>, CudaSlice<Cost>, CudaSlice<Cost>),
+    _memory: Memory,
     sequence: Vec<u32>,
+}
+
+/// What the guide points to.
+#[derive(Debug)]
+struct Memory {
+    _places: CudaSlice<Place>,
+    _terms: CudaSlice<Term>,
+    _digits: CudaSlice<Digit>,
+    _unary: CudaSlice<Cost>,
+    _functions: CudaSlice<Cost>,
 }
 
 /// A beam's random bits and the Boltzmann weights (limit and slope) of its states.
@@ -239,7 +248,7 @@ impl Pilot {
             start,
             ..Guide::default()
         };
-        let _memory = (places, terms, digits, unary, functions);
+        let _memory = Memory { _places: places, _terms: terms, _digits: digits, _unary: unary, _functions: functions };
         Ok(Some(Pilot { messages: messages.clone(), kernel, guide, _memory, sequence: plan.sequence.clone() }))
     }
 
