@@ -70,9 +70,10 @@ pub(in crate::inference) struct Stream<E> {
     plan: Plan,
     parts: std::vec::IntoIter<Part>,
     open: Option<Open<E>>,
-    memory: CudaSlice<E>,
     copies: Arc<CudaStream>,
+    /// Goes before the memory: its buffers wait for their copies.
     staging: Staging<E>,
+    memory: CudaSlice<E>,
     store: Store<E>,
     work_done: u64,
 }
@@ -140,7 +141,7 @@ impl<E: Element> Stream<E> {
         cuda.wait(&copies, &cuda.mark(cuda.stream())?)?;
         let store = Store::new(plan.steps.len());
         let (gpu, problem, parts) = (gpu.clone(), problem.clone(), parts.into_iter());
-        Ok(Stream { gpu, problem, plan, parts, open: None, memory, copies, staging, store, work_done: 0 })
+        Ok(Stream { gpu, problem, plan, parts, open: None, copies, staging, memory, store, work_done: 0 })
     }
 
     fn advance(&mut self, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
