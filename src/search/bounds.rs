@@ -21,6 +21,8 @@ const EXACT_FIRST: u64 = 1_000_000_000;
 /// Combinations for each thread of the CPU from which on a plan goes to a device that searches: below, the CPU, which is
 /// idle then, has it in a fraction of a second.
 const DEVICE_WORK: f64 = 1e8;
+/// Combinations that a device makes in the time of a unit of the search's work: about half of what an H200 did.
+const DEVICE_SPEED: u64 = 1000;
 /// The bounds' work for each unit of the search's.
 const SHARE: f64 = 0.5;
 /// The same once the search has found nothing better for half of its work.
@@ -45,6 +47,8 @@ pub(crate) struct Bounds {
     running: Option<Rising>,
     done: bool,
     work: u64,
+    /// The work of turns on a device, as the search counts its own: what the CPU did beside it took no time from the search.
+    turns: u64,
     induced_width: Option<u32>,
     best_z: Option<u32>,
     /// Work of the largest rung finished.
@@ -110,6 +114,7 @@ impl Bounds {
             running: None,
             done: options.bound == BoundChoice::None,
             work: 0,
+            turns: 0,
             induced_width: None,
             best_z: None,
             highest: 0,
@@ -146,7 +151,8 @@ impl Bounds {
         let exact = self.running.as_ref().is_some_and(|rising| rising.run.plan().exact);
         let share = if stalled { STALLED_SHARE } else { SHARE } * if self.slow { SLOW } else { 1.0 };
         let first = if exact { EXACT_FIRST } else { 0 };
-        self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
+        let work = if self.takes_turns() { self.turns } else { self.work };
+        work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 
     /// Whether the work at hand takes turns with the search on the device. Streamed tables do not: they wait for copies.
@@ -180,7 +186,11 @@ impl Bounds {
             },
         };
         // a device that fails loses what it had done
-        self.work += run.work_done().saturating_sub(before).max(1);
+        let work = run.work_done().saturating_sub(before);
+        self.work += work.max(1);
+        if on_device {
+            self.turns += work / DEVICE_SPEED;
+        }
         if let Some(error) = run.trouble()
             && self.gpu.take().is_some()
         {
