@@ -23,11 +23,11 @@ struct Term {
     u64 own;
     // Its other positions: places and strides.
     u32 first, digits;
-    // A function with entries of 64 bits (0), a message that arrived (1), or one that the position's own bucket sent (2).
+    // A function with entries of 64 bits, a message that arrived, or one that the position's own bucket sent.
     u32 kind;
     u32 unused;
 };
-constexpr u32 FUNCTION = 0, SENT = 2;
+constexpr u32 FUNCTION = 0, MESSAGE = 1, SENT = 2;
 
 struct Digit {
     u64 stride;

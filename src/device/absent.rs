@@ -146,10 +146,6 @@ impl Cuda {
         absent()
     }
 
-    pub fn beside(&self) -> Result<Arc<Cuda>, DeviceError> {
-        match self.never {}
-    }
-
     pub fn label(&self) -> String {
         match self.never {}
     }

@@ -6,7 +6,7 @@ use super::find::{self, devices, failed};
 use super::nvrtc::Nvrtc;
 use super::{DeviceError, Info, Module, Source};
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
-use cudarc::driver::{CudaContext, CudaStream, result};
+use cudarc::driver::{CudaContext, CudaStream};
 use std::sync::{Arc, Mutex};
 
 /// A device ready for use: one context, one stream of work.
@@ -43,19 +43,6 @@ impl Cuda {
         // the first memory takes the driver some milliseconds, which whoever opens in the background does not notice
         drop(cuda.reserve::<u8>(1)?);
         Ok(Arc::new(cuda))
-    }
-
-    /// The same device with a stream of the lowest priority: where both have work, blocks of the first go first.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn beside(&self) -> Result<Arc<Cuda>, DeviceError> {
-        let making = || failed("making a CUDA stream of low priority");
-        self.context.bind_to_thread().map_err(making())?;
-        let (least, _) = result::stream::get_priority_range().map_err(making())?;
-        let stream = self.context.new_stream_with_priority(least).map_err(making())?;
-        let (info, context) = (self.info.clone(), self.context.clone());
-        Ok(Arc::new(Cuda { info, context, stream, modules: Mutex::default() }))
     }
 
     fn context_of(ordinal: usize) -> Result<(Info, Arc<CudaContext>), DeviceError> {

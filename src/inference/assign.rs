@@ -6,21 +6,23 @@ use super::plan::{Plan, Source};
 use super::run::{Messages, Outcome, Store, Tables};
 use crate::device::DeviceError;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, add};
-use std::sync::Arc;
 
 impl Outcome {
     /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment
     /// if the run was exact and the optimum is below its limit, otherwise a good start. `None` where the
     /// plan did not keep the messages.
     pub fn assign(&self) -> Option<Vec<u32>> {
-        if let Some(Ok(assignment)) = self.pilot().map(|pilot| pilot.assign()) {
-            return Some(assignment);
-        }
-        if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages)
-            && resident.copied().is_none()
-            && let Ok(assignment) = self.assign_by_entries(resident)
-        {
-            return Some(assignment);
+        if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages) {
+            if let Ok(Some(pilot)) = Pilot::new(resident, &self.problem, &self.plan, self.lower_bound)
+                && let Ok(assignment) = pilot.assign()
+            {
+                return Some(assignment);
+            }
+            if resident.copied().is_none()
+                && let Ok(assignment) = self.assign_by_entries(resident)
+            {
+                return Some(assignment);
+            }
         }
         let guide = self.cost_to_go()?;
         let mut assignment = vec![0; self.plan.sequence.len()];
@@ -31,18 +33,6 @@ impl Outcome {
             assignment[self.plan.sequence[position] as usize] = least(&row);
         }
         Some(assignment)
-    }
-
-    /// What grows assignments on the device that has the messages. `None` where they are on the host or the plan did not
-    /// keep them, where functions or domains are too large for it, or where the device fails.
-    pub fn pilot(&self) -> Option<&Pilot> {
-        let make = || match &self.messages {
-            Messages::Device(resident) if self.plan.keep_messages => {
-                Pilot::new(resident, &self.problem, &self.plan, self.lower_bound).ok().flatten().map(Arc::new)
-            }
-            _ => None,
-        };
-        self.pilot.get_or_init(make).as_deref()
     }
 
     /// The same for functions too large for that: only the entries that decide leave the device. What a bucket sent is

@@ -19,8 +19,7 @@ mod run;
 mod table;
 
 pub use assign::CostToGo;
-pub(crate) use cuda::{Beam, WIDTH};
-pub use cuda::{Gpu, Measured, Pilot, measure, sources};
+pub use cuda::{Gpu, Measured, measure, sources};
 pub use ladder::{Ladder, Rung};
 pub use plan::{Input, Limits, Plan, Source, Step, Width};
 pub use run::{Outcome, Progress, Run};

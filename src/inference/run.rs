@@ -1,6 +1,6 @@
 //! Executes a plan in slices of bounded work.
 
-use super::cuda::{Execution, Gpu, Pilot, Resident, Streamed};
+use super::cuda::{Execution, Gpu, Resident, Streamed};
 use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Width};
 use super::table::{self, Entry};
@@ -8,7 +8,7 @@ use crate::device::DeviceError;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use rayon::prelude::*;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Whether a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,16 +124,6 @@ impl Run {
         !matches!(self.engine, Engine::Cpu(_))
     }
 
-    /// Whether the work can begin at once; a device's kernels may have to be compiled, which is waited for for some
-    /// milliseconds.
-    pub fn ready(&mut self) -> bool {
-        match &mut self.engine {
-            // what is wrong is told where it is launched
-            Engine::Cuda(execution) => execution.ready().unwrap_or(true),
-            Engine::Cpu(_) | Engine::Streamed(_) | Engine::Done(..) => true,
-        }
-    }
-
     /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop.
     /// Slices, threads and devices do not change the result.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
@@ -209,7 +199,7 @@ impl Run {
         };
         let Plan { cap, limit, .. } = self.plan;
         let lower_bound = if total >= cap { limit } else { (self.problem.constant + total).min(limit) };
-        Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, messages, pilot: OnceLock::new() })
+        Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, messages })
     }
 }
 
@@ -352,8 +342,6 @@ pub struct Outcome {
     pub(super) plan: Plan,
     pub(super) lower_bound: Cost,
     pub(super) messages: Messages,
-    /// What assigns on the device that has the messages, once it was asked for.
-    pub(super) pilot: OnceLock<Option<Arc<Pilot>>>,
 }
 
 /// Where the messages of a finished run are.

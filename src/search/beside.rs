@@ -1,12 +1,9 @@
-//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds,
-//! and large plans take turns with the search on the device.
+//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds.
 
 use super::bounds::{Bounds, Core, Step};
 use super::options::Options;
-use crate::inference::Gpu;
 use crate::model::Cost;
 use crate::stop::Stop;
-use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// The bounds: here, or on a thread of their own with a slice of work.
@@ -18,9 +15,9 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// What the options allow, on a device if there is one.
-    pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
-        Beside { bounds: Some(Bounds::new(options, gpu)), slice: None, rebased: false }
+    /// What the options allow.
+    pub fn new(options: &Options) -> Self {
+        Beside { bounds: Some(Bounds::new(options)), slice: None, rebased: false }
     }
 
     /// The bounds, unless they are at work elsewhere.

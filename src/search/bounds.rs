@@ -1,8 +1,7 @@
 //! Lower bounds beside the search: the ladder of plans, run in slices whose share of the work is counted, not timed.
 
 use super::options::{BoundChoice, Options};
-use crate::device::DeviceError;
-use crate::inference::{Gpu, Ladder, Outcome, Progress, Run, Rung};
+use crate::inference::{Ladder, Outcome, Progress, Run, Rung};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -14,15 +13,8 @@ use std::sync::Arc;
 const SLICE: u64 = 200_000_000;
 /// Work up to which elimination is exact without mini-buckets before it.
 const EXACT_WORK: u64 = 10_000_000_000;
-/// The same on a device: about a second of a large one.
-const DEVICE_EXACT_WORK: u64 = 500_000_000_000;
 /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
 const EXACT_FIRST: u64 = 1_000_000_000;
-/// Combinations for each thread of the CPU from which on a plan goes to a device that searches: below, the CPU, which is
-/// idle then, has it in a fraction of a second.
-const DEVICE_WORK: f64 = 1e8;
-/// Combinations that a device makes in the time of a unit of the search's work: about half of what an H200 did.
-const DEVICE_SPEED: u64 = 1000;
 /// The bounds' work for each unit of the search's.
 const SHARE: f64 = 0.5;
 /// The same once the search has found nothing better for half of its work.
@@ -39,16 +31,10 @@ pub(crate) struct Bounds {
     choice: BoundChoice,
     z: Option<u32>,
     memory: u64,
-    /// Where large plans run; none is the CPU.
-    gpu: Option<Arc<Gpu>>,
-    /// Why they have not run there since.
-    trouble: Option<DeviceError>,
     ladder: Option<Ladder>,
     running: Option<Rising>,
     done: bool,
     work: u64,
-    /// The work of turns on a device, as the search counts its own: what the CPU did beside it took no time from the search.
-    turns: u64,
     induced_width: Option<u32>,
     best_z: Option<u32>,
     /// Work of the largest rung finished.
@@ -62,16 +48,6 @@ struct Rising {
     source: String,
     run: Run,
     core: Core,
-    state: State,
-}
-
-/// How far a rung is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// A device may not have its kernels yet.
-    Begun,
-    Running,
-    Done,
 }
 
 /// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
@@ -99,8 +75,8 @@ pub(crate) struct Step {
 }
 
 impl Bounds {
-    /// What the options allow, on a device if there is one.
-    pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
+    /// What the options allow.
+    pub fn new(options: &Options) -> Self {
         let memory = options
             .bound_memory
             .unwrap_or_else(|| if options.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 });
@@ -108,13 +84,10 @@ impl Bounds {
             choice: options.bound,
             z: options.z,
             memory,
-            gpu,
-            trouble: None,
             ladder: None,
             running: None,
             done: options.bound == BoundChoice::None,
             work: 0,
-            turns: 0,
             induced_width: None,
             best_z: None,
             highest: 0,
@@ -137,11 +110,6 @@ impl Bounds {
         self.done
     }
 
-    /// Why bounds went from the device to the CPU, told once.
-    pub fn take_trouble(&mut self) -> Option<DeviceError> {
-        self.trouble.take()
-    }
-
     /// Whether the next slice of work belongs to the bounds, given the search's work and whether it has stalled. An
     /// affordable exact elimination gets at least half of the work, the first second's worth of it at once.
     pub fn is_due(&self, search_work: u64, stalled: bool) -> bool {
@@ -151,14 +119,7 @@ impl Bounds {
         let exact = self.running.as_ref().is_some_and(|rising| rising.run.plan().exact);
         let share = if stalled { STALLED_SHARE } else { SHARE } * if self.slow { SLOW } else { 1.0 };
         let first = if exact { EXACT_FIRST } else { 0 };
-        let work = if self.takes_turns() { self.turns } else { self.work };
-        work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
-    }
-
-    /// Whether the work at hand takes turns with the search on the device. Streamed tables do not: they wait for copies.
-    pub fn takes_turns(&self) -> bool {
-        let of_device = |rising: &Rising| rising.run.on_device() && !rising.run.streamed();
-        self.running.as_ref().is_some_and(|rising| of_device(rising) && rising.state == State::Running)
+        self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 
     /// A rung has closed `part` of the gap.
@@ -166,40 +127,19 @@ impl Bounds {
         self.slow = part < 0.02;
     }
 
-    /// One slice; `Some` when a rung is finished. `upper` is the best total known. A rung on a device begins and ends in
-    /// slices of their own: what is to do then is the host's, and the search need not wait for it.
+    /// One slice; `Some` when a rung is finished. `upper` is the best total known.
     pub fn slice(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) -> Option<Step> {
         if self.running.is_none() {
             self.begin(core, upper, seed, stop);
         }
-        let rising = self.running.as_mut()?;
-        let run = &mut rising.run;
-        let on_device = run.on_device();
-        let (before, was) = (run.work_done(), rising.state);
-        rising.state = match was {
-            State::Begun if on_device && !run.ready() => State::Begun,
-            State::Begun if on_device => State::Running,
-            State::Done => State::Done,
-            State::Begun | State::Running => match run.advance(SLICE, stop) {
-                Progress::More => State::Running,
-                Progress::Done => State::Done,
-            },
-        };
-        // a device that fails loses what it had done
-        let work = run.work_done().saturating_sub(before);
-        self.work += work.max(1);
-        if on_device {
-            self.turns += work / DEVICE_SPEED;
-        }
-        if let Some(error) = run.trouble()
-            && self.gpu.take().is_some()
-        {
-            self.trouble = Some(error.clone());
-        }
-        if rising.state != State::Done || (on_device && was != State::Done) {
+        let run = &mut self.running.as_mut()?.run;
+        let before = run.work_done();
+        let progress = run.advance(SLICE, stop);
+        self.work += (run.work_done() - before).max(1);
+        if progress == Progress::More {
             return None;
         }
-        let Rising { source, run, core, .. } = self.running.take()?;
+        let Rising { source, run, core } = self.running.take()?;
         let outcome = Arc::new(run.finish()?);
         self.best_z = Some(outcome.plan().z);
         self.highest = self.highest.max(outcome.plan().joint_entries);
@@ -225,16 +165,13 @@ impl Bounds {
             let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
                 BoundChoice::Mbe => 0,
-                BoundChoice::Auto | BoundChoice::None if self.gpu.is_some() => DEVICE_EXACT_WORK,
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
             };
             Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2)
         });
         match ladder.next(problem, Some(upper)) {
-            Some(Rung { name, work, plan, .. }) => {
-                let large = work as f64 >= DEVICE_WORK * rayon::current_num_threads() as f64;
-                let run = Run::on(self.gpu.as_ref().filter(|_| large), problem.clone(), plan);
-                self.running = Some(Rising { source: name, run, core: core.clone(), state: State::Begun });
+            Some(Rung { name, plan, .. }) => {
+                self.running = Some(Rising { source: name, run: Run::new(problem.clone(), plan), core: core.clone() });
             }
             None => self.done = true,
         }

@@ -2,27 +2,25 @@
 //!
 //! A possibility's rating is what it adds to f, the cost so far plus the mini-buckets' cost to go, which never
 //! overestimates (see [`CostToGo`]); one with f at or above the incumbent has weight 0. A state without a possibility is
-//! dead, and a live one of its beam is cloned in its place. Temperatures differ over a beam, from greedy up. Where the
-//! messages are on a device, beams grow there ([`Pilot`]), alike and many more at a time.
+//! dead, and a live one of its beam is cloned in its place. Temperatures differ over a beam, from greedy up.
 
 use super::boltzmann::Boltzmann;
 use super::driver::{Driver, Effort, Field, Pool};
 use super::heat_bath::{HeatBath, Least};
 use super::state::{Elite, State};
 use super::sweep::sweep;
-use crate::device::DeviceError;
 use crate::fang::{LocalHeuristic, Scratch, assign_variable};
-use crate::inference::{Beam, CostToGo, Outcome, Pilot, WIDTH};
+use crate::inference::{CostToGo, Outcome};
 use crate::model::Cost;
-use crate::rng::{Rng, below, mix};
+use crate::rng::Rng;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Beams of a round; their number does not follow the threads, so that these do not change the result.
 const BEAMS: usize = 8;
-/// Beams on a device: about one for each of its multiprocessors.
-const DEVICE_BEAMS: usize = 128;
+/// States of a beam.
+const WIDTH: usize = 16;
 /// A rating that cannot be picked.
 const PRUNED: i32 = i32::MAX;
 
@@ -107,40 +105,25 @@ impl Construct {
     }
 }
 
-/// What decides a beam's picks: one draw, and a temperature for each state.
-struct Seed {
-    draw: u64,
-    temperatures: [Boltzmann; WIDTH],
-}
-
-impl Seed {
-    fn new(field: &Field, rng: &mut Rng) -> Self {
-        let draw = rng.draw();
-        let temperatures = std::array::from_fn(|k| match k {
-            0 => Boltzmann::GREEDY,
-            _ => Boltzmann::new(field.schedule.at(1.0 - 0.75 * rng.unit())),
-        });
-        Seed { draw, temperatures }
-    }
-
-    fn beam(&self) -> Beam {
-        Beam { draw: self.draw, weights: self.temperatures.map(|temperature| temperature.numbers()) }
-    }
-}
-
-/// Grows one beam, as kernels/assign.cu does; returns its complete assignments. `None` after a stop.
-fn grow(guide: CostToGo<'_>, limit: Cost, shift: u32, seed: &Seed, stop: &Stop) -> Option<Vec<Vec<u32>>> {
+/// Grows one beam; returns its complete assignments. `None` after a stop.
+fn grow(field: &Field, guide: CostToGo<'_>, limit: Cost, rng: &mut Rng, stop: &Stop) -> Option<Vec<Vec<u16>>> {
     let start = Partial { values: vec![0; guide.positions()], f: guide.start(), alive: true };
     let mut beam = vec![start; WIDTH];
+    // one stream a beam: its states are assigned in turn
+    let temperatures: Vec<Boltzmann> = (0..WIDTH)
+        .map(|k| match k {
+            0 => Boltzmann::GREEDY,
+            _ => Boltzmann::new(field.schedule.at(1.0 - 0.75 * rng.unit())),
+        })
+        .collect();
     let mut scratch = Scratch::default();
     for position in (0..guide.positions()).rev() {
         if stop.is_set() {
             return None;
         }
-        let draw = mix(seed.draw, position as u64);
-        for (k, (partial, &boltzmann)) in beam.iter_mut().zip(&seed.temperatures).enumerate() {
-            let guided = Guided { guide, limit, shift, boltzmann };
-            let _ = assign_variable(&guided, partial, position, mix(draw, k as u64), &mut scratch);
+        for (partial, &boltzmann) in beam.iter_mut().zip(&temperatures) {
+            let guided = Guided { guide, limit, shift: field.rows.shift, boltzmann };
+            let _ = assign_variable(&guided, partial, position, rng.draw(), &mut scratch);
         }
         let live: Vec<usize> = (0..WIDTH).filter(|&k| beam[k].alive).collect();
         if live.is_empty() {
@@ -148,38 +131,12 @@ fn grow(guide: CostToGo<'_>, limit: Cost, shift: u32, seed: &Seed, stop: &Stop) 
         }
         for k in 0..WIDTH {
             if !beam[k].alive {
-                let other = below(mix(draw, (WIDTH + k) as u64), live.len() as u64);
-                beam[k] = beam[live[other as usize]].clone();
+                beam[k] = beam[live[rng.index(live.len())]].clone();
             }
         }
     }
-    Some(beam.into_iter().map(|partial| partial.values).collect())
-}
-
-/// Grows many beams on a device; returns as many of the best complete assignments as the CPU's beams have.
-fn grow_on(pilot: &Pilot, limit: Cost, shift: u32, seeds: &[Seed]) -> Result<Vec<Vec<u32>>, DeviceError> {
-    let beams: Vec<Beam> = seeds.iter().map(Seed::beam).collect();
-    let mut grown = pilot.grow(&beams, limit, shift)?.concat();
-    grown.sort_by_key(|&(_, f)| f);
-    grown.dedup();
-    grown.truncate(BEAMS * WIDTH);
-    Ok(grown.into_iter().map(|(values, _)| values).collect())
-}
-
-/// Two greedy sweeps over some assignments: what the mini-buckets could not see.
-fn polish(field: &Field, assignments: Vec<Vec<u32>>, rng: &mut Rng, stop: &Stop) -> (Vec<Elite>, u64) {
-    let mut state = State::new(field.variables(), rng.clone());
-    let mut elites = Vec::new();
-    for values in assignments {
-        state.values = values.into_iter().map(|value| value as u16).collect();
-        for _ in 0..2 {
-            let draws = (rng.draw(), rng.draw());
-            let bath = HeatBath::greedy(&field.rows);
-            let _ = sweep(field, bath, draws, &mut state, &mut Scratch::default(), stop);
-        }
-        elites.push(Elite::new(&field.rows, state.values.clone()));
-    }
-    (elites, state.moves)
+    let narrow = |partial: Partial| partial.values.into_iter().map(|value| value as u16).collect();
+    Some(beam.into_iter().map(narrow).collect())
 }
 
 impl Driver for Construct {
@@ -193,32 +150,30 @@ impl Driver for Construct {
 
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
         let Some(outcome) = &self.outcome else { return Effort { work: 1_000_000, ..Effort::default() } };
+        let Some(guide) = outcome.cost_to_go() else { return Effort::default() };
         let problem = &field.rows.problem;
         let best = pool.elites().iter().find(|elite| elite.energy.violations == 0);
         let known = best.map_or(problem.top, |elite| problem.constant.saturating_add(elite.energy.total));
-        let (limit, shift) = (known.min(problem.top), field.rows.shift);
-        // a stream for each beam of the CPU, whose number does not follow the threads
+        let limit = known.min(problem.top);
         let streams: Vec<Rng> = (0..BEAMS).map(|_| self.rng.split()).collect();
-        let finished: Vec<(Vec<Elite>, u64)> = if let Some(pilot) = outcome.pilot() {
-            let seeds: Vec<Seed> = (0..DEVICE_BEAMS).map(|_| Seed::new(field, &mut self.rng)).collect();
-            let grown = match grow_on(pilot, limit, shift, &seeds) {
-                Ok(grown) => grown,
-                Err(error) => {
-                    self.outcome = None;
-                    return Effort { lost: Some(error), ..Effort::default() };
+        let finished: Vec<(Vec<Elite>, u64)> = streams
+            .into_par_iter()
+            .map(|mut rng| {
+                let mut state = State::new(field.variables(), rng.clone());
+                let mut elites = Vec::new();
+                for values in grow(field, guide, limit, &mut rng, stop).unwrap_or_default() {
+                    state.values = values;
+                    // two greedy sweeps: what the mini-buckets could not see
+                    for _ in 0..2 {
+                        let draws = (rng.draw(), rng.draw());
+                        let bath = HeatBath::greedy(&field.rows);
+                        let _ = sweep(field, bath, draws, &mut state, &mut Scratch::default(), stop);
+                    }
+                    elites.push(Elite::new(&field.rows, state.values.clone()));
                 }
-            };
-            let parts = grown.chunks(WIDTH).zip(streams).collect::<Vec<_>>().into_par_iter();
-            parts.map(|(part, mut rng)| polish(field, part.to_vec(), &mut rng, stop)).collect()
-        } else {
-            let Some(guide) = outcome.cost_to_go() else { return Effort::default() };
-            let beam = |mut rng: Rng| {
-                let seed = Seed::new(field, &mut rng);
-                let grown = grow(guide, limit, shift, &seed, stop).unwrap_or_default();
-                polish(field, grown, &mut rng, stop)
-            };
-            streams.into_par_iter().map(beam).collect()
-        };
+                (elites, state.moves)
+            })
+            .collect();
         for elite in finished.iter().flat_map(|(elites, _)| elites) {
             pool.offer(elite);
         }
@@ -245,8 +200,7 @@ impl Driver for Construct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Choice;
-    use crate::inference::{Gpu, Limits, Plan, Progress, Run};
+    use crate::inference::{Limits, Plan, Run};
     use crate::model::{FORBIDDEN, Problem};
     use crate::order::{Method, Order};
     use crate::search::testing::{for_all, price, random};
@@ -280,67 +234,18 @@ mod tests {
             let Some(optimum) = optimum(&problem).filter(|_| field.rows.shift == 0) else { continue };
             let outcome = outcome(&problem, None);
             let guide = outcome.cost_to_go().expect("messages are kept");
-            let seed = Seed::new(&field, &mut rng);
-            let beam = grow(guide, problem.top, field.rows.shift, &seed, &stop).expect("nobody stops");
+            let beam = grow(&field, guide, problem.top, &mut rng, &stop).expect("nobody stops");
             if optimum >= problem.top {
                 assert!(beam.is_empty(), "case {case}: nothing is below top");
                 none += 1;
                 continue;
             }
-            let cost = |values: &[u32]| problem.cost(values);
+            let cost = |values: &[u16]| problem.cost(&values.iter().map(|&value| u32::from(value)).collect::<Vec<_>>());
             assert_eq!(cost(&beam[0]), optimum, "case {case}");
             assert!(beam.iter().all(|values| cost(values) < problem.top), "case {case}: pruned too late");
             solved += 1;
         }
         assert!(solved > 100 && none > 10, "{solved} {none}");
-    }
-
-    /// On a device (`FANGS_REQUIRE_GPU` makes its absence a failure): every value and f of every beam, and assignments.
-    #[test]
-    fn beams_and_assignments_on_a_device_are_those_of_the_cpu() {
-        let gpu = match Choice::Cuda(0).open().map(|opened| opened.cuda) {
-            Ok(Some(cuda)) => Gpu::new(cuda),
-            other if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{other:?}"),
-            _ => return,
-        };
-        let mut rng = Rng::new(3);
-        let stop = Stop::new();
-        let (mut grown, mut empty) = (0, 0);
-        for case in 0..300 {
-            let problem = Arc::new(random(&mut rng));
-            let field = Field::new(&problem, price(&problem), None, &mut rng, &stop);
-            let order = Order::greedy(&problem, Method::MinFill, 1, &stop);
-            let z = [None, Some(1), Some(2)][case % 3];
-            let plan = Plan::new(&problem, &order, &Limits { z, ..Limits::new(1 << 30) });
-            let finish = |mut run: Run| {
-                while run.advance(u64::MAX, &stop) == Progress::More {}
-                assert!(run.trouble().is_none(), "case {case}: {:?}", run.trouble());
-                run.finish().expect("the run is done")
-            };
-            let device = finish(Run::on(Some(&gpu), problem.clone(), plan.clone()));
-            let host = finish(Run::new(problem.clone(), plan));
-            assert_eq!(device.assign(), host.assign(), "case {case}");
-            let pilot = device.pilot().expect("the messages are there");
-            let guide = host.cost_to_go().expect("messages are kept");
-            let seeds: Vec<Seed> = (0..3).map(|_| Seed::new(&field, &mut rng)).collect();
-            let beams: Vec<Beam> = seeds.iter().map(Seed::beam).collect();
-            let limit = [problem.top, guide.start() + 1 + rng.below(40) as Cost][case % 2];
-            let shift = field.rows.shift;
-            for (own, seed) in pilot.grow(&beams, limit, shift).expect("it works").into_iter().zip(&seeds) {
-                let expected = grow(guide, limit, shift, seed, &stop).expect("nobody stops");
-                let (values, costs): (Vec<Vec<u32>>, Vec<Cost>) = own.into_iter().unzip();
-                assert_eq!(values, expected, "case {case}, z {z:?}");
-                // a bound that was cut off at top says nothing of what is above
-                let told = guide.start() < problem.top;
-                assert!(
-                    !told || values.iter().zip(&costs).all(|(values, &f)| f == problem.cost(values)),
-                    "case {case}"
-                );
-                grown += values.len();
-                empty += usize::from(values.is_empty());
-            }
-        }
-        assert!(grown > 1000 && empty > 10, "{grown} {empty}");
     }
 
     #[test]

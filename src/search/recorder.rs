@@ -81,7 +81,7 @@ impl<'a> Recorder<'a> {
 
     fn hear(&mut self, news: News) {
         let now = self.clock.seconds();
-        if !matches!(news, News::Note(_) | News::Lost(_) | News::Warning(_)) {
+        if !matches!(news, News::Note(_) | News::Warning(_)) {
             let _ = self.search_began.get_or_insert(now);
         }
         match news {
@@ -105,11 +105,8 @@ impl<'a> Recorder<'a> {
             News::Note(message) => {
                 let _ = self.tell_with(EventKind::Note, Some(message.into()));
             }
-            News::Lost(message) => {
-                self.lost = true;
-                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
-            }
             News::Warning(message) => {
+                self.lost = true;
                 let _ = self.tell_with(EventKind::Warning, Some(message.into()));
             }
         }
@@ -213,7 +210,7 @@ mod tests {
         let mut observe = |event: &Event| told.push((event.kind, event.message.clone()));
         let mut recorder = Recorder::new(&network, &clock, &mut observe);
         recorder.hear(News::Note("on cuda:0".into()));
-        recorder.hear(News::Lost("cuda:0: it broke; going on on the CPU".into()));
+        recorder.hear(News::Warning("cuda:0: it broke; going on on the CPU".into()));
         assert_eq!(recorder.search_began, None, "the search begins with its own news");
         let summary = recorder.finish(&Options::default(), 1, None, StoppedBy::Time);
         assert_eq!((summary.device.as_str(), summary.status), ("cpu", Status::Unknown));

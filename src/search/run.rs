@@ -5,13 +5,12 @@ use super::beside::Beside;
 use super::bounds::{Core, Step};
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
-use super::options::{Assertions, BoundChoice, Options};
+use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
 use crate::check;
 use crate::device::{DeviceError, Opened};
 use crate::error::Error;
-use crate::inference::Gpu;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
@@ -46,8 +45,6 @@ pub(crate) enum News {
     /// Something worth knowing.
     Note(String),
     /// The device has failed, and the run survives.
-    Lost(String),
-    /// Something went wrong that the run survives.
     Warning(String),
 }
 
@@ -122,13 +119,7 @@ impl<'a> Run<'a> {
         let problem = Arc::new(reducer.problem());
         let field = prepare(&problem, options, &mut rng, stop);
         let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
-        // where a run is counted in rounds, what bounds do must not depend on the device
-        let shared = device.cuda.as_ref().filter(|_| options.rounds.is_none() && options.bound != BoundChoice::None);
-        let gpu = shared.map(|cuda| Gpu::beside(cuda)).transpose().unwrap_or_else(|error| {
-            tell(News::Warning(bounds_without(&error)));
-            None
-        });
-        let bounds = Beside::new(options, gpu);
+        let bounds = Beside::new(options);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         Ok(Run {
             network,
@@ -283,22 +274,15 @@ impl<'a> Run<'a> {
         Ok(Some(cost))
     }
 
-    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. Where a
-    /// device searches, the CPU's slices go on beside it and the device's take turns with it; a run that must be repeated
-    /// takes turns in any case.
+    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run that
+    /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it.
     fn bound_slice(&mut self) -> Result<bool, Error> {
         let (upper, seed) = (self.upper.min(self.network.top()), self.options.seed);
         if let Some(step) = self.bounds.finished() {
             self.follow(step)?;
             return Ok(true);
         }
-        if let Some(error) = self.bounds.here().and_then(|bounds| bounds.take_trouble())
-            && self.device.cuda.is_some()
-        {
-            (self.tell)(News::Warning(bounds_without(&error)));
-        }
-        let takes_turns = self.bounds.here().is_some_and(|bounds| bounds.takes_turns());
-        if self.device.cuda.is_some() && self.options.rounds.is_none() && !takes_turns {
+        if self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.search_work > 0 {
                 self.bounds.begin(&self.core, upper, seed, self.stop);
             }
@@ -375,7 +359,7 @@ impl<'a> Run<'a> {
     /// The device has failed: says so once, and the run goes on without it.
     fn lose_device(&mut self, error: &DeviceError) {
         if let Some(message) = self.device.lose(error) {
-            (self.tell)(News::Lost(message));
+            (self.tell)(News::Warning(message));
         }
     }
 
@@ -400,11 +384,6 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
-}
-
-/// What to say where bounds cannot use the device that searches.
-fn bounds_without(error: &DeviceError) -> String {
-    format!("bounds: {error}; they go on on the CPU")
 }
 
 /// The field of a core. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,

@@ -183,7 +183,7 @@ impl Execution {
     }
 
     /// Whether all kernels are there; waits for them for some milliseconds.
-    pub fn ready(&mut self) -> Result<bool, DeviceError> {
+    fn ready(&mut self) -> Result<bool, DeviceError> {
         for index in 0..self.launches() {
             if !self.loaded.ready(&self.gpu, index)? {
                 return Ok(false);

@@ -18,12 +18,11 @@ mod tile;
 mod words;
 
 pub(super) use execution::{Execution, Resident};
-pub use pilot::Pilot;
-pub(crate) use pilot::{Beam, WIDTH};
+pub(super) use pilot::Pilot;
 pub(super) use stream::Streamed;
 
 use super::plan::{Plan, Width};
-use crate::device::{Cuda, DeviceError, Kernel, MemoryPlan, Source};
+use crate::device::{Cuda, DeviceError, Kernel, Source};
 use crate::model::{Cost, Problem};
 use kernels::Kernels;
 use std::sync::Arc;
@@ -52,16 +51,6 @@ impl Gpu {
     /// Uses a device whose tables take `limit` bytes at most.
     pub fn limited(cuda: Arc<Cuda>, limit: u64) -> Arc<Gpu> {
         Arc::new(Gpu { cuda, limit, kernels: Arc::default() })
-    }
-
-    /// Uses a device that a search uses too: on a stream of its own, with tables that leave the search room.
-    ///
-    /// # Errors
-    /// Those of the driver.
-    pub fn beside(cuda: &Cuda) -> Result<Arc<Gpu>, DeviceError> {
-        // two plans may be there at a time: the one at work, and the last one's messages, which guide the search
-        let limit = MemoryPlan::new(cuda.memory()?).tables(None) / 2;
-        Ok(Gpu::limited(cuda.beside()?, limit))
     }
 
     /// Whether so many combinations are worth the way to a device. A few are not: copies and launches take longer.

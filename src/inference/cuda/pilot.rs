@@ -16,7 +16,7 @@ use crate::model::{Cost, FORBIDDEN, Problem};
 use std::sync::Arc;
 
 /// States of a beam: a block has one warp for each.
-pub(crate) const WIDTH: usize = 16;
+const WIDTH: usize = 16;
 /// Entries of functions that are copied, at most: a gigabyte.
 const FUNCTIONS: u64 = 1 << 27;
 /// Shared memory of a block that is not for rows.
@@ -170,7 +170,7 @@ impl Layout {
 
 /// Grows assignments on the device that has the messages.
 #[derive(Debug)]
-pub struct Pilot {
+pub(in crate::inference) struct Pilot {
     messages: Arc<Resident>,
     kernel: Kernel,
     guide: Guide,
@@ -190,9 +190,9 @@ struct Memory {
 
 /// A beam's random bits and the Boltzmann weights (limit and slope) of its states.
 #[derive(Clone, Debug)]
-pub(crate) struct Beam {
-    pub draw: u64,
-    pub weights: [[u32; 2]; WIDTH],
+struct Beam {
+    draw: u64,
+    weights: [[u32; 2]; WIDTH],
 }
 
 /// A complete assignment by variable, and its f: its cost where nothing was capped.
@@ -261,15 +261,6 @@ impl Pilot {
         let grown = self.launch(Guide { exact: 1, limit: FORBIDDEN, ..self.guide }, &[greedy])?;
         let first = grown.into_iter().flatten().next();
         first.map(|(values, _)| values).ok_or_else(|| DeviceError::Unusable("no state was assigned".into()))
-    }
-
-    /// Grows beams of assignments with f below `limit`; ratings are rises of f shifted right. Beams that come to nothing
-    /// are empty.
-    ///
-    /// # Errors
-    /// The device's.
-    pub(crate) fn grow(&self, beams: &[Beam], limit: Cost, shift: u32) -> Result<Vec<Vec<Grown>>, DeviceError> {
-        self.launch(Guide { limit, shift, ..self.guide }, beams)
     }
 
     fn launch(&self, guide: Guide, beams: &[Beam]) -> Result<Vec<Vec<Grown>>, DeviceError> {
