@@ -205,3 +205,34 @@ fn plans_that_do_not_fit_go_to_the_cpu() {
     assert!(!run.on_device());
     assert!(run.trouble().expect("it does not fit").to_string().contains("bytes"));
 }
+
+/// A device of little memory: parts of plans, and slices of steps.
+#[test]
+fn streamed_plans_make_the_same_messages() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(36);
+    for (n, domain, reach) in [(20, 2, 18), (11, 3, 11), (10, 4, 9), (7, 9, 6), (6, 11, 6), (6, 25, 5), (8, 11, 8)] {
+        let problem = Arc::new(band(&mut rng, n, domain, reach));
+        let order = Order::given(&problem, &(0..n as u32).collect::<Vec<_>>(), &Stop::new()).expect("a permutation");
+        let mut plan = Plan::new(&problem, &order, &Limits::new(1 << 30));
+        for (divisor, width) in [(2, Width::I32), (9, Width::I32), (5, Width::I64)] {
+            plan.width = width;
+            let small = Gpu::limited(gpu.cuda().clone(), plan.largest_table * width.bytes() / divisor + 30_000);
+            assert!(Run::on(Some(&small), problem.clone(), plan.clone()).streamed());
+            conforms(&small, &problem, &plan);
+        }
+    }
+    let mut streamed = 0;
+    for round in 0..60 {
+        let (n, functions) = (8 + rng.index(6), 10 + rng.index(20));
+        let problem = Arc::new(random(&mut rng, n, 5, functions));
+        let order = order(&problem, &mut rng);
+        let plan = Plan::new(&problem, &order, &Limits { z: [None, Some(4)][round % 2], ..Limits::new(1 << 26) });
+        let small = Gpu::limited(gpu.cuda().clone(), (Gpu::bytes(&plan) / 4).max(40_000));
+        if plan.joint_entries < 1 << 28 {
+            streamed += usize::from(Run::on(Some(&small), problem.clone(), plan.clone()).streamed());
+            conforms(&small, &problem, &plan);
+        }
+    }
+    assert!(streamed > 10, "{streamed}");
+}

@@ -33,7 +33,7 @@ pub struct BoundFlags {
     /// Work without the exact reductions
     #[arg(long)]
     no_reduce: bool,
-    /// Where to run: auto (the CPU for now), cpu, cuda or cuda:I
+    /// Where to run: auto (a device where there is one), cpu, cuda or cuda:I
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
     /// CPU threads [default: all]
@@ -204,8 +204,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     signals::listen(&stop)?;
     let clock = Clock::start(started, Some(config.time), &stop);
     values::use_threads(config.threads)?;
-    // the bucket kernels as they are have not run on a device yet, and a bound must be right: only who asks gets them
-    let device = Opening::start(if config.device == Choice::Auto { Choice::Cpu } else { config.device });
+    let device = Opening::start(config.device);
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
     let recorder = Recorder::new(Console::new(config.verbosity), csv, solution, None);
@@ -224,6 +223,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         largest_table: 0,
         table_bytes: 0,
         joint_entries: 0,
+        streamed: false,
         time_s: 0.0,
         device: "cpu".into(),
     };
@@ -296,12 +296,20 @@ impl<'a> Bounding<'a> {
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
         let _ = device.poll()?;
         let reducer = Reducer::new(self.network, self.config.reduce, stop)?;
-        self.device = device.wait(stop)?;
-        self.eliminate(&reducer, ordering, stop)
+        if device.choice() != Choice::Auto {
+            self.device = device.wait(stop)?;
+        }
+        self.eliminate(&reducer, device, ordering, stop)
     }
 
     /// Everything between the reductions and the end.
-    fn eliminate(&mut self, reducer: &Reducer, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
+    fn eliminate(
+        &mut self,
+        reducer: &Reducer,
+        device: &Opening,
+        ordering: &Ordering,
+        stop: &Stop,
+    ) -> Result<(), Error> {
         let problem = Arc::new(reducer.problem());
         if reducer.infeasible() {
             self.report.exact = true;
@@ -316,17 +324,13 @@ impl<'a> Bounding<'a> {
         self.raise(trivial_bound(&problem), "trivial")?;
         let order = ordering.order(reducer, &problem, stop)?;
         self.report.induced_width = Some(order.width);
+        // a small network is done before a driver has started
+        if Gpu::pays(order.joint_entries) {
+            self.device = device.wait(stop)?;
+        }
         let mut gpu = self.device.cuda.clone().map(Gpu::new);
-        // tables that fit the device and, should it fail, the host
-        let memory = match gpu.as_ref().map(|gpu| gpu.budget()) {
-            Some(Ok(budget)) => budget.min(self.config.memory),
-            Some(Err(error)) => {
-                self.lose_device(&error);
-                gpu = None;
-                self.config.memory
-            }
-            None => self.config.memory,
-        };
+        // what the device does not hold is streamed from the host
+        let memory = self.config.memory;
         if self.config.method == BoundChoice::Be {
             self.must_fit(&problem, &order, memory)?;
         }
@@ -338,19 +342,20 @@ impl<'a> Bounding<'a> {
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
         while let Some(rung) = ladder.next(&problem, self.best.as_ref().map(|(cost, _)| *cost)) {
-            let mut run = Run::on(gpu.as_ref(), problem.clone(), rung.plan);
+            let mut run = Run::on(gpu.as_ref().filter(|_| Gpu::pays(rung.work as f64)), problem.clone(), rung.plan);
             while run.advance(SLICE, stop) == Progress::More {
                 if stop.is_set() {
                     return Ok(());
                 }
                 self.tick();
             }
+            let streamed = run.streamed();
             if let Some(error) = run.trouble() {
                 self.lose_device(error);
                 gpu = None;
             }
             if let Some(outcome) = run.finish() {
-                self.finish_rung(&outcome, &rung.name, reducer)?;
+                self.finish_rung(&outcome, &rung.name, streamed, reducer)?;
             }
             if self.report.exact {
                 break;
@@ -371,7 +376,7 @@ impl<'a> Bounding<'a> {
         )))
     }
 
-    fn finish_rung(&mut self, outcome: &Outcome, name: &str, reducer: &Reducer) -> Result<(), Error> {
+    fn finish_rung(&mut self, outcome: &Outcome, name: &str, streamed: bool, reducer: &Reducer) -> Result<(), Error> {
         let plan = outcome.plan();
         let better = outcome.lower_bound() > self.lower || outcome.exact();
         if better {
@@ -379,6 +384,7 @@ impl<'a> Bounding<'a> {
             self.report.largest_table = plan.largest_table;
             self.report.table_bytes = plan.table_bytes;
             self.report.joint_entries = plan.joint_entries;
+            self.report.streamed = streamed;
         }
         if let Some(core) = outcome.assign() {
             self.offer(reducer.lift(&core), name);

@@ -60,12 +60,13 @@ impl Cuda {
     /// # Errors
     /// The compiler's or the driver's.
     pub fn load(&self, source: &Source) -> Result<Arc<Module>, DeviceError> {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, module)) = modules.iter().find(|(known, _)| known == source) {
+        let modules = || self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, module)) = modules().iter().find(|(known, _)| known == source) {
             return Ok(module.clone());
         }
+        // others compile meanwhile
         let module = Arc::new(self.load_anew(source)?);
-        modules.push((source.clone(), module.clone()));
+        modules().push((source.clone(), module.clone()));
         Ok(module)
     }
 

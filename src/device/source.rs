@@ -6,6 +6,7 @@ use std::path::PathBuf;
 /// All texts of `kernels/` and `heuristics/`, by the names that they are included by.
 pub const TEXTS: &[(&str, &str)] = &[
     ("anneal.cu", include_str!("../../kernels/anneal.cu")),
+    ("assign.cu", include_str!("../../kernels/assign.cu")),
     ("bench_paper_mbe.cu", include_str!("../../kernels/bench_paper_mbe.cu")),
     ("bucket.cu", include_str!("../../kernels/bucket.cu")),
     ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),

@@ -1,6 +1,6 @@
 //! From messages back to values: the value-assignment phase and ratings of partial assignments.
 
-use super::cuda::Resident;
+use super::cuda::{Pilot, Resident};
 use super::kernel::Entry;
 use super::plan::{Plan, Source};
 use super::run::{Messages, Outcome, Store, Tables};
@@ -12,11 +12,17 @@ impl Outcome {
     /// if the run was exact and the optimum is below its limit, otherwise a good start. `None` where the
     /// plan did not keep the messages.
     pub fn assign(&self) -> Option<Vec<u32>> {
-        if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages)
-            && resident.copied().is_none()
-            && let Ok(assignment) = self.assign_by_entries(resident)
-        {
-            return Some(assignment);
+        if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages) {
+            if let Ok(Some(pilot)) = Pilot::new(resident, &self.problem, &self.plan, self.lower_bound)
+                && let Ok(assignment) = pilot.assign()
+            {
+                return Some(assignment);
+            }
+            if resident.copied().is_none()
+                && let Ok(assignment) = self.assign_by_entries(resident)
+            {
+                return Some(assignment);
+            }
         }
         let guide = self.cost_to_go()?;
         let mut assignment = vec![0; self.plan.sequence.len()];
@@ -29,7 +35,7 @@ impl Outcome {
         Some(assignment)
     }
 
-    /// The same from messages too large to copy: only the entries that decide leave the device. What a bucket sent is
+    /// The same for functions too large for that: only the entries that decide leave the device. What a bucket sent is
     /// the same for all values and decides nothing.
     fn assign_by_entries(&self, messages: &Resident) -> Result<Vec<u32>, DeviceError> {
         let Outcome { problem, plan, .. } = self;

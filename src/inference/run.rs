@@ -1,6 +1,6 @@
 //! Executes a plan in slices of bounded work.
 
-use super::cuda::{Execution, Gpu, Resident};
+use super::cuda::{Execution, Gpu, Resident, Streamed};
 use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Width};
 use super::storage::Storage;
@@ -31,6 +31,7 @@ pub struct Run {
     problem: Arc<Problem>,
     plan: Plan,
     engine: Engine,
+    streamed: bool,
     trouble: Option<DeviceError>,
 }
 
@@ -39,6 +40,8 @@ pub struct Run {
 enum Engine {
     Cpu(Host),
     Cuda(Box<Execution>),
+    /// A device whose memory does not hold all tables.
+    Streamed(Streamed),
     /// All is done and lies on a device; with the sum of the messages without variables.
     Done(Arc<Resident>, Cost),
 }
@@ -79,21 +82,34 @@ impl Run {
     /// Prepares a run of `plan`, which must have been made for this problem, on the CPU.
     pub fn new(problem: Arc<Problem>, plan: Plan) -> Run {
         let engine = Engine::Cpu(Host::new(&plan));
-        Run { problem, plan, engine, trouble: None }
+        Run { problem, plan, engine, streamed: false, trouble: None }
     }
 
-    /// Prepares a run on a device, if there is one: the same messages to the last bit. A plan that does not fit into
-    /// the device's memory, and whatever fails on the device later, leaves the work to the CPU
-    /// ([`Run::trouble`] says why).
+    /// Prepares a run on a device, if there is one: the same messages to the last bit. Where the device's memory does
+    /// not hold all tables they are streamed from the host's. A plan that the host does not hold either, and whatever
+    /// fails on the device later, leaves the work to the CPU ([`Run::trouble`] says why).
     pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
         let mut run = Run::new(problem, plan);
         if let Some(gpu) = gpu {
-            match Execution::new(gpu.clone(), &run.problem, &run.plan) {
-                Ok(execution) => run.engine = Engine::Cuda(Box::new(execution)),
+            let engine = match Execution::new(gpu.clone(), &run.problem, &run.plan) {
+                Ok(Some(execution)) => Ok(Engine::Cuda(Box::new(execution))),
+                Ok(None) => Streamed::new(gpu, &run.problem, &run.plan).map(Engine::Streamed),
+                Err(error) => Err(error),
+            };
+            match engine {
+                Ok(engine) => {
+                    run.streamed = matches!(engine, Engine::Streamed(_));
+                    run.engine = engine;
+                }
                 Err(error) => run.trouble = Some(error),
             }
         }
         run
+    }
+
+    /// Whether a device does the work whose memory does not hold all tables.
+    pub fn streamed(&self) -> bool {
+        self.streamed
     }
 
     /// Why the CPU does what a device was meant to.
@@ -109,31 +125,45 @@ impl Run {
     /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop.
     /// Slices, threads and devices do not change the result.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
-        if let Engine::Cuda(_) = self.engine {
+        if let Engine::Cuda(_) | Engine::Streamed(_) = self.engine {
             match self.advance_device(work, stop) {
                 Ok(progress) => return progress,
                 Err(error) => {
                     // what the device had done is lost with it: from the beginning
                     self.trouble = Some(error);
+                    self.streamed = false;
                     self.engine = Engine::Cpu(Host::new(&self.plan));
                 }
             }
         }
         match &mut self.engine {
             Engine::Cpu(host) => host.advance(&self.problem, &self.plan, work, stop),
-            Engine::Cuda(_) | Engine::Done(..) => Progress::Done,
+            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => Progress::Done,
         }
     }
 
     fn advance_device(&mut self, work: u64, stop: &Stop) -> Result<Progress, DeviceError> {
-        let Engine::Cuda(execution) = &mut self.engine else { return Ok(Progress::Done) };
-        if !execution.advance(work, stop)? {
+        let done = match &mut self.engine {
+            Engine::Cuda(execution) => execution.advance(work, stop)?,
+            Engine::Streamed(streamed) => streamed.advance(work, stop)?,
+            Engine::Cpu(_) | Engine::Done(..) => return Ok(Progress::Done),
+        };
+        if !done {
             return Ok(Progress::More);
         }
-        let total = execution.total()?;
-        if let Engine::Cuda(execution) = std::mem::replace(&mut self.engine, Engine::Cpu(Host::new(&self.plan))) {
-            self.engine = Engine::Done(Arc::new(execution.finish(&self.plan)?), total);
-        }
+        self.engine = match std::mem::replace(&mut self.engine, Engine::Cpu(Host::new(&self.plan))) {
+            Engine::Cuda(execution) => {
+                let total = execution.total()?;
+                Engine::Done(Arc::new(execution.leave()), total)
+            }
+            // its messages are where the CPU would have left them
+            Engine::Streamed(streamed) => Engine::Cpu(Host {
+                step: self.plan.steps.len(),
+                work_done: streamed.work_done(),
+                tables: streamed.finish(),
+            }),
+            engine => engine,
+        };
         Ok(Progress::Done)
     }
 
@@ -142,6 +172,7 @@ impl Run {
         match &self.engine {
             Engine::Cpu(host) => host.work_done,
             Engine::Cuda(execution) => execution.work_done(),
+            Engine::Streamed(streamed) => streamed.work_done(),
             Engine::Done(..) => self.plan.joint_entries,
         }
     }
@@ -162,7 +193,7 @@ impl Run {
                 (total, Messages::Host(host.tables))
             }
             Engine::Done(resident, total) => (total, Messages::Device(resident)),
-            Engine::Cpu(_) | Engine::Cuda(_) => return None,
+            Engine::Cpu(_) | Engine::Cuda(_) | Engine::Streamed(_) => return None,
         };
         let Plan { cap, limit, .. } = self.plan;
         let lower_bound = if total >= cap { limit } else { (self.problem.constant + total).min(limit) };

@@ -146,6 +146,8 @@ pub struct BoundReport {
     pub largest_table: u64,
     pub table_bytes: u64,
     pub joint_entries: u64,
+    /// Whether the device's memory did not hold the tables, which were streamed from the host's.
+    pub streamed: bool,
     pub time_s: f64,
     pub device: String,
 }
@@ -165,8 +167,11 @@ impl Display for BoundReport {
         }
         writeln!(
             f,
-            "tables  {} bytes, the largest {} entries; {} joint entries",
-            self.table_bytes, self.largest_table, self.joint_entries
+            "tables  {} bytes{}, the largest {} entries; {} joint entries",
+            self.table_bytes,
+            if self.streamed { ", streamed" } else { "" },
+            self.largest_table,
+            self.joint_entries
         )?;
         writeln!(f, "time    {:.2} s", self.time_s)?;
         writeln!(f, "device  {}", self.device)

@@ -320,7 +320,7 @@ fn bound_climbs_to_the_optimum() -> Result {
         for field in
             ["instance", "version", "method", "z", "order", "induced_width", "precision_slack", "largest_table"]
                 .iter()
-                .chain(&["table_bytes", "joint_entries", "time_s", "device"])
+                .chain(&["table_bytes", "joint_entries", "streamed", "time_s", "device"])
         {
             assert!(result.get(field).is_some(), "{field} is missing");
         }

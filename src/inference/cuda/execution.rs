@@ -2,7 +2,9 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
+use super::pilot::Pilot;
 use super::program::{Content, DeviceTable, Program};
+use super::tile::Variant;
 use super::words::BoxWords;
 use super::{Gpu, entry};
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
@@ -13,18 +15,16 @@ use crate::inference::storage::Storage;
 use crate::inference::table;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
-
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// Combinations of a slice, at least: the device is far ahead of what callers count in cores.
-const SLICE: u64 = 1 << 35;
+pub(super) const SLICE: u64 = 1 << 35;
 /// Entries that are laid out before they are copied.
 const STAGED: u64 = 1 << 24;
-/// Bytes of messages that are copied back as soon as they are made.
-const EAGER: u64 = 256 << 20;
 
 /// An entry on both sides.
-pub(super) trait Element: Entry + DeviceRepr + ValidAsZeroBits {}
+pub(in crate::inference) trait Element: Entry + DeviceRepr + ValidAsZeroBits {}
 impl Element for i32 {}
 impl Element for i64 {}
 
@@ -69,54 +69,113 @@ enum Memory {
     I64(CudaSlice<i64>),
 }
 
+/// A program with its kernels and descriptors: it can be launched.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub program: Program,
+    /// Its kernels, as far as they are there, with what they are called.
+    kernels: Vec<(Variant, Option<Kernel>)>,
+    descriptors: Descriptors,
+    width: Width,
+    cap: Cost,
+}
+
+impl Loaded {
+    /// Begins to compile what is missing and puts the descriptors on the device.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn new(gpu: &Gpu, program: Program, plan: &Plan) -> Result<Self, DeviceError> {
+        let begun = |variant: Variant| {
+            gpu.begin(&variant.expression(entry(plan.width)));
+            (variant, None)
+        };
+        let kernels = program.variants().into_iter().map(begun).collect();
+        let descriptors = describe(gpu, &program)?;
+        Ok(Loaded { program, kernels, descriptors, width: plan.width, cap: plan.cap() })
+    }
+
+    /// Whether the kernel of a launch is there; waits for it for some milliseconds.
+    ///
+    /// # Errors
+    /// The compiler's or the driver's.
+    pub fn ready(&mut self, gpu: &Gpu, index: usize) -> Result<bool, DeviceError> {
+        let wanted = self.program.launches[index].variant;
+        let width = self.width;
+        let Some((_, kernel)) = self.kernels.iter_mut().find(|(variant, _)| *variant == wanted) else {
+            return Ok(false);
+        };
+        if kernel.is_none() {
+            *kernel = gpu.poll(&wanted.expression(entry(width)))?;
+        }
+        Ok(kernel.is_some())
+    }
+
+    /// The kernel of a launch.
+    fn kernel(&self, index: usize) -> Result<&Kernel, DeviceError> {
+        let wanted = self.program.launches[index].variant;
+        let kernel = self.kernels.iter().find_map(|(variant, kernel)| kernel.as_ref().filter(|_| *variant == wanted));
+        kernel.ok_or_else(|| DeviceError::Unusable(format!("{wanted:?} was launched before it was compiled")))
+    }
+
+    /// Gives a launch whose kernel is ready to the device, the tables being at an address.
+    ///
+    /// # Errors
+    /// The device's.
+    ///
+    /// # Safety
+    /// There must be room for the program's entries.
+    pub unsafe fn launch(&self, gpu: &Gpu, index: usize, memory: u64) -> Result<(), DeviceError> {
+        let launch = &self.program.launches[index];
+        let shape = (launch.blocks, launch.variant.threads(), 0);
+        let (short, long) = (self.cap as i32, self.cap);
+        let addresses = Addresses { memory, ..self.descriptors.addresses };
+        let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
+        // SAFETY: the arguments are those of join_each and join_tile; all addresses lie in the caller's memory and in that
+        // of the descriptors.
+        unsafe {
+            self.kernel(index)?.launch(gpu.cuda().stream(), shape, |arguments| {
+                let _ = match &tiled {
+                    Some(words) => arguments.arg(&memory).arg(words),
+                    None => arguments.arg(&addresses).arg(&launch.first),
+                };
+                let _ = match self.width {
+                    Width::I32 => arguments.arg(&short),
+                    Width::I64 => arguments.arg(&long),
+                };
+            })
+        }
+    }
+}
+
 /// A program on its way.
 #[derive(Debug)]
 pub(in crate::inference) struct Execution {
     gpu: Arc<Gpu>,
-    program: Program,
+    loaded: Loaded,
     memory: Memory,
-    descriptors: Descriptors,
-    /// By launch, its kernel.
-    kernels: Vec<Kernel>,
     next: usize,
-    cap: Cost,
     work_done: u64,
 }
 
 impl Execution {
-    /// Puts everything on the device.
+    /// Puts everything on the device; `None` where a plan does not fit into its free memory.
     ///
     /// # Errors
-    /// The device's, and a plan that does not fit into its free memory.
-    pub fn new(gpu: Arc<Gpu>, problem: &Problem, plan: &Plan) -> Result<Self, DeviceError> {
+    /// The device's.
+    pub fn new(gpu: Arc<Gpu>, problem: &Problem, plan: &Plan) -> Result<Option<Self>, DeviceError> {
         let (free, bytes) = (gpu.budget()?, plan.width.bytes());
-        let program = Program::new(plan, free / bytes, gpu.cuda().info.multiprocessors).map_err(|entries| {
-            let taken = entries.saturating_mul(bytes);
-            DeviceError::Unusable(format!("{} takes {taken} bytes of the device, {free} are free", plan.name()))
-        })?;
-        let variants = program.variants();
-        let compiled = variants.iter().map(|variant| gpu.kernel(&variant.expression(entry(plan.width))));
-        let compiled = compiled.collect::<Result<Vec<_>, _>>()?;
-        let of = |launch: &super::program::Launch| {
-            let place = variants.iter().position(|variant| *variant == launch.variant);
-            compiled[place.unwrap_or_default()].clone()
+        let Ok(program) = Program::new(plan, free / bytes, gpu.cuda().info.multiprocessors) else { return Ok(None) };
+        let loaded = Loaded::new(&gpu, program, plan)?;
+        let memory = match plan.width {
+            Width::I32 => Memory::I32(fill(&gpu, &loaded.program, problem, plan)?),
+            Width::I64 => Memory::I64(fill(&gpu, &loaded.program, problem, plan)?),
         };
-        let kernels = program.launches.iter().map(of).collect();
-        let (memory, address) = match plan.width {
-            Width::I32 => {
-                let memory = fill::<i32>(&gpu, &program, problem, plan)?;
-                let address = memory.device_ptr(gpu.cuda().stream()).0;
-                (Memory::I32(memory), address)
-            }
-            Width::I64 => {
-                let memory = fill::<i64>(&gpu, &program, problem, plan)?;
-                let address = memory.device_ptr(gpu.cuda().stream()).0;
-                (Memory::I64(memory), address)
-            }
-        };
-        let descriptors = describe(&gpu, &program, address)?;
-        let work_done = program.filled;
-        Ok(Execution { gpu, program, memory, descriptors, kernels, next: 0, cap: plan.cap(), work_done })
+        if plan.keep_messages {
+            Pilot::begin(&gpu, plan);
+        }
+        let work_done = loaded.program.filled;
+        Ok(Some(Execution { gpu, loaded, memory, next: 0, work_done }))
     }
 
     /// Combinations done.
@@ -124,51 +183,55 @@ impl Execution {
         self.work_done
     }
 
+    /// Whether all kernels are there; waits for them for some milliseconds.
+    fn ready(&mut self) -> Result<bool, DeviceError> {
+        for index in 0..self.launches() {
+            if !self.loaded.ready(&self.gpu, index)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Does about `work` combinations, or a few milliseconds of the device if that is more; returns whether all is
-    /// done. Nothing is waited for but the end.
+    /// done. Nothing is waited for but the end, and a kernel that is not compiled yet for some milliseconds.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
         let mut left = work.max(SLICE);
-        while self.next < self.program.launches.len() && left > 0 && !stop.is_set() {
+        while self.next < self.launches() && left > 0 && !stop.is_set() {
+            if !self.loaded.ready(&self.gpu, self.next)? {
+                break;
+            }
             self.launch(self.next)?;
-            let work = self.program.launches[self.next].work;
+            let work = self.loaded.program.launches[self.next].work;
             left = left.saturating_sub(work.max(1));
             self.work_done += work;
             self.next += 1;
         }
         self.gpu.cuda().synchronize()?;
-        Ok(self.next == self.program.launches.len())
+        Ok(self.next == self.launches())
     }
 
     fn launch(&self, index: usize) -> Result<(), DeviceError> {
-        let launch = &self.program.launches[index];
-        let shape = (launch.blocks, launch.variant.threads(), 0);
-        let (short, long) = (self.cap as i32, self.cap);
-        let memory = &self.descriptors.addresses.memory;
-        let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
-        // SAFETY: the arguments are those of join_each and join_tile; all addresses lie in memory that `self` holds.
-        unsafe {
-            self.kernels[index].launch(self.gpu.cuda().stream(), shape, |arguments| {
-                let _ = match &tiled {
-                    Some(words) => arguments.arg(memory).arg(words),
-                    None => arguments.arg(&self.descriptors.addresses).arg(&launch.first),
-                };
-                let _ = match self.memory {
-                    Memory::I32(_) => arguments.arg(&short),
-                    Memory::I64(_) => arguments.arg(&long),
-                };
-            })
-        }
+        let stream = self.gpu.cuda().stream();
+        let memory = match &self.memory {
+            Memory::I32(memory) => memory.device_ptr(stream).0,
+            Memory::I64(memory) => memory.device_ptr(stream).0,
+        };
+        // SAFETY: the memory was made for the program.
+        unsafe { self.loaded.launch(&self.gpu, index, memory) }
     }
 
     /// Milliseconds of the device for all launches, the median of `repeats` after one that is not counted.
-    pub fn time(&self, repeats: usize) -> Result<f64, DeviceError> {
-        let all = || (0..self.program.launches.len()).try_for_each(|index| self.launch(index));
+    pub fn time(&mut self, repeats: usize) -> Result<f64, DeviceError> {
+        while !self.ready()? {}
+        let all = || (0..self.launches()).try_for_each(|index| self.launch(index));
         self.gpu.cuda().median_ms(1, repeats, all)
     }
 
     /// The sum of all messages without variables.
     pub fn total(&self) -> Result<Cost, DeviceError> {
-        let range = self.program.constants.start as usize..self.program.constants.end as usize;
+        let Range { start, end } = self.loaded.program.constants;
+        let range = start as usize..end as usize;
         if range.is_empty() {
             return Ok(0);
         }
@@ -182,35 +245,25 @@ impl Execution {
 
     /// The messages, all of them on the device.
     pub fn leave(self) -> Resident {
-        Resident { gpu: self.gpu, program: self.program, memory: self.memory, host: OnceLock::new() }
+        Resident { gpu: self.gpu, program: self.loaded.program, memory: self.memory, host: OnceLock::new() }
     }
 
     /// How many launches it takes.
     pub fn launches(&self) -> usize {
-        self.program.launches.len()
+        self.loaded.program.launches.len()
     }
 
     /// Kernels and their blocks, for people.
     pub fn describe(&self) -> String {
-        let launch = |(launch, kernel): (&super::program::Launch, &Kernel)| {
-            format!("{} x {} ({} registers)", launch.blocks, kernel.name(), kernel.registers())
+        let launch = |(index, launch): (usize, &super::program::Launch)| {
+            let kernel = self.loaded.kernel(index).ok()?;
+            Some(format!("{} x {} ({} registers)", launch.blocks, kernel.name(), kernel.registers()))
         };
-        self.program.launches.iter().zip(&self.kernels).map(launch).collect::<Vec<_>>().join("; ")
-    }
-
-    /// What stays of it: the messages.
-    pub fn finish(self, plan: &Plan) -> Result<Resident, DeviceError> {
-        let bytes = (self.program.kept.end - self.program.kept.start) * plan.width.bytes();
-        let resident = self.leave();
-        if plan.keep_messages && bytes <= EAGER {
-            let tables = resident.download()?;
-            let _ = resident.host.set(Some(tables));
-        }
-        Ok(resident)
+        self.loaded.program.launches.iter().enumerate().filter_map(launch).collect::<Vec<_>>().join("; ")
     }
 }
 
-fn describe(gpu: &Gpu, program: &Program, memory: u64) -> Result<Descriptors, DeviceError> {
+fn describe(gpu: &Gpu, program: &Program) -> Result<Descriptors, DeviceError> {
     let cuda = gpu.cuda();
     let stream = cuda.stream();
     // an empty array has no address: one word more than there is
@@ -223,7 +276,7 @@ fn describe(gpu: &Gpu, program: &Program, memory: u64) -> Result<Descriptors, De
     let inputs = cuda.upload(&padded(&program.inputs))?;
     let strides = cuda.upload(&padded(&program.strides))?;
     let addresses = Addresses {
-        memory,
+        memory: 0,
         steps: steps.device_ptr(stream).0,
         map: map.device_ptr(stream).0,
         digits: digits.device_ptr(stream).0,
@@ -233,23 +286,25 @@ fn describe(gpu: &Gpu, program: &Program, memory: u64) -> Result<Descriptors, De
     Ok(Descriptors { _steps: steps, _map: map, _digits: digits, _inputs: inputs, _strides: strides, addresses })
 }
 
+/// What the host puts into a table, in the plan's layout; nothing for what others make.
+pub(super) fn lay_out<E: Entry>(problem: &Problem, plan: &Plan, table: &DeviceTable) -> Storage<E> {
+    match table.content {
+        Content::Unary(variable) => {
+            let costs = problem.unary[variable as usize].iter();
+            costs.map(|&cost| E::from_cost(cost.min(plan.cap()))).collect()
+        }
+        Content::Function(function) => {
+            let scope: Vec<u32> = table.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
+            table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, plan.cap())
+        }
+        Content::Message(_) | Content::Made => Storage::default(),
+    }
+}
+
 /// Memory for all tables, those of the host filled.
 fn fill<E: Element>(gpu: &Gpu, program: &Program, problem: &Problem, plan: &Plan) -> Result<CudaSlice<E>, DeviceError> {
     let cuda = gpu.cuda();
     let mut memory = cuda.reserve::<E>(program.entries.max(1) as usize)?;
-    let lay_out = |content: Content, scope: &[u32]| -> Storage<E> {
-        match content {
-            Content::Unary(variable) => {
-                let costs = problem.unary[variable as usize].iter();
-                costs.map(|&cost| E::from_cost(cost.min(plan.cap()))).collect()
-            }
-            Content::Function(function) => {
-                let scope: Vec<u32> = scope.iter().map(|&p| plan.sequence[p as usize]).collect();
-                table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, plan.cap())
-            }
-            Content::Made => Storage::default(),
-        }
-    };
     let mut filled: Vec<_> = program.tables.iter().filter(|table| table.content != Content::Made).collect();
     filled.sort_by_key(|table| table.at);
     // neighbours go up together: thousands of small copies would take longer than the elimination
@@ -271,7 +326,7 @@ fn fill<E: Element>(gpu: &Gpu, program: &Program, problem: &Problem, plan: &Plan
             start = table.at;
         }
         staged.resize((table.at - start) as usize, E::default());
-        let entries = lay_out(table.content, &table.scope);
+        let entries = lay_out::<E>(problem, plan, table);
         for row in entries.chunks(table.row as usize) {
             staged.extend_from_slice(row);
             staged.resize(staged.len() + (table.pitch - table.row) as usize, E::default());
@@ -300,6 +355,24 @@ impl Resident {
             (bytes <= crate::memory::available() / 3).then(|| self.download().ok()).flatten()
         };
         self.host.get_or_init(copy).as_ref()
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// How the tables lie in its memory, and where that begins.
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    pub(super) fn address(&self) -> u64 {
+        let stream = self.gpu.cuda().stream();
+        match &self.memory {
+            Memory::I32(memory) => memory.device_ptr(stream).0,
+            Memory::I64(memory) => memory.device_ptr(stream).0,
+        }
     }
 
     /// The messages, if they are on the host already.

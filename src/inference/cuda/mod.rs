@@ -3,37 +3,59 @@
 //! [`Program`](program::Program) lays a plan out (tables in device memory, steps in levels, launches), [`tile`] decides how a
 //! step is cut, kernels/bucket.cu computes. Functions go up once, messages stay where they were made; what a level
 //! of the bucket tree needs runs in one launch for each kernel that its steps take, and the host waits at the end of
-//! a slice of work only.
+//! a slice of work only. A plan whose tables do not fit runs in [`parts`], with the host as the place of all messages
+//! ([`stream`]).
 
 mod choose;
 mod execution;
+mod kernels;
+mod parts;
+mod pilot;
 mod program;
+mod staging;
+mod stream;
 mod tile;
 mod words;
 
 pub(super) use execution::{Execution, Resident};
+pub(super) use pilot::Pilot;
+pub(super) use stream::Streamed;
 
 use super::plan::{Plan, Width};
 use crate::device::{Cuda, DeviceError, Kernel, Source};
 use crate::model::{Cost, Problem};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use kernels::Kernels;
+use std::sync::Arc;
 use tile::{Kinds, Variant};
 
 /// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
 #[derive(Debug)]
 pub struct Gpu {
     cuda: Arc<Cuda>,
-    kernels: Mutex<HashMap<String, Kernel>>,
+    /// Bytes that tables may take in any case.
+    limit: u64,
+    kernels: Arc<Kernels>,
 }
 
 /// The part of free device memory that tables may take.
 const USABLE: f64 = 0.9;
+/// Combinations for each thread of the CPU below which it is done before a device has begun.
+const SMALL: f64 = 1e7;
 
 impl Gpu {
     /// Uses a device that is open.
     pub fn new(cuda: Arc<Cuda>) -> Arc<Gpu> {
-        Arc::new(Gpu { cuda, kernels: Mutex::default() })
+        Gpu::limited(cuda, u64::MAX)
+    }
+
+    /// Uses a device whose tables take `limit` bytes at most.
+    pub fn limited(cuda: Arc<Cuda>, limit: u64) -> Arc<Gpu> {
+        Arc::new(Gpu { cuda, limit, kernels: Arc::default() })
+    }
+
+    /// Whether so many combinations are worth the way to a device. A few are not: copies and launches take longer.
+    pub fn pays(joint_entries: f64) -> bool {
+        joint_entries >= SMALL * rayon::current_num_threads() as f64
     }
 
     /// The device.
@@ -46,7 +68,7 @@ impl Gpu {
     /// # Errors
     /// Those of the driver.
     pub fn budget(&self) -> Result<u64, DeviceError> {
-        Ok((self.cuda.free_memory()? as f64 * USABLE) as u64)
+        Ok(((self.cuda.free_memory()? as f64 * USABLE) as u64).min(self.limit))
     }
 
     /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
@@ -56,15 +78,24 @@ impl Gpu {
         entries.saturating_mul(plan.width.bytes())
     }
 
+    /// Begins to compile a kernel.
+    fn begin(&self, expression: &str) {
+        self.kernels.begin(&self.cuda, expression);
+    }
+
+    /// A kernel that was begun; `None` where it takes longer than some milliseconds.
+    fn poll(&self, expression: &str) -> Result<Option<Kernel>, DeviceError> {
+        self.kernels.poll(expression)
+    }
+
+    /// A kernel, once it is compiled.
     fn kernel(&self, expression: &str) -> Result<Kernel, DeviceError> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get(expression) {
-            return Ok(kernel.clone());
+        self.begin(expression);
+        loop {
+            if let Some(kernel) = self.poll(expression)? {
+                return Ok(kernel);
+            }
         }
-        let module = self.cuda.load(&source(expression))?;
-        let kernel = module.kernel(expression, 0)?;
-        let _ = kernels.insert(expression.into(), kernel.clone());
-        Ok(kernel)
     }
 }
 
@@ -92,7 +123,9 @@ pub fn measure(
     repeats: usize,
     entries: &[u64],
 ) -> Result<Measured, DeviceError> {
-    let execution = Execution::new(gpu.clone(), problem, plan)?;
+    let Some(mut execution) = Execution::new(gpu.clone(), problem, plan)? else {
+        return Err(DeviceError::Unusable(format!("{} takes {} bytes of the device", plan.name(), Gpu::bytes(plan))));
+    };
     let ms = execution.time(repeats)?;
     let (launch, launches) = (execution.describe(), execution.launches());
     let resident = execution.leave();
@@ -100,8 +133,10 @@ pub fn measure(
     Ok(Measured { ms, entries: resident.entries(&wanted)?, launch, launches })
 }
 
+/// The text that has a kernel.
 fn source(expression: &str) -> Source {
-    Source::embedded("bucket.cu").kernel(expression)
+    let text = if expression.starts_with("grow") { "assign.cu" } else { "bucket.cu" };
+    Source::embedded(text).kernel(expression)
 }
 
 /// The name of an entry type in the kernels.
@@ -134,7 +169,8 @@ pub fn sources() -> Vec<Source> {
     }
     source =
         source.kernel(Variant::Tile([5, 2, 1, 4], [Kinds::NONE, few(2, 1), few(1, 1), Kinds::NONE]).expression("int"));
-    vec![source]
+    let pilot = Source::embedded("assign.cu");
+    vec![source, [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)))]
 }
 
 #[cfg(test)]

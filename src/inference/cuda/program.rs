@@ -9,6 +9,7 @@ use super::super::plan::{Plan, Source};
 use super::tile::{Digit, Geometry, INPUTS, Shape, Variant};
 use super::words::{BoxWords, DigitWords, InputWords, StepWords};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A pre-join pays where its table is so many times smaller than the step's combinations,
 const SMALLER: u64 = 32;
@@ -19,7 +20,7 @@ const CANDIDATES: usize = 32;
 /// Combinations of a launch, about: some milliseconds, so that a run can stop.
 const LAUNCH: u64 = 1 << 34;
 /// Entries that tables begin at multiples of.
-const ALIGNMENT: u64 = 64;
+pub(super) const ALIGNMENT: u64 = 64;
 
 /// What the host puts into a table, once, before anything runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub(super) enum Content {
     Unary(u32),
     /// A function, over the table's scope.
     Function(u32),
+    /// The message of an earlier step, where the program is a part of the plan.
+    Message(u32),
     /// Nothing: a step makes it.
     Made,
 }
@@ -86,7 +89,7 @@ impl DeviceTable {
     }
 
     /// From one value of each digit to the next.
-    fn strides(&self, domains: &[u32]) -> Vec<u64> {
+    pub fn strides(&self, domains: &[u32]) -> Vec<u64> {
         let mut strides = vec![1; self.scope.len()];
         let mut stride = 1;
         for (digit, p) in self.scope.iter().enumerate().rev() {
@@ -133,9 +136,9 @@ pub(super) struct Program {
     /// Entries of device memory.
     pub entries: u64,
     /// Where the constants lie: the messages without variables.
-    pub constants: std::ops::Range<u64>,
+    pub constants: Range<u64>,
     /// Where the messages lie, constants included, if the plan keeps them.
-    pub kept: std::ops::Range<u64>,
+    pub kept: Range<u64>,
     pub steps: Vec<StepWords>,
     /// Steps made in tiles.
     pub tiled: Vec<BoxWords>,
@@ -155,9 +158,18 @@ impl Program {
     /// # Errors
     /// The entries that it takes where those are more.
     pub fn new(plan: &Plan, limit: u64, processors: u32) -> Result<Program, u64> {
+        Program::part(plan, 0..plan.steps.len(), limit, processors)
+    }
+
+    /// Lays out some steps of a plan, which take the messages of earlier ones from the host. Its messages are those of
+    /// these steps.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn part(plan: &Plan, steps: Range<usize>, limit: u64, processors: u32) -> Result<Program, u64> {
         let mut program = Program::default();
         let mut tasks = Vec::new();
-        for step in &plan.steps {
+        for step in &plan.steps[steps.clone()] {
             if let (true, Some(Source::Function(f))) = (step.lowered, step.inputs.first().map(|input| input.source)) {
                 let table = program.table(plan, step.scope.clone(), Content::Function(f), 0);
                 program.messages.push(table);
@@ -168,7 +180,10 @@ impl Program {
                 .inputs
                 .iter()
                 .map(|input| match input.source {
-                    Source::Message(from) => program.messages[from as usize],
+                    Source::Message(from) => match (from as usize).checked_sub(steps.start) {
+                        Some(own) => program.messages[own],
+                        None => program.table(plan, input.scope.clone(), Content::Message(from), 0),
+                    },
                     Source::Function(f) => program.table(plan, input.scope.clone(), Content::Function(f), 0),
                     Source::Unary => {
                         let variable = plan.sequence[step.position as usize];

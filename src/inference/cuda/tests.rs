@@ -1,9 +1,12 @@
 //! The program of a plan, executed on the host as its descriptors say.
 
-use super::program::{Content, Program};
+use super::execution::lay_out;
+use super::parts::{Stretch, parts};
+use super::program::{Content, DeviceTable, Program};
+use super::staging::{gather, scatter, windows};
 use super::tile::{INPUTS, Kinds, Variant};
 use super::words::{BoxWords, DigitWords, InputWords};
-use crate::inference::plan::Plan;
+use crate::inference::plan::{Plan, Source, Step};
 use crate::inference::storage::Storage;
 use crate::inference::table;
 use crate::inference::tests::{messages, random, run, shuffled, wide};
@@ -26,18 +29,15 @@ impl<'a> Emulator<'a> {
     fn new(program: &'a Program, problem: &Problem, plan: &Plan) -> Self {
         let mut memory = vec![-7; program.entries as usize];
         for table in &program.tables {
-            let filled: Storage<i64> = match table.content {
-                Content::Made => continue,
-                Content::Unary(v) => problem.unary[v as usize].iter().map(|&cost| cost.min(plan.cap())).collect(),
-                Content::Function(f) => {
-                    let scope: Vec<u32> = table.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
-                    table::lay_out(&problem.functions[f as usize], &scope, &problem.domains, plan.cap())
-                }
-            };
+            let filled: Storage<Cost> = lay_out(problem, plan, table);
             for (index, &entry) in filled.iter().enumerate() {
                 memory[(table.at + table.place(index as u64)) as usize] = entry;
             }
         }
+        Emulator::over(program, plan, memory)
+    }
+
+    fn over(program: &'a Program, plan: &Plan, memory: Vec<Cost>) -> Self {
         Emulator { program, memory, bytes: plan.width.bytes(), cap: plan.cap() }
     }
 
@@ -255,5 +255,124 @@ fn measured_buckets_take_their_tiles() {
         let program = Program::new(&plan, u64::MAX, 132).expect("no limit");
         let taken: Vec<Variant> = program.variants();
         assert!(matches!(taken[..], [Variant::Tile(tile, _)] if tiles.contains(&tile)), "d = {d}: {taken:?}");
+    }
+}
+
+/// A plan in parts of little device memory, executed on the host as its descriptors say. Returns parts and slices.
+fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Option<(usize, u64)> {
+    let plan = Plan { keep_messages: true, ..plan.clone() };
+    let parts = parts(&plan, limit)?;
+    assert_eq!(parts.first().map_or(0, |part| part.steps.start), 0);
+    assert!(parts.windows(2).all(|pair| pair[0].steps.end == pair[1].steps.start));
+    assert_eq!(parts.last().map_or(0, |part| part.steps.end), plan.steps.len());
+    let lowered = |step: &Step| -> Vec<Cost> {
+        let Source::Function(f) = step.inputs[0].source else { panic!("{step:?}") };
+        let scope: Vec<u32> = step.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
+        table::lay_out(&problem.functions[f as usize], &scope, &problem.domains, plan.cap()).to_vec()
+    };
+    let mut own: Vec<Vec<Cost>> = Vec::new();
+    let mut slices = 0;
+    for part in &parts {
+        assert!(part.entries * if part.cut.is_some() { 2 } else { 1 } <= limit);
+        for step in &plan.steps[part.steps.clone()] {
+            own.push(if step.lowered { lowered(step) } else { vec![-1; step.entries as usize] });
+        }
+        if part.entries == 0 {
+            continue;
+        }
+        let first = part.steps.start;
+        let slice = part.cut.map_or_else(|| plan.clone(), |cut| cut.of(&plan, first));
+        let program = Program::part(&slice, part.steps.clone(), part.entries, 132).expect("it was looked at");
+        let count = part.cut.map_or(1, |cut| cut.slices(&plan, &plan.steps[first]));
+        for number in 0..count {
+            let begin = part.cut.map_or_else(Vec::new, |cut| cut.begin(&plan, &plan.steps[first], number));
+            let mut emulator = Emulator::over(&program, &plan, vec![-7; program.entries as usize]);
+            let stretch = |table: &DeviceTable| Stretch::new(&table.scope, &plan, &slice, &begin);
+            let filled = |&table: &usize| program.tables[table].content != Content::Made;
+            for own_window in windows(&program.tables, (0..program.tables.len()).filter(filled).collect(), window) {
+                for share in &own_window.shares {
+                    let table = &program.tables[share.table];
+                    let laid_out: Storage<Cost> = lay_out(problem, &plan, table);
+                    let source = match table.content {
+                        Content::Message(from) => &own[from as usize][..],
+                        _ => &laid_out,
+                    };
+                    let out = &mut emulator.memory[(table.at + share.from) as usize..][..share.entries as usize];
+                    gather(out, table, share.from, stretch(table), source);
+                }
+            }
+            emulator.run();
+            let made = program.messages.iter().copied().filter(|&table| !filled(&table)).collect();
+            for own_window in windows(&program.tables, made, window) {
+                let entries = &emulator.memory[own_window.at as usize..][..own_window.entries as usize];
+                for share in &own_window.shares {
+                    let table = &program.tables[share.table];
+                    let step = program.messages.iter().position(|&own| own == share.table).expect("a message");
+                    let at = (table.at + share.from - own_window.at) as usize;
+                    let share_entries = &entries[at..at + share.entries as usize];
+                    scatter(share_entries, table, share.from, stretch(table), &mut own[first + step]);
+                }
+            }
+        }
+        slices += count;
+    }
+    for (step, expected) in messages(&run(problem, plan.clone())).iter().enumerate() {
+        assert_eq!(own[step], expected[..], "step {step} of {}: {:?}", plan.steps.len(), plan.steps[step]);
+    }
+    Some((parts.len(), slices))
+}
+
+#[test]
+fn parts_of_plans_make_the_messages_of_the_cpu() {
+    let mut rng = Rng::new(24);
+    let (mut whole, mut parted, mut cut, mut none) = (0, 0, 0, 0);
+    for round in 0..1500u32 {
+        let problem = Arc::new(random(&mut rng, 7));
+        let order = shuffled(&problem, &mut rng);
+        let z = [None, Some(1), Some(2), Some(3)][rng.index(4)];
+        let max_bytes = [60, 400, 3000, 1 << 30][rng.index(4)];
+        let mut plan = Plan::new(&problem, &order, &Limits { z, max_bytes, keep_messages: round % 3 > 0, ub: None });
+        if round.is_multiple_of(5) {
+            plan.width = Width::I64;
+        }
+        let limit = [200, 300, 500, 1 << 20][rng.index(4)];
+        match streamed(&problem, &plan, limit, [1, 7, 64, 1000][rng.index(4)]) {
+            None => none += 1,
+            Some((1, _)) => whole += 1,
+            Some((parts, slices)) if slices > parts as u64 => cut += 1,
+            Some(_) => parted += 1,
+        }
+    }
+    assert!(whole > 100 && parted > 100 && cut > 0 && none < 500, "{whole} {parted} {cut} {none}");
+}
+
+/// As `wide`, of domains from 3 to 9 values.
+fn mixed(rng: &mut Rng, n: usize, reach: usize) -> Problem {
+    let domains: Vec<u32> = (0..n).map(|_| 3 + rng.below(7) as u32).collect();
+    let pairs = (0..n).flat_map(|a| (a + 1..n.min(a + reach)).map(move |b| (a, b)));
+    let function = |(a, b): (usize, usize)| CostFunction {
+        scope: [a as u32, b as u32].into(),
+        table: Table::dense((0..domains[a] * domains[b]).map(|_| rng.below(100) as Cost).collect()),
+    };
+    let functions = pairs.map(function).collect();
+    let unary = domains.iter().map(|&domain| (0..domain).map(Cost::from).collect()).collect();
+    Problem { domains, unary, functions, constant: 0, top: 1 << 60 }
+}
+
+#[test]
+fn slices_of_large_steps_make_the_messages_of_the_cpu() {
+    let mut rng = Rng::new(25);
+    for (n, domain, reach) in
+        [(20, 2, 18), (11, 3, 11), (10, 4, 9), (7, 9, 6), (6, 11, 6), (5, 25, 4), (8, 0, 7), (7, 0, 7)]
+    {
+        let problem = Arc::new(if domain > 0 { wide(&mut rng, n, domain, reach) } else { mixed(&mut rng, n, reach) });
+        let sequence: Vec<u32> = (0..n as u32).collect();
+        let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
+        let plan = Plan::new(&problem, &order, &Limits::new(1 << 30));
+        for divisor in [2, 9, 50] {
+            let limit = plan.largest_table / divisor + 4000;
+            let (parts, slices) = streamed(&problem, &plan, limit, 5000).expect("slices fit");
+            assert!(slices > parts as u64, "domain {domain}, a {divisor}th: {parts} parts, {slices} slices");
+        }
     }
 }
