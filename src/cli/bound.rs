@@ -5,7 +5,7 @@ use super::{Exit, output, record_unloaded, signals, values};
 use clap::Args;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats::{self, SolutionFormat};
-use fangs::inference::{Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, trivial_bound};
+use fangs::inference::{Attempt, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound};
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::{Method, Order, best_order};
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile, Verbosity};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub struct BoundFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// auto (exact where affordable, else growing z), be or mbe
+    /// auto (exact where affordable, else shifting and growing z), shift, be or mbe
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
     method: BoundChoice,
     /// Most variables of a mini-bucket [default: grows while time remains]
@@ -248,6 +248,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 
 /// Joint entries between two looks at the clock: some tenths of a second of one core.
 const SLICE: u64 = 200_000_000;
+/// The same in entries of shifting.
+const SHIFT_SLICE: u64 = 50_000_000;
 /// Work up to which elimination on a device is exact right away: a few seconds of a large one.
 const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
 
@@ -335,29 +337,41 @@ impl<'a> Bounding<'a> {
             self.must_fit(&problem, &order, memory)?;
         }
         let ladder = Ladder::new(vec![order], memory, self.config.z);
-        let mut ladder = match self.config.method {
+        let ladder = match self.config.method {
             BoundChoice::Be => ladder.exact_work(u64::MAX),
-            BoundChoice::Mbe => ladder.exact_work(0),
+            BoundChoice::Mbe | BoundChoice::Shift => ladder.exact_work(0),
             BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
-        while let Some(rung) = ladder.next(&problem, self.best.as_ref().map(|(cost, _)| *cost)) {
-            let mut run = Run::on(gpu.as_ref().filter(|_| Gpu::pays(rung.work as f64)), problem.clone(), rung.plan);
-            while run.advance(SLICE, stop) == Progress::More {
-                if stop.is_set() {
-                    return Ok(());
+        let mut climb = Climb::new(&problem, ladder, self.config.method.means(), memory / 4);
+        while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
+            match stage {
+                Stage::Shift(mut shift) => {
+                    while shift.advance(SHIFT_SLICE, stop) == Progress::More && !stop.is_set() {
+                        self.raise(shift.lower_bound(self.upper()), "shift")?;
+                        self.tick();
+                    }
+                    self.raise(shift.lower_bound(self.upper()), "shift")?;
+                    climb.shifted(*shift);
                 }
-                self.tick();
+                Stage::Run(attempt, plan) => {
+                    let device = gpu.as_ref().filter(|_| Gpu::pays(attempt.work as f64));
+                    let mut run = Run::on(device, attempt.problem.clone(), plan);
+                    while run.advance(SLICE, stop) == Progress::More && !stop.is_set() {
+                        self.tick();
+                    }
+                    let streamed = run.streamed();
+                    if let Some(error) = run.trouble() {
+                        self.lose_device(error);
+                        gpu = None;
+                    }
+                    if let Some(outcome) = run.finish() {
+                        climb.note(&attempt, attempt.lower_bound(&outcome));
+                        self.finish_run(&attempt, &outcome, streamed, reducer)?;
+                    }
+                }
             }
-            let streamed = run.streamed();
-            if let Some(error) = run.trouble() {
-                self.lose_device(error);
-                gpu = None;
-            }
-            if let Some(outcome) = run.finish() {
-                self.finish_rung(&outcome, &rung.name, streamed, reducer)?;
-            }
-            if self.report.exact {
+            if self.report.exact || stop.is_set() {
                 break;
             }
         }
@@ -376,10 +390,15 @@ impl<'a> Bounding<'a> {
         )))
     }
 
-    fn finish_rung(&mut self, outcome: &Outcome, name: &str, streamed: bool, reducer: &Reducer) -> Result<(), Error> {
-        let plan = outcome.plan();
-        let better = outcome.lower_bound() > self.lower || outcome.exact();
-        if better {
+    fn finish_run(
+        &mut self,
+        attempt: &Attempt,
+        outcome: &Outcome,
+        streamed: bool,
+        reducer: &Reducer,
+    ) -> Result<(), Error> {
+        let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
+        if lower > self.lower || outcome.exact() {
             self.report.z = Some(plan.z);
             self.report.largest_table = plan.largest_table;
             self.report.table_bytes = plan.table_bytes;
@@ -387,10 +406,15 @@ impl<'a> Bounding<'a> {
             self.report.streamed = streamed;
         }
         if let Some(core) = outcome.assign() {
-            self.offer(reducer.lift(&core), name);
+            self.offer(reducer.lift(&core), &attempt.name);
         }
         self.report.exact = outcome.exact();
-        self.raise(outcome.lower_bound(), name)
+        self.raise(lower, &attempt.name)
+    }
+
+    /// What no solution worth finding reaches.
+    fn upper(&self) -> Cost {
+        self.best.as_ref().map_or(self.network.top(), |(cost, _)| *cost)
     }
 
     /// Keeps an assignment if it is a solution and better.
@@ -405,7 +429,7 @@ impl<'a> Bounding<'a> {
     }
 
     fn raise(&mut self, bound: Cost, name: &str) -> Result<(), Error> {
-        let upper = self.best.as_ref().map_or(self.network.top(), |(cost, _)| *cost);
+        let upper = self.upper();
         if bound > upper {
             return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
         }

@@ -57,6 +57,17 @@ impl Ladder {
         self
     }
 
+    /// Whether the first plan is exact, unless it does not fit.
+    pub fn affordable(&self) -> bool {
+        let fits = |order: &Order| order.joint_entries <= self.exact_work as f64;
+        self.fixed.is_none() && self.orders.first().is_some_and(fits)
+    }
+
+    /// Combinations of the last plan.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
     /// The next plan; `None` once z cannot grow any more or the exact plan was handed out. `ub` is the cost
     /// of the best solution known.
     pub fn next(&mut self, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {
@@ -67,7 +78,7 @@ impl Ladder {
             if let Some(z) = self.fixed {
                 self.z = z;
             } else {
-                if self.orders[0].joint_entries <= self.exact_work as f64 {
+                if self.affordable() {
                     let plan = self.plan(problem, ub, None);
                     if plan.exact {
                         self.done = true;

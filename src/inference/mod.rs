@@ -3,27 +3,32 @@
 //! An [`Order`](crate::order::Order) becomes a [`Plan`]: which tables are joined in which mini-bucket, what
 //! that takes in memory and work. A [`Run`] executes the plan in slices of bounded work and ends in an
 //! [`Outcome`]: the bound and the messages, from which an assignment is built ([`Outcome::assign`]) or
-//! partial assignments are rated ([`CostToGo`]). A [`Ladder`] says which plan to run next.
+//! partial assignments are rated ([`CostToGo`]). [`Shift`] moves costs between functions so that mini-buckets lose less. A
+//! [`Ladder`] says which plan to run next, a [`Climb`] which of all that.
 //!
 //! Every bound is valid by construction. Entries are integers and only ever lowered: to a cap that no
 //! solution worth finding reaches (`ub - constant`, or more than all finite costs together), by splitting
 //! a bucket, or by taking the minimum over some variables of a function that is too large.
 
 mod assign;
+mod climb;
 mod cuda;
 mod expand;
 mod kernel;
 mod ladder;
 mod plan;
 mod run;
+mod shift;
 mod storage;
 mod table;
 
 pub use assign::CostToGo;
+pub use climb::{Attempt, Climb, Means, Stage};
 pub use cuda::{Gpu, Measured, measure, sources};
 pub use ladder::{Ladder, Rung};
 pub use plan::{Input, Limits, Plan, Source, Step, Width};
 pub use run::{Outcome, Progress, Run};
+pub use shift::Shift;
 
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 

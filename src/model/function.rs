@@ -61,6 +61,16 @@ impl SparseTable {
         sorted
     }
 
+    /// The same tuples with other costs.
+    pub fn map(&self, cost: impl Fn(Cost) -> Cost) -> SparseTable {
+        SparseTable {
+            arity: self.arity,
+            default: cost(self.default),
+            tuples: self.tuples.clone(),
+            costs: self.costs.iter().map(|&old| cost(old)).collect(),
+        }
+    }
+
     /// The cost of what is not listed.
     pub fn default_cost(&self) -> Cost {
         self.default
@@ -139,6 +149,20 @@ impl CostFunction {
         }
     }
 
+    /// The costs of all combinations of values, the last variable of the scope running fastest.
+    pub fn entries(&self, domains: &[u32]) -> impl Iterator<Item = Cost> {
+        let sizes: Vec<u32> = self.scope.iter().map(|&v| domains[v as usize]).collect();
+        let mut values = vec![0; sizes.len()];
+        (0..self.combinations(domains) as usize).map(move |index| {
+            let cost = match &self.table {
+                Table::Dense(costs) => costs[index],
+                Table::Sparse(table) => table.get(&values),
+            };
+            count_on(&mut values, &sizes);
+            cost
+        })
+    }
+
     /// Number of value combinations, saturating.
     pub fn combinations(&self, domains: &[u32]) -> u64 {
         self.scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(domains[v as usize])))
@@ -153,6 +177,17 @@ impl CostFunction {
                 if (table.len() as u64) < self.combinations(domains) { listed.min(table.default) } else { listed }
             }
         }
+    }
+}
+
+/// The next combination of digits, the last running fastest; after the last one the first again.
+pub(crate) fn count_on<D: Copy + Ord + From<u8> + std::ops::AddAssign>(digits: &mut [D], sizes: &[D]) {
+    for (digit, &size) in digits.iter_mut().zip(sizes).rev() {
+        *digit += D::from(1);
+        if *digit < size {
+            return;
+        }
+        *digit = D::from(0);
     }
 }
 

@@ -6,6 +6,7 @@ mod network;
 mod problem;
 mod units;
 
+pub(crate) use function::count_on;
 pub use function::{CostFunction, SparseTable, Table};
 pub use network::{Builder, ModelError, Network, Variable};
 pub use problem::Problem;

@@ -1,7 +1,8 @@
-//! Lower bounds beside the search: the ladder of plans, run in slices whose share of the work is counted, not timed.
+//! Lower bounds beside the search: shifting and the ladder of plans, run in slices whose share of the work is counted, not
+//! timed.
 
 use super::options::{BoundChoice, Options};
-use crate::inference::{Ladder, Outcome, Progress, Run, Rung};
+use crate::inference::{Attempt, Climb, Ladder, Outcome, Progress, Run, Shift, Stage};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -11,6 +12,9 @@ use std::sync::Arc;
 
 /// Joint entries of a slice: some tenths of a second of one core.
 const SLICE: u64 = 200_000_000;
+/// Entries of a slice of shifting: a tenth of a second of one core, and what each counts.
+const SHIFT_SLICE: u64 = 50_000_000;
+const SHIFT_WORK: u64 = 2;
 /// Work up to which elimination is exact without mini-buckets before it.
 const EXACT_WORK: u64 = 10_000_000_000;
 /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
@@ -31,7 +35,7 @@ pub(crate) struct Bounds {
     choice: BoundChoice,
     z: Option<u32>,
     memory: u64,
-    ladder: Option<Ladder>,
+    climb: Option<Climb>,
     running: Option<Rising>,
     done: bool,
     work: u64,
@@ -43,11 +47,15 @@ pub(crate) struct Bounds {
     slow: bool,
 }
 
-/// A rung on its way, with the core it belongs to.
+/// Work on its way, with the core it belongs to.
 struct Rising {
-    source: String,
-    run: Run,
+    work: Work,
     core: Core,
+}
+
+enum Work {
+    Shift(Box<Shift>),
+    Run(Attempt, Box<Run>),
 }
 
 /// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
@@ -60,7 +68,7 @@ pub(crate) struct Core {
     pub problem: Arc<Problem>,
 }
 
-/// A finished rung.
+/// A finished stage.
 pub(crate) struct Step {
     /// The core it was made for.
     pub core: Core,
@@ -68,10 +76,10 @@ pub(crate) struct Step {
     pub lower: Cost,
     /// Its value assignment.
     pub assignment: Option<Vec<u32>>,
-    /// `be` or `mbe(z)`.
+    /// `shift`, `be`, `mbe(z)` or `shift+mbe(z)`.
     pub source: String,
-    /// The messages, to guide construction.
-    pub outcome: Arc<Outcome>,
+    /// The messages, to guide construction: those of the core as it is.
+    pub outcome: Option<Arc<Outcome>>,
 }
 
 impl Bounds {
@@ -84,7 +92,7 @@ impl Bounds {
             choice: options.bound,
             z: options.z,
             memory,
-            ladder: None,
+            climb: None,
             running: None,
             done: options.bound == BoundChoice::None,
             work: 0,
@@ -116,7 +124,7 @@ impl Bounds {
         if self.done || search_work == 0 {
             return false;
         }
-        let exact = self.running.as_ref().is_some_and(|rising| rising.run.plan().exact);
+        let exact = matches!(&self.running, Some(Rising { work: Work::Run(_, run), .. }) if run.plan().exact);
         let share = if stalled { STALLED_SHARE } else { SHARE } * if self.slow { SLOW } else { 1.0 };
         let first = if exact { EXACT_FIRST } else { 0 };
         self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
@@ -132,29 +140,54 @@ impl Bounds {
         if self.running.is_none() {
             self.begin(core, upper, seed, stop);
         }
-        let run = &mut self.running.as_mut()?.run;
+        let run = match &mut self.running.as_mut()?.work {
+            Work::Shift(shift) => {
+                self.work += SHIFT_SLICE * SHIFT_WORK;
+                if shift.advance(SHIFT_SLICE, stop) == Progress::More {
+                    return None;
+                }
+                return self.finish_shift(upper);
+            }
+            Work::Run(_, run) => run,
+        };
         let before = run.work_done();
         let progress = run.advance(SLICE, stop);
         self.work += (run.work_done() - before).max(1);
-        if progress == Progress::More {
-            return None;
+        if progress == Progress::More { None } else { self.finish_run() }
+    }
+
+    fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
+        let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
+        let lower = shift.lower_bound(upper.min(core.problem.top));
+        if let Some(climb) = &mut self.climb {
+            climb.shifted(*shift);
         }
-        let Rising { source, run, core } = self.running.take()?;
+        Some(Step { core, lower, assignment: None, source: "shift".into(), outcome: None })
+    }
+
+    fn finish_run(&mut self) -> Option<Step> {
+        let Some(Rising { work: Work::Run(attempt, run), core }) = self.running.take() else { return None };
         let outcome = Arc::new(run.finish()?);
+        let lower = attempt.lower_bound(&outcome);
+        if let Some(climb) = &mut self.climb {
+            climb.note(&attempt, lower);
+        }
         self.best_z = Some(outcome.plan().z);
         self.highest = self.highest.max(outcome.plan().joint_entries);
-        Some(Step { core, lower: outcome.lower_bound(), assignment: outcome.assign(), source, outcome })
+        let assignment = outcome.assign();
+        let plain = attempt.is_plain();
+        Some(Step { core, lower, assignment, source: attempt.name, outcome: plain.then_some(outcome) })
     }
 
     /// The core has changed: what has not begun is planned anew.
     pub fn rebase(&mut self) {
-        self.ladder = None;
+        self.climb = None;
         self.done = self.choice == BoundChoice::None;
     }
 
     fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
         let problem = &core.problem;
-        let ladder = self.ladder.get_or_insert_with(|| {
+        let climb = self.climb.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
             let restarts = (50_000 / size.max(1)).min(32) as u32;
             let methods = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
@@ -164,16 +197,23 @@ impl Bounds {
             self.work += size as u64 * 1000;
             let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
-                BoundChoice::Mbe => 0,
+                BoundChoice::Mbe | BoundChoice::Shift => 0,
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
             };
-            Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2)
+            let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
+            Climb::new(problem, ladder, self.choice.means(), self.memory / 4)
         });
-        match ladder.next(problem, Some(upper)) {
-            Some(Rung { name, plan, .. }) => {
-                self.running = Some(Rising { source: name, run: Run::new(problem.clone(), plan), core: core.clone() });
+        let work = match climb.next(Some(upper)) {
+            Some(Stage::Shift(shift)) => Work::Shift(shift),
+            Some(Stage::Run(attempt, plan)) => {
+                let run = Box::new(Run::new(attempt.problem.clone(), plan));
+                Work::Run(attempt, run)
             }
-            None => self.done = true,
-        }
+            None => {
+                self.done = true;
+                return;
+            }
+        };
+        self.running = Some(Rising { work, core: core.clone() });
     }
 }

@@ -60,10 +60,11 @@ pub fn solve(
     stop: &Stop,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
-    if options.driver == DriverChoice::Construct && options.bound == BoundChoice::None {
-        return Err(Error::Usage(
-            "the driver construct builds on the messages of mini-buckets, which bound none leaves out".into(),
-        ));
+    if options.driver == DriverChoice::Construct && matches!(options.bound, BoundChoice::None | BoundChoice::Shift) {
+        return Err(Error::Usage(format!(
+            "the driver construct builds on the messages of mini-buckets, which bound {} leaves out",
+            options.bound.name()
+        )));
     }
     // a device that is known not to open is a matter of the options
     let _ = options.device.poll()?;

@@ -1,6 +1,7 @@
 //! What a caller may ask of a run.
 
 use crate::device::Opening;
+use crate::inference::Means;
 use std::time::{Duration, Instant};
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
@@ -98,11 +99,13 @@ impl DriverChoice {
 /// How lower bounds are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundChoice {
-    /// Bucket elimination where it fits, a ladder of mini-buckets otherwise.
+    /// Bucket elimination where it fits, cost shifting and a ladder of mini-buckets otherwise.
     Auto,
     /// Only the trivial bound.
     None,
-    /// Mini-buckets.
+    /// Cost shifting.
+    Shift,
+    /// Mini-buckets of the network as it is.
     Mbe,
     /// Bucket elimination, whatever it costs.
     Be,
@@ -110,8 +113,19 @@ pub enum BoundChoice {
 
 impl BoundChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, BoundChoice); 4] =
-        [("auto", BoundChoice::Auto), ("none", BoundChoice::None), ("mbe", BoundChoice::Mbe), ("be", BoundChoice::Be)];
+    pub const ALL: [(&'static str, BoundChoice); 5] = [
+        ("auto", BoundChoice::Auto),
+        ("none", BoundChoice::None),
+        ("shift", BoundChoice::Shift),
+        ("mbe", BoundChoice::Mbe),
+        ("be", BoundChoice::Be),
+    ];
+
+    /// What it takes to a better bound.
+    pub fn means(self) -> Means {
+        let auto = self == BoundChoice::Auto;
+        Means { plain: !matches!(self, BoundChoice::Shift), shift: auto || self == BoundChoice::Shift, shifted: auto }
+    }
 
     /// The name it goes by.
     pub fn name(self) -> &'static str {

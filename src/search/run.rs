@@ -315,8 +315,8 @@ impl<'a> Run<'a> {
         if let Some(bounds) = self.bounds.here() {
             bounds.note((self.lower - before) as f64 / gap);
         }
-        if Arc::ptr_eq(&step.core.problem, &self.core.problem) {
-            self.portfolio.guide(step.outcome);
+        if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.core.problem, &self.core.problem)) {
+            self.portfolio.guide(outcome);
         }
         Ok(())
     }

@@ -1,0 +1,143 @@
+//! What raises the bound next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on the
+//! network as it is and as it was shifted. Shifting doubles the bound on satellite schedules and lowers it on frequency
+//! assignment (results/notes/shifting.md), so both climb until one is behind.
+
+use super::ladder::{Ladder, Rung};
+use super::plan::Plan;
+use super::run::Outcome;
+use super::shift::Shift;
+use crate::model::{Cost, Problem};
+use std::sync::Arc;
+
+/// Rungs in a row that a way may end behind the other before it is set aside.
+const BEHIND: u32 = 3;
+
+/// Which ways are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// Mini-buckets of the network as it is.
+    pub plain: bool,
+    /// Cost shifting.
+    pub shift: bool,
+    /// Mini-buckets of the shifted network.
+    pub shifted: bool,
+}
+
+/// The ways to a better bound on one network.
+#[derive(Debug)]
+pub struct Climb {
+    problem: Arc<Problem>,
+    ladder: Ladder,
+    means: Means,
+    /// Bytes that the shifted network's tables may take.
+    room: u64,
+    begun: bool,
+    plain: Option<Way>,
+    shifted: Option<Way>,
+    best: Cost,
+}
+
+/// A network and the plans for it.
+#[derive(Debug)]
+struct Way {
+    problem: Arc<Problem>,
+    shift: Option<Arc<Shift>>,
+    ladder: Ladder,
+    behind: u32,
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Stage {
+    /// To shift costs ([`Shift::advance`]), then [`Climb::shifted`].
+    Shift(Box<Shift>),
+    /// To run a plan on the attempt's network, then [`Climb::note`].
+    Run(Attempt, Plan),
+}
+
+/// A plan that is run, by what it is known.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// The plan's name, after `shift+` where it is for the shifted network.
+    pub name: String,
+    /// Combinations it looks at.
+    pub work: u64,
+    /// What the plan was made for.
+    pub problem: Arc<Problem>,
+    shift: Option<Arc<Shift>>,
+}
+
+impl Attempt {
+    /// The bound on the network as it is.
+    pub fn lower_bound(&self, outcome: &Outcome) -> Cost {
+        let bound = outcome.lower_bound();
+        self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
+    }
+
+    /// Whether it is for the network as it is: only its messages speak of that network's costs.
+    pub fn is_plain(&self) -> bool {
+        self.shift.is_none()
+    }
+}
+
+impl Climb {
+    /// Ways for `problem`, plans by copies of `ladder`. The shifted network may take `room` bytes.
+    pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means, room: u64) -> Climb {
+        let way = || Way { problem: problem.clone(), shift: None, ladder: ladder.clone(), behind: 0 };
+        let plain = means.plain.then(way);
+        Climb { problem: problem.clone(), ladder, means, room, begun: false, plain, shifted: None, best: Cost::MIN }
+    }
+
+    /// The next stage; `None` once there is none. `ub` is the cost of the best solution known.
+    pub fn next(&mut self, ub: Option<Cost>) -> Option<Stage> {
+        if !std::mem::replace(&mut self.begun, true)
+            && self.means.shift
+            && !(self.means.plain && self.ladder.affordable())
+        {
+            let order: Vec<u32> = (0..self.problem.variables() as u32).collect();
+            if let Some(shift) = Shift::new(&self.problem, ub, &order) {
+                return Some(Stage::Shift(Box::new(shift)));
+            }
+        }
+        loop {
+            let key = |way: &Option<Way>| way.as_ref().map(|way| (way.behind >= BEHIND, way.ladder.work()));
+            let slot = match (key(&self.shifted), key(&self.plain)) {
+                (None, None) => return None,
+                (Some(shifted), Some(plain)) if plain < shifted => &mut self.plain,
+                (Some(_), _) => &mut self.shifted,
+                (None, Some(_)) => &mut self.plain,
+            };
+            let way = slot.as_mut()?;
+            let limit = match (&way.shift, ub) {
+                (Some(shift), Some(ub)) => Some(shift.scaled(ub)),
+                (_, ub) => ub,
+            };
+            match way.ladder.next(&way.problem, limit) {
+                Some(Rung { name, work, plan, .. }) => {
+                    let name = if way.shift.is_some() { format!("shift+{name}") } else { name };
+                    let attempt = Attempt { name, work, problem: way.problem.clone(), shift: way.shift.clone() };
+                    return Some(Stage::Run(attempt, plan));
+                }
+                None => *slot = None,
+            }
+        }
+    }
+
+    /// Costs are shifted.
+    pub fn shifted(&mut self, shift: Shift) {
+        let entries: u64 = self.problem.functions.iter().map(|f| f.combinations(&self.problem.domains)).sum();
+        if self.means.shifted && entries.saturating_mul(8) <= self.room {
+            let problem = Arc::new(shift.problem());
+            self.shifted = Some(Way { problem, shift: Some(Arc::new(shift)), ladder: self.ladder.clone(), behind: 0 });
+        }
+    }
+
+    /// An attempt has come to a bound.
+    pub fn note(&mut self, attempt: &Attempt, bound: Cost) {
+        let way = if attempt.is_plain() { &mut self.plain } else { &mut self.shifted };
+        if let Some(way) = way {
+            way.behind = if bound < self.best { way.behind + 1 } else { 0 };
+        }
+        self.best = self.best.max(bound);
+    }
+}
