@@ -144,7 +144,7 @@ impl Shift {
             if left == 0 || stop.is_set() {
                 return Progress::More;
             }
-            let forward = self.passes % 2 == 0;
+            let forward = self.passes.is_multiple_of(2);
             left = left.saturating_sub(self.visit(forward) + 1);
             self.at += 1;
             if self.at < n {
