@@ -343,7 +343,7 @@ impl<'a> Bounding<'a> {
             BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
-        let mut climb = Climb::new(&problem, ladder, self.config.method.means(), memory / 4);
+        let mut climb = Climb::new(&problem, ladder, self.config.method.means());
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
             match stage {
                 Stage::Shift(mut shift) => {

@@ -30,8 +30,6 @@ pub struct Climb {
     problem: Arc<Problem>,
     ladder: Ladder,
     means: Means,
-    /// Bytes that the shifted network's tables may take.
-    room: u64,
     begun: bool,
     plain: Option<Way>,
     shifted: Option<Way>,
@@ -91,19 +89,17 @@ impl Attempt {
 }
 
 impl Climb {
-    /// Ways for `problem`, plans by copies of `ladder`. The shifted network may take `room` bytes.
-    pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means, room: u64) -> Climb {
+    /// Ways for `problem`, plans by copies of `ladder`. Shifting and the shifted network may each take a quarter of its memory,
+    /// which the plans then have less.
+    pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means) -> Climb {
         let way = || Way { problem: problem.clone(), shift: None, ladder: ladder.clone(), reached: None };
         let plain = means.plain.then(way);
-        Climb { problem: problem.clone(), ladder, means, room, begun: false, plain, shifted: None, best: Cost::MIN }
+        Climb { problem: problem.clone(), ladder, means, begun: false, plain, shifted: None, best: Cost::MIN }
     }
 
     /// The next stage; `None` once there is none. `ub` is the cost of the best solution known.
     pub fn next(&mut self, ub: Option<Cost>) -> Option<Stage> {
-        if !std::mem::replace(&mut self.begun, true)
-            && self.means.shift
-            && !(self.means.plain && self.ladder.affordable())
-        {
+        if !std::mem::replace(&mut self.begun, true) && self.shifts() {
             let order: Vec<u32> = (0..self.problem.variables() as u32).collect();
             if let Some(shift) = Shift::new(&self.problem, ub, &order) {
                 return Some(Stage::Shift(Box::new(shift)));
@@ -133,14 +129,25 @@ impl Climb {
         }
     }
 
+    /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
+    fn shifts(&self) -> bool {
+        let exact = self.means.plain && self.ladder.affordable();
+        self.means.shift && !exact && Shift::bytes(&self.problem).0 <= self.ladder.memory() / 4
+    }
+
     /// Costs are shifted.
     pub fn shifted(&mut self, shift: Shift) {
-        let entries: u64 = self.problem.functions.iter().map(|f| f.combinations(&self.problem.domains)).sum();
-        if self.means.shifted && entries.saturating_mul(8) <= self.room {
-            let problem = Arc::new(shift.problem());
-            self.shifted =
-                Some(Way { problem, shift: Some(Arc::new(shift)), ladder: self.ladder.clone(), reached: None });
+        let (own, shifted) = Shift::bytes(&self.problem);
+        if !self.means.shifted || shifted > self.ladder.memory() / 4 {
+            return;
         }
+        self.ladder.reserve(own + shifted);
+        if let Some(plain) = &mut self.plain {
+            plain.ladder.reserve(own + shifted);
+        }
+        let problem = Arc::new(shift.problem());
+        let ladder = self.ladder.clone();
+        self.shifted = Some(Way { problem, shift: Some(Arc::new(shift)), ladder, reached: None });
     }
 
     /// An attempt has come to a bound.

@@ -57,6 +57,16 @@ impl Ladder {
         self
     }
 
+    /// Bytes that the tables of a plan may take.
+    pub fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// Leaves so many of them to others.
+    pub fn reserve(&mut self, bytes: u64) {
+        self.memory = self.memory.saturating_sub(bytes);
+    }
+
     /// Whether the first plan is exact, unless it does not fit.
     pub fn affordable(&self) -> bool {
         let fits = |order: &Order| order.joint_entries <= self.exact_work as f64;

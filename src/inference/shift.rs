@@ -14,7 +14,7 @@ use super::cap;
 use super::run::Progress;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, count_on};
 use crate::stop::Stop;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// What is not allowed, among scaled costs; sums of a few stay within 64 bits.
@@ -131,6 +131,24 @@ impl Shift {
             before: 0,
             infeasible: constant >= NEVER,
         })
+    }
+
+    /// Bytes that shifting a problem takes, and those of the shifted problem.
+    pub fn bytes(problem: &Problem) -> (u64, u64) {
+        let mut known: FxHashSet<*const Cost> = FxHashSet::default();
+        let (mut own, mut shifted) = (0u64, 0u64);
+        for function in &problem.functions {
+            let entries = function.combinations(&problem.domains);
+            let new = match &function.table {
+                Table::Dense(costs) => known.insert(costs.as_ptr()),
+                Table::Sparse(_) if entries > WRITTEN_OUT => continue,
+                Table::Sparse(_) => true,
+            };
+            let bytes = entries.saturating_mul(size_of::<Cost>() as u64);
+            own = own.saturating_add(if new { bytes } else { 0 });
+            shifted = shifted.saturating_add(bytes);
+        }
+        (own, shifted)
     }
 
     /// Does passes for about `work` entries. Done once a pass there and back gains less than a thousandth.

@@ -201,7 +201,7 @@ impl Bounds {
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
-            Climb::new(problem, ladder, self.choice.means(), self.memory / 4)
+            Climb::new(problem, ladder, self.choice.means())
         });
         let work = match climb.next(Some(upper)) {
             Some(Stage::Shift(shift)) => Work::Shift(shift),
