@@ -104,7 +104,7 @@ impl Shift {
                     incidence[v as usize].push((index as u32, at as u32));
                 }
             } else {
-                constant += scaled(function.min(&problem.domains));
+                constant = constant.saturating_add(scaled(function.min(&problem.domains)));
             }
             let places = || function.scope.iter().map(|&v| place[v as usize]);
             let sizes: Vec<usize> = function.scope.iter().map(|&v| problem.domains[v as usize] as usize).collect();

@@ -61,6 +61,9 @@ pub(crate) struct Anneal {
     work: u64,
     best: i64,
     stalled: u32,
+    /// The longest anneals that are allowed, and the longest since the last new best.
+    longest: u32,
+    tried: u32,
     epoch: u32,
     archive: Vec<Elite>,
     /// Whether the temperatures were narrowed by settled assignments.
@@ -121,6 +124,8 @@ impl Anneal {
             work: 0,
             best: i64::MAX,
             stalled: 0,
+            longest: 1,
+            tried: 0,
             epoch: 0,
             archive: Vec::new(),
             settled: false,
@@ -156,6 +161,7 @@ impl Anneal {
         self.generation = None;
         self.best = i64::MAX;
         self.stalled = 0;
+        self.tried = 0;
         self.herd.open(field, self.states, seeds, fill)?;
         if !self.settled {
             self.herd.heat(steps(field.schedule))?;
@@ -174,6 +180,7 @@ impl Anneal {
         let shortest = u64::from(self.sweeps + 3) * field.sweep_work * self.states as u64;
         let affordable = |length: &&u32| u64::from(**length).saturating_mul(shortest) <= self.work;
         let allowed = if field.is_large() { LENGTHS.iter().take_while(affordable).count() } else { 1 };
+        self.longest = LENGTHS[allowed.clamp(1, LENGTHS.len()) - 1];
         let never = [u32::MAX; 2];
         Generation {
             draw,
@@ -220,7 +227,7 @@ impl Anneal {
                 let settled = self.herd.settle(field, &generation)?;
                 self.made = 0;
                 self.generation = None;
-                self.follow(field, &settled)?;
+                self.follow(field, &generation, &settled)?;
             }
             if work >= round_work || !bred.best.is_empty() || stop.is_set() {
                 return Ok(());
@@ -229,7 +236,7 @@ impl Anneal {
     }
 
     /// What follows from a finished generation.
-    fn follow(&mut self, field: &Field, settled: &Settled) -> Result<(), DeviceError> {
+    fn follow(&mut self, field: &Field, generation: &Generation, settled: &Settled) -> Result<(), DeviceError> {
         if let Phase::Open { sweeps } = self.phase {
             self.phase = if sweeps == FIRST_SWEEPS { self.opening() } else { Phase::Breed };
             if !self.settled {
@@ -244,11 +251,15 @@ impl Anneal {
         if settled.best < self.best {
             self.best = settled.best;
             self.stalled = 0;
+            self.tried = 0;
         } else {
             self.stalled += 1;
+            self.tried = self.tried.max(generation.length());
         }
         let median_is_best = settled.at_best > self.states / 2;
-        if (median_is_best && self.stalled >= PATIENCE) || self.stalled >= 8 * PATIENCE {
+        let stalled = (median_is_best && self.stalled >= PATIENCE) || self.stalled >= 8 * PATIENCE;
+        // long anneals are rare, and find what short ones do not
+        if stalled && self.tried >= self.longest {
             self.begin_epoch(field)?;
         }
         Ok(())
