@@ -12,7 +12,7 @@
 
 use super::cap;
 use super::run::Progress;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, count_on};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -299,8 +299,9 @@ impl Shifted {
         let last = self.sizes.len() - 1;
         least.fill(NEVER);
         let own = &self.taken[last];
-        let mut digits = vec![0usize; last];
+        let mut outer_values = Odometer::new(self.sizes[..last].to_vec());
         for row in entries.chunks_exact(self.sizes[last]) {
+            let digits = &outer_values.digits;
             let outer: Cost = digits.iter().zip(&self.taken).map(|(&digit, taken)| taken[digit]).sum();
             if at == last {
                 for ((least, &entry), &own) in least.iter_mut().zip(row).zip(own) {
@@ -311,17 +312,17 @@ impl Shifted {
                 let least = &mut least[digits[at]];
                 *least = (*least).min(lowest - outer);
             }
-            count_on(&mut digits, &self.sizes[..last]);
+            let _ = outer_values.advance();
         }
         entries.len() as u64
     }
 
     /// All entries less what was taken.
     fn all(&self) -> impl Iterator<Item = Cost> {
-        let mut digits = vec![0usize; self.sizes.len()];
+        let mut values = Odometer::new(self.sizes.clone());
         self.entries.iter().flat_map(|entries| entries.iter()).map(move |&entry| {
-            let taken: Cost = digits.iter().zip(&self.taken).map(|(&digit, taken)| taken[digit]).sum();
-            count_on(&mut digits, &self.sizes);
+            let taken: Cost = values.digits.iter().zip(&self.taken).map(|(&digit, taken)| taken[digit]).sum();
+            let _ = values.advance();
             entry - taken
         })
     }

@@ -151,14 +151,15 @@ impl CostFunction {
 
     /// The costs of all combinations of values, the last variable of the scope running fastest.
     pub fn entries(&self, domains: &[u32]) -> impl Iterator<Item = Cost> {
-        let sizes: Vec<u32> = self.scope.iter().map(|&v| domains[v as usize]).collect();
-        let mut values = vec![0; sizes.len()];
+        let mut odometer = Odometer::new(self.scope.iter().map(|&v| domains[v as usize] as usize).collect());
         (0..self.combinations(domains) as usize).map(move |index| {
             let cost = match &self.table {
                 Table::Dense(costs) => costs[index],
-                Table::Sparse(table) => table.get(&values),
+                Table::Sparse(table) => {
+                    table.get(&odometer.digits.iter().map(|&digit| digit as u32).collect::<Vec<u32>>())
+                }
             };
-            count_on(&mut values, &sizes);
+            let _ = odometer.advance();
             cost
         })
     }
@@ -180,14 +181,28 @@ impl CostFunction {
     }
 }
 
-/// The next combination of digits, the last running fastest; after the last one the first again.
-pub(crate) fn count_on<D: Copy + Ord + From<u8> + std::ops::AddAssign>(digits: &mut [D], sizes: &[D]) {
-    for (digit, &size) in digits.iter_mut().zip(sizes).rev() {
-        *digit += D::from(1);
-        if *digit < size {
-            return;
+/// Counts through all combinations of digits, the last running fastest.
+pub(crate) struct Odometer {
+    sizes: Vec<usize>,
+    pub(crate) digits: Vec<usize>,
+}
+
+impl Odometer {
+    pub(crate) fn new(sizes: Vec<usize>) -> Self {
+        Odometer { digits: vec![0; sizes.len()], sizes }
+    }
+
+    /// Goes to the next combination and returns the first digit that changed; `None` after the last.
+    #[inline]
+    pub(crate) fn advance(&mut self) -> Option<usize> {
+        for k in (0..self.sizes.len()).rev() {
+            self.digits[k] += 1;
+            if self.digits[k] < self.sizes[k] {
+                return Some(k);
+            }
+            self.digits[k] = 0;
         }
-        *digit = D::from(0);
+        None
     }
 }
 

@@ -6,7 +6,7 @@ mod network;
 mod problem;
 mod units;
 
-pub(crate) use function::count_on;
+pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
 pub use network::{Builder, ModelError, Network, Variable};
 pub use problem::Problem;

@@ -5,9 +5,9 @@
 //! A value without support gets a forbidden unary cost at once, which is all that other scans need to see;
 //! tables are rewritten only when no scan is left, once for all lost values of a variable.
 
-use super::table::{Odometer, combinations, sum};
+use super::table::{combinations, sum};
 use super::{Function, Reducer};
-use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
+use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table};
 use crate::stop::Stop;
 
 /// Which values of the variables of a scope have been seen in a combination that counts.

@@ -1,9 +1,9 @@
 //! Exact elimination of variables (bucket elimination, Dechter 1999, where the new table stays small; of
 //! bounded degree in Larrosa and Dechter, "Boosting search with variable elimination", 2003).
 
-use super::table::{self, Odometer, sum};
+use super::table::{self, sum};
 use super::{Function, Reducer, components};
-use crate::model::{Cost, FORBIDDEN, Table};
+use crate::model::{Cost, FORBIDDEN, Odometer, Table};
 use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,6 +1,6 @@
 //! Operations on single tables. Every dense rewrite (reorder, filter, fix, substitute) is one [`gather`].
 
-use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
+use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
@@ -18,31 +18,6 @@ const DENSE_RATIO: u64 = 256;
 #[inline(always)]
 pub(super) fn sum(a: Cost, b: Cost) -> Cost {
     (a + b).min(FORBIDDEN)
-}
-
-/// Counts through all combinations of digits, the last running fastest.
-pub(super) struct Odometer {
-    sizes: Vec<usize>,
-    pub(super) digits: Vec<usize>,
-}
-
-impl Odometer {
-    pub(super) fn new(sizes: Vec<usize>) -> Self {
-        Odometer { digits: vec![0; sizes.len()], sizes }
-    }
-
-    /// Goes to the next combination and returns the first digit that changed; `None` after the last.
-    #[inline]
-    pub(super) fn advance(&mut self) -> Option<usize> {
-        for k in (0..self.sizes.len()).rev() {
-            self.digits[k] += 1;
-            if self.digits[k] < self.sizes[k] {
-                return Some(k);
-            }
-            self.digits[k] = 0;
-        }
-        None
-    }
 }
 
 /// Distance in a dense table between neighbouring values of each variable.

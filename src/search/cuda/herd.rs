@@ -15,7 +15,6 @@ use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::stop::Stop;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A population on a device.
 pub(crate) struct CudaHerd {
@@ -225,21 +224,6 @@ impl CudaHerd {
         Ok((self.core.as_ref().ok_or_else(missing)?, self.states.as_ref().ok_or_else(missing)?))
     }
 
-    /// Waits for long children; tells them to end where the run is told to.
-    fn watch(&self, stop: &Stop) -> Result<(), DeviceError> {
-        let (_, states) = self.parts()?;
-        let done = self.cuda.mark(self.cuda.stream())?;
-        let mut told = false;
-        while !self.cuda.reached(&done)? {
-            if stop.is_set() && !told {
-                self.cuda.set_bytes_on(&self.aside, &states.stop, 0xFF)?;
-                told = true;
-            }
-            std::thread::sleep(LOOK);
-        }
-        Ok(())
-    }
-
     /// Surveys children or elites of some slots; returns all counters and what it found.
     fn survey(&self, slots: Range<usize>, children: bool) -> Result<(Vec<u64>, Survey), DeviceError> {
         let (_, states) = self.parts()?;
@@ -288,8 +272,6 @@ fn disagreement(device: i64, host: i64) -> DeviceError {
     }
 }
 
-/// How often to look whether long children are done, and whether they should end.
-const LOOK: Duration = Duration::from_micros(100);
 /// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times the visits
 /// of one core of its host (results/2026-11-21-cuda/search.csv).
 const SPEED: u64 = 400;
@@ -418,7 +400,7 @@ impl Herd for CudaHerd {
             })?;
         }
         if program.block {
-            self.watch(stop)?;
+            super::watch(&self.cuda, &self.aside, &states.stop, stop)?;
         }
         let (counters, survey) = self.survey(slots.clone(), true)?;
         let mut bred = Bred {

@@ -11,11 +11,33 @@ mod walkers;
 #[cfg(test)]
 mod walkers_tests;
 
+use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Source};
+use crate::stop::Stop;
+use std::sync::Arc;
+use std::time::Duration;
+
 pub(crate) use core::unfit;
 pub(crate) use herd::CudaHerd;
 pub(crate) use walkers::CudaWalkers;
 
+/// How often to look whether a kernel is done, and whether it should end.
+const LOOK: Duration = Duration::from_micros(100);
+
+/// Waits for long kernels; tells them to end, by `flag` and on the stream `aside`, where the run is told to.
+fn watch(cuda: &Cuda, aside: &Arc<CudaStream>, flag: &CudaSlice<u32>, stop: &Stop) -> Result<(), DeviceError> {
+    let done = cuda.mark(cuda.stream())?;
+    let mut told = false;
+    while !cuda.reached(&done)? {
+        if stop.is_set() && !told {
+            cuda.set_bytes_on(aside, flag, 0xFF)?;
+            told = true;
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
 /// Kernels of all drivers.
-pub(crate) fn sources() -> Vec<crate::device::Source> {
+pub(crate) fn sources() -> Vec<Source> {
     [team::sources(), walkers::sources()].concat()
 }

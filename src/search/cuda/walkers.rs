@@ -9,7 +9,6 @@ use super::core::{Device, address};
 use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::stop::Stop;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// `kernels/tabu.cu`: Layout.
 #[repr(C)]
@@ -100,8 +99,6 @@ struct Program {
 const RATED: u32 = 32;
 /// Shared memory that the kernel takes beside a walker's tables, at most.
 const BESIDE: u32 = 1 << 10;
-/// How often to look whether a round is done, and whether it should end.
-const LOOK: Duration = Duration::from_micros(100);
 /// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 took more than a thousand times the
 /// steps of one core of its host (results/notes/tabu-cuda.md).
 const SPEED: u64 = 400;
@@ -150,20 +147,6 @@ impl CudaWalkers {
     fn opened(&self) -> Result<&Open, DeviceError> {
         let missing = || DeviceError::Unusable("walkers were asked for before there were any".into());
         self.open.as_ref().ok_or_else(missing)
-    }
-
-    /// Waits for a round; tells it to end where the run is told to.
-    fn watch(&self, stop: &Stop) -> Result<(), DeviceError> {
-        let done = self.cuda.mark(self.cuda.stream())?;
-        let mut told = false;
-        while !self.cuda.reached(&done)? {
-            if stop.is_set() && !told {
-                self.cuda.set_bytes_on(&self.aside, &self.opened()?.stop, 0xFF)?;
-                told = true;
-            }
-            std::thread::sleep(LOOK);
-        }
-        Ok(())
     }
 }
 
@@ -278,7 +261,7 @@ impl Walkers for CudaWalkers {
                 let _ = arguments.arg(&open.layout).arg(&open.walkers).arg(&round);
             })?;
         }
-        self.watch(stop)?;
+        super::watch(&cuda, &self.aside, &open.stop, stop)?;
         cuda.read(&open.walked)
     }
 
