@@ -3,6 +3,7 @@
 use super::input::{Input, InputFlags};
 use super::{Exit, output, record_unloaded, signals, values};
 use clap::Args;
+use fangs::certificate::Proof;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats::{self, SolutionFormat};
 use fangs::inference::{Attempt, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound};
@@ -51,6 +52,9 @@ pub struct BoundFlags {
     /// How it is written: native to the network's format, or indices
     #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
     solution_format: SolutionFormat,
+    /// What proves the bound, for `fangs check FILE --certificate CERT`
+    #[arg(long, value_name = "CERT")]
+    certificate: Option<PathBuf>,
     /// Convergence rows, written as they happen
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -165,6 +169,7 @@ pub struct Config {
     memory: u64,
     solution: Option<PathBuf>,
     solution_format: SolutionFormat,
+    certificate: Option<PathBuf>,
     csv: Option<PathBuf>,
     json: bool,
     verbosity: Verbosity,
@@ -178,7 +183,10 @@ impl TryFrom<Box<BoundFlags>> for Config {
             return Err(Error::Usage("--method be has no --z: it splits nothing".into()));
         }
         let input = Input::try_from(flags.input)?;
-        output::all_different(&[input.path()], &[flags.solution.as_deref(), flags.csv.as_deref()])?;
+        output::all_different(
+            &[input.path()],
+            &[flags.solution.as_deref(), flags.certificate.as_deref(), flags.csv.as_deref()],
+        )?;
         Ok(Config {
             input,
             method: flags.method,
@@ -191,6 +199,7 @@ impl TryFrom<Box<BoundFlags>> for Config {
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
             solution: flags.solution,
             solution_format: flags.solution_format,
+            certificate: flags.certificate,
             csv: flags.csv,
             json: flags.json,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
@@ -206,6 +215,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     values::use_threads(config.threads)?;
     let device = Opening::start(config.device);
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let certificate =
+        config.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
     let recorder = Recorder::new(Console::new(config.verbosity), csv, solution, None);
 
@@ -241,7 +252,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let mut bounding = Bounding::new(&network, &config, &clock, recorder, report);
     bounding.tell(EventKind::Start);
     match bounding.work(&device, &ordering, &stop) {
-        Err(Error::Stopped) | Ok(()) => bounding.finish(),
+        Err(Error::Stopped) | Ok(()) => bounding.finish(certificate),
         Err(error) => Err(error),
     }
 }
@@ -263,6 +274,8 @@ struct Bounding<'a> {
     device: Opened,
     report: BoundReport,
     lower: Cost,
+    /// The best bound that has a proof, and the proof.
+    proof: (Cost, Proof),
     best: Option<(Cost, Vec<u32>)>,
     source: String,
     next_tick: f64,
@@ -289,6 +302,7 @@ impl<'a> Bounding<'a> {
             device: Opened::default(),
             report,
             lower,
+            proof: (lower, Proof::default()),
             best: None,
             source: "trivial".into(),
             next_tick: 1.0,
@@ -297,33 +311,37 @@ impl<'a> Bounding<'a> {
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
         let _ = device.poll()?;
-        let reducer = Reducer::new(self.network, self.config.reduce, stop)?;
+        let reducer = match self.config.certificate {
+            Some(_) => Reducer::logged(self.network, self.config.reduce, stop)?,
+            None => Reducer::new(self.network, self.config.reduce, stop)?,
+        };
         if device.choice() != Choice::Auto {
             self.device = device.wait(stop)?;
         }
-        self.eliminate(&reducer, device, ordering, stop)
+        self.eliminate(&Arc::new(reducer), device, ordering, stop)
     }
 
     /// Everything between the reductions and the end.
     fn eliminate(
         &mut self,
-        reducer: &Reducer,
+        reducer: &Arc<Reducer>,
         device: &Opening,
         ordering: &Ordering,
         stop: &Stop,
     ) -> Result<(), Error> {
         let problem = Arc::new(reducer.problem());
+        let reduced = || Proof::reductions(reducer);
         if reducer.infeasible() {
             self.report.exact = true;
-            return self.raise(self.network.top(), "reduce");
+            return self.raise(self.network.top(), "reduce", reduced);
         }
         if problem.variables() == 0 {
             self.report.exact = true;
             self.report.induced_width = Some(0);
             self.offer(reducer.lift(&[]), "reduce");
-            return self.raise(problem.constant, "reduce");
+            return self.raise(problem.constant, "reduce", reduced);
         }
-        self.raise(trivial_bound(&problem), "trivial")?;
+        self.raise(trivial_bound(&problem), "trivial", reduced)?;
         let order = ordering.order(reducer, &problem, stop)?;
         self.report.induced_width = Some(order.width);
         // a small network is done before a driver has started
@@ -343,15 +361,16 @@ impl<'a> Bounding<'a> {
             BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
-        let mut climb = Climb::new(&problem, ladder, self.config.method.means());
+        let means = self.config.method.means();
+        let mut climb = Climb::new(&problem, ladder, means).keep_journal(self.config.certificate.is_some());
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
             match stage {
                 Stage::Shift(mut shift) => {
                     while shift.advance(SHIFT_SLICE, stop) == Progress::More && !stop.is_set() {
-                        self.raise(shift.lower_bound(self.upper()), "shift")?;
+                        self.raise(shift.lower_bound(self.upper()), "shift", || reduced().shifted(&shift))?;
                         self.tick();
                     }
-                    self.raise(shift.lower_bound(self.upper()), "shift")?;
+                    self.raise(shift.lower_bound(self.upper()), "shift", || reduced().shifted(&shift))?;
                     climb.shifted(*shift);
                 }
                 Stage::Run(attempt, plan) => {
@@ -395,7 +414,7 @@ impl<'a> Bounding<'a> {
         attempt: &Attempt,
         outcome: &Outcome,
         streamed: bool,
-        reducer: &Reducer,
+        reducer: &Arc<Reducer>,
     ) -> Result<(), Error> {
         let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
         if lower > self.lower || outcome.exact() {
@@ -409,7 +428,7 @@ impl<'a> Bounding<'a> {
             self.offer(reducer.lift(&core), &attempt.name);
         }
         self.report.exact = outcome.exact();
-        self.raise(lower, &attempt.name)
+        self.raise(lower, &attempt.name, || attempt.proof(reducer, outcome))
     }
 
     /// What no solution worth finding reaches.
@@ -428,7 +447,7 @@ impl<'a> Bounding<'a> {
         }
     }
 
-    fn raise(&mut self, bound: Cost, name: &str) -> Result<(), Error> {
+    fn raise(&mut self, bound: Cost, name: &str, proof: impl FnOnce() -> Proof) -> Result<(), Error> {
         let upper = self.upper();
         if bound > upper {
             return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
@@ -439,6 +458,9 @@ impl<'a> Bounding<'a> {
         }
         if bound > self.lower {
             self.lower = bound;
+            if self.config.certificate.is_some() {
+                self.proof = (bound, proof());
+            }
             self.tell(EventKind::Bound);
         }
         self.report.exact |= bound == upper;
@@ -481,8 +503,14 @@ impl<'a> Bounding<'a> {
         self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));
     }
 
-    fn finish(mut self) -> Result<Exit, Error> {
+    fn finish(mut self, certificate: Option<ReplacedFile>) -> Result<Exit, Error> {
         self.tell(EventKind::End);
+        if let Some(file) = certificate {
+            let solution = self.best.as_ref().map(|(_, solution)| &solution[..]);
+            let (bound, proof) = &self.proof;
+            let written = output::certificate(&file, self.network, *bound, solution, proof);
+            written.unwrap_or_else(|error| self.recorder.warn(&error.to_string()));
+        }
         let units = self.network.units();
         let Bounding { mut report, recorder, .. } = self;
         report.device = self.device.name();

@@ -6,7 +6,9 @@ use super::ladder::{Ladder, Rung};
 use super::plan::Plan;
 use super::run::Outcome;
 use super::shift::Shift;
+use crate::certificate::Proof;
 use crate::model::{Cost, Problem};
+use crate::reduce::Reducer;
 use std::sync::Arc;
 
 /// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
@@ -30,6 +32,8 @@ pub struct Climb {
     problem: Arc<Problem>,
     ladder: Ladder,
     means: Means,
+    /// Whether shifting keeps a journal.
+    journal: bool,
     begun: bool,
     plain: Option<Way>,
     shifted: Option<Way>,
@@ -82,6 +86,16 @@ impl Attempt {
         self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
     }
 
+    /// Why the bound is one, given the reductions that led to the network.
+    pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Proof {
+        let reduced = Proof::reductions(reducer);
+        let shifted = match &self.shift {
+            Some(shift) => reduced.shifted(shift),
+            None => reduced,
+        };
+        shifted.eliminated(outcome.plan())
+    }
+
     /// Whether it is for the network as it is: only its messages speak of that network's costs.
     pub fn is_plain(&self) -> bool {
         self.shift.is_none()
@@ -94,14 +108,32 @@ impl Climb {
     pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means) -> Climb {
         let way = || Way { problem: problem.clone(), shift: None, ladder: ladder.clone(), reached: None };
         let plain = means.plain.then(way);
-        Climb { problem: problem.clone(), ladder, means, begun: false, plain, shifted: None, best: Cost::MIN }
+        Climb {
+            problem: problem.clone(),
+            ladder,
+            means,
+            journal: false,
+            begun: false,
+            plain,
+            shifted: None,
+            best: Cost::MIN,
+        }
+    }
+
+    /// Shifting keeps a journal, for a certificate.
+    pub fn keep_journal(mut self, keep: bool) -> Climb {
+        self.journal = keep;
+        self
     }
 
     /// The next stage; `None` once there is none. `ub` is the cost of the best solution known.
     pub fn next(&mut self, ub: Option<Cost>) -> Option<Stage> {
         if !std::mem::replace(&mut self.begun, true) && self.shifts() {
             let order: Vec<u32> = (0..self.problem.variables() as u32).collect();
-            if let Some(shift) = Shift::new(&self.problem, ub, &order) {
+            if let Some(mut shift) = Shift::new(&self.problem, ub, &order) {
+                if self.journal {
+                    shift.keep_journal();
+                }
                 return Some(Stage::Shift(Box::new(shift)));
             }
         }

@@ -185,8 +185,8 @@ fn check(network: &Network, reducer: &Reducer, top: Cost) {
     assert_eq!(reducer.report().components, components(&problem).len());
 }
 
-/// Reduces with more or less elimination: with all of it most of these networks vanish altogether.
-fn reducer(network: &Network, rng: &mut Rng) -> Reducer {
+/// Reduces with more or less elimination, and a log: with all of it most of these networks vanish altogether.
+pub(crate) fn reducer(network: &Network, rng: &mut Rng) -> Reducer {
     let all = Limits::default();
     let some = Limits { component: 0, ..all.clone() };
     let few = Limits { pair: 6, several: 3, neighbours: 3, ..some.clone() };
@@ -194,6 +194,7 @@ fn reducer(network: &Network, rng: &mut Rng) -> Reducer {
     let stop = Stop::new();
     let mut reducer = Reducer::load(network, true, &stop).expect("not stopped");
     reducer.limits = [all, some, few, none][below(rng, 4) as usize].clone();
+    reducer.log = Some(Vec::new());
     reducer.run(&stop);
     reducer
 }

@@ -2,6 +2,7 @@
 //! timed.
 
 use super::options::{BoundChoice, Options};
+use crate::certificate::Proof;
 use crate::inference::{Attempt, Climb, Ladder, Outcome, Progress, Run, Shift, Stage};
 use crate::memory;
 use crate::model::{Cost, Problem};
@@ -35,6 +36,8 @@ pub(crate) struct Bounds {
     choice: BoundChoice,
     z: Option<u32>,
     memory: u64,
+    /// Whether steps come with their proofs.
+    certificate: bool,
     climb: Option<Climb>,
     running: Option<Rising>,
     done: bool,
@@ -80,6 +83,8 @@ pub(crate) struct Step {
     pub source: String,
     /// The messages, to guide construction: those of the core as it is.
     pub outcome: Option<Arc<Outcome>>,
+    /// Why the bound is one, where that is wanted.
+    pub proof: Option<Proof>,
 }
 
 impl Bounds {
@@ -92,6 +97,7 @@ impl Bounds {
             choice: options.bound,
             z: options.z,
             memory,
+            certificate: options.certificate,
             climb: None,
             running: None,
             done: options.bound == BoundChoice::None,
@@ -159,10 +165,11 @@ impl Bounds {
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
         let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
+        let proof = self.certificate.then(|| Proof::reductions(&core.reducer).shifted(&shift));
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
-        Some(Step { core, lower, assignment: None, source: "shift".into(), outcome: None })
+        Some(Step { core, lower, assignment: None, source: "shift".into(), outcome: None, proof })
     }
 
     fn finish_run(&mut self) -> Option<Step> {
@@ -176,7 +183,8 @@ impl Bounds {
         self.highest = self.highest.max(outcome.plan().joint_entries);
         let assignment = outcome.assign();
         let plain = attempt.is_plain();
-        Some(Step { core, lower, assignment, source: attempt.name, outcome: plain.then_some(outcome) })
+        let proof = self.certificate.then(|| attempt.proof(&core.reducer, &outcome));
+        Some(Step { core, lower, assignment, source: attempt.name, outcome: plain.then_some(outcome), proof })
     }
 
     /// The core has changed: what has not begun is planned anew.
@@ -201,7 +209,7 @@ impl Bounds {
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
-            Climb::new(problem, ladder, self.choice.means())
+            Climb::new(problem, ladder, self.choice.means()).keep_journal(self.certificate)
         });
         let work = match climb.next(Some(upper)) {
             Some(Stage::Shift(shift)) => Work::Shift(shift),

@@ -42,6 +42,8 @@ pub struct Options {
     pub gap: Option<f64>,
     /// How often incremental costs are checked against recomputed ones.
     pub assertions: Assertions,
+    /// Whether the summary has the proof of the bound, for a certificate.
+    pub certificate: bool,
 }
 
 impl Default for Options {
@@ -64,6 +66,7 @@ impl Default for Options {
             target: None,
             gap: None,
             assertions: Assertions::Incumbent,
+            certificate: false,
         }
     }
 }

@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 use super::options::Options;
 use super::run::{Ending, News, Totals};
+use crate::certificate::Proof;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::stop::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -22,6 +23,8 @@ pub(crate) struct Recorder<'a> {
     observe: &'a mut dyn FnMut(&Event),
     best: Option<(Cost, Arc<[u32]>)>,
     bound: Cost,
+    /// The best bound that has a proof.
+    proof: (Cost, Proof),
     totals: Totals,
     source: Arc<str>,
     bound_source: Arc<str>,
@@ -42,6 +45,7 @@ impl<'a> Recorder<'a> {
             observe,
             best: None,
             bound,
+            proof: (bound, Proof::default()),
             totals: Totals::default(),
             source: "trivial".into(),
             bound_source: "trivial".into(),
@@ -93,8 +97,11 @@ impl<'a> Recorder<'a> {
                 self.source = source.into();
                 let _ = self.tell(EventKind::Solution);
             }
-            News::Bound { bound, source, totals } => {
+            News::Bound { bound, source, totals, proof } => {
                 self.totals = totals;
+                if let Some(proof) = proof.filter(|_| bound > self.proof.0) {
+                    self.proof = (bound, *proof);
+                }
                 if bound > self.bound && bound < FORBIDDEN {
                     self.bound = bound;
                     self.source = source.into();
@@ -190,6 +197,7 @@ impl<'a> Recorder<'a> {
             z: ending.as_ref().and_then(|ending| ending.z),
             induced_width: ending.as_ref().and_then(|ending| ending.induced_width),
             solution: self.best.map(|(_, solution)| solution.to_vec()),
+            proof: self.proof,
         }
     }
 }

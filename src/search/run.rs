@@ -8,6 +8,7 @@ use super::event::StoppedBy;
 use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
+use crate::certificate::Proof;
 use crate::check;
 use crate::device::{Choice, DeviceError, Opened};
 use crate::error::Error;
@@ -39,6 +40,8 @@ pub(crate) enum News {
         source: String,
         /// The accounts at that moment.
         totals: Totals,
+        /// Why, where that is wanted.
+        proof: Option<Box<Proof>>,
     },
     /// A round went by.
     Progress(Totals),
@@ -110,7 +113,11 @@ impl<'a> Run<'a> {
         tell: &'a mut dyn FnMut(News),
     ) -> Result<Self, Error> {
         let mut rng = Rng::new(options.seed);
-        let reducer = Reducer::new(network, options.reduce, stop)?;
+        let reducer = if options.certificate {
+            Reducer::logged(network, options.reduce, stop)?
+        } else {
+            Reducer::new(network, options.reduce, stop)?
+        };
         if stop.is_set() {
             return Err(Error::Stopped);
         }
@@ -148,7 +155,7 @@ impl<'a> Run<'a> {
 
     /// Runs until a reason to stop.
     pub fn run(mut self) -> Result<Ending, Error> {
-        self.tell_bound("trivial");
+        self.tell_bound("trivial", Some(Proof::reductions(&self.core.reducer)));
         if let Some(start) = &self.options.warm_start {
             let _ = self.solution(start.clone(), "warm-start")?;
             self.offer_projected(start);
@@ -159,7 +166,8 @@ impl<'a> Run<'a> {
             }
             if self.core.problem.variables() == 0 {
                 self.core_solution(&self.core.clone(), &[], "reduce")?;
-                self.raise(self.upper.min(self.network.top()), "reduce");
+                let proof = Proof::reductions(&self.core.reducer);
+                self.raise(self.upper.min(self.network.top()), "reduce", Some(proof));
                 continue;
             }
             if !self.bound_slice()? {
@@ -311,7 +319,7 @@ impl<'a> Run<'a> {
         // a bound of the core speaks of what is better than the incumbent
         let gap = self.upper.min(self.network.top()).saturating_sub(self.lower).max(1) as f64;
         let before = self.lower;
-        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source);
+        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof);
         if let Some(bounds) = self.bounds.here() {
             bounds.note((self.lower - before) as f64 / gap);
         }
@@ -321,15 +329,16 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn raise(&mut self, bound: Cost, source: &str) {
+    fn raise(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
         if bound > self.lower {
             self.lower = bound;
-            self.tell_bound(source);
+            self.tell_bound(source, proof);
         }
     }
 
-    fn tell_bound(&mut self, source: &str) {
-        (self.tell)(News::Bound { bound: self.lower, source: source.to_string(), totals: self.totals });
+    fn tell_bound(&mut self, source: &str, proof: Option<Proof>) {
+        let proof = proof.filter(|_| self.options.certificate).map(Box::new);
+        (self.tell)(News::Bound { bound: self.lower, source: source.to_string(), totals: self.totals, proof });
     }
 
     /// The incumbent becomes the top: reduces again and moves everything to the smaller core.
@@ -337,8 +346,9 @@ impl<'a> Run<'a> {
         self.tightened = (self.upper, self.search_work);
         let mut reducer = (*self.core.reducer).clone();
         reducer.tighten(self.upper, self.stop);
+        let reducer = Arc::new(reducer);
         if reducer.infeasible() {
-            self.raise(self.upper, "reduce");
+            self.raise(self.upper, "reduce", Some(Proof::reductions(&reducer)));
             return;
         }
         let problem = reducer.problem();
@@ -346,9 +356,9 @@ impl<'a> Run<'a> {
         if size(&problem) == size(&self.core.problem) {
             return;
         }
-        let new = Core { reducer: Arc::new(reducer), problem: Arc::new(problem) };
+        let new = Core { reducer, problem: Arc::new(problem) };
         let old = std::mem::replace(&mut self.core, new);
-        self.raise(self.core.problem.constant, "reduce");
+        self.raise(self.core.problem.constant, "reduce", Some(Proof::reductions(&self.core.reducer)));
         self.field = prepare(&self.core.problem, self.options, &mut self.rng, self.stop);
         let new = &self.core.reducer;
         let translate = |values: &[u16]| -> Vec<u16> {
