@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// What a bound follows from, kept until somebody wants the certificate.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
-    /// The reductions, with their log; none where the bound is that of the network's own minima.
+    /// The reductions, which kept a log; none where the bound is that of the network's own minima.
     reducer: Option<Arc<Reducer>>,
     shifting: Option<Shifting>,
     plan: Option<Plan>,
@@ -23,15 +23,15 @@ struct Shifting {
 }
 
 impl Proof {
-    /// The minima that the reductions lead to.
-    pub fn reductions(reducer: &Arc<Reducer>) -> Proof {
-        Proof { reducer: Some(reducer.clone()), shifting: None, plan: None }
+    /// The minima that the reductions lead to; `None` where they kept no log ([`Reducer::logged`]).
+    pub fn reductions(reducer: &Arc<Reducer>) -> Option<Proof> {
+        reducer.steps().map(|_| Proof { reducer: Some(reducer.clone()), shifting: None, plan: None })
     }
 
-    /// Costs shifted after that; [`Shift::keep_journal`] must have come before.
-    pub fn shifted(mut self, shift: &Shift) -> Proof {
-        self.shifting = shift.entries().map(|entries| Shifting { bits: shift.bits(), entries });
-        self
+    /// Costs shifted after that; `None` where that kept no journal ([`Shift::keep_journal`]).
+    pub fn shifted(mut self, shift: &Shift) -> Option<Proof> {
+        self.shifting = Some(Shifting { bits: shift.bits(), entries: shift.entries()? });
+        Some(self)
     }
 
     /// Elimination after that.

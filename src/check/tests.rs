@@ -130,7 +130,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
         }
     }
     let reducer = Arc::new(reducer);
-    let reduced = Proof::reductions(&reducer);
+    let reduced = Proof::reductions(&reducer).expect("a log");
     let problem = Arc::new(reducer.problem());
     if reducer.infeasible() {
         return vec![(upper, reduced)];
@@ -152,7 +152,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
             Stage::Shift(mut shift) => {
                 // sometimes ended early
                 while shift.advance(1 + rng.below(200), &stop) == Progress::More && rng.below(20) > 0 {}
-                proven.push((shift.lower_bound(upper), reduced.clone().shifted(&shift)));
+                proven.push((shift.lower_bound(upper), reduced.clone().shifted(&shift).expect("a journal")));
                 climb.shifted(*shift);
             }
             Stage::Run(attempt, plan) => {
@@ -160,7 +160,10 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
                 assert_eq!(run.advance(u64::MAX, &stop), Progress::Done);
                 let outcome = run.finish().expect("the run is done");
                 climb.note(&attempt, attempt.lower_bound(&outcome));
-                proven.push((attempt.lower_bound(&outcome).min(upper), attempt.proof(&reducer, &outcome)));
+                proven.push((
+                    attempt.lower_bound(&outcome).min(upper),
+                    attempt.proof(&reducer, &outcome).expect("log and journal"),
+                ));
             }
         }
     }

@@ -284,10 +284,10 @@ impl<'a> Bounding<'a> {
             match stage {
                 Stage::Shift(mut shift) => {
                     while shift.advance(SHIFT_SLICE, stop) == Progress::More && !stop.is_set() {
-                        self.raise(shift.lower_bound(self.upper()), "shift", || reduced().shifted(&shift))?;
+                        self.raise(shift.lower_bound(self.upper()), "shift", || reduced()?.shifted(&shift))?;
                         self.tick();
                     }
-                    self.raise(shift.lower_bound(self.upper()), "shift", || reduced().shifted(&shift))?;
+                    self.raise(shift.lower_bound(self.upper()), "shift", || reduced()?.shifted(&shift))?;
                     climb.shifted(*shift);
                 }
                 Stage::Run(attempt, plan) => {
@@ -364,7 +364,7 @@ impl<'a> Bounding<'a> {
         }
     }
 
-    fn raise(&mut self, bound: Cost, name: &str, proof: impl FnOnce() -> Proof) -> Result<(), Error> {
+    fn raise(&mut self, bound: Cost, name: &str, proof: impl FnOnce() -> Option<Proof>) -> Result<(), Error> {
         let upper = self.upper();
         if bound > upper {
             return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
@@ -375,8 +375,8 @@ impl<'a> Bounding<'a> {
         }
         if bound > self.lower {
             self.lower = bound;
-            if self.config.certificate.is_some() {
-                self.proof = (bound, proof());
+            if let Some(proof) = proof() {
+                self.proof = (bound, proof);
             }
             self.tell(EventKind::Bound);
         }
@@ -425,6 +425,10 @@ impl<'a> Bounding<'a> {
         if let Some(file) = certificate {
             let solution = self.best.as_ref().map(|(_, solution)| &solution[..]);
             let (bound, proof) = &self.proof;
+            if *bound < self.lower {
+                let [proven, found] = [*bound, self.lower].map(|bound| self.network.units().bound(bound));
+                self.recorder.warn(&format!("the certificate proves {proven}: how {found} came about was not kept"));
+            }
             let written = output::certificate(&file, self.network, *bound, solution, proof);
             written.unwrap_or_else(|error| self.recorder.warn(&error.to_string()));
         }

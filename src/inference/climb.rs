@@ -86,14 +86,14 @@ impl Attempt {
         self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
     }
 
-    /// Why the bound is one, given the reductions that led to the network.
-    pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Proof {
-        let reduced = Proof::reductions(reducer);
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
+    pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Option<Proof> {
+        let reduced = Proof::reductions(reducer)?;
         let shifted = match &self.shift {
-            Some(shift) => reduced.shifted(shift),
+            Some(shift) => reduced.shifted(shift)?,
             None => reduced,
         };
-        shifted.eliminated(outcome.plan())
+        Some(shifted.eliminated(outcome.plan()))
     }
 
     /// Whether it is for the network as it is: only its messages speak of that network's costs.

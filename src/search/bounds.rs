@@ -36,8 +36,6 @@ pub(crate) struct Bounds {
     choice: BoundChoice,
     z: Option<u32>,
     memory: u64,
-    /// Whether steps come with their proofs.
-    certificate: bool,
     climb: Option<Climb>,
     running: Option<Rising>,
     done: bool,
@@ -83,7 +81,7 @@ pub(crate) struct Step {
     pub source: String,
     /// The messages, to guide construction: those of the core as it is.
     pub outcome: Option<Arc<Outcome>>,
-    /// Why the bound is one, where that is wanted.
+    /// Why the bound is one, where the reductions kept a log.
     pub proof: Option<Proof>,
 }
 
@@ -97,7 +95,6 @@ impl Bounds {
             choice: options.bound,
             z: options.z,
             memory,
-            certificate: options.certificate,
             climb: None,
             running: None,
             done: options.bound == BoundChoice::None,
@@ -165,7 +162,7 @@ impl Bounds {
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
         let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
-        let proof = self.certificate.then(|| Proof::reductions(&core.reducer).shifted(&shift));
+        let proof = Proof::reductions(&core.reducer).and_then(|proof| proof.shifted(&shift));
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
@@ -183,7 +180,7 @@ impl Bounds {
         self.highest = self.highest.max(outcome.plan().joint_entries);
         let assignment = outcome.assign();
         let plain = attempt.is_plain();
-        let proof = self.certificate.then(|| attempt.proof(&core.reducer, &outcome));
+        let proof = attempt.proof(&core.reducer, &outcome);
         Some(Step { core, lower, assignment, source: attempt.name, outcome: plain.then_some(outcome), proof })
     }
 
@@ -209,7 +206,7 @@ impl Bounds {
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
-            Climb::new(problem, ladder, self.choice.means()).keep_journal(self.certificate)
+            Climb::new(problem, ladder, self.choice.means()).keep_journal(core.reducer.steps().is_some())
         });
         let work = match climb.next(Some(upper)) {
             Some(Stage::Shift(shift)) => Work::Shift(shift),

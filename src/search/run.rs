@@ -40,7 +40,7 @@ pub(crate) enum News {
         source: String,
         /// The accounts at that moment.
         totals: Totals,
-        /// Why, where that is wanted.
+        /// Why, where that is kept.
         proof: Option<Box<Proof>>,
     },
     /// A round went by.
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
 
     /// Runs until a reason to stop.
     pub fn run(mut self) -> Result<Ending, Error> {
-        self.tell_bound("trivial", Some(Proof::reductions(&self.core.reducer)));
+        self.tell_bound("trivial", Proof::reductions(&self.core.reducer));
         if let Some(start) = &self.options.warm_start {
             let _ = self.solution(start.clone(), "warm-start")?;
             self.offer_projected(start);
@@ -167,7 +167,7 @@ impl<'a> Run<'a> {
             if self.core.problem.variables() == 0 {
                 self.core_solution(&self.core.clone(), &[], "reduce")?;
                 let proof = Proof::reductions(&self.core.reducer);
-                self.raise(self.upper.min(self.network.top()), "reduce", Some(proof));
+                self.raise(self.upper.min(self.network.top()), "reduce", proof);
                 continue;
             }
             if !self.bound_slice()? {
@@ -337,8 +337,8 @@ impl<'a> Run<'a> {
     }
 
     fn tell_bound(&mut self, source: &str, proof: Option<Proof>) {
-        let proof = proof.filter(|_| self.options.certificate).map(Box::new);
-        (self.tell)(News::Bound { bound: self.lower, source: source.to_string(), totals: self.totals, proof });
+        let (bound, source, totals) = (self.lower, source.to_string(), self.totals);
+        (self.tell)(News::Bound { bound, source, totals, proof: proof.map(Box::new) });
     }
 
     /// The incumbent becomes the top: reduces again and moves everything to the smaller core.
@@ -348,7 +348,7 @@ impl<'a> Run<'a> {
         reducer.tighten(self.upper, self.stop);
         let reducer = Arc::new(reducer);
         if reducer.infeasible() {
-            self.raise(self.upper, "reduce", Some(Proof::reductions(&reducer)));
+            self.raise(self.upper, "reduce", Proof::reductions(&reducer));
             return;
         }
         let problem = reducer.problem();
@@ -358,7 +358,7 @@ impl<'a> Run<'a> {
         }
         let new = Core { reducer, problem: Arc::new(problem) };
         let old = std::mem::replace(&mut self.core, new);
-        self.raise(self.core.problem.constant, "reduce", Some(Proof::reductions(&self.core.reducer)));
+        self.raise(self.core.problem.constant, "reduce", Proof::reductions(&self.core.reducer));
         self.field = prepare(&self.core.problem, self.options, &mut self.rng, self.stop);
         let new = &self.core.reducer;
         let translate = |values: &[u16]| -> Vec<u16> {

@@ -50,6 +50,27 @@ fn certificates_of_solve_and_bound_are_followed() -> Result {
 }
 
 #[test]
+fn keeping_a_proof_changes_nothing() -> Result {
+    let (folder, file) = super::hard()?;
+    let solve = || {
+        let mut solve = fangs();
+        let _ = solve.arg("solve").arg(&file).args(["--rounds", "12", "--population", "8"]);
+        let _ = solve.args(["--device", "cpu", "--json"]);
+        solve
+    };
+    let without = object(&mut solve(), 0)?;
+    let certificate = folder.path().join("c");
+    let with = object(solve().arg("--certificate").arg(&certificate), 0)?;
+    for field in ["cost", "bound", "solution", "rounds", "moves", "ratings", "bound_method"] {
+        assert_eq!(without[field], with[field], "{field}");
+    }
+    let mut check = fangs();
+    let _ = check.arg("check").arg(&file).args(["--json", "--certificate"]).arg(&certificate);
+    assert_eq!(object(&mut check, 0)?["certificate"]["bound"], with["bound"]);
+    Ok(())
+}
+
+#[test]
 fn a_solution_beside_it_is_told_whether_both_meet() -> Result {
     let (folder, file) = folder_with("four.wcsp", FOUR)?;
     let (certificate, solution) = (folder.path().join("c"), folder.path().join("s"));
