@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use super::program::{Content, DeviceTable, Program};
+use super::tile::Chip;
 use super::words::BoxWords;
 use super::{Gpu, entry};
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
@@ -89,7 +90,7 @@ impl Execution {
     /// The device's, and a plan that does not fit into its free memory.
     pub fn new(gpu: Arc<Gpu>, problem: &Problem, plan: &Plan) -> Result<Self, DeviceError> {
         let (free, bytes) = (gpu.budget()?, plan.width.bytes());
-        let program = Program::new(plan, free / bytes, gpu.cuda().info.multiprocessors).map_err(|entries| {
+        let program = Program::new(plan, free / bytes, &Chip::new(&gpu.cuda().info)).map_err(|entries| {
             let taken = entries.saturating_mul(bytes);
             DeviceError::Unusable(format!("{} takes {taken} bytes of the device, {free} are free", plan.name()))
         })?;
@@ -140,11 +141,12 @@ impl Execution {
 
     fn launch(&self, index: usize) -> Result<(), DeviceError> {
         let launch = &self.program.launches[index];
-        let shape = (launch.blocks, launch.variant.threads(), 0);
+        let shape = (launch.blocks, launch.variant.threads(), launch.variant.shared());
         let (short, long) = (self.cap as i32, self.cap);
         let memory = &self.descriptors.addresses.memory;
         let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
-        // SAFETY: the arguments are those of join_each and join_tile; all addresses lie in memory that `self` holds.
+        // SAFETY: the arguments are those of join_each, or of join_tile and join_staged; all addresses lie in memory that
+        // `self` holds.
         unsafe {
             self.kernels[index].launch(self.gpu.cuda().stream(), shape, |arguments| {
                 let _ = match &tiled {

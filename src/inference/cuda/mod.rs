@@ -1,13 +1,14 @@
 //! Elimination on a CUDA device: the same plan, the same messages to the last bit.
 //!
 //! [`Program`](program::Program) lays a plan out (tables in device memory, steps in levels, launches), [`tile`] decides how a
-//! step is cut, kernels/bucket.cu computes. Functions go up once, messages stay where they were made; what a level
+//! step is cut, kernels/bucket.cu and kernels/staged.cu compute. Functions go up once, messages stay where they were made; what a level
 //! of the bucket tree needs runs in one launch for each kernel that its steps take, and the host waits at the end of
 //! a slice of work only.
 
 mod choose;
 mod execution;
 mod program;
+mod stage;
 mod tile;
 mod words;
 
@@ -16,9 +17,10 @@ pub(super) use execution::{Execution, Resident};
 use super::plan::{Plan, Width};
 use crate::device::{Cuda, DeviceError, Kernel, Source};
 use crate::model::{Cost, Problem};
+use stage::Staged;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tile::{Kinds, Variant};
+use tile::{Chip, Kinds, Variant};
 
 /// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
 #[derive(Debug)]
@@ -52,7 +54,8 @@ impl Gpu {
     /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
     pub fn bytes(plan: &Plan) -> u64 {
         // it is laid out as far as its size
-        let entries = program::Program::new(plan, 0, 1).map_or_else(|entries| entries, |program| program.entries);
+        let entries =
+            program::Program::new(plan, 0, &Chip::default()).map_or_else(|entries| entries, |program| program.entries);
         entries.saturating_mul(plan.width.bytes())
     }
 
@@ -62,7 +65,8 @@ impl Gpu {
             return Ok(kernel.clone());
         }
         let module = self.cuda.load(&source(expression))?;
-        let kernel = module.kernel(expression, 0)?;
+        let shared = if expression.starts_with(STAGED) { self.cuda.info.shared_memory } else { 0 };
+        let kernel = module.kernel(expression, shared)?;
         let _ = kernels.insert(expression.into(), kernel.clone());
         Ok(kernel)
     }
@@ -100,8 +104,12 @@ pub fn measure(
     Ok(Measured { ms, entries: resident.entries(&wanted)?, launch, launches })
 }
 
+/// How the names of kernels begin that stand in kernels/staged.cu, and take shared memory.
+const STAGED: &str = "join_staged";
+
 fn source(expression: &str) -> Source {
-    Source::embedded("bucket.cu").kernel(expression)
+    let text = if expression.starts_with(STAGED) { "staged.cu" } else { "bucket.cu" };
+    Source::embedded(text).kernel(expression)
 }
 
 /// The name of an entry type in the kernels.
@@ -134,7 +142,14 @@ pub fn sources() -> Vec<Source> {
     }
     source =
         source.kernel(Variant::Tile([5, 2, 1, 4], [Kinds::NONE, few(2, 1), few(1, 1), Kinds::NONE]).expression("int"));
-    vec![source]
+    let staged = |tile, tiles, lanes, inputs| {
+        Variant::Staged(Staged { tile, tiles, lanes, blocks: 1 }, inputs).expression(entry(Width::I32))
+    };
+    let staged = Source::embedded("staged.cu")
+        .kernel(staged([5, 5, 3], [1, 5, 3], 16, [1, 1, 1]))
+        .kernel(staged([4, 4, 4], [2, 2, 2], 20, [2, 2, 1]))
+        .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
+    vec![source, staged]
 }
 
 #[cfg(test)]
