@@ -140,11 +140,13 @@ impl Units {
 
 /// Whether rows are whole units of 16-bit entries whose sums for a variable stay below 2^16.
 fn fits_halves(rows: &Rows) -> bool {
-    if rows.width.iter().any(|width| width % 8 != 0) {
-        return false;
-    }
+    rows.width.iter().all(|width| width % 8 == 0) && largest_sums(rows).iter().all(|&sum| sum < 1 << 16)
+}
+
+/// The most that the functions on each variable can cost together.
+pub(super) fn largest_sums(rows: &Rows) -> Vec<i64> {
     let mut largest: FxHashMap<u32, i32> = FxHashMap::default();
-    (0..rows.variables()).all(|v| {
+    let sum = |v: usize| {
         let width = rows.width[v] as usize;
         let most = rows.incidences(v).iter().map(|incidence| {
             let of_table = || {
@@ -154,8 +156,9 @@ fn fits_halves(rows: &Rows) -> bool {
             };
             i64::from(*largest.entry(incidence.base).or_insert_with(of_table))
         });
-        most.sum::<i64>() < 1 << 16
-    })
+        most.sum::<i64>()
+    };
+    (0..rows.variables()).map(sum).collect()
 }
 
 impl DeviceCore {
