@@ -67,7 +67,7 @@ __device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, c
             u32 next = variable + stride;
             if (next >= n) next -= n;
             const uint4 next_info = __ldg(core.info + next);
-            moves += visit(core, team, x, variable, info, boltzmann, mix(draw, variable));
+            moves += visit(core, team, x, variable, info, Ahead<T>(core, team, info), boltzmann, mix(draw, variable));
             // lanes that have parted would stay so
             __syncwarp();
             variable = next;
@@ -78,33 +78,65 @@ __device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, c
     // each lane prepares one of the next visits
     const u32 step = (u64)LANES * stride % n;
     u32 mine = (start + (u64)team.lane * stride) % n;
+    uint4 info = __ldg(core.info + mine);
+    const auto turn = [&](u32 t) {
+        return make_uint4(team.from(info.x, t), team.from(info.y, t), team.from(info.z, t), team.from(info.w, t));
+    };
+    uint4 now = turn(0);
+    Ahead<T> ahead(core, team, now);
     for (u32 k = 0; k < n; k += LANES) {
-        const uint4 info = __ldg(core.info + mine);
         const u64 bits = mix(draw, mine);
-        const u32 count = min(LANES, n - k);
-        for (u32 t = 0; t < count; t++) {
-            const uint4 now = make_uint4(team.from(info.x, t), team.from(info.y, t), team.from(info.z, t), team.from(info.w, t));
-            moves += visit(core, team, x, team.from(mine, t), now, boltzmann, team.from(bits, t));
-        }
+        const u32 count = min(LANES, n - k), own = mine;
         mine += step;
         if (mine >= n) mine -= n;
+        const uint4 later = __ldg(core.info + mine);
+        for (u32 t = 0; t < count; t++) {
+            const uint4 here = now;
+            const Ahead<T> loaded = ahead;
+            if (t + 1 == count) info = later;
+            now = turn(t + 1 == count ? 0 : t + 1);
+            ahead = Ahead<T>(core, team, now);
+            moves += visit(core, team, x, team.from(own, t), here, loaded, boltzmann, team.from(bits, t));
+        }
     }
     return moves;
 }
+
+// A team's next visit in a sweep by classes, or none: what it reads is loaded before the visit before it is made.
+template <class T> struct Turn {
+    bool here;
+    u32 variable;
+    uint4 info;
+    Ahead<T> ahead;
+
+    __device__ __forceinline__ Turn(const Core &core, const T &team, u32 member, u32 end)
+        : here(member < end), variable(here ? __ldg(core.class_members + member) : 0), info(__ldg(core.info + variable)),
+          ahead(core, team, info) {}
+};
 
 template <class T, class V>
 __device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team, const Values<V> &x, u64 order,
                                                 const uint2 &boltzmann, u64 draw) {
     constexpr u32 LANES = T::LANES;
-    u32 moves = 0, at = below(order, core.classes);
-    for (u32 k = 0; k < core.classes; k++) {
-        const u32 end = __ldg(core.class_begin + at + 1);
-        for (u32 member = __ldg(core.class_begin + at) + threadIdx.x / LANES; member < end; member += blockDim.x / LANES) {
-            const u32 variable = __ldg(core.class_members + member);
-            moves += visit(core, team, x, variable, __ldg(core.info + variable), boltzmann, mix(draw, variable));
+    const u32 own = threadIdx.x / LANES, step = blockDim.x / LANES;
+    u32 moves = 0, at = below(order, core.classes), base = __ldg(core.class_begin + at), end = __ldg(core.class_begin + at + 1);
+    Turn<T> turn(core, team, base + own, end);
+    for (u32 k = 0; k < core.classes;) {
+        const Turn<T> now = turn;
+        base += step;
+        // the same for all threads
+        const bool last = base >= end;
+        if (last) {
+            if (++at == core.classes) at = 0;
+            base = __ldg(core.class_begin + at);
+            end = __ldg(core.class_begin + at + 1);
         }
-        __syncthreads();
-        if (++at == core.classes) at = 0;
+        turn = Turn<T>(core, team, base + own, end);
+        if (now.here) moves += visit(core, team, x, now.variable, now.info, now.ahead, boltzmann, mix(draw, now.variable));
+        if (last) {
+            __syncthreads();
+            k++;
+        }
     }
     return moves;
 }
@@ -147,7 +179,7 @@ template <bool BLOCK, class T> __device__ __forceinline__ u64 sum(const T &team,
 
 // Makes the children of slots first..last. A team of lanes has a child to itself, or a block of threads where BLOCK.
 template <int NV, int NN, int Q, bool HALF, class V, bool BLOCK>
-__global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation g, Herd herd, u32 first, u32 last) {
+__global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core core, Generation g, Herd herd, u32 first, u32 last) {
     using T = Team<NV, NN, Q, HALF>;
     constexpr int LANES = T::LANES;
     extern __shared__ __align__(16) u8 shared[];

@@ -246,6 +246,8 @@ impl DeviceCore {
                 further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / units.entries]));
             }
         }
+        // what is loaded ahead of a variable without functions
+        incidences.extend([0; 4]);
         up.u32s(&info)?;
         up.u32s(&incidences)?;
         up.u32s(&ends)?;
