@@ -65,18 +65,35 @@ template <class T> __device__ __forceinline__ void add_row(const T &team, const 
     }
 }
 
-// What a visit reads that does not depend on the state, loaded ahead of it: this lane's first incidence and unary costs, or
-// some others' where it has none. Nothing is decided by what was loaded: that would wait for it.
+// What a visit reads that does not depend on the state: this lane's first incidence and unary costs, or some others' where it
+// has none. Teams load it a visit ahead; a lane with a state to itself has no registers to spare. Nothing is decided by what
+// was loaded: that would wait for it.
 template <class T> struct Ahead {
+    static constexpr bool AHEAD = T::LANES > 1;
     static constexpr int QUADS = T::N / 4;
-    uint4 incidence;
-    int4 unary[QUADS];
+    uint4 first;
+    int4 costs[QUADS];
 
     __device__ __forceinline__ Ahead(const Core &core, const T &team, const uint4 &info) {
-        if (T::LANES > 1) incidence = __ldg(core.incidences + info.x + min((u32)team.lane, max(incidences_of(info), 1u) - 1));
+        if (!AHEAD) return;
+        first = load_incidence(core, team, info);
 #pragma unroll
-        for (int q = 0; q < QUADS; q++)
-            unary[q] = __ldg(core.unary_rows + info.z + min(team.part() * QUADS + q, quads_of(info) - 1));
+        for (int q = 0; q < QUADS; q++) costs[q] = load_unary(core, team, info, q);
+    }
+
+    __device__ __forceinline__ uint4 incidence(const Core &core, const T &team, const uint4 &info) const {
+        return AHEAD ? first : load_incidence(core, team, info);
+    }
+    __device__ __forceinline__ int4 unary(const Core &core, const T &team, const uint4 &info, int q) const {
+        return AHEAD ? costs[q] : load_unary(core, team, info, q);
+    }
+
+  private:
+    static __device__ __forceinline__ uint4 load_incidence(const Core &core, const T &team, const uint4 &info) {
+        return __ldg(core.incidences + info.x + min((u32)team.lane, max(incidences_of(info), 1u) - 1));
+    }
+    static __device__ __forceinline__ int4 load_unary(const Core &core, const T &team, const uint4 &info, int q) {
+        return __ldg(core.unary_rows + info.z + min(team.part() * QUADS + q, quads_of(info) - 1));
     }
 };
 
@@ -85,9 +102,7 @@ template <class T> struct Ahead {
 template <class T, class V>
 __device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const uint4 &info,
                                      const Ahead<T> &ahead, const u8 *member, int (&ratings)[T::N]) {
-    // rows on their way at a time, and how many of a lane's own incidences they come from
-    constexpr int LANES = T::LANES, NV = T::NV, Q = T::Q, FLYING = Q < 8 ? (LANES > 1 ? 8 : 4) / Q : 1,
-                  OWN = FLYING > NV ? FLYING / NV : 1, ROWS = FLYING < NV ? FLYING : OWN * NV;
+    constexpr int LANES = T::LANES, NV = T::NV, Q = T::Q;
     const int width = quads_of(info), units = T::HALF ? width / 2 : width, first = team.part() * Q;
     const bool more = info.w >> 31;
     uint4 sums[Q];
@@ -98,35 +113,49 @@ __device__ __forceinline__ void rate(const Core &core, const T &team, const Valu
         at[j] = min(first + j, units - 1);
     }
     const u32 incidences = incidences_of(info);
-    // of two variables: less to unpack
-    const u32 binaries = LANES == 1 && !member ? binaries_of(info) : 0;
-    for (u32 k = 0; k < incidences; k += LANES * OWN) {
-        // the first row is all zeros, as long as the widest: incidences beyond the last
-        int rows[OWN];
+    if (NV == 1) {
+        // a lane's own incidences, nothing is exchanged before the sum; first those of two variables, with less to unpack
+        const u32 binaries = LANES == 1 && !member && !more ? binaries_of(info) : 0;
+#pragma unroll 4
+        for (u32 k = 0; k < binaries; k++) {
+            const uint4 it = __ldg(core.incidences + info.x + k);
+            const uint4 *from = core.rows + (it.x + x[it.y] * it.z);
 #pragma unroll
-        for (int own = 0; own < OWN; own++) {
-            const u32 mine = k + own * LANES + team.lane, there = min(mine, incidences - 1);
-            const bool known = LANES > 1 && own == 0 && k == 0;
-            const uint4 it = known ? ahead.incidence : __ldg(core.incidences + info.x + there);
-            if (LANES == 1 && k + OWN <= binaries) rows[own] = it.x + x[it.y] * it.z;
-            else rows[own] = row_of(core, info.x + there, it, more, x, member);
-            if (mine >= incidences) rows[own] = 0;
+            for (int j = 0; j < Q; j++)
+                if (j < units) add(sums[j], __ldg(from + j));
         }
+#pragma unroll 4
+        for (u32 k = binaries + team.lane; k < incidences; k += LANES) {
+            const uint4 it = LANES > 1 && k == team.lane ? ahead.incidence(core, team, info) : __ldg(core.incidences + info.x + k);
+            const uint4 *from = core.rows + row_of(core, info.x + k, it, more, x, member);
 #pragma unroll
-        for (int step = 0; step < OWN * NV; step += ROWS) {
-            if (k + step / NV * LANES + step % NV * T::NN >= incidences) break;
-            uint4 flying[ROWS][Q];
+            for (int j = 0; j < Q; j++)
+                if (j < units) add(sums[j], __ldg(from + j));
+        }
+    } else {
+        // rows on their way at a time: eight units, or those of a lane's incidence each
+        constexpr int MOST = Q < 8 ? 8 / Q : 1, ROWS = MOST < NV ? MOST : NV;
+        for (u32 k = 0; k < incidences; k += LANES) {
+            const u32 mine = k + team.lane, there = min(mine, incidences - 1);
+            const uint4 it = k == 0 ? ahead.incidence(core, team, info) : __ldg(core.incidences + info.x + there);
+            const int own = row_of(core, info.x + there, it, more, x, member);
+            // the first row is all zeros, as long as the widest: lanes without an incidence
+            const int row = mine < incidences ? own : 0;
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                const int own = (step + r) / NV, source = (step + r) % NV * T::NN + team.slot();
-                const uint4 *from = core.rows + (NV > 1 ? __shfl_sync(team.mask, rows[own], source, LANES) : rows[own]);
+            for (int t = 0; t < NV; t += ROWS) {
+                if (k + t * T::NN >= incidences) break;
+                uint4 flying[ROWS][Q];
 #pragma unroll
-                for (int j = 0; j < Q; j++) flying[r][j] = __ldg(from + at[j]);
+                for (int r = 0; r < ROWS; r++) {
+                    const uint4 *from = core.rows + __shfl_sync(team.mask, row, (t + r) * T::NN + team.slot(), LANES);
+#pragma unroll
+                    for (int j = 0; j < Q; j++) flying[r][j] = __ldg(from + at[j]);
+                }
+#pragma unroll
+                for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                    for (int j = 0; j < Q; j++) add(sums[j], flying[r][j]);
             }
-#pragma unroll
-            for (int r = 0; r < ROWS; r++)
-#pragma unroll
-                for (int j = 0; j < Q; j++) add(sums[j], flying[r][j]);
         }
     }
 #pragma unroll
@@ -144,7 +173,7 @@ __device__ __forceinline__ void rate(const Core &core, const T &team, const Valu
 #pragma unroll
         for (int q = 0; q < QUADS; q++) {
             const bool in = (first + j) * QUADS + q < width;
-            const int4 unary = ahead.unary[j * QUADS + q];
+            const int4 unary = ahead.unary(core, team, info, j * QUADS + q);
             int *four = entries + 4 * q;
             four[0] = in ? four[0] + unary.x : PADDING;
             four[1] = in ? four[1] + unary.y : PADDING;
