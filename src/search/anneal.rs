@@ -31,7 +31,7 @@ const SHORT_OPENING_SWEEPS: u32 = 16;
 const PATIENCE: u32 = 8;
 /// Work of the first children on large cores, about: 50 to 200 sweeps. Ever more sweeps pay there as a run goes on: after so many
 /// generations without a new best they double, and that so many times (ALGORITHMS.md M.2.3).
-const LARGE_CHILD_WORK: u64 = 40_000_000;
+const LARGE_CHILD_WORK: u64 = 70_000_000;
 const LARGE_PATIENCE: u32 = 4;
 const DOUBLINGS: u32 = 6;
 
