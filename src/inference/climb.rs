@@ -6,12 +6,15 @@ use super::ladder::{Ladder, Rung};
 use super::plan::Plan;
 use super::run::Outcome;
 use super::shift::Shift;
-use crate::model::{Cost, Problem};
+use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::stop::Stop;
 use std::sync::Arc;
 
 /// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
 /// was given up at first: on SPOT5 505 plain mini-buckets pass the shifted ones at z = 16.
 const BEHIND: u64 = 4;
+/// Work on bounds of values that need not be earned by work on bounds of the network: less than a second.
+const FREE: u64 = 100_000_000;
 
 /// Which ways are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,11 @@ pub struct Climb {
     plain: Option<Way>,
     shifted: Option<Way>,
     best: Cost,
+    /// Work of the rungs, and of bounds of values.
+    forward: u64,
+    backward: u64,
+    /// How far the dearest value was above the bound of its rung.
+    reach: Option<Cost>,
 }
 
 /// A network and the plans for it.
@@ -94,7 +102,8 @@ impl Climb {
     pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means) -> Climb {
         let way = || Way { problem: problem.clone(), shift: None, ladder: ladder.clone(), reached: None };
         let plain = means.plain.then(way);
-        Climb { problem: problem.clone(), ladder, means, begun: false, plain, shifted: None, best: Cost::MIN }
+        let (problem, best) = (problem.clone(), Cost::MIN);
+        Climb { problem, ladder, means, begun: false, plain, shifted: None, best, forward: 0, backward: 0, reach: None }
     }
 
     /// The next stage; `None` once there is none. `ub` is the cost of the best solution known.
@@ -159,5 +168,33 @@ impl Climb {
             way.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
         }
         self.best = self.best.max(bound);
+    }
+
+    /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below `ub`, as the
+    /// last time tells, within the memory of a plan and about as much work as the attempts took.
+    pub fn value_bounds(
+        &mut self,
+        attempt: &Attempt,
+        outcome: &Outcome,
+        ub: Cost,
+        stop: &Stop,
+    ) -> Option<Vec<Vec<Cost>>> {
+        self.forward = self.forward.saturating_add(attempt.work);
+        let (work, plan) = (outcome.value_bounds_work(), outcome.plan());
+        let gap = ub.saturating_sub(attempt.lower_bound(outcome));
+        let hopeless = self.reach.is_some_and(|reach| gap / 2 > reach);
+        let dear = self.backward.saturating_add(work) > self.forward.saturating_add(FREE);
+        if plan.exact || hopeless || dear || plan.table_bytes + plan.peak_bytes > self.ladder.memory() {
+            return None;
+        }
+        self.backward += work;
+        let mut bounds = outcome.value_bounds(stop)?;
+        if let Some(shift) = &attempt.shift {
+            let values = bounds.iter_mut().flatten().filter(|bound| **bound < FORBIDDEN);
+            values.for_each(|bound| *bound = shift.bound(*bound));
+        }
+        let dearest = bounds.iter().flatten().copied().max().unwrap_or(0).min(ub);
+        self.reach = Some(dearest.saturating_sub(attempt.lower_bound(outcome)));
+        Some(bounds)
     }
 }

@@ -16,6 +16,7 @@ mod cuda;
 mod expand;
 mod kernel;
 mod ladder;
+mod marginals;
 mod plan;
 mod run;
 mod shift;

@@ -14,6 +14,7 @@ use super::cap;
 use super::run::Progress;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -250,6 +251,34 @@ impl Shift {
         self.unscaled(self.constant).saturating_add(self.problem.constant).min(limit)
     }
 
+    /// A better solution is known: what costs as much need not be told apart any more.
+    pub fn below(&mut self, ub: Cost) {
+        let room = ub.saturating_sub(self.problem.constant).max(1);
+        if room < self.range >> self.bits {
+            self.range = room << self.bits;
+            self.infeasible |= self.constant >= self.range;
+        }
+    }
+
+    /// What a solution with each value costs at least: the constant, the value's own cost and what each of its functions takes
+    /// for it, shares of one sum as all that is moved. [`FORBIDDEN`] where no solution below the limit has the value.
+    pub fn value_bounds(&self) -> Vec<Vec<Cost>> {
+        let bounds = |v: usize| {
+            let mut sum = self.unary[v].clone();
+            let mut least = vec![0; sum.len()];
+            for &(index, at) in &self.incidence[v] {
+                let _ = self.functions[index as usize].least(at as usize, &mut least);
+                sum.iter_mut().zip(&least).for_each(|(sum, &least)| *sum = (*sum + least).min(NEVER));
+            }
+            let total = |&sum: &Cost| match sum + self.constant {
+                total if self.infeasible || total >= self.range => FORBIDDEN,
+                total => self.unscaled(total) + self.problem.constant,
+            };
+            sum.iter().map(total).collect()
+        };
+        (0..self.unary.len()).into_par_iter().map(bounds).collect()
+    }
+
     /// The cost that a scaled one stands for at least.
     fn unscaled(&self, scaled: Cost) -> Cost {
         // rounded up: costs are integers
@@ -375,12 +404,17 @@ mod tests {
                 }
             }
             positive += u32::from(before > problem.constant);
+            let bounds = shift.value_bounds();
             let shifted = shift.problem();
             assert!(shifted.functions.iter().all(|f| f.min(&shifted.domains) >= 0), "case {case}");
             assert!(shifted.unary.iter().flatten().all(|&cost| cost >= 0), "case {case}");
             for values in &all {
                 let (ours, theirs) = (problem.cost(values), shifted.cost(values));
                 if ours < limit && ours < FORBIDDEN {
+                    assert!(
+                        bounds.iter().zip(values).all(|(bounds, &value)| bounds[value as usize] <= ours),
+                        "case {case}"
+                    );
                     assert_eq!(theirs, shift.scaled(ours), "case {case}: {values:?}");
                 } else {
                     assert!(theirs >= shift.scaled(limit), "case {case}: {values:?}: {theirs}");

@@ -80,6 +80,8 @@ pub(crate) struct Step {
     pub source: String,
     /// The messages, to guide construction: those of the core as it is.
     pub outcome: Option<Arc<Outcome>>,
+    /// What solutions with each value cost at least, where that is known.
+    pub value_bounds: Option<Vec<Vec<Cost>>>,
 }
 
 impl Bounds {
@@ -143,6 +145,7 @@ impl Bounds {
         let run = match &mut self.running.as_mut()?.work {
             Work::Shift(shift) => {
                 self.work += SHIFT_SLICE * SHIFT_WORK;
+                shift.below(upper);
                 if shift.advance(SHIFT_SLICE, stop) == Progress::More {
                     return None;
                 }
@@ -153,19 +156,20 @@ impl Bounds {
         let before = run.work_done();
         let progress = run.advance(SLICE, stop);
         self.work += (run.work_done() - before).max(1);
-        if progress == Progress::More { None } else { self.finish_run() }
+        if progress == Progress::More { None } else { self.finish_run(upper, stop) }
     }
 
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
         let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
+        let value_bounds = Some(shift.value_bounds());
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
-        Some(Step { core, lower, assignment: None, source: "shift".into(), outcome: None })
+        Some(Step { core, lower, assignment: None, source: "shift".into(), outcome: None, value_bounds })
     }
 
-    fn finish_run(&mut self) -> Option<Step> {
+    fn finish_run(&mut self, upper: Cost, stop: &Stop) -> Option<Step> {
         let Some(Rising { work: Work::Run(attempt, run), core }) = self.running.take() else { return None };
         let outcome = Arc::new(run.finish()?);
         let lower = attempt.lower_bound(&outcome);
@@ -175,8 +179,12 @@ impl Bounds {
         self.best_z = Some(outcome.plan().z);
         self.highest = self.highest.max(outcome.plan().joint_entries);
         let assignment = outcome.assign();
-        let plain = attempt.is_plain();
-        Some(Step { core, lower, assignment, source: attempt.name, outcome: plain.then_some(outcome) })
+        let value_bounds = self.climb.as_mut().and_then(|climb| climb.value_bounds(&attempt, &outcome, upper, stop));
+        if value_bounds.is_some() {
+            self.work += outcome.value_bounds_work();
+        }
+        let outcome = attempt.is_plain().then_some(outcome);
+        Some(Step { core, lower, assignment, source: attempt.name, outcome, value_bounds })
     }
 
     /// The core has changed: what has not begun is planned anew.

@@ -138,6 +138,8 @@ const SOLVE_FIELDS: [&str; 27] = [
     "bound_method",
     "z",
     "induced_width",
+    "values",
+    "values_forbidden",
     "variables",
     "functions",
     "solution",
