@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 pub struct BoundFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// auto (exact where affordable, else shifting and growing z), shift, be or mbe
+    /// auto (exact where affordable, else shifting, join graphs and growing z), shift, join-graph, mbe, mbe-mm or be
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
     method: BoundChoice,
     /// Most variables of a mini-bucket [default: grows while time remains]
@@ -66,7 +66,7 @@ pub struct BoundFlags {
 /// The methods of `solve --bound` but for none.
 fn method(text: &str) -> Result<BoundChoice, String> {
     let methods: Vec<_> = BoundChoice::ALL.into_iter().filter(|(_, choice)| *choice != BoundChoice::None).collect();
-    values::choice(text, &methods, values::LATER_BOUNDS)
+    values::choice(text, &methods, &[])
 }
 
 /// A checked run.
@@ -268,7 +268,7 @@ impl<'a> Bounding<'a> {
         let ladder = Ladder::new(vec![order], memory, self.config.z).above(self.highest / 2);
         let ladder = match self.config.method {
             BoundChoice::Be => ladder.exact_work(u64::MAX),
-            BoundChoice::Mbe | BoundChoice::Shift => ladder.exact_work(0),
+            BoundChoice::Mbe | BoundChoice::MbeMm | BoundChoice::Shift | BoundChoice::JoinGraph => ladder.exact_work(0),
             BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
@@ -276,12 +276,16 @@ impl<'a> Bounding<'a> {
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
             let known = match stage {
                 Stage::Shift(mut shift) => {
+                    let name = shift.name().to_string();
                     shift.below(self.upper());
                     while shift.advance(SHIFT_SLICE, stop) == Progress::More && !stop.is_set() {
-                        self.raise(shift.lower_bound(self.upper()), "shift")?;
+                        self.raise(shift.lower_bound(self.upper()), &name)?;
                         self.tick();
                     }
-                    self.raise(shift.lower_bound(self.upper()), "shift")?;
+                    self.raise(shift.lower_bound(self.upper()), &name)?;
+                    if stop.is_set() {
+                        break;
+                    }
                     let known = shift.value_bounds();
                     climb.shifted(*shift);
                     Some(known)

@@ -6,6 +6,7 @@
 //! beliefs). A value whose min-marginal reaches the incumbent in one of the mini-buckets that have its variable is in no
 //! better solution.
 
+use super::blocks::{Blocks, Lie, Shape};
 use super::plan::{Input, Plan, Source, Step};
 use super::run::{Outcome, Store, Tables};
 use super::storage::Storage;
@@ -14,8 +15,6 @@ use crate::model::{Cost, FORBIDDEN, Odometer, Problem};
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// Combinations that are summed at a time, about: they stay in the first cache with what is summed.
-const BLOCK: usize = 1024;
 /// What a combination of the way back counts, if one of a run counts 1: five to ten times as much time was measured.
 const WORK: u64 = 8;
 
@@ -115,24 +114,14 @@ struct Slab<E> {
     outside: Vec<Vec<E>>,
 }
 
-/// A table over some positions of a step's message, and where it has the combinations of a block.
+/// A table over some positions of a step's message, and how it lies along the blocks of that.
 struct Operand<'a, E> {
     /// For the first value of the step's variable.
     table: &'a [E],
     /// From one value to the next.
     slab: usize,
-    /// By place in the message.
-    strides: Vec<usize>,
-    block: Vec<u32>,
-    shape: BlockShape,
+    lie: Lie,
     message: bool,
-}
-
-/// How a table's entries lie in a block.
-enum BlockShape {
-    Same,
-    Row,
-    Any,
 }
 
 fn slabs<E: Entry>(problem: &Problem, plan: &Plan, step: &Step, store: &Store<E>, rest: &[E]) -> Vec<Slab<E>> {
@@ -147,27 +136,11 @@ fn slabs<E: Entry>(problem: &Problem, plan: &Plan, step: &Step, store: &Store<E>
     };
     let loaded: Vec<Storage<E>> = step.inputs.iter().map(lay_out).collect();
     let sizes: Vec<usize> = step.scope.iter().map(|&p| plan.domains[p as usize] as usize).collect();
-    // the digits that a block runs through
-    let mut outer = sizes.len();
-    let mut block = 1;
-    while outer > 0 && block * sizes[outer - 1] <= BLOCK {
-        outer -= 1;
-        block *= sizes[outer];
-    }
-    let place = |positions: &[u32], p: &u32| positions.binary_search(p).ok();
+    let blocks = Blocks::new(&sizes);
     let operand = |positions: &[u32], table, slab, message| {
         let own: Vec<usize> = positions.iter().map(|&p| plan.domains[p as usize] as usize).collect();
-        let steps = strides(&own);
-        let strides = step.scope.iter().map(|p| place(positions, p).map_or(0, |at| steps[at])).collect();
-        let block = offsets(&sizes[outer..], &strides, outer);
-        let shape = if block.iter().all(|&offset| offset == 0) {
-            BlockShape::Same
-        } else if block.iter().zip(0..).all(|(&offset, at)| offset == at) {
-            BlockShape::Row
-        } else {
-            BlockShape::Any
-        };
-        Operand { table, slab, strides, block, shape, message }
+        let places: Vec<_> = step.scope.iter().map(|p| positions.binary_search(p).ok()).collect();
+        Operand { table, slab, lie: blocks.lie(&places, &own), message }
     };
     let domain = plan.domains[step.position as usize] as usize;
     let mut operands = vec![operand(&step.scope, rest, 0, false)];
@@ -179,43 +152,30 @@ fn slabs<E: Entry>(problem: &Problem, plan: &Plan, step: &Step, store: &Store<E>
         operands.push(operand(&input.scope[1..], table, table.len() / domain, message));
     }
     let cap = E::from_cost(plan.cap);
-    let slab = |value| slab(&operands, value, &sizes[..outer], block, cap);
+    let slab = |value| slab(&operands, value, &blocks, cap);
     if step.joint < 1 << 16 { (0..domain).map(slab).collect() } else { (0..domain).into_par_iter().map(slab).collect() }
 }
 
-/// Where the combinations of the last digits lie in a table.
-fn offsets(sizes: &[usize], strides: &Vec<usize>, outer: usize) -> Vec<u32> {
-    let mut offsets = vec![0];
-    for (&size, &stride) in sizes.iter().zip(&strides[outer..]) {
-        offsets =
-            offsets.iter().flat_map(|&offset| (0..size).map(move |digit| offset + (digit * stride) as u32)).collect();
-    }
-    offsets
-}
-
-fn slab<E: Entry>(operands: &[Operand<'_, E>], value: usize, outer: &[usize], block: usize, cap: E) -> Slab<E> {
+fn slab<E: Entry>(operands: &[Operand<'_, E>], value: usize, blocks: &Blocks, cap: E) -> Slab<E> {
     let messages = || operands.iter().filter(|operand| operand.message);
     let mut slab = Slab { least: cap, outside: messages().map(|message| vec![cap; message.slab]).collect() };
-    let mut sums = vec![E::default(); block];
-    let mut odometer = Odometer::new(outer.to_vec());
+    let mut sums = vec![E::default(); blocks.size];
+    let mut odometer = Odometer::new(blocks.outer.clone());
     loop {
-        let base = |operand: &Operand<'_, E>| -> usize {
-            odometer.digits.iter().zip(&operand.strides).map(|(&digit, &stride)| digit * stride).sum()
-        };
         sums.fill(E::default());
         for operand in operands {
-            let table = &operand.table[value * operand.slab + base(operand)..];
+            let table = &operand.table[value * operand.slab + operand.lie.base(&odometer.digits)..];
             // entries are at most the cap, so that two of them fit
-            match operand.shape {
-                BlockShape::Same => {
+            match operand.lie.shape {
+                Shape::Same => {
                     let entry = table[0];
                     sums.iter_mut().for_each(|sum| *sum = (*sum + entry).min(cap));
                 }
-                BlockShape::Row => {
+                Shape::Row => {
                     sums.iter_mut().zip(table).for_each(|(sum, &entry)| *sum = (*sum + entry).min(cap));
                 }
-                BlockShape::Any => {
-                    let entries = operand.block.iter().map(|&at| table[at as usize]);
+                Shape::Runs(_) => {
+                    let entries = operand.lie.offsets.iter().map(|&at| table[at as usize]);
                     sums.iter_mut().zip(entries).for_each(|(sum, entry)| *sum = (*sum + entry).min(cap));
                 }
             }
@@ -223,12 +183,12 @@ fn slab<E: Entry>(operands: &[Operand<'_, E>], value: usize, outer: &[usize], bl
         let least = sums.iter().copied().min().unwrap_or(cap);
         slab.least = slab.least.min(least);
         for (message, outside) in messages().zip(&mut slab.outside) {
-            let outside = &mut outside[base(message)..];
-            match message.shape {
-                BlockShape::Same => outside[0] = outside[0].min(least),
-                BlockShape::Row => outside.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = (*out).min(sum)),
-                BlockShape::Any => {
-                    for (&sum, &at) in sums.iter().zip(&message.block) {
+            let outside = &mut outside[message.lie.base(&odometer.digits)..];
+            match message.lie.shape {
+                Shape::Same => outside[0] = outside[0].min(least),
+                Shape::Row => outside.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = (*out).min(sum)),
+                Shape::Runs(_) => {
+                    for (&sum, &at) in sums.iter().zip(&message.lie.offsets) {
                         let out = &mut outside[at as usize];
                         *out = (*out).min(sum);
                     }

@@ -10,6 +10,7 @@
 //! Everything is in integers. Costs are multiplied by a power of two before, so that shares can be smaller than the
 //! network's unit; what a division leaves over stays where it was.
 
+use super::blocks::NEVER;
 use super::cap;
 use super::run::Progress;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
@@ -18,8 +19,6 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What is not allowed, among scaled costs; sums of a few stay within 64 bits.
-const NEVER: Cost = 1 << 56;
 /// A scaled cost of a solution stays below this: tables of 32 bits take it, five of them summed (see `Plan::new`).
 const SHORT: Cost = 1 << 28;
 /// The same where the unscaled ones need 64 bits already.
@@ -52,6 +51,7 @@ pub struct Shift {
     /// `constant` when this pass began.
     before: Cost,
     infeasible: bool,
+    work: u64,
 }
 
 /// A function and what has been taken from it.
@@ -131,6 +131,7 @@ impl Shift {
             passes: 0,
             before: 0,
             infeasible: constant >= NEVER,
+            work: 0,
         })
     }
 
@@ -164,7 +165,9 @@ impl Shift {
                 return Progress::More;
             }
             let forward = self.passes.is_multiple_of(2);
-            left = left.saturating_sub(self.visit(forward) + 1);
+            let work = self.visit(forward) + 1;
+            self.work += work;
+            left = left.saturating_sub(work);
             self.at += 1;
             if self.at < n {
                 continue;
@@ -249,6 +252,11 @@ impl Shift {
             return limit;
         }
         self.unscaled(self.constant).saturating_add(self.problem.constant).min(limit)
+    }
+
+    /// Entries looked at so far.
+    pub fn work_done(&self) -> u64 {
+        self.work
     }
 
     /// A better solution is known: what costs as much need not be told apart any more.

@@ -2,7 +2,7 @@
 //! timed.
 
 use super::options::{BoundChoice, Options};
-use crate::inference::{Attempt, Climb, Ladder, Outcome, Progress, Run, Shift, Stage};
+use crate::inference::{Attempt, Climb, Ladder, Outcome, Progress, Run, Shifting, Stage};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -54,7 +54,7 @@ struct Rising {
 }
 
 enum Work {
-    Shift(Box<Shift>),
+    Shift(Box<Shifting>),
     Run(Attempt, Box<Run>),
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Step {
     pub lower: Cost,
     /// Its value assignment.
     pub assignment: Option<Vec<u32>>,
-    /// `shift`, `be`, `mbe(z)` or `shift+mbe(z)`.
+    /// `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)` or `jg(z)+mbe(z)`.
     pub source: String,
     /// The messages, to guide construction: those of the core as it is.
     pub outcome: Option<Arc<Outcome>>,
@@ -144,12 +144,11 @@ impl Bounds {
         }
         let run = match &mut self.running.as_mut()?.work {
             Work::Shift(shift) => {
-                self.work += SHIFT_SLICE * SHIFT_WORK;
                 shift.below(upper);
-                if shift.advance(SHIFT_SLICE, stop) == Progress::More {
-                    return None;
-                }
-                return self.finish_shift(upper);
+                let before = shift.work_done();
+                let progress = shift.advance(SHIFT_SLICE, stop);
+                self.work += (shift.work_done() - before).max(1) * SHIFT_WORK;
+                return if progress == Progress::More { None } else { self.finish_shift(upper) };
             }
             Work::Run(_, run) => run,
         };
@@ -162,11 +161,11 @@ impl Bounds {
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
         let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
-        let value_bounds = Some(shift.value_bounds());
+        let (value_bounds, source) = (Some(shift.value_bounds()), shift.name().into());
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
-        Some(Step { core, lower, assignment: None, source: "shift".into(), outcome: None, value_bounds })
+        Some(Step { core, lower, assignment: None, source, outcome: None, value_bounds })
     }
 
     fn finish_run(&mut self, upper: Cost, stop: &Stop) -> Option<Step> {
@@ -205,7 +204,7 @@ impl Bounds {
             self.work += size as u64 * 1000;
             let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
-                BoundChoice::Mbe | BoundChoice::Shift => 0,
+                BoundChoice::Mbe | BoundChoice::MbeMm | BoundChoice::Shift | BoundChoice::JoinGraph => 0,
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
