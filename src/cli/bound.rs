@@ -1,15 +1,16 @@
 //! `fangs bound`: inference alone.
 
 use super::input::{Input, InputFlags};
+use super::orders::{OrderChoice, Ordering};
 use super::{Exit, output, record_unloaded, signals, values};
 use clap::Args;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats::{self, SolutionFormat};
 use fangs::inference::{Attempt, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound};
 use fangs::model::{Cost, Network, Problem};
-use fangs::order::{Method, Order, best_order};
+use fangs::order::Order;
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile, Verbosity};
-use fangs::reduce::Reducer;
+use fangs::reduce::{Reducer, ValueBounds};
 use fangs::search::{BoundChoice, Clock, Event, EventKind};
 use fangs::stop::Stop;
 use fangs::{Error, check, memory, record};
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 pub struct BoundFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// auto (exact where affordable, else shifting and growing z), shift, be or mbe
+    /// auto (exact where affordable, else shifting, join graphs and growing z), shift, join-graph, mbe, mbe-mm or be
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
     method: BoundChoice,
     /// Most variables of a mini-bucket [default: grows while time remains]
@@ -65,91 +66,7 @@ pub struct BoundFlags {
 /// The methods of `solve --bound` but for none.
 fn method(text: &str) -> Result<BoundChoice, String> {
     let methods: Vec<_> = BoundChoice::ALL.into_iter().filter(|(_, choice)| *choice != BoundChoice::None).collect();
-    values::choice(text, &methods, values::LATER_BOUNDS)
-}
-
-/// Where the elimination order comes from.
-#[derive(Clone, Debug)]
-enum OrderChoice {
-    /// The best of some runs of a greedy rule.
-    Greedy(Method),
-    /// A file with all variables of the network.
-    File(PathBuf),
-}
-
-impl OrderChoice {
-    fn parse(text: &str) -> Result<Self, String> {
-        match text.strip_prefix("file:") {
-            Some(path) => Ok(OrderChoice::File(path.into())),
-            None => values::choice(text, &Method::ALL, &[])
-                .map(OrderChoice::Greedy)
-                .map_err(|error| format!("{error}, or file:ORDER")),
-        }
-    }
-
-    fn name(&self) -> String {
-        match self {
-            OrderChoice::Greedy(method) => method.name().into(),
-            OrderChoice::File(path) => format!("file:{}", path.display()),
-        }
-    }
-
-    /// Reads the file, if there is one.
-    fn resolve(&self, network: &Network) -> Result<Ordering, Error> {
-        let path = match self {
-            OrderChoice::Greedy(method) => return Ok(Ordering::Greedy(*method)),
-            OrderChoice::File(path) => path,
-        };
-        let cannot = |source| Error::Io { path: path.clone(), action: "cannot read", source };
-        let text = std::fs::read_to_string(path).map_err(cannot)?;
-        let prefixed = |message: String| Error::Usage(format!("{}: {message}", path.display()));
-        let sequence = Order::parse_sequence(&text).map_err(|error| prefixed(error.to_string()))?;
-        permutation(&sequence, network.variables().len()).map(Ordering::Given).map_err(prefixed)
-    }
-}
-
-/// How the core is put in order.
-enum Ordering {
-    /// By a greedy rule.
-    Greedy(Method),
-    /// By the place of each variable of the network.
-    Given(Vec<usize>),
-}
-
-impl Ordering {
-    fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
-        match self {
-            Ordering::Greedy(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
-            Ordering::Given(places) => {
-                let core = reducer.variables();
-                let mut sequence: Vec<u32> = (0..core.len() as u32).collect();
-                sequence.sort_by_key(|&v| places[core[v as usize] as usize]);
-                Order::given(problem, &sequence, stop)
-            }
-        }
-    }
-}
-
-/// The place of each variable in a sequence that must name each of `n` once.
-fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
-    let mut places = vec![usize::MAX; n];
-    for (place, &variable) in sequence.iter().enumerate() {
-        match places.get_mut(variable as usize) {
-            None => return Err(format!("entry {} is variable {variable}, expected one of 0..{n}", place + 1)),
-            Some(known) if *known != usize::MAX => return Err(format!("entry {} repeats {variable}", place + 1)),
-            Some(known) => *known = place,
-        }
-    }
-    match places.iter().position(|&place| place == usize::MAX) {
-        Some(variable) => Err(format!("variable {variable} is missing")),
-        None => Ok(places),
-    }
-}
-
-/// How often a greedy rule may run again with other ties: orders are worth some time, and large graphs take it.
-pub fn restarts(problem: &Problem) -> u32 {
-    let size = problem.variables() + problem.functions.len();
-    (200_000 / size.max(1)).clamp(1, 64) as u32
+    values::choice(text, &methods, &[])
 }
 
 /// A checked run.
@@ -250,6 +167,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 const SLICE: u64 = 200_000_000;
 /// The same in entries of shifting.
 const SHIFT_SLICE: u64 = 50_000_000;
+/// The part of the core's values that, forbidden by bounds, is worth climbing anew without them.
+const WORTH_TIGHTENING: usize = 32;
 /// Work up to which elimination on a device is exact right away: a few seconds of a large one.
 const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
 
@@ -265,6 +184,8 @@ struct Bounding<'a> {
     lower: Cost,
     best: Option<(Cost, Vec<u32>)>,
     source: String,
+    /// Work of the largest plan finished.
+    highest: u64,
     next_tick: f64,
 }
 
@@ -291,37 +212,45 @@ impl<'a> Bounding<'a> {
             lower,
             best: None,
             source: "trivial".into(),
+            highest: 0,
             next_tick: 1.0,
         }
     }
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
         let _ = device.poll()?;
-        let reducer = Reducer::new(self.network, self.config.reduce, stop)?;
+        let mut reducer = Reducer::new(self.network, self.config.reduce, stop)?;
         if device.choice() != Choice::Auto {
             self.device = device.wait(stop)?;
         }
-        self.eliminate(&reducer, device, ordering, stop)
+        let mut values = ValueBounds::new(&reducer);
+        while self.eliminate(&reducer, &mut values, device, ordering, stop)? {
+            reducer.tighten_by(self.upper(), &values, stop);
+        }
+        Ok(())
     }
 
-    /// Everything between the reductions and the end.
+    /// Climbs on the core as it is; whether values have been forbidden without which it is worth climbing anew.
     fn eliminate(
         &mut self,
         reducer: &Reducer,
+        values: &mut ValueBounds,
         device: &Opening,
         ordering: &Ordering,
         stop: &Stop,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let problem = Arc::new(reducer.problem());
         if reducer.infeasible() {
             self.report.exact = true;
-            return self.raise(self.network.top(), "reduce");
+            self.raise(self.upper(), "reduce")?;
+            return Ok(false);
         }
         if problem.variables() == 0 {
             self.report.exact = true;
             self.report.induced_width = Some(0);
             self.offer(reducer.lift(&[]), "reduce");
-            return self.raise(problem.constant, "reduce");
+            self.raise(problem.constant, "reduce")?;
+            return Ok(false);
         }
         self.raise(trivial_bound(&problem), "trivial")?;
         let order = ordering.order(reducer, &problem, stop)?;
@@ -336,23 +265,30 @@ impl<'a> Bounding<'a> {
         if self.config.method == BoundChoice::Be {
             self.must_fit(&problem, &order, memory)?;
         }
-        let ladder = Ladder::new(vec![order], memory, self.config.z);
+        let ladder = Ladder::new(vec![order], memory, self.config.z).above(self.highest / 2);
         let ladder = match self.config.method {
             BoundChoice::Be => ladder.exact_work(u64::MAX),
-            BoundChoice::Mbe | BoundChoice::Shift => ladder.exact_work(0),
+            BoundChoice::Mbe | BoundChoice::MbeMm | BoundChoice::Shift | BoundChoice::JoinGraph => ladder.exact_work(0),
             BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
         let mut climb = Climb::new(&problem, ladder, self.config.method.means());
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
-            match stage {
+            let known = match stage {
                 Stage::Shift(mut shift) => {
+                    let name = shift.name().to_string();
+                    shift.below(self.upper());
                     while shift.advance(SHIFT_SLICE, stop) == Progress::More && !stop.is_set() {
-                        self.raise(shift.lower_bound(self.upper()), "shift")?;
+                        self.raise(shift.lower_bound(self.upper()), &name)?;
                         self.tick();
                     }
-                    self.raise(shift.lower_bound(self.upper()), "shift")?;
+                    self.raise(shift.lower_bound(self.upper()), &name)?;
+                    if stop.is_set() {
+                        break;
+                    }
+                    let known = shift.value_bounds();
                     climb.shifted(*shift);
+                    Some(known)
                 }
                 Stage::Run(attempt, plan) => {
                     let device = gpu.as_ref().filter(|_| Gpu::pays(attempt.work as f64));
@@ -365,17 +301,25 @@ impl<'a> Bounding<'a> {
                         self.lose_device(error);
                         gpu = None;
                     }
-                    if let Some(outcome) = run.finish() {
-                        climb.note(&attempt, attempt.lower_bound(&outcome));
-                        self.finish_run(&attempt, &outcome, streamed, reducer)?;
-                    }
+                    let Some(outcome) = run.finish() else { break };
+                    climb.note(&attempt, attempt.lower_bound(&outcome));
+                    self.finish_run(&attempt, &outcome, streamed, reducer)?;
+                    climb.value_bounds(&attempt, &outcome, self.upper(), stop)
                 }
-            }
+            };
             if self.report.exact || stop.is_set() {
                 break;
             }
+            if let Some(known) = known {
+                values.learn(reducer, &known);
+            }
+            // also where a better incumbent forbids more by what was known before
+            let (removable, of) = values.removable(reducer, self.upper());
+            if removable > of / WORTH_TIGHTENING {
+                return Ok(true);
+            }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.
@@ -398,6 +342,7 @@ impl<'a> Bounding<'a> {
         reducer: &Reducer,
     ) -> Result<(), Error> {
         let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
+        self.highest = self.highest.max(plan.joint_entries);
         if lower > self.lower || outcome.exact() {
             self.report.z = Some(plan.z);
             self.report.largest_table = plan.largest_table;
@@ -492,22 +437,5 @@ impl<'a> Bounding<'a> {
         output::print_report(&report, self.config.json)?;
         let infeasible = self.best.is_none() && self.lower >= self.network.top();
         Ok(if infeasible { Exit::Infeasible } else { Exit::Done })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::permutation;
-
-    #[test]
-    fn orders_name_each_variable_once() {
-        assert_eq!(permutation(&[2, 0, 1], 3), Ok(vec![1, 2, 0]));
-        for (sequence, message) in [
-            (&[0, 1][..], "variable 2 is missing"),
-            (&[0, 3, 1], "entry 2 is variable 3, expected one of 0..3"),
-            (&[0, 0, 1], "entry 2 repeats 0"),
-        ] {
-            assert_eq!(permutation(sequence, 3), Err(message.into()));
-        }
     }
 }

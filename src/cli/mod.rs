@@ -11,6 +11,7 @@ pub mod heuristics;
 pub mod info;
 mod input;
 mod leave;
+mod orders;
 mod output;
 pub mod plot;
 mod signals;

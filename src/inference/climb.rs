@@ -2,16 +2,24 @@
 //! network as it is and as it was shifted. Shifting doubles the bound on satellite schedules and lowers it on frequency
 //! assignment (results/notes/shifting.md), so both climb; the one that is not about to lead by smaller steps.
 
+use super::graphs::{GraphWay, Graphs};
 use super::ladder::{Ladder, Rung};
 use super::plan::Plan;
 use super::run::Outcome;
 use super::shift::Shift;
+use super::shifting::{Between, Shifting};
 use crate::model::{Cost, Problem};
+use crate::stop::Stop;
 use std::sync::Arc;
 
 /// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
 /// was given up at first: on SPOT5 505 plain mini-buckets pass the shifted ones at z = 16.
 const BEHIND: u64 = 4;
+/// Work on bounds of values that need not be earned by work on bounds of the network: less than a second.
+const FREE: u64 = 100_000_000;
+
+/// How many times the work of a join graph's plan is worth running plain on what the graph left.
+const BEYOND: u64 = 4;
 
 /// Which ways are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +30,8 @@ pub struct Means {
     pub shift: bool,
     /// Mini-buckets of the shifted network.
     pub shifted: bool,
+    /// Shifting between mini-buckets.
+    pub graphs: Graphs,
 }
 
 /// The ways to a better bound on one network.
@@ -33,7 +43,15 @@ pub struct Climb {
     begun: bool,
     plain: Option<Way>,
     shifted: Option<Way>,
+    graphs: Option<GraphWay>,
     best: Cost,
+    /// What join graphs have of the memory.
+    graph_bytes: u64,
+    /// Work of the rungs, and of bounds of values.
+    forward: u64,
+    backward: u64,
+    /// How far the dearest value was above the bound of its rung.
+    reach: Option<Cost>,
 }
 
 /// A network and the plans for it.
@@ -41,6 +59,8 @@ pub struct Climb {
 struct Way {
     problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
+    /// Goes before the names of plans.
+    prefix: String,
     ladder: Ladder,
     /// The best bound, and what the last rungs gained; nothing is known before the first.
     reached: Option<(Cost, Cost)>,
@@ -49,16 +69,21 @@ struct Way {
 impl Way {
     /// The work of the last rung, as it counts.
     fn weight(&self, best: Cost) -> u64 {
-        let behind = self.reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best);
-        self.ladder.work().saturating_mul(if behind { BEHIND } else { 1 })
+        weight(self.ladder.work(), self.reached, best)
     }
+}
+
+/// The work of what was last done on a way, as it counts.
+fn weight(work: u64, reached: Option<(Cost, Cost)>, best: Cost) -> u64 {
+    let behind = reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best);
+    work.saturating_mul(if behind { BEHIND } else { 1 })
 }
 
 /// What to do next.
 #[derive(Debug)]
 pub enum Stage {
-    /// To shift costs ([`Shift::advance`]), then [`Climb::shifted`].
-    Shift(Box<Shift>),
+    /// To shift costs ([`Shifting::advance`]), then [`Climb::shifted`].
+    Shift(Box<Shifting>),
     /// To run a plan on the attempt's network, then [`Climb::note`].
     Run(Attempt, Plan),
 }
@@ -92,9 +117,29 @@ impl Climb {
     /// Ways for `problem`, plans by copies of `ladder`. Shifting and the shifted network may each take a quarter of its memory,
     /// which the plans then have less.
     pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means) -> Climb {
-        let way = || Way { problem: problem.clone(), shift: None, ladder: ladder.clone(), reached: None };
+        let way = || Way {
+            problem: problem.clone(),
+            shift: None,
+            prefix: String::new(),
+            ladder: ladder.clone(),
+            reached: None,
+        };
         let plain = means.plain.then(way);
-        Climb { problem: problem.clone(), ladder, means, begun: false, plain, shifted: None, best: Cost::MIN }
+        let (problem, best) = (problem.clone(), Cost::MIN);
+        Climb {
+            problem,
+            ladder,
+            means,
+            begun: false,
+            plain,
+            shifted: None,
+            graphs: None,
+            graph_bytes: 0,
+            best,
+            forward: 0,
+            backward: 0,
+            reach: None,
+        }
     }
 
     /// The next stage; `None` once there is none. `ub` is the cost of the best solution known.
@@ -102,16 +147,29 @@ impl Climb {
         if !std::mem::replace(&mut self.begun, true) && self.shifts() {
             let order: Vec<u32> = (0..self.problem.variables() as u32).collect();
             if let Some(shift) = Shift::new(&self.problem, ub, &order) {
-                return Some(Stage::Shift(Box::new(shift)));
+                let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
+                if self.means.shift {
+                    return Some(Stage::Shift(Box::new(shifting)));
+                }
+                self.shifted(shifting);
             }
         }
         loop {
-            let weight = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
-            let slot = match (weight(&self.shifted), weight(&self.plain)) {
-                (None, None) => return None,
-                (Some(shifted), Some(plain)) if plain < shifted => &mut self.plain,
-                (Some(_), _) => &mut self.shifted,
-                (None, Some(_)) => &mut self.plain,
+            let weight_of = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
+            let graphs = self.graphs.as_ref().map(|way| weight(way.work, way.reached, self.best));
+            let others = [weight_of(&self.shifted), weight_of(&self.plain)];
+            if graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
+                match self.next_graph(ub) {
+                    Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
+                    None => self.graphs = None,
+                }
+                continue;
+            }
+            let slot = match others {
+                [None, None] => return None,
+                [Some(shifted), Some(plain)] if plain < shifted => &mut self.plain,
+                [Some(_), _] => &mut self.shifted,
+                [None, Some(_)] => &mut self.plain,
             };
             let way = slot.as_mut()?;
             let limit = match (&way.shift, ub) {
@@ -120,7 +178,7 @@ impl Climb {
             };
             match way.ladder.next(&way.problem, limit) {
                 Some(Rung { name, work, plan, .. }) => {
-                    let name = if way.shift.is_some() { format!("shift+{name}") } else { name };
+                    let name = way.prefix.clone() + &name;
                     let attempt = Attempt { name, work, problem: way.problem.clone(), shift: way.shift.clone() };
                     return Some(Stage::Run(attempt, plan));
                 }
@@ -129,25 +187,60 @@ impl Climb {
         }
     }
 
+    /// The next join graph. It may take half of the memory, which the plans then have less.
+    fn next_graph(&mut self, ub: Option<Cost>) -> Option<Shifting> {
+        let held = self.graph_bytes;
+        let (shifting, bytes) = self.graphs.as_mut()?.next(ub, (self.ladder.memory() + held) / 2)?;
+        self.reserve(bytes.saturating_sub(held));
+        self.graph_bytes = bytes.max(held);
+        Some(shifting)
+    }
+
+    /// Leaves memory to others than the plans.
+    fn reserve(&mut self, bytes: u64) {
+        let ways = [&mut self.plain, &mut self.shifted].into_iter().flatten();
+        ways.map(|way| &mut way.ladder).chain([&mut self.ladder]).for_each(|ladder| ladder.reserve(bytes));
+    }
+
     /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
     fn shifts(&self) -> bool {
         let exact = self.means.plain && self.ladder.affordable();
-        self.means.shift && !exact && Shift::bytes(&self.problem).0 <= self.ladder.memory() / 4
+        let wanted = self.means.shift || self.means.graphs != Graphs::None;
+        wanted && !exact && Shift::bytes(&self.problem).0 <= self.ladder.memory() / 4
     }
 
-    /// Costs are shifted.
-    pub fn shifted(&mut self, shift: Shift) {
-        let (own, shifted) = Shift::bytes(&self.problem);
-        if !self.means.shifted || shifted > self.ladder.memory() / 4 {
-            return;
+    /// Costs are shifted: what comes next works on what they left.
+    pub fn shifted(&mut self, shifting: Shifting) {
+        let bound = shifting.lower_bound(self.problem.top);
+        let (prefix, work) = (format!("{}+", shifting.name), shifting.work_done());
+        match shifting.between {
+            Between::Functions(shift) => {
+                let (own, shifted) = Shift::bytes(&self.problem);
+                let goes_on = self.means.shifted || self.means.graphs != Graphs::None;
+                if !goes_on || shifted > self.ladder.memory() / 4 {
+                    return;
+                }
+                self.reserve(own + shifted);
+                let (problem, shift) = (Arc::new(shift.problem()), Arc::new(shift));
+                if self.means.graphs != Graphs::None {
+                    self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs);
+                }
+                if self.means.shifted {
+                    let (ladder, shift) = (self.ladder.clone(), Some(shift));
+                    self.shifted = Some(Way { problem, shift, prefix, ladder, reached: None });
+                }
+            }
+            Between::MiniBuckets(graph, _) => {
+                let problem = Arc::new(graph.problem());
+                let Some(graphs) = &mut self.graphs else { return };
+                graphs.note(&problem, work, bound);
+                if let Some(way) = &mut self.shifted {
+                    (way.problem, way.prefix) = (problem, prefix);
+                    way.ladder.follow(graphs.entries().saturating_mul(BEYOND));
+                }
+            }
         }
-        self.ladder.reserve(own + shifted);
-        if let Some(plain) = &mut self.plain {
-            plain.ladder.reserve(own + shifted);
-        }
-        let problem = Arc::new(shift.problem());
-        let ladder = self.ladder.clone();
-        self.shifted = Some(Way { problem, shift: Some(Arc::new(shift)), ladder, reached: None });
+        self.best = self.best.max(bound);
     }
 
     /// An attempt has come to a bound.
@@ -159,5 +252,30 @@ impl Climb {
             way.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
         }
         self.best = self.best.max(bound);
+    }
+
+    /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below `ub`, as the
+    /// last time tells, within the memory of a plan and about as much work as the attempts took.
+    pub fn value_bounds(
+        &mut self,
+        attempt: &Attempt,
+        outcome: &Outcome,
+        ub: Cost,
+        stop: &Stop,
+    ) -> Option<Vec<Vec<Cost>>> {
+        self.forward = self.forward.saturating_add(attempt.work);
+        let (work, plan) = (outcome.value_bounds_work(), outcome.plan());
+        let gap = ub.saturating_sub(attempt.lower_bound(outcome));
+        let hopeless = self.reach.is_some_and(|reach| gap / 2 > reach);
+        let dear = self.backward.saturating_add(work) > self.forward.saturating_add(FREE);
+        if plan.exact || hopeless || dear || plan.table_bytes + plan.peak_bytes > self.ladder.memory() {
+            return None;
+        }
+        self.backward += work;
+        let bounds = outcome.value_bounds(stop)?;
+        let bounds = if let Some(shift) = &attempt.shift { shift.values(bounds) } else { bounds };
+        let dearest = bounds.iter().flatten().copied().max().unwrap_or(0).min(ub);
+        self.reach = Some(dearest.saturating_sub(attempt.lower_bound(outcome)));
+        Some(bounds)
     }
 }

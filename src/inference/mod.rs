@@ -11,24 +11,32 @@
 //! a bucket, or by taking the minimum over some variables of a function that is too large.
 
 mod assign;
+mod blocks;
 mod climb;
 mod cuda;
 mod expand;
+mod graphs;
+mod joingraph;
 mod kernel;
 mod ladder;
+mod marginals;
 mod plan;
 mod run;
 mod shift;
+mod shifting;
 mod storage;
 mod table;
 
 pub use assign::CostToGo;
 pub use climb::{Attempt, Climb, Means, Stage};
 pub use cuda::{Gpu, Measured, measure, sources};
+pub use graphs::Graphs;
+pub use joingraph::{JoinGraph, Patience};
 pub use ladder::{Ladder, Rung};
 pub use plan::{Input, Limits, Plan, Source, Step, Width};
 pub use run::{Outcome, Progress, Run};
 pub use shift::Shift;
+pub use shifting::Shifting;
 
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 
@@ -68,5 +76,7 @@ pub(crate) fn cap(problem: &Problem, limit: Cost) -> Cost {
     if limit >= FORBIDDEN { finite } else { finite.min(limit.saturating_sub(problem.constant).max(0)) }
 }
 
+#[cfg(test)]
+mod climb_tests;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,7 +1,7 @@
 //! The reductions against brute force: random small networks of every kind that the model allows.
 
 use super::elimination::Limits;
-use super::{Reducer, components};
+use super::{Reducer, ValueBounds, components};
 use crate::model::{Cost, FORBIDDEN, Network, Problem, Table, add};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
@@ -198,6 +198,26 @@ fn reducer(network: &Network, rng: &mut Rng) -> Reducer {
     reducer
 }
 
+/// What solutions with each value cost, or a little less.
+fn value_bounds(problem: &Problem, rng: &mut Rng) -> Vec<Vec<Cost>> {
+    let mut least: Vec<Vec<Cost>> = problem.domains.iter().map(|&d| vec![FORBIDDEN; d as usize]).collect();
+    for x in assignments(&problem.domains) {
+        let cost = problem.cost(&x);
+        for (least, &value) in least.iter_mut().zip(&x) {
+            least[value as usize] = least[value as usize].min(cost);
+        }
+    }
+    least.iter_mut().flatten().for_each(|least| *least -= [0, 0, 1, 5][below(rng, 4) as usize]);
+    least
+}
+
+/// No value stays that is known to be too dear.
+fn removed(reducer: &Reducer, values: &ValueBounds, top: Cost) {
+    if !reducer.infeasible() {
+        assert_eq!(values.removable(reducer, top).0, 0);
+    }
+}
+
 fn check_all(network: &Network, rng: &mut Rng) {
     let stop = Stop::new();
     let plain = Reducer::new(network, false, &stop).expect("not stopped");
@@ -207,13 +227,20 @@ fn check_all(network: &Network, rng: &mut Rng) {
     let mut reducer = reducer(network, rng);
     check(network, &reducer, network.top());
     let mut top = network.top();
+    let mut values = ValueBounds::new(&reducer);
     for _ in 0..3 {
         // from what some assignment costs down to the optimum and below
         let any: Vec<u32> = network.domains().iter().map(|&d| below(rng, u64::from(d)) as u32).collect();
         let known = if below(rng, 3) == 0 { optimum(network, FORBIDDEN) } else { Some(total(network, &any)) };
         let Some(known) = known.filter(|&known| known < FORBIDDEN) else { continue };
         top = top.min(known + below(rng, 2) as Cost);
-        reducer.tighten(top, &stop);
+        if below(rng, 2) == 0 {
+            reducer.tighten(top, &stop);
+        } else {
+            values.learn(&reducer, &value_bounds(&reducer.problem(), rng));
+            reducer.tighten_by(top, &values, &stop);
+            removed(&reducer, &values, top);
+        }
         check(network, &reducer, top);
     }
     let mut plain = plain;

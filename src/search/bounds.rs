@@ -2,7 +2,7 @@
 //! timed.
 
 use super::options::{BoundChoice, Options};
-use crate::inference::{Attempt, Climb, Ladder, Outcome, Progress, Run, Shift, Stage};
+use crate::inference::{Attempt, Climb, Ladder, Outcome, Progress, Run, Shifting, Stage};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -54,7 +54,7 @@ struct Rising {
 }
 
 enum Work {
-    Shift(Box<Shift>),
+    Shift(Box<Shifting>),
     Run(Attempt, Box<Run>),
 }
 
@@ -76,10 +76,12 @@ pub(crate) struct Step {
     pub lower: Cost,
     /// Its value assignment.
     pub assignment: Option<Vec<u32>>,
-    /// `shift`, `be`, `mbe(z)` or `shift+mbe(z)`.
+    /// `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)` or `jg(z)+mbe(z)`.
     pub source: String,
     /// The messages, to guide construction: those of the core as it is.
     pub outcome: Option<Arc<Outcome>>,
+    /// What solutions with each value cost at least, where that is known.
+    pub value_bounds: Option<Vec<Vec<Cost>>>,
 }
 
 impl Bounds {
@@ -142,30 +144,31 @@ impl Bounds {
         }
         let run = match &mut self.running.as_mut()?.work {
             Work::Shift(shift) => {
-                self.work += SHIFT_SLICE * SHIFT_WORK;
-                if shift.advance(SHIFT_SLICE, stop) == Progress::More {
-                    return None;
-                }
-                return self.finish_shift(upper);
+                shift.below(upper);
+                let before = shift.work_done();
+                let progress = shift.advance(SHIFT_SLICE, stop);
+                self.work += (shift.work_done() - before).max(1) * SHIFT_WORK;
+                return if progress == Progress::More { None } else { self.finish_shift(upper) };
             }
             Work::Run(_, run) => run,
         };
         let before = run.work_done();
         let progress = run.advance(SLICE, stop);
         self.work += (run.work_done() - before).max(1);
-        if progress == Progress::More { None } else { self.finish_run() }
+        if progress == Progress::More { None } else { self.finish_run(upper, stop) }
     }
 
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
         let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
+        let (value_bounds, source) = (Some(shift.value_bounds()), shift.name().into());
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
-        Some(Step { core, lower, assignment: None, source: "shift".into(), outcome: None })
+        Some(Step { core, lower, assignment: None, source, outcome: None, value_bounds })
     }
 
-    fn finish_run(&mut self) -> Option<Step> {
+    fn finish_run(&mut self, upper: Cost, stop: &Stop) -> Option<Step> {
         let Some(Rising { work: Work::Run(attempt, run), core }) = self.running.take() else { return None };
         let outcome = Arc::new(run.finish()?);
         let lower = attempt.lower_bound(&outcome);
@@ -175,8 +178,12 @@ impl Bounds {
         self.best_z = Some(outcome.plan().z);
         self.highest = self.highest.max(outcome.plan().joint_entries);
         let assignment = outcome.assign();
-        let plain = attempt.is_plain();
-        Some(Step { core, lower, assignment, source: attempt.name, outcome: plain.then_some(outcome) })
+        let value_bounds = self.climb.as_mut().and_then(|climb| climb.value_bounds(&attempt, &outcome, upper, stop));
+        if value_bounds.is_some() {
+            self.work += outcome.value_bounds_work();
+        }
+        let outcome = attempt.is_plain().then_some(outcome);
+        Some(Step { core, lower, assignment, source: attempt.name, outcome, value_bounds })
     }
 
     /// The core has changed: what has not begun is planned anew.
@@ -197,7 +204,7 @@ impl Bounds {
             self.work += size as u64 * 1000;
             let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
-                BoundChoice::Mbe | BoundChoice::Shift => 0,
+                BoundChoice::Mbe | BoundChoice::MbeMm | BoundChoice::Shift | BoundChoice::JoinGraph => 0,
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);

@@ -1,7 +1,7 @@
 //! What a caller may ask of a run.
 
 use crate::device::Opening;
-use crate::inference::Means;
+use crate::inference::{Graphs, Means};
 use std::time::{Duration, Instant};
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
@@ -105,26 +105,41 @@ pub enum BoundChoice {
     None,
     /// Cost shifting.
     Shift,
+    /// Cost shifting, between mini-buckets too: join graphs of growing z.
+    JoinGraph,
     /// Mini-buckets of the network as it is.
     Mbe,
+    /// Mini-buckets of the network as it is, with moment matching.
+    MbeMm,
     /// Bucket elimination, whatever it costs.
     Be,
 }
 
 impl BoundChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, BoundChoice); 5] = [
+    pub const ALL: [(&'static str, BoundChoice); 7] = [
         ("auto", BoundChoice::Auto),
         ("none", BoundChoice::None),
         ("shift", BoundChoice::Shift),
+        ("join-graph", BoundChoice::JoinGraph),
         ("mbe", BoundChoice::Mbe),
+        ("mbe-mm", BoundChoice::MbeMm),
         ("be", BoundChoice::Be),
     ];
 
     /// What it takes to a better bound.
     pub fn means(self) -> Means {
         let auto = self == BoundChoice::Auto;
-        Means { plain: !matches!(self, BoundChoice::Shift), shift: auto || self == BoundChoice::Shift, shifted: auto }
+        Means {
+            plain: matches!(self, BoundChoice::Auto | BoundChoice::Mbe | BoundChoice::Be),
+            shift: auto || matches!(self, BoundChoice::Shift | BoundChoice::JoinGraph),
+            shifted: auto,
+            graphs: match self {
+                BoundChoice::Auto | BoundChoice::JoinGraph => Graphs::Growing,
+                BoundChoice::MbeMm => Graphs::Matching,
+                _ => Graphs::None,
+            },
+        }
     }
 
     /// The name it goes by.

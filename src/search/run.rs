@@ -12,7 +12,7 @@ use crate::check;
 use crate::device::{Choice, DeviceError, Opened};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
-use crate::reduce::Reducer;
+use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
 use std::sync::Arc;
@@ -68,12 +68,18 @@ pub(crate) struct Ending {
     pub totals: Totals,
     pub z: Option<u32>,
     pub induced_width: Option<u32>,
+    /// Values of the first core, and how many of them bounds have shown to be in no better solution.
+    pub values: usize,
+    pub values_forbidden: usize,
     /// The device in use at the end.
     pub device: String,
 }
 
 /// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
 const TIGHTEN_EVERY: u64 = 1000;
+/// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and orders
+/// are made anew.
+const WORTH_TIGHTENING: usize = 32;
 
 /// One run on one network.
 pub(crate) struct Run<'a> {
@@ -97,6 +103,8 @@ pub(crate) struct Run<'a> {
     upper: Cost,
     /// Best total proven, in the network's units.
     lower: Cost,
+    /// What is known of each value.
+    values: ValueBounds,
     /// `upper` at the last reduction and the search work done by then.
     tightened: (Cost, u64),
 }
@@ -125,11 +133,13 @@ impl<'a> Run<'a> {
         let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
         let bounds = Beside::new(options);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
+        let values = ValueBounds::new(&reducer);
         Ok(Run {
             network,
             options,
             stop,
             tell,
+            values,
             core: Core { reducer: Arc::new(reducer), problem },
             field,
             pool: Pool::default(),
@@ -167,7 +177,10 @@ impl<'a> Run<'a> {
             }
         };
         let bounds = self.bounds.finish();
+        let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
         Ok(Ending {
+            values,
+            values_forbidden,
             stopped_by,
             totals: self.totals,
             z: bounds.as_ref().and_then(|bounds| bounds.best_z()),
@@ -315,6 +328,13 @@ impl<'a> Run<'a> {
         if let Some(bounds) = self.bounds.here() {
             bounds.note((self.lower - before) as f64 / gap);
         }
+        if let Some(values) = &step.value_bounds {
+            self.values.learn(&step.core.reducer, values);
+            let (removable, of) = self.values.removable(&self.core.reducer, self.upper.min(self.network.top()));
+            if removable > of / WORTH_TIGHTENING {
+                self.tighten();
+            }
+        }
         if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.core.problem, &self.core.problem)) {
             self.portfolio.guide(outcome);
         }
@@ -332,13 +352,14 @@ impl<'a> Run<'a> {
         (self.tell)(News::Bound { bound: self.lower, source: source.to_string(), totals: self.totals });
     }
 
-    /// The incumbent becomes the top: reduces again and moves everything to the smaller core.
+    /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the smaller core.
     fn tighten(&mut self) {
         self.tightened = (self.upper, self.search_work);
+        let upper = self.upper.min(self.network.top());
         let mut reducer = (*self.core.reducer).clone();
-        reducer.tighten(self.upper, self.stop);
+        reducer.tighten_by(upper, &self.values, self.stop);
         if reducer.infeasible() {
-            self.raise(self.upper, "reduce");
+            self.raise(upper, "reduce");
             return;
         }
         let problem = reducer.problem();

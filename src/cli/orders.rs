@@ -1,0 +1,113 @@
+//! Elimination orders on the command line: a greedy rule, or a file.
+
+use super::values;
+use fangs::Error;
+use fangs::model::{Network, Problem};
+use fangs::order::{Method, Order, best_order};
+use fangs::reduce::Reducer;
+use fangs::stop::Stop;
+use std::path::PathBuf;
+
+/// Where the elimination order comes from.
+#[derive(Clone, Debug)]
+pub enum OrderChoice {
+    /// The best of some runs of a greedy rule.
+    Greedy(Method),
+    /// A file with all variables of the network.
+    File(PathBuf),
+}
+
+impl OrderChoice {
+    /// Reads an option's text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("file:") {
+            Some(path) => Ok(OrderChoice::File(path.into())),
+            None => values::choice(text, &Method::ALL, &[])
+                .map(OrderChoice::Greedy)
+                .map_err(|error| format!("{error}, or file:ORDER")),
+        }
+    }
+
+    /// The name it goes by.
+    pub fn name(&self) -> String {
+        match self {
+            OrderChoice::Greedy(method) => method.name().into(),
+            OrderChoice::File(path) => format!("file:{}", path.display()),
+        }
+    }
+
+    /// Reads the file, if there is one.
+    pub fn resolve(&self, network: &Network) -> Result<Ordering, Error> {
+        let path = match self {
+            OrderChoice::Greedy(method) => return Ok(Ordering::Greedy(*method)),
+            OrderChoice::File(path) => path,
+        };
+        let cannot = |source| Error::Io { path: path.clone(), action: "cannot read", source };
+        let text = std::fs::read_to_string(path).map_err(cannot)?;
+        let prefixed = |message: String| Error::Usage(format!("{}: {message}", path.display()));
+        let sequence = Order::parse_sequence(&text).map_err(|error| prefixed(error.to_string()))?;
+        permutation(&sequence, network.variables().len()).map(Ordering::Given).map_err(prefixed)
+    }
+}
+
+/// How the core is put in order.
+pub enum Ordering {
+    /// By a greedy rule.
+    Greedy(Method),
+    /// By the place of each variable of the network.
+    Given(Vec<usize>),
+}
+
+impl Ordering {
+    /// The order for a core.
+    pub fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
+        match self {
+            Ordering::Greedy(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
+            Ordering::Given(places) => {
+                let core = reducer.variables();
+                let mut sequence: Vec<u32> = (0..core.len() as u32).collect();
+                sequence.sort_by_key(|&v| places[core[v as usize] as usize]);
+                Order::given(problem, &sequence, stop)
+            }
+        }
+    }
+}
+
+/// The place of each variable in a sequence that must name each of `n` once.
+fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
+    let mut places = vec![usize::MAX; n];
+    for (place, &variable) in sequence.iter().enumerate() {
+        match places.get_mut(variable as usize) {
+            None => return Err(format!("entry {} is variable {variable}, expected one of 0..{n}", place + 1)),
+            Some(known) if *known != usize::MAX => return Err(format!("entry {} repeats {variable}", place + 1)),
+            Some(known) => *known = place,
+        }
+    }
+    match places.iter().position(|&place| place == usize::MAX) {
+        Some(variable) => Err(format!("variable {variable} is missing")),
+        None => Ok(places),
+    }
+}
+
+/// How often a greedy rule may run again with other ties: orders are worth some time, and large graphs take it.
+pub fn restarts(problem: &Problem) -> u32 {
+    let size = problem.variables() + problem.functions.len();
+    (200_000 / size.max(1)).clamp(1, 64) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::permutation;
+
+    #[test]
+    fn orders_name_each_variable_once() {
+        assert_eq!(permutation(&[2, 0, 1], 3), Ok(vec![1, 2, 0]));
+        for (sequence, message) in [
+            (&[0, 1][..], "variable 2 is missing"),
+            (&[0, 3, 1], "entry 2 is variable 3, expected one of 0..3"),
+            (&[0, 0, 1], "entry 2 repeats 0"),
+        ] {
+            assert_eq!(permutation(sequence, 3), Err(message.into()));
+        }
+    }
+}
