@@ -5,7 +5,9 @@ use super::{Exit, output, record_unloaded, signals, values};
 use clap::Args;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats::{self, SolutionFormat};
-use fangs::inference::{Attempt, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound};
+use fangs::inference::{
+    Attempt, Branch, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound,
+};
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::{Method, Order, best_order};
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile, Verbosity};
@@ -21,7 +23,7 @@ use std::time::{Duration, Instant};
 pub struct BoundFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// auto (exact where affordable, else shifting and growing z), shift, be or mbe
+    /// auto (exact where affordable, else shifting, growing z and searches), shift, be, mbe or branch
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
     method: BoundChoice,
     /// Most variables of a mini-bucket [default: grows while time remains]
@@ -250,6 +252,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 const SLICE: u64 = 200_000_000;
 /// The same in entries of shifting.
 const SHIFT_SLICE: u64 = 50_000_000;
+/// The same in work of a search over values.
+const BRANCH_SLICE: u64 = 20_000_000;
 /// Work up to which elimination on a device is exact right away: a few seconds of a large one.
 const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
 
@@ -339,7 +343,7 @@ impl<'a> Bounding<'a> {
         let ladder = Ladder::new(vec![order], memory, self.config.z);
         let ladder = match self.config.method {
             BoundChoice::Be => ladder.exact_work(u64::MAX),
-            BoundChoice::Mbe | BoundChoice::Shift => ladder.exact_work(0),
+            BoundChoice::Mbe | BoundChoice::Shift | BoundChoice::Branch => ladder.exact_work(0),
             BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
@@ -353,6 +357,13 @@ impl<'a> Bounding<'a> {
                     }
                     self.raise(shift.lower_bound(self.upper()), "shift")?;
                     climb.shifted(*shift);
+                }
+                Stage::Branch(mut branch, work) => {
+                    let (end, before) = (branch.work_done().saturating_add(work), branch.lower_bound());
+                    while self.search(&mut branch, reducer, stop)? && branch.work_done() < end && !stop.is_set() {
+                        self.tick();
+                    }
+                    climb.searched(branch, before);
                 }
                 Stage::Run(attempt, plan) => {
                     let device = gpu.as_ref().filter(|_| Gpu::pays(attempt.work as f64));
@@ -376,6 +387,18 @@ impl<'a> Bounding<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A slice of a search over values; whether any is left.
+    fn search(&mut self, branch: &mut Branch, reducer: &Reducer, stop: &Stop) -> Result<bool, Error> {
+        branch.tighten(self.upper());
+        let progress = branch.advance(BRANCH_SLICE, stop);
+        let name = branch.style().name();
+        if let Some(core) = branch.take_solution() {
+            self.offer(reducer.lift(&core), name);
+        }
+        self.raise(branch.lower_bound(), name)?;
+        Ok(progress == Progress::More)
     }
 
     /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.

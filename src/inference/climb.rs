@@ -1,7 +1,9 @@
 //! What raises the bound next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on the
-//! network as it is and as it was shifted. Shifting doubles the bound on satellite schedules and lowers it on frequency
-//! assignment (results/notes/shifting.md), so both climb; the one that is not about to lead by smaller steps.
+//! network as it is and as it was shifted, and searches over values in between. Shifting doubles the bound on satellite
+//! schedules and lowers it on frequency assignment (results/notes/shifting.md), which only searches prove
+//! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
 
+use super::branch::{Branch, Style};
 use super::ladder::{Ladder, Rung};
 use super::plan::Plan;
 use super::run::Outcome;
@@ -12,6 +14,10 @@ use std::sync::Arc;
 /// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
 /// was given up at first: on SPOT5 505 plain mini-buckets pass the shifted ones at z = 16.
 const BEHIND: u64 = 4;
+/// Work of the first turn of a search: a tenth of a second. Each turn doubles the search's work.
+const FIRST_TURN: u64 = 1 << 26;
+/// The part of the memory that a search may take.
+const SEARCH_MEMORY: u64 = 8;
 
 /// Which ways are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +28,8 @@ pub struct Means {
     pub shift: bool,
     /// Mini-buckets of the shifted network.
     pub shifted: bool,
+    /// Searches over values.
+    pub branch: bool,
 }
 
 /// The ways to a better bound on one network.
@@ -33,6 +41,11 @@ pub struct Climb {
     begun: bool,
     plain: Option<Way>,
     shifted: Option<Way>,
+    /// Searches not begun; those that wait for their turn, with what their last one gained.
+    styles: Vec<Style>,
+    searches: Vec<(Box<Branch>, Cost)>,
+    /// Combinations of all plans so far.
+    work: u64,
     best: Cost,
 }
 
@@ -49,8 +62,12 @@ struct Way {
 impl Way {
     /// The work of the last rung, as it counts.
     fn weight(&self, best: Cost) -> u64 {
-        let behind = self.reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best);
-        self.ladder.work().saturating_mul(if behind { BEHIND } else { 1 })
+        self.ladder.work().saturating_mul(if self.is_behind(best) { BEHIND } else { 1 })
+    }
+
+    /// Whether another rung like the last would not lead.
+    fn is_behind(&self, best: Cost) -> bool {
+        self.reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best)
     }
 }
 
@@ -61,6 +78,8 @@ pub enum Stage {
     Shift(Box<Shift>),
     /// To run a plan on the attempt's network, then [`Climb::note`].
     Run(Attempt, Plan),
+    /// To search for so much work ([`Branch::advance`]), then [`Climb::searched`].
+    Branch(Box<Branch>, u64),
 }
 
 /// A plan that is run, by what it is known.
@@ -94,7 +113,33 @@ impl Climb {
     pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means) -> Climb {
         let way = || Way { problem: problem.clone(), shift: None, ladder: ladder.clone(), reached: None };
         let plain = means.plain.then(way);
-        Climb { problem: problem.clone(), ladder, means, begun: false, plain, shifted: None, best: Cost::MIN }
+        // taken from the end
+        let styles = if means.branch { Style::ALL.into_iter().rev().collect() } else { Vec::new() };
+        let searches = Vec::new();
+        let problem = problem.clone();
+        Climb { problem, ladder, means, begun: false, plain, shifted: None, styles, searches, work: 0, best: Cost::MIN }
+    }
+
+    /// Goes on with searches that another climb began, perhaps on a network whose solutions include all better ones of this.
+    pub fn resume(&mut self, searches: Vec<Box<Branch>>) {
+        for search in searches {
+            self.styles.retain(|&style| style != search.style());
+            self.reserve(self.ladder.memory() / SEARCH_MEMORY);
+            self.searches.push((search, 0));
+        }
+    }
+
+    /// The searches that are not at work.
+    pub fn into_searches(self) -> Vec<Box<Branch>> {
+        self.searches.into_iter().map(|(search, _)| search).collect()
+    }
+
+    /// Leaves bytes to others than the plans.
+    fn reserve(&mut self, bytes: u64) {
+        self.ladder.reserve(bytes);
+        for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
+            way.ladder.reserve(bytes);
+        }
     }
 
     /// The next stage; `None` once there is none. `ub` is the cost of the best solution known.
@@ -106,6 +151,11 @@ impl Climb {
             }
         }
         loop {
+            // exact plans come first
+            let exact = self.work == 0 && self.plain.is_some() && self.ladder.affordable();
+            if !exact && let Some(stage) = self.search(ub) {
+                return Some(stage);
+            }
             let weight = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
             let slot = match (weight(&self.shifted), weight(&self.plain)) {
                 (None, None) => return None,
@@ -120,12 +170,53 @@ impl Climb {
             };
             match way.ladder.next(&way.problem, limit) {
                 Some(Rung { name, work, plan, .. }) => {
+                    self.work = self.work.saturating_add(work);
                     let name = if way.shift.is_some() { format!("shift+{name}") } else { name };
                     let attempt = Attempt { name, work, problem: way.problem.clone(), shift: way.shift.clone() };
                     return Some(Stage::Run(attempt, plan));
                 }
                 None => *slot = None,
             }
+        }
+    }
+
+    /// The turn of a search that has had no more work than the plans, all of them together; any, where there are no plans. Work
+    /// of those that are not about to lead counts more here, too.
+    fn search(&mut self, ub: Option<Cost>) -> Option<Stage> {
+        let plans = self.plain.is_some() || self.shifted.is_some();
+        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
+        let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
+        let due = |weight: u64| !plans || weight <= planned;
+        while let Some(style) = self.styles.pop() {
+            let memory = self.ladder.memory() / SEARCH_MEMORY;
+            if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
+                self.reserve(memory);
+                return Some(Stage::Branch(Box::new(search), FIRST_TURN));
+            }
+        }
+        let weight = |at: usize| {
+            let (search, gain) = &self.searches[at];
+            let behind = search.lower_bound().saturating_add(*gain) < self.best;
+            search.work_done().saturating_mul(if behind { BEHIND } else { 1 })
+        };
+        let (weight, at) = (0..self.searches.len()).map(|at| (weight(at), at)).min()?;
+        if !due(weight) {
+            return None;
+        }
+        let (mut search, _) = self.searches.swap_remove(at);
+        if let Some(ub) = ub {
+            search.tighten(ub);
+        }
+        let work = search.work_done().max(FIRST_TURN);
+        Some(Stage::Branch(search, work))
+    }
+
+    /// A search has had its turn, which began with a bound of `before`.
+    pub fn searched(&mut self, search: Box<Branch>, before: Cost) {
+        let bound = search.lower_bound();
+        self.best = self.best.max(bound);
+        if !search.is_done() {
+            self.searches.push((search, bound - before));
         }
     }
 
@@ -141,10 +232,7 @@ impl Climb {
         if !self.means.shifted || shifted > self.ladder.memory() / 4 {
             return;
         }
-        self.ladder.reserve(own + shifted);
-        if let Some(plain) = &mut self.plain {
-            plain.ladder.reserve(own + shifted);
-        }
+        self.reserve(own + shifted);
         let problem = Arc::new(shift.problem());
         let ladder = self.ladder.clone();
         self.shifted = Some(Way { problem, shift: Some(Arc::new(shift)), ladder, reached: None });

@@ -57,6 +57,11 @@ impl Ladder {
         self
     }
 
+    /// The best order.
+    pub fn order(&self) -> Option<&Order> {
+        self.orders.first()
+    }
+
     /// Bytes that the tables of a plan may take.
     pub fn memory(&self) -> u64 {
         self.memory

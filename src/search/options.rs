@@ -109,22 +109,30 @@ pub enum BoundChoice {
     Mbe,
     /// Bucket elimination, whatever it costs.
     Be,
+    /// Searches over values.
+    Branch,
 }
 
 impl BoundChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, BoundChoice); 5] = [
+    pub const ALL: [(&'static str, BoundChoice); 6] = [
         ("auto", BoundChoice::Auto),
         ("none", BoundChoice::None),
         ("shift", BoundChoice::Shift),
         ("mbe", BoundChoice::Mbe),
         ("be", BoundChoice::Be),
+        ("branch", BoundChoice::Branch),
     ];
 
     /// What it takes to a better bound.
     pub fn means(self) -> Means {
         let auto = self == BoundChoice::Auto;
-        Means { plain: !matches!(self, BoundChoice::Shift), shift: auto || self == BoundChoice::Shift, shifted: auto }
+        Means {
+            plain: !matches!(self, BoundChoice::Shift | BoundChoice::Branch),
+            shift: auto || self == BoundChoice::Shift,
+            shifted: auto,
+            branch: auto || self == BoundChoice::Branch,
+        }
     }
 
     /// The name it goes by.

@@ -17,8 +17,19 @@ pub enum Style {
     Heavy,
 }
 
-/// Combinations that a light node is eliminated for rather than searched.
-const LEAF: f64 = 65536.0;
+impl Style {
+    /// All styles, the lightest first.
+    pub const ALL: [Style; 2] = [Style::Light, Style::Heavy];
+
+    /// What a bound of it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Style::Light => "branch",
+            Style::Heavy => "branch+mbe",
+        }
+    }
+}
+
 /// Passes at a node, and the part of the gap that a pair of them has to gain.
 const PASSES: u32 = 20;
 const PART: Cost = 8;
@@ -72,7 +83,7 @@ pub(super) struct Dive<'a> {
     pub style: Style,
     /// Entries to look at before the rest stays open.
     pub work: u64,
-    /// Combinations for the mini-buckets of a heavy node.
+    /// Combinations that a light node is eliminated for, or that mini-buckets of a heavy one may take.
     pub joint_entries: f64,
     /// For the tables of an elimination.
     pub bytes: u64,
@@ -128,18 +139,15 @@ impl Dive<'_> {
                     break;
                 }
                 match self.finish(state, stop) {
-                    Some(Solved::Done(solution, work)) => {
+                    Some(Solved::Done(assignment, work)) => {
                         eliminated += work;
-                        if let Some(assignment) = solution {
-                            let cost = frame.problem.cost(&assignment);
-                            state.limit = state.limit.min(frame.limit(cost));
-                            found.solution = Some(assignment);
-                        }
+                        self.offer(assignment, state, &mut found);
                         state.pop(frame);
                     }
                     Some(Solved::Stopped) => continue,
-                    Some(Solved::Bound(better, work)) => {
+                    Some(Solved::Bound { bound: better, assignment, work }) => {
                         eliminated += work;
+                        self.offer(assignment, state, &mut found);
                         forks.push(self.fork(state, path, bound.max(better)));
                     }
                     None => forks.push(self.fork(state, path, bound)),
@@ -168,6 +176,18 @@ impl Dive<'_> {
         found
     }
 
+    /// Keeps a solution if it is better: what does not cost less is of no interest any more.
+    fn offer(&self, assignment: Option<Vec<u32>>, state: &mut State, found: &mut Found) {
+        let Some(assignment) = assignment else { return };
+        let problem = &self.frame.problem;
+        let cost = problem.cost(&assignment);
+        let limit = if cost < problem.top { self.frame.limit(cost) } else { state.limit };
+        if limit < state.limit {
+            state.limit = limit;
+            found.solution = Some(assignment);
+        }
+    }
+
     fn propagate(&self, state: &mut State, stop: &Stop) -> bool {
         state.propagate(self.frame, PART, PASSES, stop)
     }
@@ -186,11 +206,10 @@ impl Dive<'_> {
     /// Eliminates what is left of a node, or bounds it by mini-buckets; `None` where that takes too much.
     fn finish(&self, state: &State, stop: &Stop) -> Option<Solved> {
         let frame = self.frame;
-        let work = match self.style {
-            Style::Light if Elimination::new(frame, state, None, LEAF).joint_entries > LEAF => return None,
-            Style::Light => LEAF,
-            Style::Heavy => self.joint_entries,
-        };
+        let work = self.joint_entries;
+        if self.style == Style::Light && Elimination::new(frame, state, None, work).joint_entries > work {
+            return None;
+        }
         let entries = |function: &Function| -> f64 {
             function.scope.iter().map(|&v| f64::from(state.count(v as usize))).product()
         };
@@ -204,11 +223,8 @@ impl Dive<'_> {
     fn leave_open(&self, forks: &[Fork], depth: u32, limit: Cost, open: &mut Vec<Node>) {
         for (fork, depth) in forks.iter().zip(depth + 1..) {
             for (bound, values) in fork.children.iter().filter(|(bound, _)| *bound < limit) {
-                let choice = Choice {
-                    variable: fork.variable as u32,
-                    values: values.clone(),
-                    before: fork.path.clone(),
-                };
+                let choice =
+                    Choice { variable: fork.variable as u32, values: values.clone(), before: fork.path.clone() };
                 open.push(Node { bound: *bound, depth, serial: 0, path: Some(Arc::new(choice)) });
             }
         }

@@ -131,7 +131,9 @@ impl Rest {
             return Solved::Done(better.then_some(assignment), 1);
         }
         let order = best_order(&self.problem, &[Method::MinFill, Method::WeightedMinFill], 1, 0, stop);
-        let Some(plan) = self.plan(&order, work, bytes) else { return Solved::Bound(self.problem.constant, 1) };
+        let Some(plan) = self.plan(&order, work, bytes) else {
+            return Solved::Bound { bound: self.problem.constant, assignment: None, work: 1 };
+        };
         let (work, exact) = (plan.joint_entries, plan.exact);
         let mut run = Run::new(self.problem.clone(), plan);
         while run.advance(u64::MAX, stop) == Progress::More {
@@ -144,14 +146,13 @@ impl Rest {
         if outcome.lower_bound() >= self.problem.top {
             return Solved::Done(None, work);
         }
-        if !exact {
-            return Solved::Bound(outcome.lower_bound(), work);
-        }
-        let Some(values) = outcome.assign() else { return Solved::Bound(outcome.lower_bound(), work) };
+        let bound = outcome.lower_bound();
+        let Some(values) = outcome.assign() else { return Solved::Bound { bound, assignment: None, work } };
         for (&v, &value) in self.variables.iter().zip(&values) {
             assignment[v as usize] = state.values(frame, v as usize)[value as usize];
         }
-        Solved::Done(Some(assignment), work)
+        let assignment = Some(assignment);
+        if exact { Solved::Done(assignment, work) } else { Solved::Bound { bound, assignment, work } }
     }
 }
 
@@ -182,8 +183,8 @@ impl Rest {
 pub(super) enum Solved {
     /// The best assignment below the limit, if there is one, and combinations looked at.
     Done(Option<Vec<u32>>, u64),
-    /// Nothing below the node costs less, and combinations looked at.
-    Bound(Cost, u64),
+    /// Nothing below the node costs less; an assignment that its messages lead to.
+    Bound { bound: Cost, assignment: Option<Vec<u32>>, work: u64 },
     /// Told to stop.
     Stopped,
 }

@@ -33,9 +33,13 @@ const BATCH: usize = 16;
 /// Entries that a node of a batch is searched for, at first and at most.
 const LEAST_DIVE: u64 = 1 << 18;
 const MOST_DIVE: u64 = 1 << 24;
-/// Combinations for the mini-buckets of a heavy node: a share of the work so far.
-const LEAST_HEAVY: f64 = 1e6;
-const HEAVY_SHARE: f64 = 1.0 / 16.0;
+/// Combinations that a light node is eliminated for rather than searched: from 10^4 to 10^6 it hardly matters on CELAR.
+const LEAF: f64 = 65536.0;
+/// Combinations for the mini-buckets of a heavy node, at least, and as a share of the work so far.
+const LEAST_MINI: f64 = 1e6;
+const MINI_SHARE: f64 = 1.0 / 16.0;
+/// States that memory is counted for. A fixed number, so that nothing depends on the machine.
+const THREADS: u64 = 16;
 /// Bytes that an open node takes, about.
 const NODE: u64 = 256;
 /// Passes at the root: each pair has to gain a thousandth of the gap.
@@ -53,15 +57,20 @@ pub struct Branch {
     /// Solutions from here on are of no interest, unscaled.
     ub: Cost,
     /// The best solution found, until it is asked for.
-    solution: Option<(Cost, Vec<u32>)>,
+    solution: Option<Vec<u32>>,
     /// Unscaled.
     bound: Cost,
     memory: u64,
     begun: bool,
+    /// The limit when values of the root were dropped last.
+    dropped: Cost,
     serial: u64,
     dive: u64,
     work: u64,
     nodes: u64,
+    /// Combinations for the elimination of a light node; for mini-buckets of a heavy one, at least.
+    leaf: f64,
+    mini: f64,
 }
 
 impl Branch {
@@ -70,7 +79,7 @@ impl Branch {
     /// the network itself takes more.
     pub fn new(problem: &Arc<Problem>, ub: Option<Cost>, order: &Order, memory: u64, style: Style) -> Option<Branch> {
         let (tables, state) = Frame::bytes(problem);
-        let taken = tables.saturating_add(state.saturating_mul(1 + rayon::current_num_threads() as u64));
+        let taken = tables.saturating_add(state.saturating_mul(THREADS));
         let memory = memory.checked_sub(taken)?;
         let ub = ub.unwrap_or(problem.top).min(problem.top);
         let frame = Frame::new(problem, ub, &order.sequence)?;
@@ -85,10 +94,13 @@ impl Branch {
             bound: problem.constant.min(ub),
             memory,
             begun: false,
+            dropped: 0,
             serial: 0,
             dive: LEAST_DIVE,
             work: 0,
             nodes: 0,
+            leaf: LEAF,
+            mini: LEAST_MINI,
         })
     }
 
@@ -111,7 +123,11 @@ impl Branch {
             if self.work >= end || stop.is_set() {
                 return Progress::More;
             }
-            self.batch(stop);
+            if self.root.limit < self.dropped {
+                self.drop_values(stop);
+            } else {
+                self.batch(stop);
+            }
         }
         if self.begun { Progress::Done } else { Progress::More }
     }
@@ -125,9 +141,21 @@ impl Branch {
             return;
         }
         self.begun = true;
+        self.dropped = self.root.limit;
         if open {
             self.open.push(Node { bound: self.root.constant, depth: 0, serial: 0, path: None });
         }
+        self.settle();
+    }
+
+    /// The limit has fallen: drops what reaches it at the root, for all nodes.
+    fn drop_values(&mut self, stop: &Stop) {
+        self.dropped = self.root.limit;
+        let before = self.root.work;
+        if !self.root.propagate(&self.frame, ROOT_PART, ROOT_PASSES, stop) {
+            self.open.clear();
+        }
+        self.work += (self.root.work - before).max(1);
         self.settle();
     }
 
@@ -143,12 +171,14 @@ impl Branch {
             frame: &self.frame,
             style: self.style,
             work: if crowded { self.dive.saturating_mul(64) } else { work },
-            joint_entries: LEAST_HEAVY.max(self.work as f64 * HEAVY_SHARE),
+            joint_entries: match self.style {
+                Style::Light => self.leaf,
+                Style::Heavy => self.mini.max(self.work as f64 * MINI_SHARE),
+            },
             bytes: self.memory / 2 / batch as u64,
         };
         let search = |state: &mut State, node: Node| dive.search(state, node, stop);
-        let found: Vec<Found> =
-            nodes.into_par_iter().with_max_len(1).map_init(|| self.root.clone(), search).collect();
+        let found: Vec<Found> = nodes.into_par_iter().with_max_len(1).map_init(|| self.root.clone(), search).collect();
         let (mut spent, mut replayed) = (0, 0);
         for found in found {
             spent += found.work;
@@ -177,7 +207,7 @@ impl Branch {
         let cost = self.frame.problem.cost(&assignment);
         if cost < self.ub {
             self.tighten(cost);
-            self.solution = Some((cost, assignment));
+            self.solution = Some(assignment);
         }
     }
 
@@ -193,6 +223,11 @@ impl Branch {
         }
     }
 
+    /// Whether no node is open.
+    pub fn is_done(&self) -> bool {
+        self.begun && self.open.is_empty()
+    }
+
     /// No solution costs less; the upper bound where nothing is better.
     pub fn lower_bound(&self) -> Cost {
         self.bound.min(self.ub)
@@ -200,7 +235,17 @@ impl Branch {
 
     /// The best solution found since it was last asked for.
     pub fn take_solution(&mut self) -> Option<Vec<u32>> {
-        self.solution.take().map(|(_, assignment)| assignment)
+        self.solution.take()
+    }
+
+    /// What it searches.
+    pub fn problem(&self) -> &Arc<Problem> {
+        &self.frame.problem
+    }
+
+    /// How.
+    pub fn style(&self) -> Style {
+        self.style
     }
 
     /// Entries looked at and combinations eliminated.

@@ -287,8 +287,7 @@ impl State {
         for pass in 0..most {
             let before = self.constant;
             for at in 0..n {
-                let (v, give) =
-                    if pass % 2 == 0 { (at, Give::Forward) } else { (n - 1 - at, Give::Backward) };
+                let (v, give) = if pass % 2 == 0 { (at, Give::Forward) } else { (n - 1 - at, Give::Backward) };
                 if !self.settled[v] && !self.visit(frame, v, give) {
                     return false;
                 }
