@@ -204,7 +204,7 @@ impl Dive<'_> {
     }
 
     /// Eliminates what is left of a node, or bounds it by mini-buckets; `None` where that takes too much.
-    fn finish(&self, state: &State, stop: &Stop) -> Option<Solved> {
+    fn finish(&self, state: &mut State, stop: &Stop) -> Option<Solved> {
         let frame = self.frame;
         let work = self.joint_entries;
         if self.style == Style::Light && Elimination::new(frame, state, None, work).joint_entries > work {
@@ -216,7 +216,9 @@ impl Dive<'_> {
         if frame.functions.iter().any(|function| entries(function) > work) {
             return None;
         }
-        Some(Rest::new(frame, state).solve(frame, state, work, self.bytes, stop))
+        let rest = Rest::new(frame, state);
+        state.work += rest.planning();
+        Some(rest.solve(frame, state, work, self.bytes, stop))
     }
 
     /// Everything that a dive has not searched.

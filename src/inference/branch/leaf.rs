@@ -8,6 +8,9 @@ use crate::order::{Method, Order, best_order};
 use crate::stop::Stop;
 use std::sync::Arc;
 
+/// What planning a node's elimination takes for each variable and function, in combinations.
+const PLANNING: u64 = 2000;
+
 /// The part of a node's network that is not assigned.
 pub(super) struct Rest {
     /// Which variables of the whole it has.
@@ -121,6 +124,12 @@ impl Rest {
             top: state.limit,
         };
         Rest { variables, problem: Arc::new(problem) }
+    }
+
+    /// Combinations that could be looked at in the time that orders and plans take.
+    pub fn planning(&self) -> u64 {
+        let (variables, functions) = (self.variables.len() as u64, self.problem.functions.len() as u64);
+        PLANNING * (variables + functions) + variables
     }
 
     /// Eliminates it: exactly if that takes at most `work` combinations and `bytes`, with split buckets otherwise.

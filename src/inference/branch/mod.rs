@@ -36,7 +36,7 @@ const MOST_DIVE: u64 = 1 << 24;
 /// Combinations that a light node is eliminated for rather than searched: from 10^4 to 10^6 it hardly matters on CELAR.
 const LEAF: f64 = 65536.0;
 /// Combinations for the mini-buckets of a heavy node, at least, and as a share of the work so far.
-const LEAST_MINI: f64 = 1e6;
+const LEAST_MINI: f64 = 1e7;
 const MINI_SHARE: f64 = 1.0 / 16.0;
 /// States that memory is counted for. A fixed number, so that nothing depends on the machine.
 const THREADS: u64 = 16;

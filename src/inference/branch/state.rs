@@ -4,6 +4,9 @@ use super::frame::{Entries, Frame, Function, LATE, NEVER};
 use crate::model::Cost;
 use crate::stop::Stop;
 
+/// Entries that could be looked at in the time that a function takes besides.
+const FUNCTION_WORK: u64 = 32;
+
 /// A node.
 #[derive(Clone, Debug)]
 pub(super) struct State {
@@ -341,7 +344,7 @@ impl State {
                         *least -= taken[1][b as usize];
                     }
                 }
-                self.work += work + 8;
+                self.work += work + FUNCTION_WORK;
             }
             _ => self.least_of_many(frame, function, place, least),
         }
@@ -401,7 +404,7 @@ impl State {
         for (least, &a) in least.iter_mut().zip(own) {
             *least -= self.cells[function.taken[place] + a as usize];
         }
-        self.work += combinations as u64 + 16;
+        self.work += combinations as u64 + 2 * FUNCTION_WORK;
         self.digits = digits;
     }
 }
