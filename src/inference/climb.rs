@@ -43,7 +43,7 @@ pub struct Climb {
     shifted: Option<Way>,
     /// Searches not begun; those that wait for their turn, with what their last one gained.
     styles: Vec<Style>,
-    searches: Vec<(Box<Branch>, Cost)>,
+    searches: Vec<(Branch, Cost)>,
     /// Combinations of all plans so far.
     work: u64,
     best: Cost,
@@ -121,7 +121,7 @@ impl Climb {
     }
 
     /// Goes on with searches that another climb began, perhaps on a network whose solutions include all better ones of this.
-    pub fn resume(&mut self, searches: Vec<Box<Branch>>) {
+    pub fn resume(&mut self, searches: Vec<Branch>) {
         for search in searches {
             self.styles.retain(|&style| style != search.style());
             self.reserve(self.ladder.memory() / SEARCH_MEMORY);
@@ -130,7 +130,7 @@ impl Climb {
     }
 
     /// The searches that are not at work.
-    pub fn into_searches(self) -> Vec<Box<Branch>> {
+    pub fn into_searches(self) -> Vec<Branch> {
         self.searches.into_iter().map(|(search, _)| search).collect()
     }
 
@@ -208,7 +208,7 @@ impl Climb {
             search.tighten(ub);
         }
         let work = search.work_done().max(FIRST_TURN);
-        Some(Stage::Branch(search, work))
+        Some(Stage::Branch(Box::new(search), work))
     }
 
     /// A search has had its turn, which began with a bound of `before`.
@@ -216,7 +216,7 @@ impl Climb {
         let bound = search.lower_bound();
         self.best = self.best.max(bound);
         if !search.is_done() {
-            self.searches.push((search, bound - before));
+            self.searches.push((*search, bound - before));
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) struct Bounds {
     climb: Option<Climb>,
     running: Option<Rising>,
     /// Searches over values that go on when the core has changed, and the cores they are for.
-    searches: Vec<Box<Branch>>,
+    searches: Vec<Branch>,
     cores: Vec<Core>,
     done: bool,
     work: u64,
@@ -201,7 +201,7 @@ impl Bounds {
         if over && let Some(Rising { work: Work::Branch(turn), .. }) = self.running.take() {
             match &mut self.climb {
                 Some(climb) => climb.searched(turn.branch, turn.before),
-                None => self.searches.push(turn.branch),
+                None => self.searches.push(*turn.branch),
             }
         }
         (news || over).then_some(step)

@@ -91,9 +91,9 @@ impl Rest {
         let allowed = |cost: Cost| if cost >= NEVER / 2 { FORBIDDEN } else { cost };
         let mut constant = state.constant;
         let mut unary: Vec<Vec<Cost>> = Vec::with_capacity(variables.len());
-        for v in 0..n {
+        for (v, &index) in index.iter().enumerate() {
             let costs = state.values(frame, v).iter().map(|&value| state.unary(frame, v, value));
-            if index[v] == u32::MAX {
+            if index == u32::MAX {
                 constant += costs.sum::<Cost>();
             } else {
                 unary.push(costs.collect());
