@@ -6,7 +6,9 @@ use super::{Exit, output, record_unloaded, signals, values};
 use clap::Args;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats::{self, SolutionFormat};
-use fangs::inference::{Attempt, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound};
+use fangs::inference::{
+    Attempt, Branch, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound,
+};
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::Order;
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile, Verbosity};
@@ -22,7 +24,7 @@ use std::time::{Duration, Instant};
 pub struct BoundFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// auto (exact where affordable, else shifting, join graphs and growing z), shift, join-graph, mbe, mbe-mm or be
+    /// auto (exact where affordable, else shifting, join graphs, growing z and searches), shift, join-graph, mbe, mbe-mm, be or branch
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
     method: BoundChoice,
     /// Most variables of a mini-bucket [default: grows while time remains]
@@ -167,6 +169,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 const SLICE: u64 = 200_000_000;
 /// The same in entries of shifting.
 const SHIFT_SLICE: u64 = 50_000_000;
+/// The same in work of a search over values.
+const BRANCH_SLICE: u64 = 20_000_000;
 /// The part of the core's values that, forbidden by bounds, is worth climbing anew without them.
 const WORTH_TIGHTENING: usize = 32;
 /// Work up to which elimination on a device is exact right away: a few seconds of a large one.
@@ -186,6 +190,9 @@ struct Bounding<'a> {
     source: String,
     /// Work of the largest plan finished.
     highest: u64,
+    /// Searches that wait for the next core, and what the cores that they began on came from.
+    searches: Vec<Branch>,
+    cores: Vec<(Arc<Problem>, Reducer)>,
     next_tick: f64,
 }
 
@@ -213,6 +220,8 @@ impl<'a> Bounding<'a> {
             best: None,
             source: "trivial".into(),
             highest: 0,
+            searches: Vec::new(),
+            cores: Vec::new(),
             next_tick: 1.0,
         }
     }
@@ -268,11 +277,12 @@ impl<'a> Bounding<'a> {
         let ladder = Ladder::new(vec![order], memory, self.config.z).above(self.highest / 2);
         let ladder = match self.config.method {
             BoundChoice::Be => ladder.exact_work(u64::MAX),
-            BoundChoice::Mbe | BoundChoice::MbeMm | BoundChoice::Shift | BoundChoice::JoinGraph => ladder.exact_work(0),
             BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
+            _ => ladder.exact_work(0),
         };
         let mut climb = Climb::new(&problem, ladder, self.config.method.means());
+        climb.resume(std::mem::take(&mut self.searches));
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
             let known = match stage {
                 Stage::Shift(mut shift) => {
@@ -289,6 +299,19 @@ impl<'a> Bounding<'a> {
                     let known = shift.value_bounds();
                     climb.shifted(*shift);
                     Some(known)
+                }
+                Stage::Branch(mut branch, work) => {
+                    let (end, before) = (branch.work_done().saturating_add(work), branch.lower_bound());
+                    if Arc::ptr_eq(branch.problem(), &problem)
+                        && self.cores.iter().all(|core| !Arc::ptr_eq(&core.0, &problem))
+                    {
+                        self.cores.push((problem.clone(), reducer.clone()));
+                    }
+                    while self.search(&mut branch, stop)? && branch.work_done() < end && !stop.is_set() {
+                        self.tick();
+                    }
+                    climb.searched(branch, before);
+                    None
                 }
                 Stage::Run(attempt, plan) => {
                     let device = gpu.as_ref().filter(|_| Gpu::pays(attempt.work as f64));
@@ -316,10 +339,26 @@ impl<'a> Bounding<'a> {
             // also where a better incumbent forbids more by what was known before
             let (removable, of) = values.removable(reducer, self.upper());
             if removable > of / WORTH_TIGHTENING {
+                self.searches = climb.into_searches();
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// A slice of a search over values; whether any is left.
+    fn search(&mut self, branch: &mut Branch, stop: &Stop) -> Result<bool, Error> {
+        branch.tighten(self.upper());
+        let progress = branch.advance(BRANCH_SLICE, stop);
+        let name = branch.style().name();
+        if let Some(core) = branch.take_solution()
+            && let Some((_, reducer)) = self.cores.iter().find(|known| Arc::ptr_eq(&known.0, branch.problem()))
+        {
+            let solution = reducer.lift(&core);
+            self.offer(solution, name);
+        }
+        self.raise(branch.lower_bound(), name)?;
+        Ok(progress == Progress::More)
     }
 
     /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.

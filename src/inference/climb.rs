@@ -1,7 +1,9 @@
 //! What raises the bound next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on the
-//! network as it is and as it was shifted. Shifting doubles the bound on satellite schedules and lowers it on frequency
-//! assignment (results/notes/shifting.md), so both climb; the one that is not about to lead by smaller steps.
+//! network as it is and as it was shifted, and searches over values in between. Shifting doubles the bound on satellite
+//! schedules and lowers it on frequency assignment (results/notes/shifting.md), which only searches prove
+//! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
 
+use super::branch::{Branch, Style};
 use super::graphs::{GraphWay, Graphs};
 use super::ladder::{Ladder, Rung};
 use super::plan::Plan;
@@ -17,9 +19,12 @@ use std::sync::Arc;
 const BEHIND: u64 = 4;
 /// Work on bounds of values that need not be earned by work on bounds of the network: less than a second.
 const FREE: u64 = 100_000_000;
-
 /// How many times the work of a join graph's plan is worth running plain on what the graph left.
 const BEYOND: u64 = 4;
+/// Work of the first turn of a search: a tenth of a second. Each turn doubles the search's work.
+const FIRST_TURN: u64 = 1 << 26;
+/// The part of the memory that a search may take.
+const SEARCH_MEMORY: u64 = 8;
 
 /// Which ways are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +37,8 @@ pub struct Means {
     pub shifted: bool,
     /// Shifting between mini-buckets.
     pub graphs: Graphs,
+    /// Searches over values.
+    pub branch: bool,
 }
 
 /// The ways to a better bound on one network.
@@ -44,6 +51,11 @@ pub struct Climb {
     plain: Option<Way>,
     shifted: Option<Way>,
     graphs: Option<GraphWay>,
+    /// Searches not begun; those that wait for their turn, with what their last one gained.
+    styles: Vec<Style>,
+    searches: Vec<(Branch, Cost)>,
+    /// Combinations of all plans so far.
+    work: u64,
     best: Cost,
     /// What join graphs have of the memory.
     graph_bytes: u64,
@@ -71,12 +83,21 @@ impl Way {
     fn weight(&self, best: Cost) -> u64 {
         weight(self.ladder.work(), self.reached, best)
     }
+
+    /// Whether another rung like the last would not lead.
+    fn is_behind(&self, best: Cost) -> bool {
+        is_behind(self.reached, best)
+    }
 }
 
 /// The work of what was last done on a way, as it counts.
 fn weight(work: u64, reached: Option<(Cost, Cost)>, best: Cost) -> u64 {
-    let behind = reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best);
-    work.saturating_mul(if behind { BEHIND } else { 1 })
+    work.saturating_mul(if is_behind(reached, best) { BEHIND } else { 1 })
+}
+
+/// Whether as much again as a way, or a search, gained last would not bring it into the lead.
+fn is_behind(reached: Option<(Cost, Cost)>, best: Cost) -> bool {
+    reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best)
 }
 
 /// What to do next.
@@ -86,6 +107,8 @@ pub enum Stage {
     Shift(Box<Shifting>),
     /// To run a plan on the attempt's network, then [`Climb::note`].
     Run(Attempt, Plan),
+    /// To search for so much work ([`Branch::advance`]), then [`Climb::searched`].
+    Branch(Box<Branch>, u64),
 }
 
 /// A plan that is run, by what it is known.
@@ -125,6 +148,8 @@ impl Climb {
             reached: None,
         };
         let plain = means.plain.then(way);
+        // taken from the end
+        let styles = if means.branch { Style::ALL.into_iter().rev().collect() } else { Vec::new() };
         let (problem, best) = (problem.clone(), Cost::MIN);
         Climb {
             problem,
@@ -134,11 +159,36 @@ impl Climb {
             plain,
             shifted: None,
             graphs: None,
+            styles,
+            searches: Vec::new(),
+            work: 0,
             graph_bytes: 0,
             best,
             forward: 0,
             backward: 0,
             reach: None,
+        }
+    }
+
+    /// Goes on with searches that another climb began, perhaps on a network whose solutions include all better ones of this.
+    pub fn resume(&mut self, searches: Vec<Branch>) {
+        for search in searches {
+            self.styles.retain(|&style| style != search.style());
+            self.reserve(self.ladder.memory() / SEARCH_MEMORY);
+            self.searches.push((search, 0));
+        }
+    }
+
+    /// The searches that are not at work.
+    pub fn into_searches(self) -> Vec<Branch> {
+        self.searches.into_iter().map(|(search, _)| search).collect()
+    }
+
+    /// Leaves bytes to others than the plans.
+    fn reserve(&mut self, bytes: u64) {
+        self.ladder.reserve(bytes);
+        for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
+            way.ladder.reserve(bytes);
         }
     }
 
@@ -155,6 +205,11 @@ impl Climb {
             }
         }
         loop {
+            // exact plans come first
+            let exact = self.work == 0 && self.plain.is_some() && self.ladder.affordable();
+            if !exact && let Some(stage) = self.search(ub) {
+                return Some(stage);
+            }
             let weight_of = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
             let graphs = self.graphs.as_ref().map(|way| weight(way.work, way.reached, self.best));
             let others = [weight_of(&self.shifted), weight_of(&self.plain)];
@@ -178,6 +233,7 @@ impl Climb {
             };
             match way.ladder.next(&way.problem, limit) {
                 Some(Rung { name, work, plan, .. }) => {
+                    self.work = self.work.saturating_add(work);
                     let name = way.prefix.clone() + &name;
                     let attempt = Attempt { name, work, problem: way.problem.clone(), shift: way.shift.clone() };
                     return Some(Stage::Run(attempt, plan));
@@ -196,10 +252,44 @@ impl Climb {
         Some(shifting)
     }
 
-    /// Leaves memory to others than the plans.
-    fn reserve(&mut self, bytes: u64) {
-        let ways = [&mut self.plain, &mut self.shifted].into_iter().flatten();
-        ways.map(|way| &mut way.ladder).chain([&mut self.ladder]).for_each(|ladder| ladder.reserve(bytes));
+    /// The turn of a search that has had no more work than the plans, all of them together; any, where there are no plans. Work
+    /// of those that are not about to lead counts more here, too.
+    fn search(&mut self, ub: Option<Cost>) -> Option<Stage> {
+        let plans = self.plain.is_some() || self.shifted.is_some() || self.graphs.is_some();
+        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
+        let slow = slow && self.graphs.as_ref().is_none_or(|way| is_behind(way.reached, self.best));
+        let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
+        let due = |weight: u64| !plans || weight <= planned;
+        while let Some(style) = self.styles.pop() {
+            let memory = self.ladder.memory() / SEARCH_MEMORY;
+            if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
+                self.reserve(memory);
+                return Some(Stage::Branch(Box::new(search), FIRST_TURN));
+            }
+        }
+        let weight = |at: usize| {
+            let (search, gain) = &self.searches[at];
+            weight(search.work_done(), Some((search.lower_bound(), *gain)), self.best)
+        };
+        let (weight, at) = (0..self.searches.len()).map(|at| (weight(at), at)).min()?;
+        if !due(weight) {
+            return None;
+        }
+        let (mut search, _) = self.searches.swap_remove(at);
+        if let Some(ub) = ub {
+            search.tighten(ub);
+        }
+        let work = search.work_done().max(FIRST_TURN);
+        Some(Stage::Branch(Box::new(search), work))
+    }
+
+    /// A search has had its turn, which began with a bound of `before`.
+    pub fn searched(&mut self, search: Box<Branch>, before: Cost) {
+        let bound = search.lower_bound();
+        self.best = self.best.max(bound);
+        if !search.is_done() {
+            self.searches.push((*search, bound - before));
+        }
     }
 
     /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
@@ -234,6 +324,7 @@ impl Climb {
                 let problem = Arc::new(graph.problem());
                 let Some(graphs) = &mut self.graphs else { return };
                 graphs.note(&problem, work, bound);
+                self.work = self.work.saturating_add(work);
                 if let Some(way) = &mut self.shifted {
                     (way.problem, way.prefix) = (problem, prefix);
                     way.ladder.follow(graphs.entries().saturating_mul(BEYOND));

@@ -109,6 +109,13 @@ fn no_method_passes_the_optimum() {
                     climb.note(&attempt, bound);
                     (bound.min(limit), climb.value_bounds(&attempt, &outcome, limit, &stop))
                 }
+                Stage::Branch(mut branch, work) => {
+                    let (end, before) = (branch.work_done() + work, branch.lower_bound());
+                    while branch.advance(1000, &stop) == Progress::More && branch.work_done() < end {}
+                    let bound = branch.lower_bound();
+                    climb.searched(branch, before);
+                    (bound.min(limit), None)
+                }
             };
             assert!(bound <= optimum.min(limit), "{number} {}: {bound} {optimum} {limit}", choice.name());
             if let Some(values) = values {

@@ -4,7 +4,8 @@
 //! that takes in memory and work. A [`Run`] executes the plan in slices of bounded work and ends in an
 //! [`Outcome`]: the bound and the messages, from which an assignment is built ([`Outcome::assign`]) or
 //! partial assignments are rated ([`CostToGo`]). [`Shift`] moves costs between functions so that mini-buckets lose less. A
-//! [`Ladder`] says which plan to run next, a [`Climb`] which of all that.
+//! [`Ladder`] says which plan to run next. A [`Branch`] searches over values with both in its nodes. A [`Climb`] says which of all
+//! that is next.
 //!
 //! Every bound is valid by construction. Entries are integers and only ever lowered: to a cap that no
 //! solution worth finding reaches (`ub - constant`, or more than all finite costs together), by splitting
@@ -12,6 +13,7 @@
 
 mod assign;
 mod blocks;
+mod branch;
 mod climb;
 mod cuda;
 mod expand;
@@ -28,6 +30,7 @@ mod storage;
 mod table;
 
 pub use assign::CostToGo;
+pub use branch::{Branch, Style};
 pub use climb::{Attempt, Climb, Means, Stage};
 pub use cuda::{Gpu, Measured, measure, sources};
 pub use graphs::Graphs;

@@ -1,8 +1,8 @@
-//! Lower bounds beside the search: shifting and the ladder of plans, run in slices whose share of the work is counted, not
-//! timed.
+//! Lower bounds beside the search: shifting, the ladder of plans and searches over values, run in slices whose share of the work
+//! is counted, not timed.
 
 use super::options::{BoundChoice, Options};
-use crate::inference::{Attempt, Climb, Ladder, Outcome, Progress, Run, Shifting, Stage};
+use crate::inference::{Attempt, Branch, Climb, Ladder, Outcome, Progress, Run, Shifting, Stage};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -15,6 +15,8 @@ const SLICE: u64 = 200_000_000;
 /// Entries of a slice of shifting: a tenth of a second of one core, and what each counts.
 const SHIFT_SLICE: u64 = 50_000_000;
 const SHIFT_WORK: u64 = 2;
+/// Work of a slice of a search over values: a tenth of a second of one core.
+const BRANCH_SLICE: u64 = 50_000_000;
 /// Work up to which elimination is exact without mini-buckets before it.
 const EXACT_WORK: u64 = 10_000_000_000;
 /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
@@ -37,6 +39,9 @@ pub(crate) struct Bounds {
     memory: u64,
     climb: Option<Climb>,
     running: Option<Rising>,
+    /// Searches over values that go on when the core has changed, and the cores they are for.
+    searches: Vec<Branch>,
+    cores: Vec<Core>,
     done: bool,
     work: u64,
     induced_width: Option<u32>,
@@ -56,6 +61,17 @@ struct Rising {
 enum Work {
     Shift(Box<Shifting>),
     Run(Attempt, Box<Run>),
+    Branch(Turn),
+}
+
+/// A turn of a search over values.
+struct Turn {
+    branch: Box<Branch>,
+    /// Work done at its end.
+    end: u64,
+    /// The bound at its beginning, and as it was told last.
+    before: Cost,
+    told: Cost,
 }
 
 /// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
@@ -76,7 +92,7 @@ pub(crate) struct Step {
     pub lower: Cost,
     /// Its value assignment.
     pub assignment: Option<Vec<u32>>,
-    /// `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)` or `jg(z)+mbe(z)`.
+    /// `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)`, `jg(z)+mbe(z)`, `branch` or `branch+mbe`.
     pub source: String,
     /// The messages, to guide construction: those of the core as it is.
     pub outcome: Option<Arc<Outcome>>,
@@ -96,6 +112,8 @@ impl Bounds {
             memory,
             climb: None,
             running: None,
+            searches: Vec::new(),
+            cores: Vec::new(),
             done: options.bound == BoundChoice::None,
             work: 0,
             induced_width: None,
@@ -150,6 +168,13 @@ impl Bounds {
                 self.work += (shift.work_done() - before).max(1) * SHIFT_WORK;
                 return if progress == Progress::More { None } else { self.finish_shift(upper) };
             }
+            Work::Branch(turn) => {
+                let before = turn.branch.work_done();
+                turn.branch.tighten(upper);
+                let progress = turn.branch.advance(BRANCH_SLICE, stop);
+                self.work += (turn.branch.work_done() - before).max(1);
+                return self.follow_turn(progress);
+            }
             Work::Run(_, run) => run,
         };
         let before = run.work_done();
@@ -166,6 +191,23 @@ impl Bounds {
             climb.shifted(*shift);
         }
         Some(Step { core, lower, assignment: None, source, outcome: None, value_bounds })
+    }
+
+    /// What a slice of a search came to, and its end once its turn is over.
+    fn follow_turn(&mut self, progress: Progress) -> Option<Step> {
+        let Some(Rising { work: Work::Branch(turn), core }) = &mut self.running else { return None };
+        let (lower, assignment) = (turn.branch.lower_bound(), turn.branch.take_solution());
+        let news = lower > std::mem::replace(&mut turn.told, lower) || assignment.is_some();
+        let over = progress == Progress::Done || turn.branch.work_done() >= turn.end;
+        let source = turn.branch.style().name().into();
+        let step = Step { core: core.clone(), lower, assignment, source, outcome: None, value_bounds: None };
+        if over && let Some(Rising { work: Work::Branch(turn), .. }) = self.running.take() {
+            match &mut self.climb {
+                Some(climb) => climb.searched(turn.branch, turn.before),
+                None => self.searches.push(*turn.branch),
+            }
+        }
+        (news || over).then_some(step)
     }
 
     fn finish_run(&mut self, upper: Cost, stop: &Stop) -> Option<Step> {
@@ -188,12 +230,15 @@ impl Bounds {
 
     /// The core has changed: what has not begun is planned anew.
     pub fn rebase(&mut self) {
-        self.climb = None;
+        if let Some(climb) = self.climb.take() {
+            self.searches.extend(climb.into_searches());
+        }
         self.done = self.choice == BoundChoice::None;
     }
 
     fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
         let problem = &core.problem;
+        let searches = &mut self.searches;
         let climb = self.climb.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
             let restarts = (50_000 / size.max(1)).min(32) as u32;
@@ -204,17 +249,30 @@ impl Bounds {
             self.work += size as u64 * 1000;
             let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
-                BoundChoice::Mbe | BoundChoice::MbeMm | BoundChoice::Shift | BoundChoice::JoinGraph => 0,
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
+                _ => 0,
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
-            Climb::new(problem, ladder, self.choice.means())
+            let mut climb = Climb::new(problem, ladder, self.choice.means());
+            climb.resume(std::mem::take(searches));
+            climb
         });
         let work = match climb.next(Some(upper)) {
             Some(Stage::Shift(shift)) => Work::Shift(shift),
             Some(Stage::Run(attempt, plan)) => {
                 let run = Box::new(Run::new(attempt.problem.clone(), plan));
                 Work::Run(attempt, run)
+            }
+            Some(Stage::Branch(branch, work)) => {
+                let known = self.cores.iter().find(|core| Arc::ptr_eq(&core.problem, branch.problem()));
+                let core = known.unwrap_or(core).clone();
+                if known.is_none() {
+                    self.cores.push(core.clone());
+                }
+                let (end, bound) = (branch.work_done().saturating_add(work), branch.lower_bound());
+                let turn = Turn { branch, end, before: bound, told: bound };
+                self.running = Some(Rising { work: Work::Branch(turn), core });
+                return;
             }
             None => {
                 self.done = true;

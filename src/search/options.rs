@@ -113,11 +113,13 @@ pub enum BoundChoice {
     MbeMm,
     /// Bucket elimination, whatever it costs.
     Be,
+    /// Searches over values.
+    Branch,
 }
 
 impl BoundChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, BoundChoice); 7] = [
+    pub const ALL: [(&'static str, BoundChoice); 8] = [
         ("auto", BoundChoice::Auto),
         ("none", BoundChoice::None),
         ("shift", BoundChoice::Shift),
@@ -125,6 +127,7 @@ impl BoundChoice {
         ("mbe", BoundChoice::Mbe),
         ("mbe-mm", BoundChoice::MbeMm),
         ("be", BoundChoice::Be),
+        ("branch", BoundChoice::Branch),
     ];
 
     /// What it takes to a better bound.
@@ -139,6 +142,7 @@ impl BoundChoice {
                 BoundChoice::MbeMm => Graphs::Matching,
                 _ => Graphs::None,
             },
+            branch: auto || self == BoundChoice::Branch,
         }
     }
 
