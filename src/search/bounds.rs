@@ -2,7 +2,7 @@
 //! is counted, not timed.
 
 use super::options::{BoundChoice, Options};
-use crate::inference::{Attempt, Branch, Climb, Ladder, Outcome, Progress, Run, Shifting, Stage};
+use crate::inference::{Attempt, Branch, Climb, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -19,6 +19,8 @@ const SHIFT_WORK: u64 = 2;
 const BRANCH_SLICE: u64 = 50_000_000;
 /// Work up to which elimination is exact without mini-buckets before it.
 const EXACT_WORK: u64 = 10_000_000_000;
+/// The same on a device: less than a second of a large one.
+const DEVICE_EXACT_WORK: u64 = 500_000_000_000;
 /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
 const EXACT_FIRST: u64 = 1_000_000_000;
 /// The bounds' work for each unit of the search's.
@@ -37,6 +39,8 @@ pub(crate) struct Bounds {
     choice: BoundChoice,
     z: Option<u32>,
     memory: u64,
+    /// Where exact plans run that pay there.
+    gpu: Option<Arc<Gpu>>,
     climb: Option<Climb>,
     running: Option<Rising>,
     /// Searches over values that go on when the core has changed, and the cores they are for.
@@ -101,8 +105,8 @@ pub(crate) struct Step {
 }
 
 impl Bounds {
-    /// What the options allow.
-    pub fn new(options: &Options) -> Self {
+    /// What the options allow; a device takes exact plans that pay there.
+    pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
         let memory = options
             .bound_memory
             .unwrap_or_else(|| if options.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 });
@@ -110,6 +114,7 @@ impl Bounds {
             choice: options.bound,
             z: options.z,
             memory,
+            gpu,
             climb: None,
             running: None,
             searches: Vec::new(),
@@ -249,6 +254,7 @@ impl Bounds {
             self.work += size as u64 * 1000;
             let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
+                BoundChoice::Auto | BoundChoice::None if self.gpu.is_some() => DEVICE_EXACT_WORK,
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
                 _ => 0,
             };
@@ -260,7 +266,8 @@ impl Bounds {
         let work = match climb.next(Some(upper)) {
             Some(Stage::Shift(shift)) => Work::Shift(shift),
             Some(Stage::Run(attempt, plan)) => {
-                let run = Box::new(Run::new(attempt.problem.clone(), plan));
+                let gpu = self.gpu.as_ref().filter(|_| plan.exact && Gpu::pays(attempt.work as f64));
+                let run = Box::new(Run::on(gpu, attempt.problem.clone(), plan));
                 Work::Run(attempt, run)
             }
             Some(Stage::Branch(branch, work)) => {

@@ -11,6 +11,7 @@ use super::state::Elite;
 use crate::check;
 use crate::device::{Choice, DeviceError, Opened};
 use crate::error::Error;
+use crate::inference::Gpu;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
 use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
@@ -131,7 +132,9 @@ impl<'a> Run<'a> {
         let device = options.device.wait(stop)?;
         tell(News::Note(device.to_string()));
         let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
-        let bounds = Beside::new(options);
+        // a run that must be repeated elsewhere has the CPU's bounds
+        let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
+        let bounds = Beside::new(options, gpu);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         let values = ValueBounds::new(&reducer);
         Ok(Run {
