@@ -176,8 +176,11 @@ impl TryFrom<Box<BoundFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<BoundFlags>) -> Result<Self, Error> {
-        if flags.method == BoundChoice::Be && flags.z.is_some() {
-            return Err(Error::Usage("--method be has no --z: it splits nothing".into()));
+        if flags.z.is_some() && matches!(flags.method, BoundChoice::Be | BoundChoice::Branch) {
+            let name = flags.method.name();
+            return Err(Error::Usage(format!(
+                "--method {name} has no --z: that is for mini-buckets of the whole network"
+            )));
         }
         let input = Input::try_from(flags.input)?;
         output::all_different(&[input.path()], &[flags.solution.as_deref(), flags.csv.as_deref()])?;
@@ -348,7 +351,9 @@ impl<'a> Bounding<'a> {
             BoundChoice::Auto | BoundChoice::None => ladder,
         };
         let mut climb = Climb::new(&problem, ladder, self.config.method.means());
+        let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
+            begun = true;
             match stage {
                 Stage::Shift(mut shift) => {
                     while shift.advance(SHIFT_SLICE, stop) == Progress::More && !stop.is_set() {
@@ -385,6 +390,12 @@ impl<'a> Bounding<'a> {
             if self.report.exact || stop.is_set() {
                 break;
             }
+        }
+        if !begun && self.config.method == BoundChoice::Branch {
+            return Err(Error::Usage(format!(
+                "a search over values does not fit into {memory} bytes, or its costs are too large to be added in 64 bits \
+                 (--bound-memory raises the limit, --method mbe takes any costs)"
+            )));
         }
         Ok(())
     }
