@@ -93,8 +93,11 @@ impl TryFrom<Box<BoundFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<BoundFlags>) -> Result<Self, Error> {
-        if flags.method == BoundChoice::Be && flags.z.is_some() {
-            return Err(Error::Usage("--method be has no --z: it splits nothing".into()));
+        if flags.z.is_some() && matches!(flags.method, BoundChoice::Be | BoundChoice::Branch) {
+            let name = flags.method.name();
+            return Err(Error::Usage(format!(
+                "--method {name} has no --z: that is for mini-buckets of the whole network"
+            )));
         }
         let input = Input::try_from(flags.input)?;
         output::all_different(&[input.path()], &[flags.solution.as_deref(), flags.csv.as_deref()])?;
@@ -283,7 +286,9 @@ impl<'a> Bounding<'a> {
         };
         let mut climb = Climb::new(&problem, ladder, self.config.method.means());
         climb.resume(std::mem::take(&mut self.searches));
+        let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
+            begun = true;
             let known = match stage {
                 Stage::Shift(mut shift) => {
                     let name = shift.name().to_string();
@@ -342,6 +347,12 @@ impl<'a> Bounding<'a> {
                 self.searches = climb.into_searches();
                 return Ok(true);
             }
+        }
+        if !begun && self.config.method == BoundChoice::Branch {
+            return Err(Error::Usage(format!(
+                "a search over values does not fit into {memory} bytes, or its costs are too large to be added in 64 bits \
+                 (--bound-memory raises the limit, --method mbe takes any costs)"
+            )));
         }
         Ok(false)
     }

@@ -52,8 +52,10 @@ pub(crate) struct Bounds {
     best_z: Option<u32>,
     /// Work of the largest rung finished.
     highest: u64,
-    /// The last rung closed next to nothing of the gap.
+    /// The last rung or turn closed next to nothing of the gap.
     slow: bool,
+    /// Parts of the gap that the turn on its way has closed.
+    closed: f64,
 }
 
 /// Work on its way, with the core it belongs to.
@@ -125,6 +127,7 @@ impl Bounds {
             best_z: None,
             highest: 0,
             slow: false,
+            closed: 0.0,
         }
     }
 
@@ -155,9 +158,12 @@ impl Bounds {
         self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 
-    /// A rung has closed `part` of the gap.
+    /// A step has closed `part` of the gap. A search takes several until its turn is over.
     pub fn note(&mut self, part: f64) {
-        self.slow = part < 0.02;
+        self.closed += part;
+        if self.running.is_none() {
+            self.slow = std::mem::take(&mut self.closed) < 0.02;
+        }
     }
 
     /// One slice; `Some` when a rung is finished. `upper` is the best total known.

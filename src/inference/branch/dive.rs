@@ -207,8 +207,12 @@ impl Dive<'_> {
     fn finish(&self, state: &mut State, stop: &Stop) -> Option<Solved> {
         let frame = self.frame;
         let work = self.joint_entries;
-        if self.style == Style::Light && Elimination::new(frame, state, None, work).joint_entries > work {
-            return None;
+        if self.style == Style::Light {
+            let elimination = Elimination::new(frame, state, None, work);
+            state.work += elimination.work;
+            if elimination.joint_entries > work {
+                return None;
+            }
         }
         let entries = |function: &Function| -> f64 {
             function.scope.iter().map(|&v| f64::from(state.count(v as usize))).product()
@@ -233,7 +237,7 @@ impl Dive<'_> {
     }
 
     /// Chooses the variable to branch on and puts its values in order.
-    fn fork(&self, state: &State, path: Option<Arc<Choice>>, bound: Cost) -> Fork {
+    fn fork(&self, state: &mut State, path: Option<Arc<Choice>>, bound: Cost) -> Fork {
         let frame = self.frame;
         let variable = match self.style {
             Style::Light => decisive(frame, state),
@@ -263,12 +267,14 @@ fn decisive(frame: &Frame, state: &State) -> usize {
 }
 
 /// The variable of the largest bucket whose values together are the cheapest to eliminate.
-fn cheapest(frame: &Frame, state: &State) -> usize {
-    let hubs = Elimination::new(frame, state, None, f64::INFINITY).hubs;
+fn cheapest(frame: &Frame, state: &mut State) -> usize {
+    let Elimination { mut hubs, work, .. } = Elimination::new(frame, state, None, f64::INFINITY);
+    // those eliminated last are in most buckets
+    hubs.sort_unstable_by_key(|&v| std::cmp::Reverse(frame.place[v as usize]));
+    state.work += work * (1 + hubs.len().min(HUBS) as u64);
     let score = |v: u32| {
         Elimination::new(frame, state, Some(v), f64::INFINITY).joint_entries * f64::from(state.count(v as usize))
     };
-    // those eliminated last are in most buckets
-    let tried = hubs.iter().rev().take(HUBS).map(|&v| (score(v), v));
+    let tried = hubs.iter().take(HUBS).map(|&v| (score(v), v));
     tried.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, v)| v as usize)
 }

@@ -26,6 +26,8 @@ pub(super) struct Elimination {
     /// The variables of the bucket with the most combinations, and how many.
     pub hubs: Vec<u32>,
     pub largest: f64,
+    /// Words of variables read.
+    pub work: u64,
 }
 
 impl Elimination {
@@ -39,10 +41,11 @@ impl Elimination {
         }
         // neighbours that a variable gets when those before it are eliminated: all go to the one eliminated next
         let mut filled: Vec<Option<Box<[u64]>>> = vec![None; n];
-        let mut elimination = Elimination { joint_entries: 0.0, hubs: Vec::new(), largest: 0.0 };
+        let mut elimination = Elimination { joint_entries: 0.0, hubs: Vec::new(), largest: 0.0, work: n as u64 };
         let mut bucket = Vec::new();
         for &v in frame.sequence.iter().filter(|&&v| is_open(v)) {
             let own = v as usize;
+            elimination.work += 2 * open.len() as u64;
             open[own / 64] &= !(1 << (v % 64));
             let mut joined = frame.neighbours[own].clone();
             if let Some(filled) = filled[own].take() {
