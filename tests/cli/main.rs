@@ -113,7 +113,7 @@ fn same(row: &[String], object: &Value, maximise: bool) {
     }
 }
 
-const SOLVE_FIELDS: [&str; 27] = [
+const SOLVE_FIELDS: [&str; 29] = [
     "instance",
     "version",
     "status",
