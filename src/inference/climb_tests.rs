@@ -10,10 +10,13 @@ use crate::search::BoundChoice;
 use crate::stop::Stop;
 use std::sync::Arc;
 
+/// All assignments with what they cost.
+type Costs = Vec<(Vec<u32>, Cost)>;
+
 /// A random problem and what its assignments cost; every third time with a limit about the optimum.
-fn case(rng: &mut Rng, number: u32) -> (Arc<Problem>, Vec<(Vec<u32>, Cost)>, Cost) {
+fn case(rng: &mut Rng, number: u32) -> (Arc<Problem>, Costs, Cost) {
     let mut problem = random(rng, 4);
-    let all: Vec<_> = assignments(&problem).map(|values| (values.clone(), problem.cost(&values))).collect();
+    let all: Costs = assignments(&problem).map(|values| (values.clone(), problem.cost(&values))).collect();
     let optimum = all.iter().map(|&(_, cost)| cost).min().unwrap_or(FORBIDDEN);
     if number.is_multiple_of(3) {
         problem.top = problem.top.min(optimum.saturating_add(rng.below(20) as Cost)).max(1);

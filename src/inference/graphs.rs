@@ -151,7 +151,8 @@ impl GraphWay {
         if self.graphs == Graphs::Growing {
             self.problem = problem.clone();
         }
-        self.work = work / LEADING;
+        // the last one goes on for as long as what else there is to do takes
+        self.work = if self.last { self.work.saturating_add(work) } else { work / LEADING };
         let (before, gain) = self.reached.unwrap_or((bound, 0));
         self.done |= self.last && bound - before <= bound.max(0) / WORTHWHILE;
         self.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
