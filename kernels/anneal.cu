@@ -7,10 +7,10 @@
 struct Generation {
     u64 draw;
     u32 breed, sweeps;
-    u32 cold[8], region[4], length[6], tree[2], before[2], starts[8];
+    u32 cold[8], region[4], tree[2], before[2], starts[8];
 };
-enum { COLD, REGION, TREE, BEFORE, LENGTH, SIZE, SHAPE, VALUES, MATES, TIES_BEFORE = 16, TIES_AFTER, PASSES = 64 };
-constexpr u32 GROUP = 32, STEPS = 1024, TREE_EVERY = 5;
+enum { COLD, REGION, TREE, BEFORE, SIZE = 5, SHAPE, VALUES, MATES, TIES_BEFORE = 16, TIES_AFTER, PASSES = 64 };
+constexpr u32 GROUP = 32, STEPS = 1024, TREE_EVERY = 5, GREEDY_SWEEPS = 1;
 __device__ const u32 REGION_SHARES[4] = {3932, 9830, 21627, 43254};
 
 // A population and its children. Values stand by slots of `Core::pad`.
@@ -25,7 +25,7 @@ struct Herd {
     u64 *known;             // hashes of the population and its children, by open addressing; 0 is none
     u32 *known_by;          // the first to have each: 0 the population, then the children
     u64 known_mask;
-    u64 *counters;          // moves, ratings, lengths; then gains and works of the choices
+    u64 *counters;          // moves, ratings; then gains and works of the choices
     const uint2 *steps;
     int4 *scratch;          // of tree moves
     u64 scratch_quads;      // of a state
@@ -35,7 +35,7 @@ struct Herd {
 };
 
 struct Plan {
-    u32 cold, region, length, tree, before;
+    u32 cold, region, tree, before;
 };
 
 template <int N> __device__ __forceinline__ u32 choose(u64 key, u32 decision, const u32 (&shares)[N]) {
@@ -47,10 +47,10 @@ template <int N> __device__ __forceinline__ u32 choose(u64 key, u32 decision, co
 }
 
 __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
-    if (!g.breed) return Plan{0, 0, 0, 0, 0};
+    if (!g.breed) return Plan{0, 0, 0, 0};
     const u64 shared = mix(g.draw, 1ull << 41);
-    return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(shared, LENGTH, g.length),
-                choose(shared, TREE, g.tree), choose(key, BEFORE, g.before)};
+    return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(shared, TREE, g.tree),
+                choose(key, BEFORE, g.before)};
 }
 
 template <class T, class V>
@@ -67,7 +67,7 @@ __device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, c
             u32 next = variable + stride;
             if (next >= n) next -= n;
             const uint4 next_info = __ldg(core.info + next);
-            moves += visit(core, team, x, variable, info, boltzmann, mix(draw, variable));
+            moves += visit(core, team, x, variable, info, Ahead<T>(core, team, info), boltzmann, mix(draw, variable));
             // lanes that have parted would stay so
             __syncwarp();
             variable = next;
@@ -78,33 +78,65 @@ __device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, c
     // each lane prepares one of the next visits
     const u32 step = (u64)LANES * stride % n;
     u32 mine = (start + (u64)team.lane * stride) % n;
+    uint4 info = __ldg(core.info + mine);
+    const auto turn = [&](u32 t) {
+        return make_uint4(team.from(info.x, t), team.from(info.y, t), team.from(info.z, t), team.from(info.w, t));
+    };
+    uint4 now = turn(0);
+    Ahead<T> ahead(core, team, now);
     for (u32 k = 0; k < n; k += LANES) {
-        const uint4 info = __ldg(core.info + mine);
         const u64 bits = mix(draw, mine);
-        const u32 count = min(LANES, n - k);
-        for (u32 t = 0; t < count; t++) {
-            const uint4 now = make_uint4(team.from(info.x, t), team.from(info.y, t), team.from(info.z, t), team.from(info.w, t));
-            moves += visit(core, team, x, team.from(mine, t), now, boltzmann, team.from(bits, t));
-        }
+        const u32 count = min(LANES, n - k), own = mine;
         mine += step;
         if (mine >= n) mine -= n;
+        const uint4 later = __ldg(core.info + mine);
+        for (u32 t = 0; t < count; t++) {
+            const uint4 here = now;
+            const Ahead<T> loaded = ahead;
+            if (t + 1 == count) info = later;
+            now = turn(t + 1 == count ? 0 : t + 1);
+            ahead = Ahead<T>(core, team, now);
+            moves += visit(core, team, x, team.from(own, t), here, loaded, boltzmann, team.from(bits, t));
+        }
     }
     return moves;
 }
+
+// A team's next visit in a sweep by classes, or none: what it reads is loaded before the visit before it is made.
+template <class T> struct Turn {
+    bool here;
+    u32 variable;
+    uint4 info;
+    Ahead<T> ahead;
+
+    __device__ __forceinline__ Turn(const Core &core, const T &team, u32 member, u32 end)
+        : here(member < end), variable(here ? __ldg(core.class_members + member) : 0), info(__ldg(core.info + variable)),
+          ahead(core, team, info) {}
+};
 
 template <class T, class V>
 __device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team, const Values<V> &x, u64 order,
                                                 const uint2 &boltzmann, u64 draw) {
     constexpr u32 LANES = T::LANES;
-    u32 moves = 0, at = below(order, core.classes);
-    for (u32 k = 0; k < core.classes; k++) {
-        const u32 end = __ldg(core.class_begin + at + 1);
-        for (u32 member = __ldg(core.class_begin + at) + threadIdx.x / LANES; member < end; member += blockDim.x / LANES) {
-            const u32 variable = __ldg(core.class_members + member);
-            moves += visit(core, team, x, variable, __ldg(core.info + variable), boltzmann, mix(draw, variable));
+    const u32 own = threadIdx.x / LANES, step = blockDim.x / LANES;
+    u32 moves = 0, at = below(order, core.classes), base = __ldg(core.class_begin + at), end = __ldg(core.class_begin + at + 1);
+    Turn<T> turn(core, team, base + own, end);
+    for (u32 k = 0; k < core.classes;) {
+        const Turn<T> now = turn;
+        base += step;
+        // the same for all threads
+        const bool last = base >= end;
+        if (last) {
+            if (++at == core.classes) at = 0;
+            base = __ldg(core.class_begin + at);
+            end = __ldg(core.class_begin + at + 1);
         }
-        __syncthreads();
-        if (++at == core.classes) at = 0;
+        turn = Turn<T>(core, team, base + own, end);
+        if (now.here) moves += visit(core, team, x, now.variable, now.info, now.ahead, boltzmann, mix(draw, now.variable));
+        if (last) {
+            __syncthreads();
+            k++;
+        }
     }
     return moves;
 }
@@ -147,7 +179,7 @@ template <bool BLOCK, class T> __device__ __forceinline__ u64 sum(const T &team,
 
 // Makes the children of slots first..last. A team of lanes has a child to itself, or a block of threads where BLOCK.
 template <int NV, int NN, int Q, bool HALF, class V, bool BLOCK>
-__global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation g, Herd herd, u32 first, u32 last) {
+__global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core core, Generation g, Herd herd, u32 first, u32 last) {
     using T = Team<NV, NN, Q, HALF>;
     constexpr int LANES = T::LANES;
     extern __shared__ __align__(16) u8 shared[];
@@ -211,14 +243,14 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
     }
     sync();
 
-    const u32 sweeps = g.breed ? g.sweeps << 2 * plan.length : g.sweeps, last_sweep = max(sweeps - 1, 1u);
+    const u32 sweeps = g.sweeps, last_sweep = max(sweeps - 1, 1u);
     const u32 from = g.breed ? g.starts[plan.cold] : 0;
     u32 moves = 0, passes = 0;
     u64 tree_ratings = 0;
     const Scratch<T> scratch = LANES == 1 && !BLOCK
         ? Scratch<T>{herd.scratch + (u64)blockIdx.x * blockDim.x * herd.scratch_quads + threadIdx.x, blockDim.x}
         : Scratch<T>{herd.scratch + resident * herd.scratch_quads, 1};
-    for (u32 pass = 0; pass < sweeps + 2; pass++) {
+    for (u32 pass = 0; pass < sweeps + GREEDY_SWEEPS; pass++) {
         const u64 bits = PASSES + 2 * (u64)pass, draw = mix(mix(key, bits), 0);
         const bool greedy = pass >= sweeps;
         const u32 step = from + (u32)((u64)(STEPS - 1 - from) * min(pass, sweeps - 1) / last_sweep);
@@ -230,7 +262,7 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
             moves += sweep_in_order(core, team, x, mix(group, bits), boltzmann, draw);
         }
         passes++;
-        const bool tree = plan.tree && !greedy && pass % TREE_EVERY == TREE_EVERY - 1;
+        const bool tree = plan.tree && !greedy && pass % TREE_EVERY == min(sweeps, TREE_EVERY) - 1;
         if (tree) {
             const u32 forest = below(mix(group, bits + 1), core.forests);
             moves += tree_move<BLOCK>(core, team, x, forest, scratch, boltzmann, mix(key, bits + 1));
@@ -264,10 +296,9 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256) breed(Core core, Generation
         herd.child_totals[slot] = total;
         herd.child_violations[slot] = violations;
         herd.child_hashes[slot] = hash;
-        herd.plans[slot] = plan.cold | plan.region << 4 | plan.length << 8 | plan.tree << 12 | plan.before << 13;
+        herd.plans[slot] = plan.cold | plan.region << 4 | plan.tree << 8 | plan.before << 9;
         atomicAdd(herd.counters, moved);
         atomicAdd(herd.counters + 1, passes * herd.domains + tree_ratings);
-        atomicAdd(herd.counters + 2, 1ull << 2 * plan.length);
     }
 }
 
@@ -313,14 +344,14 @@ template <class V> __global__ void settle(Core core, Generation g, Herd herd) {
     if (!g.breed) return;
     const u32 plan = herd.plans[slot];
     const u64 won = accepted && after < before ? herd.large ? (u64)(before - after) : 1 : 0;
-    // cold 0..8, region 8..12, length 12..18, tree 18..20, before 20..22: gains, then works
-    const u32 arms[5] = {plan & 15, 8 + (plan >> 4 & 15), 12 + (plan >> 8 & 15), 18 + (plan >> 12 & 1), 20 + (plan >> 13 & 1)};
-    if (lane < 5) {
+    // cold 0..8, region 8..12, tree 12..14, before 14..16: gains, then works
+    const u32 arms[4] = {plan & 15, 8 + (plan >> 4 & 15), 12 + (plan >> 8 & 1), 14 + (plan >> 9 & 1)};
+    if (lane < 4) {
         u32 arm = arms[0];
 #pragma unroll
-        for (u32 k = 1; k < 5; k++) arm = lane == k ? arms[k] : arm;
-        atomicAdd(herd.counters + 4 + 2 * arm + 1, 1ull << 2 * (plan >> 8 & 15));
-        if (won) atomicAdd(herd.counters + 4 + 2 * arm, won);
+        for (u32 k = 1; k < 4; k++) arm = lane == k ? arms[k] : arm;
+        atomicAdd(herd.counters + 2 + 2 * arm + 1, 1ull);
+        if (won) atomicAdd(herd.counters + 2 + 2 * arm, won);
     }
 }
 

@@ -64,10 +64,10 @@ __device__ __forceinline__ u32 binaries_of(const uint4 &info) { return info.y >>
 __device__ __forceinline__ int quads_of(const uint4 &info) { return info.w >> 16 & 0x7fff; }
 __device__ __forceinline__ u32 domain_of(const uint4 &info) { return info.w & 0xffff; }
 
-// Where the row of an incidence begins under `x`; a row of zeros where `member` names its first variable.
+// Where the row of an incidence, `it`, begins under `x`; a row of zeros where `member` names its first variable.
 template <class V>
-__device__ __forceinline__ int row_of(const Core &core, u32 incidence, bool more, const Values<V> &x, const u8 *member) {
-    const uint4 it = __ldg(core.incidences + incidence);
+__device__ __forceinline__ int row_of(const Core &core, u32 incidence, const uint4 &it, bool more, const Values<V> &x,
+                                      const u8 *member) {
 #ifdef WIDE
     const uint2 ends = __ldg(core.wide + incidence);
     const u32 first = ends.x, second = ends.y;

@@ -8,10 +8,12 @@ typedef long long i64;
 
 // walk.rs: constants and structures of the same names.
 constexpr u32 HELD = ~0u, NONE = ~0u, TENURE_ONE = 256, FIRST_TENURE = 10 * TENURE_ONE, LEAST_TENURE = 3 * TENURE_ONE;
-constexpr u32 CALM = 1000, REMEMBERED = 4096, SCATTER = 20, LONGEST = 1 << 30;
+constexpr u32 CALM = 1000, REMEMBERED = 4096, SCATTER = 20, CONFLICTS = 10, LONGEST = 1 << 30;
 constexpr u64 ELITE = 1ull << 40, VALUES = ELITE + 1;
 // What no move differs by: there is none that is free.
 constexpr int NOTHING = 0x7fffffff;
+// What places that are no values cost.
+constexpr int PADDING = 1 << 29;
 // Steps between two looks at the stop flag.
 constexpr u32 UNWATCHED = 64;
 
@@ -25,6 +27,7 @@ struct Layout {
     const u32 *starts;      // the first quad of each variable, and the end
     const u32 *owners;      // the variable of each quad
     const u32 *domains;
+    const int *floors;
     const u32 *ranges;
     const uint4 *affected;  // base, stride, variable, incident
     const uint4 *incidents; // base, first pair, variable, whether it counts
@@ -35,7 +38,7 @@ struct Walked {
     u64 key;
     i64 energy, best;
     u64 hash, best_hash, moves;
-    u32 step, best_step, changed, tenure;
+    u32 step, best_step, changed, tenure, conflicts;
 };
 
 struct Walkers {
@@ -53,12 +56,33 @@ struct Round {
     u32 steps, patience, elites;
 };
 
-// A walker's tables: costs of moves and until when they are tabu; for each variable the cost and the place of its value.
-struct Tables {
-    int *gamma;
-    u32 *until;
+// A walker's tables: costs of moves above the variable's floor and until when they are tabu; for each variable the cost and the
+// place of its value. U is u32, or u16 where no variable's costs sum to 2^16: steps are then those since the round began.
+template <class U> struct Tables {
+    U *gamma;
+    U *until;
     int *now;
     u32 *held;
+
+    __device__ __forceinline__ static uint4 quad(const u32 *from, u32 at) { return ((const uint4 *)from)[at]; }
+    __device__ __forceinline__ static uint4 quad(const u16 *from, u32 at) {
+        const uint2 x = ((const uint2 *)from)[at];
+        return make_uint4(x.x & 0xffff, x.x >> 16, x.y & 0xffff, x.y >> 16);
+    }
+
+    // Adds to the costs of a quad's moves. Two of 16 bits are one number, so that what one borrows another adder returns.
+    __device__ __forceinline__ void add(u32 *, u32 at, const int4 &x) const {
+        if (x.x) atomicAdd(gamma + 4 * at, (U)x.x);
+        if (x.y) atomicAdd(gamma + 4 * at + 1, (U)x.y);
+        if (x.z) atomicAdd(gamma + 4 * at + 2, (U)x.z);
+        if (x.w) atomicAdd(gamma + 4 * at + 3, (U)x.w);
+    }
+    __device__ __forceinline__ void add(u16 *, u32 at, const int4 &x) const {
+        const u32 low = (u32)x.x + ((u32)x.y << 16), high = (u32)x.z + ((u32)x.w << 16);
+        if (low) atomicAdd((u32 *)gamma + 2 * at, low);
+        if (high) atomicAdd((u32 *)gamma + 2 * at + 1, high);
+    }
+    __device__ __forceinline__ void add(u32 at, const int4 &x) const { add(gamma, at, x); }
 };
 
 __device__ __forceinline__ int least_of(int x) {
@@ -88,8 +112,13 @@ __device__ __forceinline__ u32 any_of(u32 x) {
 #endif
 }
 
+__device__ __forceinline__ int of(const int4 &x, u32 place) {
+    return place == 0 ? x.x : place == 1 ? x.y : place == 2 ? x.z : x.w;
+}
+
 // How far the values of an incident's variables but `except` move its row.
-__device__ __forceinline__ u32 shift_of(const Layout &l, const Tables &t, u32 incident, u32 except) {
+template <class U>
+__device__ __forceinline__ u32 shift_of(const Layout &l, const Tables<U> &t, u32 incident, u32 except) {
     const u32 end = __ldg(&l.incidents[incident + 1].y);
     u32 shift = 0;
     for (u32 k = __ldg(&l.incidents[incident].y); k < end; k++) {
@@ -99,23 +128,23 @@ __device__ __forceinline__ u32 shift_of(const Layout &l, const Tables &t, u32 in
     return shift;
 }
 
-// Adds to the cost of a move, which may be a variable's value.
-__device__ __forceinline__ void add(const Tables &t, u32 variable, u32 held, u32 move, int change) {
-    if (change == 0) return;
-    atomicAdd(t.gamma + move, change);
-    if (move == held) atomicAdd(t.now + variable, change);
+// Counts a variable whose cost has changed where it came into conflict or left it.
+__device__ __forceinline__ void note(u32 *conflicts, int before, int after) {
+    if ((before > 0) != (after > 0)) atomicAdd(conflicts, after > 0 ? 1 : ~0u);
 }
 
 // Begins a walk.
-__device__ void begin(const Layout &l, const Tables &t, const Walkers &w, const Round &r, u32 slot, Walked &s) {
+template <class U>
+__device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, const Round &r, u32 slot, Walked &s) {
     __shared__ u64 energy, hash;
+    __shared__ u32 conflicts;
     const u32 thread = threadIdx.x, threads = blockDim.x, n = l.variables;
     const u64 key = mix(r.draw, slot) | 1, values = mix(key, VALUES);
     const u16 *elite = w.elites + below(mix(key, ELITE), r.elites) * n;
-    if (thread == 0) energy = hash = 0;
-    for (u32 k = thread; k < REMEMBERED; k += threads) w.seen[(u64)slot * REMEMBERED + k] = 0;
-    for (u32 q = thread; q < l.quads; q += threads) ((int4 *)t.gamma)[q] = __ldg(l.entries + q);
+    if (thread == 0) energy = hash = conflicts = 0;
+    for (u32 move = thread; move < 4 * l.quads; move += threads) t.gamma[move] = 0;
     __syncthreads();
+    for (u32 k = thread; k < REMEMBERED; k += threads) w.seen[(u64)slot * REMEMBERED + k] = 0;
     u64 hashed = 0;
     i64 sum = 0;
     for (u32 v = thread; v < n; v += threads) {
@@ -127,10 +156,16 @@ __device__ void begin(const Layout &l, const Tables &t, const Walkers &w, const 
         const u32 first = 4 * __ldg(l.starts + v), end = 4 * __ldg(l.starts + v + 1);
         t.held[v] = first + value;
         w.best[(u64)slot * n + v] = value;
+        const int floor = __ldg(l.floors + v);
         for (u32 move = first; move < end; move++)
-            t.until[move] = move == first + value || move >= first + domain ? HELD : 0;
+            t.until[move] = move == first + value || move >= first + domain ? (U)HELD : 0;
+        for (u32 q = first / 4; q < end / 4; q++) {
+            const int4 x = __ldg(l.entries + q);
+            auto above = [&](u32 j) { return 4 * q + j < first + domain ? of(x, j) - floor : 0; };
+            t.add(q, make_int4(above(0), above(1), above(2), above(3)));
+        }
         hashed += mix(value, v);
-        sum += t.gamma[first + value];
+        sum += __ldg((const int *)l.entries + first + value);
     }
     __syncthreads();
     const u32 lane = thread % l.group;
@@ -138,56 +173,55 @@ __device__ void begin(const Layout &l, const Tables &t, const Walkers &w, const 
         const uint4 incident = __ldg(l.incidents + k);
         const u32 row = incident.x + shift_of(l, t, k, NONE), first = __ldg(l.starts + incident.z);
         const u32 quads = __ldg(l.starts + incident.z + 1) - first;
-        for (u32 q = lane; q < quads; q += l.group) {
-            const int4 costs = __ldg(l.entries + row / 4 + q);
-            int *gamma = t.gamma + 4 * (first + q);
-            atomicAdd(gamma, costs.x);
-            atomicAdd(gamma + 1, costs.y);
-            atomicAdd(gamma + 2, costs.z);
-            atomicAdd(gamma + 3, costs.w);
-        }
+        for (u32 q = lane; q < quads; q += l.group) t.add(first + q, __ldg(l.entries + row / 4 + q));
         if (lane == 0 && incident.w) sum += __ldg((const int *)l.entries + row + t.held[incident.z] - 4 * first);
     }
     atomicAdd(&hash, hashed);
     atomicAdd(&energy, (u64)sum);
     __syncthreads();
-    for (u32 v = thread; v < n; v += threads) t.now[v] = t.gamma[t.held[v]];
-    s = Walked{key, (i64)energy, (i64)energy, hash, hash, s.moves, 0, 0, 0, FIRST_TENURE};
+    for (u32 v = thread; v < n; v += threads) {
+        const int now = t.gamma[t.held[v]];
+        t.now[v] = now;
+        if (now > 0) atomicAdd(&conflicts, 1);
+        // places that are no values
+        for (u32 move = 4 * __ldg(l.starts + v) + __ldg(l.domains + v); move < 4 * __ldg(l.starts + v + 1); move++)
+            t.gamma[move] = sizeof(U) == 2 ? (U)HELD : PADDING;
+    }
     __syncthreads();
-}
-
-__device__ __forceinline__ int of(const int4 &x, u32 place) {
-    return place == 0 ? x.x : place == 1 ? x.y : place == 2 ? x.z : x.w;
+    s = Walked{key, (i64)energy, (i64)energy, hash, hash, s.moves, 0, 0, 0, FIRST_TENURE, conflicts};
+    __syncthreads();
 }
 
 __device__ __forceinline__ u32 count_of(const int4 &x, int wanted) {
     return (x.x == wanted) + (x.y == wanted) + (x.z == wanted) + (x.w == wanted);
 }
 
-// What the moves of a quad change; NOTHING where they are tabu and do not give a new best.
-__device__ __forceinline__ int4 rate(const Layout &l, const Tables &t, u32 quad, u32 step, int aspired) {
-    const int4 cost = ((const int4 *)t.gamma)[quad];
-    const uint4 until = ((const uint4 *)t.until)[quad];
+// What the moves of a quad change; NOTHING where they are tabu and do not give a new best, or their variable is not in conflict.
+template <class U>
+__device__ __forceinline__ int4 rate(const Layout &l, const Tables<U> &t, u32 quad, u32 step, int aspired) {
+    const uint4 cost = t.quad(t.gamma, quad), until = t.quad(t.until, quad);
     const int now = t.now[__ldg(l.owners + quad)];
-    auto rating = [&](int cost, u32 until) {
-        const int change = cost - now;
-        return until > step && change >= aspired ? NOTHING : change;
+    auto rating = [&](u32 cost, u32 until) {
+        const int change = (int)cost - now;
+        return (until > step && change >= aspired) || now == 0 ? NOTHING : change;
     };
     return make_int4(rating(cost.x, until.x), rating(cost.y, until.y), rating(cost.z, until.z), rating(cost.w, until.w));
 }
 
 // All walkers go on, or begin where they have to. SHARED: the tables come to shared memory.
-template <bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walkers w, Round r) {
+template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walkers w, Round r) {
     extern __shared__ int4 shared[];
     // of each warp the least rating and how many moves have it, for this step and the next
     __shared__ int2 found[2][16];
     // the move taken, the one held before, their variable
     __shared__ uint3 picked;
+    __shared__ u32 conflicts;
     const u32 slot = blockIdx.x, n = l.variables, thread = threadIdx.x, threads = blockDim.x;
     const u32 warp = thread / 32, warps = threads / 32, lane = thread % 32, moves = 4 * l.quads;
     u32 *own = w.tables + slot * w.words;
-    u32 *at = SHARED ? (u32 *)shared : own;
-    const Tables t{(int *)at, at + moves, (int *)at + 2 * moves, at + 2 * moves + n};
+    U *at = SHARED ? (U *)shared : (U *)own;
+    u32 *behind = (u32 *)(at + 2 * moves);
+    const Tables<U> t{at, at + moves, (int *)behind, behind + n};
     u32 *seen = w.seen + (u64)slot * REMEMBERED;
     Walked s = w.walked[slot];
     if (s.key == 0 || s.step - s.best_step > r.patience || s.step > LONGEST) {
@@ -196,6 +230,9 @@ template <bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Wal
         for (u32 k = thread; k < w.words / 4; k += threads) shared[k] = ((const int4 *)own)[k];
         __syncthreads();
     }
+    if (thread == 0) conflicts = s.conflicts;
+    // what tabu steps count from
+    const u32 base = sizeof(U) == 2 ? s.step : 0;
     // quads of each warp, a multiple of 32
     const u32 part = (l.quads + threads - 1) / threads * 32;
     const u32 first = min(warp * part, l.quads), end = min(first + part, l.quads);
@@ -220,7 +257,7 @@ template <bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Wal
         int least = NOTHING;
         u32 count = 0, rounds = 0, bit = 1;
         for (u32 q = first + lane; q < end; q += 32) {
-            const int4 x = rate(l, t, q, s.step, aspired);
+            const int4 x = rate(l, t, q, s.step - base, aspired);
             const int here = min(min(x.x, x.y), min(x.z, x.w));
             if (here < least) {
                 least = here;
@@ -244,6 +281,7 @@ template <bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Wal
             s.step++;
             continue;
         }
+        const u32 in_conflict = min(conflicts, n / CONFLICTS);
         u32 up_to = of_lane.x == best ? of_lane.y : 0;
         for (int d = 1; d < 16; d <<= 1) {
             const u32 before = __shfl_up_sync(~0u, up_to, d);
@@ -257,7 +295,7 @@ template <bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Wal
             u32 left = any_of(least == best ? rounds : 0);
             for (u32 round = __ffs(left) - 1;;) {
                 const u32 q = first + 32 * round + lane;
-                const int4 x = q < end ? rate(l, t, q, s.step, aspired) : make_int4(NOTHING, NOTHING, NOTHING, NOTHING);
+                const int4 x = q < end ? rate(l, t, q, s.step - base, aspired) : make_int4(NOTHING, NOTHING, NOTHING, NOTHING);
                 const u32 lower = (1u << lane) - 1;
                 u32 before = 0, all = 0;
                 for (int j = 0; j < 4; j++) {
@@ -292,15 +330,16 @@ template <bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Wal
             pending = true;
             s.hash += mix(value, v) - mix(old, v);
             const u32 tenure = s.tenure / TENURE_ONE;
-            const u32 until = s.step + 2 + (u32)below(mix(draw, 0), (u64)tenure + 1) + tenure / 2;
+            const u32 until = s.step + 2 + (u32)below(mix(draw, 0), (u64)tenure + 1) + tenure / 2 + in_conflict * 3 / 5;
             tag = s.hash >> 32;
             known = seen[s.hash % REMEMBERED];
             __syncwarp();
             if (lane == 0) {
                 seen[s.hash % REMEMBERED] = tag;
-                t.until[from] = until;
-                t.until[to] = HELD;
+                t.until[from] = until - base;
+                t.until[to] = (U)HELD;
                 t.held[v] = to;
+                note(&conflicts, t.now[v], t.gamma[to]);
                 t.now[v] = t.gamma[to];
             }
             s.moves++;
@@ -319,11 +358,13 @@ template <bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Wal
             const u32 begin = __ldg(l.starts + row.z), quads = __ldg(l.starts + row.z + 1) - begin, held = t.held[row.z];
             for (u32 q = thread % l.group; q < quads; q += l.group) {
                 const int4 gone = __ldg(before + q), come = __ldg(after + q);
-                const u32 move = 4 * (begin + q);
-                add(t, row.z, held, move, come.x - gone.x);
-                add(t, row.z, held, move + 1, come.y - gone.y);
-                add(t, row.z, held, move + 2, come.z - gone.z);
-                add(t, row.z, held, move + 3, come.w - gone.w);
+                const int4 change = make_int4(come.x - gone.x, come.y - gone.y, come.z - gone.z, come.w - gone.w);
+                t.add(begin + q, change);
+                const int of_held = held / 4 == begin + q ? of(change, held % 4) : 0;
+                if (of_held) {
+                    const int now = atomicAdd(t.now + row.z, of_held);
+                    note(&conflicts, now, now + of_held);
+                }
             }
         }
         __syncthreads();
@@ -333,7 +374,17 @@ template <bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Wal
         for (u32 v = thread; v < n; v += threads) w.best[(u64)slot * n + v] = t.held[v] - 4 * __ldg(l.starts + v);
     if (thread == 0) {
         if (pending) react();
+        s.conflicts = conflicts;
         w.walked[slot] = s;
+    }
+    if (sizeof(U) == 2) {
+        // the next round counts from its own beginning
+        const u32 gone = s.step - base;
+        for (u32 move = thread; move < moves; move += threads) {
+            const u32 until = t.until[move];
+            if (until != (U)HELD) t.until[move] = max(until, gone) - gone;
+        }
+        __syncthreads();
     }
     if (SHARED)
         for (u32 k = thread; k < w.words / 4; k += threads) ((int4 *)own)[k] = shared[k];

@@ -65,12 +65,44 @@ template <class T> __device__ __forceinline__ void add_row(const T &team, const 
     }
 }
 
+// What a visit reads that does not depend on the state: this lane's first incidence and unary costs, or some others' where it
+// has none. Teams load it a visit ahead; a lane with a state to itself has no registers to spare. Nothing is decided by what
+// was loaded: that would wait for it.
+template <class T> struct Ahead {
+    static constexpr bool AHEAD = T::LANES > 1;
+    static constexpr int QUADS = T::N / 4;
+    uint4 first;
+    int4 costs[QUADS];
+
+    __device__ __forceinline__ Ahead(const Core &core, const T &team, const uint4 &info) {
+        if (!AHEAD) return;
+        first = load_incidence(core, team, info);
+#pragma unroll
+        for (int q = 0; q < QUADS; q++) costs[q] = load_unary(core, team, info, q);
+    }
+
+    __device__ __forceinline__ uint4 incidence(const Core &core, const T &team, const uint4 &info) const {
+        return AHEAD ? first : load_incidence(core, team, info);
+    }
+    __device__ __forceinline__ int4 unary(const Core &core, const T &team, const uint4 &info, int q) const {
+        return AHEAD ? costs[q] : load_unary(core, team, info, q);
+    }
+
+  private:
+    static __device__ __forceinline__ uint4 load_incidence(const Core &core, const T &team, const uint4 &info) {
+        return __ldg(core.incidences + info.x + min((u32)team.lane, max(incidences_of(info), 1u) - 1));
+    }
+    static __device__ __forceinline__ int4 load_unary(const Core &core, const T &team, const uint4 &info, int q) {
+        return __ldg(core.unary_rows + info.z + min(team.part() * QUADS + q, quads_of(info) - 1));
+    }
+};
+
 // The ratings of a variable's values under the others': its unary costs and the rows of its functions. Functions whose first
 // other variable is in `member` are left out; places beyond the row get PADDING.
 template <class T, class V>
-__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const uint4 &info, const u8 *member,
-                                     int (&ratings)[T::N]) {
-    constexpr int LANES = T::LANES, Q = T::Q;
+__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const uint4 &info,
+                                     const Ahead<T> &ahead, const u8 *member, int (&ratings)[T::N]) {
+    constexpr int LANES = T::LANES, NV = T::NV, Q = T::Q;
     const int width = quads_of(info), units = T::HALF ? width / 2 : width, first = team.part() * Q;
     const bool more = info.w >> 31;
     uint4 sums[Q];
@@ -81,51 +113,57 @@ __device__ __forceinline__ void rate(const Core &core, const T &team, const Valu
         at[j] = min(first + j, units - 1);
     }
     const u32 incidences = incidences_of(info);
-    if (LANES == 1 && !more && !member) {
-        const u32 binaries = binaries_of(info);
-        const uint4 *incidence = core.incidences + info.x;
+    if (NV == 1) {
+        // a lane's own incidences, nothing is exchanged before the sum; first those of two variables, with less to unpack
+        const u32 binaries = LANES == 1 && !member && !more ? binaries_of(info) : 0;
 #pragma unroll 4
         for (u32 k = 0; k < binaries; k++) {
-            // one other variable: the other half of the word is 0
-            const uint4 it = __ldg(incidence + k);
+            const uint4 it = __ldg(core.incidences + info.x + k);
             const uint4 *from = core.rows + (it.x + x[it.y] * it.z);
 #pragma unroll
             for (int j = 0; j < Q; j++)
                 if (j < units) add(sums[j], __ldg(from + j));
         }
 #pragma unroll 4
-        for (u32 k = binaries; k < incidences; k++) {
-            const uint4 *from = core.rows + row_of(core, info.x + k, false, x, nullptr);
-#pragma unroll
-            for (int j = 0; j < Q; j++)
-                if (j < units) add(sums[j], __ldg(from + j));
-        }
-    } else if (LANES == 1) {
-        for (u32 k = 0; k < incidences; k++) {
-            const uint4 *from = core.rows + row_of(core, info.x + k, more, x, member);
+        for (u32 k = binaries + team.lane; k < incidences; k += LANES) {
+            const uint4 it = LANES > 1 && k == team.lane ? ahead.incidence(core, team, info) : __ldg(core.incidences + info.x + k);
+            const uint4 *from = core.rows + row_of(core, info.x + k, it, more, x, member);
 #pragma unroll
             for (int j = 0; j < Q; j++)
                 if (j < units) add(sums[j], __ldg(from + j));
         }
     } else {
+        // rows on their way at a time: eight units, or those of a lane's incidence each
+        constexpr int MOST = Q < 8 ? 8 / Q : 1, ROWS = MOST < NV ? MOST : NV;
         for (u32 k = 0; k < incidences; k += LANES) {
-            const int count = min((u32)LANES, incidences - k);
-            // the first row is all zeros, as long as the widest
-            const int mine = team.lane < count ? row_of(core, info.x + k + team.lane, more, x, member) : 0;
-#pragma unroll 4
-            for (int t = 0; t < count; t += T::NN) {
-                const uint4 *from = core.rows + __shfl_sync(team.mask, mine, t + team.slot(), LANES);
+            const u32 mine = k + team.lane, there = min(mine, incidences - 1);
+            const uint4 it = k == 0 ? ahead.incidence(core, team, info) : __ldg(core.incidences + info.x + there);
+            const int own = row_of(core, info.x + there, it, more, x, member);
+            // the first row is all zeros, as long as the widest: lanes without an incidence
+            const int row = mine < incidences ? own : 0;
 #pragma unroll
-                for (int j = 0; j < Q; j++) add(sums[j], __ldg(from + at[j]));
+            for (int t = 0; t < NV; t += ROWS) {
+                if (k + t * T::NN >= incidences) break;
+                uint4 flying[ROWS][Q];
+#pragma unroll
+                for (int r = 0; r < ROWS; r++) {
+                    const uint4 *from = core.rows + __shfl_sync(team.mask, row, (t + r) * T::NN + team.slot(), LANES);
+#pragma unroll
+                    for (int j = 0; j < Q; j++) flying[r][j] = __ldg(from + at[j]);
+                }
+#pragma unroll
+                for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                    for (int j = 0; j < Q; j++) add(sums[j], flying[r][j]);
             }
         }
+    }
 #pragma unroll
-        for (int s = T::NV; s < LANES; s <<= 1) {
+    for (int s = NV; s < LANES; s <<= 1) {
 #pragma unroll
-            for (int j = 0; j < Q; j++)
-                add(sums[j], make_uint4(__shfl_xor_sync(team.mask, sums[j].x, s), __shfl_xor_sync(team.mask, sums[j].y, s),
-                                        __shfl_xor_sync(team.mask, sums[j].z, s), __shfl_xor_sync(team.mask, sums[j].w, s)));
-        }
+        for (int j = 0; j < Q; j++)
+            add(sums[j], make_uint4(__shfl_xor_sync(team.mask, sums[j].x, s), __shfl_xor_sync(team.mask, sums[j].y, s),
+                                    __shfl_xor_sync(team.mask, sums[j].z, s), __shfl_xor_sync(team.mask, sums[j].w, s)));
     }
     constexpr int QUADS = T::UNIT / 4;
 #pragma unroll
@@ -134,14 +172,13 @@ __device__ __forceinline__ void rate(const Core &core, const T &team, const Valu
         entries_of<T>(sums[j], entries);
 #pragma unroll
         for (int q = 0; q < QUADS; q++) {
-            const int quad = (first + j) * QUADS + q;
-            const int4 unary = quad < width ? __ldg(core.unary_rows + info.z + quad) : make_int4(PADDING, PADDING, PADDING, PADDING);
+            const bool in = (first + j) * QUADS + q < width;
+            const int4 unary = ahead.unary(core, team, info, j * QUADS + q);
             int *four = entries + 4 * q;
-            const bool in = quad < width;
-            four[0] = (in ? four[0] : 0) + unary.x;
-            four[1] = (in ? four[1] : 0) + unary.y;
-            four[2] = (in ? four[2] : 0) + unary.z;
-            four[3] = (in ? four[3] : 0) + unary.w;
+            four[0] = in ? four[0] + unary.x : PADDING;
+            four[1] = in ? four[1] + unary.y : PADDING;
+            four[2] = in ? four[2] + unary.z : PADDING;
+            four[3] = in ? four[3] + unary.w : PADDING;
         }
     }
 }
@@ -199,8 +236,8 @@ template <class T, class V> __device__ __forceinline__ u32 assign(const T &team,
 // Assigns one variable by its heat bath; returns 1 to the lane that changed it.
 template <class T, class V>
 __device__ __forceinline__ u32 visit(const Core &core, const T &team, const Values<V> &x, u32 variable, const uint4 &info,
-                                     const uint2 &boltzmann, u64 bits) {
+                                     const Ahead<T> &ahead, const uint2 &boltzmann, u64 bits) {
     int ratings[T::N];
-    rate(core, team, x, info, nullptr, ratings);
+    rate(core, team, x, info, ahead, nullptr, ratings);
     return assign(team, x, variable, pick(team, boltzmann, ratings, bits));
 }

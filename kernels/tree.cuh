@@ -57,7 +57,7 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &team, const V
     const uint4 info = __ldg(core.info + node.variable);
     const int domain = domain_of(info);
     int row[N];
-    rate(core, team, x, info, member, row);
+    rate(core, team, x, info, Ahead<T>(core, team, info), member, row);
     for (u32 k = 0; k < node.children; k++) {
         int message[N];
         scratch.load(team, 2 * __ldg(core.children + node.first_child + k) + 1, message);

@@ -120,7 +120,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     let stop = Stop::new();
     let mut reducer = match rng.below(4) {
         0 => Reducer::logged(network, false, &stop).expect("nobody stops"),
-        _ => crate::reduce::tests::reducer(network, rng),
+        _ => crate::reduce::tests::reducer(network, true, rng),
     };
     let mut upper = network.top();
     for _ in 0..rng.index(3) {
@@ -142,28 +142,41 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     let orders = best_orders(&problem, &[Method::MinFill], rng.draw(), 2, 2, &stop);
     let z = if rng.below(2) == 0 { None } else { Some(1 + rng.below(4) as u32) };
     let memory = [1 << 9, 1 << 14, 1 << 30][rng.index(3)];
-    let choice = [BoundChoice::Auto, BoundChoice::Mbe, BoundChoice::Shift, BoundChoice::Be][rng.index(4)];
+    // ways that no certificate holds included: they must give no proof
+    let (_, choice) = BoundChoice::ALL[rng.index(BoundChoice::ALL.len())];
+    let certified = rng.below(2) == 0;
     let exact = if choice == BoundChoice::Be { u64::MAX } else { 0 };
     let ladder = Ladder::new(orders, memory, z).exact_work(exact);
-    let mut climb = Climb::new(&problem, ladder, choice.means()).keep_journal(true);
+    let mut climb = Climb::new(&problem, ladder, choice.means(certified)).keep_journal(true);
     let ub = Some(upper).filter(|&upper| upper < FORBIDDEN && rng.below(3) > 0);
     while let Some(stage) = climb.next(ub) {
         match stage {
             Stage::Shift(mut shift) => {
                 // sometimes ended early
                 while shift.advance(1 + rng.below(200), &stop) == Progress::More && rng.below(20) > 0 {}
-                proven.push((shift.lower_bound(upper), reduced.clone().shifted(&shift).expect("a journal")));
+                let bound = shift.lower_bound(upper);
+                match shift.proof(&reducer) {
+                    Some(proof) => proven.push((bound, proof)),
+                    None => assert!(shift.name() != "shift", "log and journal"),
+                }
                 climb.shifted(*shift);
             }
             Stage::Run(attempt, plan) => {
                 let mut run = Run::new(attempt.problem.clone(), plan);
                 assert_eq!(run.advance(u64::MAX, &stop), Progress::Done);
                 let outcome = run.finish().expect("the run is done");
-                climb.note(&attempt, attempt.lower_bound(&outcome));
-                proven.push((
-                    attempt.lower_bound(&outcome).min(upper),
-                    attempt.proof(&reducer, &outcome).expect("log and journal"),
-                ));
+                let bound = attempt.lower_bound(&outcome).min(upper);
+                climb.note(&attempt, bound);
+                match attempt.proof(&reducer, &outcome) {
+                    Some(proof) => proven.push((bound, proof)),
+                    None => assert!(attempt.name.starts_with("jg("), "log and journal: {}", attempt.name),
+                }
+                assert!(climb.value_bounds(&attempt, &outcome, upper, &stop).is_none());
+            }
+            Stage::Branch(mut branch, work) => {
+                let (end, before) = (branch.work_done() + work, branch.lower_bound());
+                while branch.advance(1000, &stop) == Progress::More && branch.work_done() < end {}
+                climb.searched(branch, before);
             }
         }
     }

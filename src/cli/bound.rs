@@ -1,128 +1,25 @@
 //! `fangs bound`: inference alone.
 
-use super::input::{Input, InputFlags};
-use super::ordering::{OrderChoice, Ordering};
+mod flags;
+
+use super::orders::Ordering;
 use super::{Exit, output, record_unloaded, signals, values};
-use clap::Args;
 use fangs::certificate::Proof;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
-use fangs::formats::{self, SolutionFormat};
-use fangs::inference::{Attempt, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound};
+use fangs::formats;
+use fangs::inference::{
+    Attempt, Branch, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound,
+};
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::Order;
-use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile, Verbosity};
-use fangs::reduce::Reducer;
+use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile};
+use fangs::reduce::{Reducer, ValueBounds};
 use fangs::search::{BoundChoice, Clock, Event, EventKind};
 use fangs::stop::Stop;
-use fangs::{Error, check, memory, record};
-use std::path::PathBuf;
+use fangs::{Error, check, record};
+pub use flags::{BoundFlags, Config};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-#[derive(Args, Debug)]
-pub struct BoundFlags {
-    #[command(flatten)]
-    input: InputFlags,
-    /// auto (exact where affordable, else shifting and growing z), shift, be or mbe
-    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
-    method: BoundChoice,
-    /// Most variables of a mini-bucket [default: grows while time remains]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    z: Option<u32>,
-    /// min-fill, weighted-min-fill, min-degree, or file:ORDER with all variables, the first eliminated first
-    #[arg(long, value_name = "ORDER", default_value = "min-fill", value_parser = OrderChoice::parse)]
-    order: OrderChoice,
-    /// Work without the exact reductions
-    #[arg(long)]
-    no_reduce: bool,
-    /// Where to run: auto (a device where there is one), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: Choice,
-    /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::positive)]
-    threads: Option<usize>,
-    /// Wall-clock budget, loading included
-    #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration)]
-    time: Duration,
-    /// Memory for tables: 512M, 4G [default: half of free memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    bound_memory: Option<u64>,
-    /// The best solution of the value-assignment phases
-    #[arg(long, value_name = "FILE")]
-    solution: Option<PathBuf>,
-    /// How it is written: native to the network's format, or indices
-    #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
-    solution_format: SolutionFormat,
-    /// What proves the bound, for `fangs check FILE --certificate CERT`
-    #[arg(long, value_name = "CERT")]
-    certificate: Option<PathBuf>,
-    /// Convergence rows, written as they happen
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
-    #[arg(long)]
-    json: bool,
-    /// Warnings only on standard error
-    #[arg(short, long)]
-    quiet: bool,
-}
-
-/// The methods of `solve --bound` but for none.
-fn method(text: &str) -> Result<BoundChoice, String> {
-    let methods: Vec<_> = BoundChoice::ALL.into_iter().filter(|(_, choice)| *choice != BoundChoice::None).collect();
-    values::choice(text, &methods, values::LATER_BOUNDS)
-}
-
-/// A checked run.
-pub struct Config {
-    input: Input,
-    method: BoundChoice,
-    z: Option<u32>,
-    order: OrderChoice,
-    reduce: bool,
-    device: Choice,
-    threads: Option<usize>,
-    time: Duration,
-    memory: u64,
-    solution: Option<PathBuf>,
-    solution_format: SolutionFormat,
-    certificate: Option<PathBuf>,
-    csv: Option<PathBuf>,
-    json: bool,
-    verbosity: Verbosity,
-}
-
-impl TryFrom<Box<BoundFlags>> for Config {
-    type Error = Error;
-
-    fn try_from(flags: Box<BoundFlags>) -> Result<Self, Error> {
-        if flags.method == BoundChoice::Be && flags.z.is_some() {
-            return Err(Error::Usage("--method be has no --z: it splits nothing".into()));
-        }
-        let input = Input::try_from(flags.input)?;
-        output::all_different(
-            &[input.path()],
-            &[flags.solution.as_deref(), flags.certificate.as_deref(), flags.csv.as_deref()],
-        )?;
-        Ok(Config {
-            input,
-            method: flags.method,
-            z: flags.z,
-            order: flags.order,
-            reduce: !flags.no_reduce,
-            device: flags.device,
-            threads: flags.threads,
-            time: flags.time,
-            memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
-            solution: flags.solution,
-            solution_format: flags.solution_format,
-            certificate: flags.certificate,
-            csv: flags.csv,
-            json: flags.json,
-            verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
-        })
-    }
-}
+use std::time::Instant;
 
 /// Bounds a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
@@ -178,6 +75,10 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 const SLICE: u64 = 200_000_000;
 /// The same in entries of shifting.
 const SHIFT_SLICE: u64 = 50_000_000;
+/// The same in work of a search over values.
+const BRANCH_SLICE: u64 = 20_000_000;
+/// The part of the core's values that, forbidden by bounds, is worth climbing anew without them.
+const WORTH_TIGHTENING: usize = 32;
 /// Work up to which elimination on a device is exact right away: a few seconds of a large one.
 const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
 
@@ -195,6 +96,11 @@ struct Bounding<'a> {
     proof: (Cost, Proof),
     best: Option<(Cost, Vec<u32>)>,
     source: String,
+    /// Work of the largest plan finished.
+    highest: u64,
+    /// Searches that wait for the next core, and what the cores that they began on came from.
+    searches: Vec<Branch>,
+    cores: Vec<(Arc<Problem>, Arc<Reducer>)>,
     next_tick: f64,
 }
 
@@ -222,41 +128,51 @@ impl<'a> Bounding<'a> {
             proof: (lower, Proof::default()),
             best: None,
             source: "trivial".into(),
+            highest: 0,
+            searches: Vec::new(),
+            cores: Vec::new(),
             next_tick: 1.0,
         }
     }
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
         let _ = device.poll()?;
-        let reducer = match self.config.certificate {
+        let mut reducer = Arc::new(match self.config.certificate {
             Some(_) => Reducer::logged(self.network, self.config.reduce, stop)?,
             None => Reducer::new(self.network, self.config.reduce, stop)?,
-        };
+        });
         if device.choice() != Choice::Auto {
             self.device = device.wait(stop)?;
         }
-        self.eliminate(&Arc::new(reducer), device, ordering, stop)
+        let mut values = ValueBounds::new(&reducer);
+        while self.eliminate(&reducer, &mut values, device, ordering, stop)? {
+            Arc::make_mut(&mut reducer).tighten_by(self.upper(), &values, stop);
+        }
+        Ok(())
     }
 
-    /// Everything between the reductions and the end.
+    /// Climbs on the core as it is; whether values have been forbidden without which it is worth climbing anew.
     fn eliminate(
         &mut self,
         reducer: &Arc<Reducer>,
+        values: &mut ValueBounds,
         device: &Opening,
         ordering: &Ordering,
         stop: &Stop,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let problem = Arc::new(reducer.problem());
         let reduced = || Proof::reductions(reducer);
         if reducer.infeasible() {
             self.report.exact = true;
-            return self.raise(self.network.top(), "reduce", reduced);
+            self.raise(self.upper(), "reduce", reduced)?;
+            return Ok(false);
         }
         if problem.variables() == 0 {
             self.report.exact = true;
             self.report.induced_width = Some(0);
             self.offer(reducer.lift(&[]), "reduce");
-            return self.raise(problem.constant, "reduce", reduced);
+            self.raise(problem.constant, "reduce", reduced)?;
+            return Ok(false);
         }
         self.raise(trivial_bound(&problem), "trivial", reduced)?;
         let order = ordering.order(reducer, &problem, stop)?;
@@ -271,24 +187,47 @@ impl<'a> Bounding<'a> {
         if self.config.method == BoundChoice::Be {
             self.must_fit(&problem, &order, memory)?;
         }
-        let ladder = Ladder::new(vec![order], memory, self.config.z);
+        let ladder = Ladder::new(vec![order], memory, self.config.z).above(self.highest / 2);
         let ladder = match self.config.method {
             BoundChoice::Be => ladder.exact_work(u64::MAX),
-            BoundChoice::Mbe | BoundChoice::Shift => ladder.exact_work(0),
             BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
             BoundChoice::Auto | BoundChoice::None => ladder,
+            _ => ladder.exact_work(0),
         };
-        let means = self.config.method.means();
-        let mut climb = Climb::new(&problem, ladder, means).keep_journal(self.config.certificate.is_some());
+        let certified = self.config.certificate.is_some();
+        let mut climb = Climb::new(&problem, ladder, self.config.method.means(certified)).keep_journal(certified);
+        climb.resume(std::mem::take(&mut self.searches));
+        let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
-            match stage {
+            begun = true;
+            let known = match stage {
                 Stage::Shift(mut shift) => {
+                    let name = shift.name().to_string();
+                    shift.below(self.upper());
                     while shift.advance(SHIFT_SLICE, stop) == Progress::More && !stop.is_set() {
-                        self.raise(shift.lower_bound(self.upper()), "shift", || reduced()?.shifted(&shift))?;
+                        self.raise(shift.lower_bound(self.upper()), &name, || shift.proof(reducer))?;
                         self.tick();
                     }
-                    self.raise(shift.lower_bound(self.upper()), "shift", || reduced()?.shifted(&shift))?;
+                    self.raise(shift.lower_bound(self.upper()), &name, || shift.proof(reducer))?;
+                    if stop.is_set() {
+                        break;
+                    }
+                    let known = shift.value_bounds();
                     climb.shifted(*shift);
+                    Some(known)
+                }
+                Stage::Branch(mut branch, work) => {
+                    let (end, before) = (branch.work_done().saturating_add(work), branch.lower_bound());
+                    if Arc::ptr_eq(branch.problem(), &problem)
+                        && self.cores.iter().all(|core| !Arc::ptr_eq(&core.0, &problem))
+                    {
+                        self.cores.push((problem.clone(), reducer.clone()));
+                    }
+                    while self.search(&mut branch, stop)? && branch.work_done() < end && !stop.is_set() {
+                        self.tick();
+                    }
+                    climb.searched(branch, before);
+                    None
                 }
                 Stage::Run(attempt, plan) => {
                     let device = gpu.as_ref().filter(|_| Gpu::pays(attempt.work as f64));
@@ -301,17 +240,47 @@ impl<'a> Bounding<'a> {
                         self.lose_device(error);
                         gpu = None;
                     }
-                    if let Some(outcome) = run.finish() {
-                        climb.note(&attempt, attempt.lower_bound(&outcome));
-                        self.finish_run(&attempt, &outcome, streamed, reducer)?;
-                    }
+                    let Some(outcome) = run.finish() else { break };
+                    climb.note(&attempt, attempt.lower_bound(&outcome));
+                    self.finish_run(&attempt, &outcome, streamed, reducer)?;
+                    climb.value_bounds(&attempt, &outcome, self.upper(), stop)
                 }
-            }
+            };
             if self.report.exact || stop.is_set() {
                 break;
             }
+            if let Some(known) = known {
+                values.learn(reducer, &known);
+            }
+            // also where a better incumbent forbids more by what was known before
+            let (removable, of) = values.removable(reducer, self.upper());
+            if removable > of / WORTH_TIGHTENING {
+                self.searches = climb.into_searches();
+                return Ok(true);
+            }
         }
-        Ok(())
+        if !begun && self.config.method == BoundChoice::Branch {
+            return Err(Error::Usage(format!(
+                "a search over values does not fit into {memory} bytes, or its costs are too large to be added in 64 bits \
+                 (--bound-memory raises the limit, --method mbe takes any costs)"
+            )));
+        }
+        Ok(false)
+    }
+
+    /// A slice of a search over values; whether any is left.
+    fn search(&mut self, branch: &mut Branch, stop: &Stop) -> Result<bool, Error> {
+        branch.tighten(self.upper());
+        let progress = branch.advance(BRANCH_SLICE, stop);
+        let name = branch.style().name();
+        if let Some(core) = branch.take_solution()
+            && let Some((_, reducer)) = self.cores.iter().find(|known| Arc::ptr_eq(&known.0, branch.problem()))
+        {
+            let solution = reducer.lift(&core);
+            self.offer(solution, name);
+        }
+        self.raise(branch.lower_bound(), name, || None)?;
+        Ok(progress == Progress::More)
     }
 
     /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.
@@ -334,6 +303,7 @@ impl<'a> Bounding<'a> {
         reducer: &Arc<Reducer>,
     ) -> Result<(), Error> {
         let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
+        self.highest = self.highest.max(plan.joint_entries);
         if lower > self.lower || outcome.exact() {
             self.report.z = Some(plan.z);
             self.report.largest_table = plan.largest_table;
@@ -375,10 +345,13 @@ impl<'a> Bounding<'a> {
         }
         if bound > self.lower {
             self.lower = bound;
-            if let Some(proof) = proof() {
-                self.proof = (bound, proof);
-            }
             self.tell(EventKind::Bound);
+        }
+        // also where more is known that has no proof
+        if bound > self.proof.0
+            && let Some(proof) = proof()
+        {
+            self.proof = (bound, proof);
         }
         self.report.exact |= bound == upper;
         Ok(())

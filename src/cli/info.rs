@@ -1,7 +1,7 @@
 //! `fangs info`.
 
 use super::input::{Input, InputFlags};
-use super::ordering::restarts;
+use super::orders::restarts;
 use super::{Exit, output, values};
 use clap::Args;
 use fangs::inference::{Limits, Plan};

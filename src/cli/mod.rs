@@ -11,7 +11,7 @@ pub mod heuristics;
 pub mod info;
 mod input;
 mod leave;
-mod ordering;
+mod orders;
 mod output;
 pub mod plot;
 mod signals;

@@ -47,8 +47,8 @@ pub struct SolveFlags {
     /// Local heuristic of the ratings (see `fangs heuristics`) [default: by driver]
     #[arg(long, value_name = "NAME", value_parser = heuristics::parse)]
     heuristic: Option<&'static str>,
-    /// Lower-bound method: auto, none, mbe or be
-    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = |text: &str| values::choice(text, &BoundChoice::ALL, values::LATER_BOUNDS))]
+    /// Lower-bound method: auto, none, shift, join-graph, mbe, mbe-mm, be or branch
+    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = |text: &str| values::choice(text, &BoundChoice::ALL, &[]))]
     bound: BoundChoice,
     /// Most variables of a mini-bucket [default: grows while time remains]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -74,7 +74,7 @@ pub struct SolveFlags {
     /// How it is written: native to the network's format, or indices
     #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
     solution_format: SolutionFormat,
-    /// What proves the bound, for `fangs check FILE --certificate CERT`
+    /// What proves the bound, for `fangs check FILE --certificate CERT`; auto takes only methods that it holds
     #[arg(long, value_name = "CERT")]
     certificate: Option<PathBuf>,
     /// Convergence rows, written as they happen

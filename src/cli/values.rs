@@ -3,9 +3,6 @@
 use fangs::Error;
 use std::time::Duration;
 
-/// Bound methods whose names are kept.
-pub const LATER_BOUNDS: &[&str] = &["mbe-mm"];
-
 /// `30`, `30s`, `5m`, `1h`, `500ms`; decimals are fine.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];

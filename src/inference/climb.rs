@@ -1,19 +1,33 @@
 //! What raises the bound next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on the
-//! network as it is and as it was shifted. Shifting doubles the bound on satellite schedules and lowers it on frequency
-//! assignment (results/notes/shifting.md), so both climb; the one that is not about to lead by smaller steps.
+//! network as it is and as it was shifted, and searches over values in between. Shifting doubles the bound on satellite
+//! schedules and lowers it on frequency assignment (results/notes/shifting.md), which only searches prove
+//! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
 
+use super::branch::{Branch, Style};
+use super::graphs::{GraphWay, Graphs};
 use super::ladder::{Ladder, Rung};
 use super::plan::Plan;
 use super::run::Outcome;
 use super::shift::Shift;
+use super::shifting::{Between, Shifting};
+use super::trivial_bound;
 use crate::certificate::Proof;
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
+use crate::stop::Stop;
 use std::sync::Arc;
 
 /// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
 /// was given up at first: on SPOT5 505 plain mini-buckets pass the shifted ones at z = 16.
 const BEHIND: u64 = 4;
+/// Work on bounds of values that need not be earned by work on bounds of the network: less than a second.
+const FREE: u64 = 100_000_000;
+/// How many times the work of a join graph's plan is worth running plain on what the graph left.
+const BEYOND: u64 = 4;
+/// Work of the first turn of a search: a tenth of a second. Each turn doubles the search's work.
+const FIRST_TURN: u64 = 1 << 26;
+/// The part of the memory that a search may take.
+const SEARCH_MEMORY: u64 = 8;
 
 /// Which ways are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +38,10 @@ pub struct Means {
     pub shift: bool,
     /// Mini-buckets of the shifted network.
     pub shifted: bool,
+    /// Shifting between mini-buckets.
+    pub graphs: Graphs,
+    /// Searches over values.
+    pub branch: bool,
 }
 
 /// The ways to a better bound on one network.
@@ -37,7 +55,23 @@ pub struct Climb {
     begun: bool,
     plain: Option<Way>,
     shifted: Option<Way>,
+    graphs: Option<GraphWay>,
+    /// Searches not begun; those that wait for their turn, with what their last one gained.
+    styles: Vec<Style>,
+    searches: Vec<(Branch, Cost)>,
+    /// Combinations of all plans so far.
+    work: u64,
     best: Cost,
+    /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
+    /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
+    gains: bool,
+    /// What join graphs have of the memory.
+    graph_bytes: u64,
+    /// Work of the rungs, and of bounds of values.
+    forward: u64,
+    backward: u64,
+    /// How far the dearest value was above the bound of its rung.
+    reach: Option<Cost>,
 }
 
 /// A network and the plans for it.
@@ -45,6 +79,10 @@ pub struct Climb {
 struct Way {
     problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
+    /// Whether the problem is what a join graph left.
+    joined: bool,
+    /// Goes before the names of plans.
+    prefix: String,
     ladder: Ladder,
     /// The best bound, and what the last rungs gained; nothing is known before the first.
     reached: Option<(Cost, Cost)>,
@@ -53,18 +91,34 @@ struct Way {
 impl Way {
     /// The work of the last rung, as it counts.
     fn weight(&self, best: Cost) -> u64 {
-        let behind = self.reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best);
-        self.ladder.work().saturating_mul(if behind { BEHIND } else { 1 })
+        weight(self.ladder.work(), self.reached, best)
     }
+
+    /// Whether another rung like the last would not lead.
+    fn is_behind(&self, best: Cost) -> bool {
+        is_behind(self.reached, best)
+    }
+}
+
+/// The work of what was last done on a way, as it counts.
+fn weight(work: u64, reached: Option<(Cost, Cost)>, best: Cost) -> u64 {
+    work.saturating_mul(if is_behind(reached, best) { BEHIND } else { 1 })
+}
+
+/// Whether as much again as a way, or a search, gained last would not bring it into the lead.
+fn is_behind(reached: Option<(Cost, Cost)>, best: Cost) -> bool {
+    reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best)
 }
 
 /// What to do next.
 #[derive(Debug)]
 pub enum Stage {
-    /// To shift costs ([`Shift::advance`]), then [`Climb::shifted`].
-    Shift(Box<Shift>),
+    /// To shift costs ([`Shifting::advance`]), then [`Climb::shifted`].
+    Shift(Box<Shifting>),
     /// To run a plan on the attempt's network, then [`Climb::note`].
     Run(Attempt, Plan),
+    /// To search for so much work ([`Branch::advance`]), then [`Climb::searched`].
+    Branch(Box<Branch>, u64),
 }
 
 /// A plan that is run, by what it is known.
@@ -77,6 +131,7 @@ pub struct Attempt {
     /// What the plan was made for.
     pub problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
+    joined: bool,
 }
 
 impl Attempt {
@@ -86,8 +141,12 @@ impl Attempt {
         self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
     }
 
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, and after
+    /// join graphs, as certificates have no step for them.
     pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Option<Proof> {
+        if self.joined {
+            return None;
+        }
         let reduced = Proof::reductions(reducer)?;
         let shifted = match &self.shift {
             Some(shift) => reduced.shifted(shift)?,
@@ -106,24 +165,65 @@ impl Climb {
     /// Ways for `problem`, plans by copies of `ladder`. Shifting and the shifted network may each take a quarter of its memory,
     /// which the plans then have less.
     pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means) -> Climb {
-        let way = || Way { problem: problem.clone(), shift: None, ladder: ladder.clone(), reached: None };
-        let plain = means.plain.then(way);
-        Climb {
+        let way = || Way {
             problem: problem.clone(),
+            shift: None,
+            joined: false,
+            prefix: String::new(),
+            ladder: ladder.clone(),
+            reached: None,
+        };
+        let plain = means.plain.then(way);
+        // taken from the end
+        let styles = if means.branch { Style::ALL.into_iter().rev().collect() } else { Vec::new() };
+        let (problem, best) = (problem.clone(), Cost::MIN);
+        Climb {
+            problem,
             ladder,
             means,
             journal: false,
             begun: false,
             plain,
             shifted: None,
-            best: Cost::MIN,
+            graphs: None,
+            styles,
+            searches: Vec::new(),
+            work: 0,
+            gains: false,
+            graph_bytes: 0,
+            best,
+            forward: 0,
+            backward: 0,
+            reach: None,
         }
     }
 
-    /// Shifting keeps a journal, for a certificate.
+    /// Shifting keeps a journal, for a certificate; bounds of values, which no certificate holds, are left out.
     pub fn keep_journal(mut self, keep: bool) -> Climb {
         self.journal = keep;
         self
+    }
+
+    /// Goes on with searches that another climb began, perhaps on a network whose solutions include all better ones of this.
+    pub fn resume(&mut self, searches: Vec<Branch>) {
+        for search in searches {
+            self.styles.retain(|&style| style != search.style());
+            self.reserve(self.ladder.memory() / SEARCH_MEMORY);
+            self.searches.push((search, 0));
+        }
+    }
+
+    /// The searches that are not at work.
+    pub fn into_searches(self) -> Vec<Branch> {
+        self.searches.into_iter().map(|(search, _)| search).collect()
+    }
+
+    /// Leaves bytes to others than the plans.
+    fn reserve(&mut self, bytes: u64) {
+        self.ladder.reserve(bytes);
+        for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
+            way.ladder.reserve(bytes);
+        }
     }
 
     /// The next stage; `None` once there is none. `ub` is the cost of the best solution known.
@@ -134,16 +234,34 @@ impl Climb {
                 if self.journal {
                     shift.keep_journal();
                 }
-                return Some(Stage::Shift(Box::new(shift)));
+                let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
+                if self.means.shift {
+                    return Some(Stage::Shift(Box::new(shifting)));
+                }
+                self.shifted(shifting);
             }
         }
         loop {
-            let weight = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
-            let slot = match (weight(&self.shifted), weight(&self.plain)) {
-                (None, None) => return None,
-                (Some(shifted), Some(plain)) if plain < shifted => &mut self.plain,
-                (Some(_), _) => &mut self.shifted,
-                (None, Some(_)) => &mut self.plain,
+            // exact plans come first
+            let exact = self.work == 0 && self.plain.is_some() && self.ladder.affordable();
+            if !exact && let Some(stage) = self.search(ub) {
+                return Some(stage);
+            }
+            let weight_of = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
+            let graphs = self.graphs.as_ref().map(|way| weight(way.work, way.reached, self.best));
+            let others = [weight_of(&self.shifted), weight_of(&self.plain)];
+            if graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
+                match self.next_graph(ub) {
+                    Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
+                    None => self.graphs = None,
+                }
+                continue;
+            }
+            let slot = match others {
+                [None, None] => return None,
+                [Some(shifted), Some(plain)] if plain < shifted => &mut self.plain,
+                [Some(_), _] => &mut self.shifted,
+                [None, Some(_)] => &mut self.plain,
             };
             let way = slot.as_mut()?;
             let limit = match (&way.shift, ub) {
@@ -152,8 +270,10 @@ impl Climb {
             };
             match way.ladder.next(&way.problem, limit) {
                 Some(Rung { name, work, plan, .. }) => {
-                    let name = if way.shift.is_some() { format!("shift+{name}") } else { name };
-                    let attempt = Attempt { name, work, problem: way.problem.clone(), shift: way.shift.clone() };
+                    self.work = self.work.saturating_add(work);
+                    let name = way.prefix.clone() + &name;
+                    let (problem, shift, joined) = (way.problem.clone(), way.shift.clone(), way.joined);
+                    let attempt = Attempt { name, work, problem, shift, joined };
                     return Some(Stage::Run(attempt, plan));
                 }
                 None => *slot = None,
@@ -161,25 +281,96 @@ impl Climb {
         }
     }
 
+    /// The next join graph. It may take half of the memory, which the plans then have less.
+    fn next_graph(&mut self, ub: Option<Cost>) -> Option<Shifting> {
+        let held = self.graph_bytes;
+        let (shifting, bytes) = self.graphs.as_mut()?.next(ub, (self.ladder.memory() + held) / 2)?;
+        self.reserve(bytes.saturating_sub(held));
+        self.graph_bytes = bytes.max(held);
+        Some(shifting)
+    }
+
+    /// The turn of a search that has had no more work than the plans, all of them together; any, where there are no plans. Work
+    /// of those that are not about to lead counts more here, too.
+    fn search(&mut self, ub: Option<Cost>) -> Option<Stage> {
+        let plans = self.plain.is_some() || self.shifted.is_some() || self.graphs.is_some();
+        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
+        let slow = slow && self.graphs.as_ref().is_none_or(|way| is_behind(way.reached, self.best));
+        let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
+        let due = |weight: u64| !plans || weight <= planned;
+        while let Some(style) = self.styles.pop() {
+            let memory = self.ladder.memory() / SEARCH_MEMORY;
+            if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
+                self.reserve(memory);
+                return Some(Stage::Branch(Box::new(search), FIRST_TURN));
+            }
+        }
+        let weight = |at: usize| {
+            let (search, gain) = &self.searches[at];
+            weight(search.work_done(), Some((search.lower_bound(), *gain)), self.best)
+        };
+        let (weight, at) = (0..self.searches.len()).map(|at| (weight(at), at)).min()?;
+        if !due(weight) {
+            return None;
+        }
+        let (mut search, _) = self.searches.swap_remove(at);
+        if let Some(ub) = ub {
+            search.tighten(ub);
+        }
+        let work = search.work_done().max(FIRST_TURN);
+        Some(Stage::Branch(Box::new(search), work))
+    }
+
+    /// A search has had its turn, which began with a bound of `before`.
+    pub fn searched(&mut self, search: Box<Branch>, before: Cost) {
+        let bound = search.lower_bound();
+        self.best = self.best.max(bound);
+        if !search.is_done() {
+            self.searches.push((*search, bound - before));
+        }
+    }
+
     /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
     fn shifts(&self) -> bool {
         let exact = self.means.plain && self.ladder.affordable();
-        self.means.shift && !exact && Shift::bytes(&self.problem).0 <= self.ladder.memory() / 4
+        let wanted = self.means.shift || self.means.graphs != Graphs::None;
+        wanted && !exact && Shift::bytes(&self.problem).0 <= self.ladder.memory() / 4
     }
 
-    /// Costs are shifted.
-    pub fn shifted(&mut self, shift: Shift) {
-        let (own, shifted) = Shift::bytes(&self.problem);
-        if !self.means.shifted || shifted > self.ladder.memory() / 4 {
-            return;
+    /// Costs are shifted: what comes next works on what they left.
+    pub fn shifted(&mut self, shifting: Shifting) {
+        let bound = shifting.lower_bound(self.problem.top);
+        let (prefix, work) = (format!("{}+", shifting.name), shifting.work_done());
+        match shifting.between {
+            Between::Functions(shift) => {
+                let (own, shifted) = Shift::bytes(&self.problem);
+                let goes_on = self.means.shifted || self.means.graphs != Graphs::None;
+                if !goes_on || shifted > self.ladder.memory() / 4 {
+                    return;
+                }
+                self.reserve(own + shifted);
+                self.gains = bound > trivial_bound(&self.problem);
+                let (problem, shift) = (Arc::new(shift.problem()), Arc::new(shift));
+                if self.means.graphs != Graphs::None {
+                    self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs);
+                }
+                if self.means.shifted {
+                    let (ladder, shift) = (self.ladder.clone(), Some(shift));
+                    self.shifted = Some(Way { problem, shift, joined: false, prefix, ladder, reached: None });
+                }
+            }
+            Between::MiniBuckets(graph, _) => {
+                let problem = Arc::new(graph.problem());
+                let Some(graphs) = &mut self.graphs else { return };
+                graphs.note(&problem, work, bound);
+                self.work = self.work.saturating_add(work);
+                if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
+                    (way.problem, way.joined, way.prefix) = (problem, true, prefix);
+                    way.ladder.follow(graphs.entries().saturating_mul(BEYOND));
+                }
+            }
         }
-        self.ladder.reserve(own + shifted);
-        if let Some(plain) = &mut self.plain {
-            plain.ladder.reserve(own + shifted);
-        }
-        let problem = Arc::new(shift.problem());
-        let ladder = self.ladder.clone();
-        self.shifted = Some(Way { problem, shift: Some(Arc::new(shift)), ladder, reached: None });
+        self.best = self.best.max(bound);
     }
 
     /// An attempt has come to a bound.
@@ -191,5 +382,33 @@ impl Climb {
             way.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
         }
         self.best = self.best.max(bound);
+    }
+
+    /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below `ub`, as the
+    /// last time tells, within the memory of a plan and about as much work as the attempts took; not where a journal is kept.
+    pub fn value_bounds(
+        &mut self,
+        attempt: &Attempt,
+        outcome: &Outcome,
+        ub: Cost,
+        stop: &Stop,
+    ) -> Option<Vec<Vec<Cost>>> {
+        if self.journal {
+            return None;
+        }
+        self.forward = self.forward.saturating_add(attempt.work);
+        let (work, plan) = (outcome.value_bounds_work(), outcome.plan());
+        let gap = ub.saturating_sub(attempt.lower_bound(outcome));
+        let hopeless = self.reach.is_some_and(|reach| gap / 2 > reach);
+        let dear = self.backward.saturating_add(work) > self.forward.saturating_add(FREE);
+        if plan.exact || hopeless || dear || plan.table_bytes + plan.peak_bytes > self.ladder.memory() {
+            return None;
+        }
+        self.backward += work;
+        let bounds = outcome.value_bounds(stop)?;
+        let bounds = if let Some(shift) = &attempt.shift { shift.values(bounds) } else { bounds };
+        let dearest = bounds.iter().flatten().copied().max().unwrap_or(0).min(ub);
+        self.reach = Some(dearest.saturating_sub(attempt.lower_bound(outcome)));
+        Some(bounds)
     }
 }

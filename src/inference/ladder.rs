@@ -57,6 +57,23 @@ impl Ladder {
         self
     }
 
+    /// The only z, where it does not grow.
+    pub fn fixed(&self) -> Option<u32> {
+        self.fixed
+    }
+
+    /// The best order.
+    pub fn order(&self) -> Option<&Order> {
+        self.orders.first()
+    }
+
+    /// Goes on with the first order alone, and with rungs of more than twice this work.
+    pub fn follow(&mut self, work: u64) {
+        self.orders.truncate(1);
+        self.order = 0;
+        self.work = self.work.max(work);
+    }
+
     /// Bytes that the tables of a plan may take.
     pub fn memory(&self) -> u64 {
         self.memory

@@ -4,33 +4,44 @@
 //! that takes in memory and work. A [`Run`] executes the plan in slices of bounded work and ends in an
 //! [`Outcome`]: the bound and the messages, from which an assignment is built ([`Outcome::assign`]) or
 //! partial assignments are rated ([`CostToGo`]). [`Shift`] moves costs between functions so that mini-buckets lose less. A
-//! [`Ladder`] says which plan to run next, a [`Climb`] which of all that.
+//! [`Ladder`] says which plan to run next. A [`Branch`] searches over values with both in its nodes. A [`Climb`] says which of all
+//! that is next.
 //!
 //! Every bound is valid by construction. Entries are integers and only ever lowered: to a cap that no
 //! solution worth finding reaches (`ub - constant`, or more than all finite costs together), by splitting
 //! a bucket, or by taking the minimum over some variables of a function that is too large.
 
 mod assign;
+mod blocks;
+mod branch;
 mod climb;
 mod cuda;
 mod expand;
+mod graphs;
+mod joingraph;
 mod journal;
 mod kernel;
 mod ladder;
+mod marginals;
 mod plan;
 mod run;
 mod shift;
+mod shifting;
 mod storage;
 mod table;
 
 pub use assign::CostToGo;
+pub use branch::{Branch, Style};
 pub use climb::{Attempt, Climb, Means, Stage};
 pub use cuda::{Gpu, Measured, measure, sources};
+pub use graphs::Graphs;
+pub use joingraph::{JoinGraph, Patience};
 pub use journal::Entry;
 pub use ladder::{Ladder, Rung};
 pub use plan::{Input, Limits, Plan, Source, Step, Width};
 pub use run::{Outcome, Progress, Run};
 pub use shift::Shift;
+pub use shifting::Shifting;
 
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 
@@ -70,5 +81,7 @@ pub(crate) fn cap(problem: &Problem, limit: Cost) -> Cost {
     if limit >= FORBIDDEN { finite } else { finite.min(limit.saturating_sub(problem.constant).max(0)) }
 }
 
+#[cfg(test)]
+mod climb_tests;
 #[cfg(test)]
 pub(crate) mod tests;

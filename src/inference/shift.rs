@@ -10,16 +10,16 @@
 //! Everything is in integers. Costs are multiplied by a power of two before, so that shares can be smaller than the
 //! network's unit; what a division leaves over stays where it was.
 
+use super::blocks::NEVER;
 use super::cap;
 use super::journal::{Entry, Journal};
 use super::run::Progress;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What is not allowed, among scaled costs; sums of a few stay within 64 bits.
-const NEVER: Cost = 1 << 56;
 /// A scaled cost of a solution stays below this: tables of 32 bits take it, five of them summed (see `Plan::new`).
 const SHORT: Cost = 1 << 28;
 /// The same where the unscaled ones need 64 bits already.
@@ -54,6 +54,7 @@ pub struct Shift {
     infeasible: bool,
     /// What was done, so that it can be checked; only where somebody wants to.
     journal: Option<Journal>,
+    work: u64,
 }
 
 /// A function and what has been taken from it.
@@ -134,6 +135,7 @@ impl Shift {
             before: 0,
             infeasible: constant >= NEVER,
             journal: None,
+            work: 0,
         })
     }
 
@@ -183,7 +185,9 @@ impl Shift {
                 return Progress::More;
             }
             let forward = self.passes.is_multiple_of(2);
-            left = left.saturating_sub(self.visit(forward) + 1);
+            let work = self.visit(forward) + 1;
+            self.work += work;
+            left = left.saturating_sub(work);
             self.at += 1;
             if self.at < n {
                 continue;
@@ -274,6 +278,39 @@ impl Shift {
             return limit;
         }
         self.unscaled(self.constant).saturating_add(self.problem.constant).min(limit)
+    }
+
+    /// Entries looked at so far.
+    pub fn work_done(&self) -> u64 {
+        self.work
+    }
+
+    /// A better solution is known: what costs as much need not be told apart any more.
+    pub fn below(&mut self, ub: Cost) {
+        let room = ub.saturating_sub(self.problem.constant).max(1);
+        if room < self.range >> self.bits {
+            self.range = room << self.bits;
+            self.infeasible |= self.constant >= self.range;
+        }
+    }
+
+    /// What a solution with each value costs at least: the constant, the value's own cost and what each of its functions takes
+    /// for it, shares of one sum as all that is moved. [`FORBIDDEN`] where no solution below the limit has the value.
+    pub fn value_bounds(&self) -> Vec<Vec<Cost>> {
+        let bounds = |v: usize| {
+            let mut sum = self.unary[v].clone();
+            let mut least = vec![0; sum.len()];
+            for &(index, at) in &self.incidence[v] {
+                let _ = self.functions[index as usize].least(at as usize, &mut least);
+                sum.iter_mut().zip(&least).for_each(|(sum, &least)| *sum = (*sum + least).min(NEVER));
+            }
+            let total = |&sum: &Cost| match sum + self.constant {
+                total if self.infeasible || total >= self.range => FORBIDDEN,
+                total => self.unscaled(total) + self.problem.constant,
+            };
+            sum.iter().map(total).collect()
+        };
+        (0..self.unary.len()).into_par_iter().map(bounds).collect()
     }
 
     /// The cost that a scaled one stands for at least.
@@ -401,12 +438,17 @@ mod tests {
                 }
             }
             positive += u32::from(before > problem.constant);
+            let bounds = shift.value_bounds();
             let shifted = shift.problem();
             assert!(shifted.functions.iter().all(|f| f.min(&shifted.domains) >= 0), "case {case}");
             assert!(shifted.unary.iter().flatten().all(|&cost| cost >= 0), "case {case}");
             for values in &all {
                 let (ours, theirs) = (problem.cost(values), shifted.cost(values));
                 if ours < limit && ours < FORBIDDEN {
+                    assert!(
+                        bounds.iter().zip(values).all(|(bounds, &value)| bounds[value as usize] <= ours),
+                        "case {case}"
+                    );
                     assert_eq!(theirs, shift.scaled(ours), "case {case}: {values:?}");
                 } else {
                     assert!(theirs >= shift.scaled(limit), "case {case}: {values:?}: {theirs}");

@@ -44,7 +44,7 @@ pub(super) fn random(rng: &mut Rng, most: u64) -> Problem {
     Problem { domains, unary, functions, constant: rng.below(9) as Cost - 4, top }
 }
 
-fn assignments(problem: &Problem) -> impl Iterator<Item = Vec<u32>> {
+pub(super) fn assignments(problem: &Problem) -> impl Iterator<Item = Vec<u32>> {
     let total: u64 = problem.domains.iter().map(|&d| u64::from(d)).product();
     let domains = problem.domains.clone();
     (0..total).map(move |mut index| {

@@ -34,6 +34,8 @@ pub struct SolveReport<'a> {
     pub bound_method: &'a str,
     pub z: Option<u32>,
     pub induced_width: Option<u32>,
+    pub values: Option<usize>,
+    pub values_forbidden: Option<usize>,
     pub variables: Option<usize>,
     pub functions: Option<usize>,
     pub solution: Option<&'a [u32]>,
@@ -67,6 +69,8 @@ impl<'a> SolveReport<'a> {
             bound_method: &summary.bound_method,
             z: summary.z,
             induced_width: summary.induced_width,
+            values: summary.values,
+            values_forbidden: summary.values_forbidden,
             variables: Some(network.variables().len()),
             functions: Some(network.functions().len()),
             solution: summary.solution.as_deref(),
@@ -100,6 +104,8 @@ impl<'a> SolveReport<'a> {
             bound_method: "none",
             z: None,
             induced_width: None,
+            values: None,
+            values_forbidden: None,
             variables: None,
             functions: None,
             solution: None,
@@ -117,6 +123,9 @@ impl Display for SolveReport<'_> {
         writeln!(f, "gap     {gap}")?;
         if self.precision_slack > 0.0 {
             writeln!(f, "slack   {} (rounding, taken off the bound)", self.precision_slack)?;
+        }
+        if let (Some(values), Some(forbidden @ 1..)) = (self.values, self.values_forbidden) {
+            writeln!(f, "values  {forbidden} of {values} forbidden by bounds")?;
         }
         writeln!(f, "time    {:.2} s{found}", self.time_s)?;
         writeln!(f, "device  {}, {} threads", self.device, self.threads)?;

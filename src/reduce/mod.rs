@@ -21,10 +21,12 @@ mod state;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;
+mod value_bounds;
 mod worklist;
 
 pub use components::components;
 pub use report::{Reduction, Size};
+pub use value_bounds::ValueBounds;
 
 use crate::Error;
 use crate::certificate::Step;
@@ -127,15 +129,28 @@ impl Reducer {
 
     /// A solution of total `upper` is known: only better totals count from now on. Reduces further.
     pub fn tighten(&mut self, upper: Cost, stop: &Stop) {
-        if upper >= self.top {
-            return;
+        if upper < self.top {
+            self.lower_top(upper);
+            self.run(stop);
         }
+    }
+
+    /// The same with what is known of values, which may forbid some also where the top stays. Not where a log is kept: nothing in
+    /// it says why.
+    pub fn tighten_by(&mut self, upper: Cost, bounds: &ValueBounds, stop: &Stop) {
+        if upper < self.top {
+            self.lower_top(upper);
+        }
+        self.forbid(bounds);
+        self.run(stop);
+    }
+
+    fn lower_top(&mut self, upper: Cost) {
         self.top = upper;
         self.note(|_| Step::Limit(upper));
         self.infeasible |= self.constant >= self.top;
         self.pending.lower = true;
         self.queue_dear();
-        self.run(stop);
     }
 
     /// The core, its variables renumbered in their order.

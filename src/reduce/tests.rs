@@ -1,7 +1,7 @@
 //! The reductions against brute force: random small networks of every kind that the model allows.
 
 use super::elimination::Limits;
-use super::{Reducer, components};
+use super::{Reducer, ValueBounds, components};
 use crate::model::{Cost, FORBIDDEN, Network, Problem, Table, add};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
@@ -185,8 +185,8 @@ fn check(network: &Network, reducer: &Reducer, top: Cost) {
     assert_eq!(reducer.report().components, components(&problem).len());
 }
 
-/// Reduces with more or less elimination, and a log: with all of it most of these networks vanish altogether.
-pub(crate) fn reducer(network: &Network, rng: &mut Rng) -> Reducer {
+/// Reduces with more or less elimination, perhaps with a log: with all of it most of these networks vanish altogether.
+pub(crate) fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer {
     let all = Limits::default();
     let some = Limits { component: 0, ..all.clone() };
     let few = Limits { pair: 6, several: 3, neighbours: 3, ..some.clone() };
@@ -194,9 +194,29 @@ pub(crate) fn reducer(network: &Network, rng: &mut Rng) -> Reducer {
     let stop = Stop::new();
     let mut reducer = Reducer::load(network, true, &stop).expect("not stopped");
     reducer.limits = [all, some, few, none][below(rng, 4) as usize].clone();
-    reducer.log = Some(Vec::new());
+    reducer.log = logged.then(Vec::new);
     reducer.run(&stop);
     reducer
+}
+
+/// What solutions with each value cost, or a little less.
+fn value_bounds(problem: &Problem, rng: &mut Rng) -> Vec<Vec<Cost>> {
+    let mut least: Vec<Vec<Cost>> = problem.domains.iter().map(|&d| vec![FORBIDDEN; d as usize]).collect();
+    for x in assignments(&problem.domains) {
+        let cost = problem.cost(&x);
+        for (least, &value) in least.iter_mut().zip(&x) {
+            least[value as usize] = least[value as usize].min(cost);
+        }
+    }
+    least.iter_mut().flatten().for_each(|least| *least -= [0, 0, 1, 5][below(rng, 4) as usize]);
+    least
+}
+
+/// No value stays that is known to be too dear.
+fn removed(reducer: &Reducer, values: &ValueBounds, top: Cost) {
+    if !reducer.infeasible() {
+        assert_eq!(values.removable(reducer, top).0, 0);
+    }
 }
 
 fn check_all(network: &Network, rng: &mut Rng) {
@@ -205,16 +225,24 @@ fn check_all(network: &Network, rng: &mut Rng) {
     assert_eq!(plain.problem().variables(), network.domains().len());
     check(network, &plain, network.top());
 
-    let mut reducer = reducer(network, rng);
+    let logged = below(rng, 2) == 0;
+    let mut reducer = reducer(network, logged, rng);
     check(network, &reducer, network.top());
     let mut top = network.top();
+    let mut values = ValueBounds::new(&reducer);
     for _ in 0..3 {
         // from what some assignment costs down to the optimum and below
         let any: Vec<u32> = network.domains().iter().map(|&d| below(rng, u64::from(d)) as u32).collect();
         let known = if below(rng, 3) == 0 { optimum(network, FORBIDDEN) } else { Some(total(network, &any)) };
         let Some(known) = known.filter(|&known| known < FORBIDDEN) else { continue };
         top = top.min(known + below(rng, 2) as Cost);
-        reducer.tighten(top, &stop);
+        if below(rng, 2) == 0 {
+            reducer.tighten(top, &stop);
+        } else {
+            values.learn(&reducer, &value_bounds(&reducer.problem(), rng));
+            reducer.tighten_by(top, &values, &stop);
+            removed(&reducer, &values, top);
+        }
         check(network, &reducer, top);
     }
     let mut plain = plain;
@@ -256,7 +284,7 @@ fn dense_networks_keep_their_optimum() {
             let _ = builder.top(200);
         }
         let network = builder.build();
-        left += reducer(&network, &mut rng).problem().variables();
+        left += reducer(&network, false, &mut rng).problem().variables();
         check_all(&network, &mut rng);
     }
     assert!(left > 400, "only {left} variables left to test with");
@@ -332,7 +360,7 @@ fn pairs_count_as_functional_only_where_the_rest_is_too_dear() {
         let _ = builder.top(dear + below(&mut rng, 2) as Cost);
         let network = builder.build();
         needed += usize::from(optimum(&network, network.top()) == Some(dear));
-        let reducer = reducer(&network, &mut rng);
+        let reducer = reducer(&network, false, &mut rng);
         check(&network, &reducer, network.top());
     }
     assert!(needed > 50, "only {needed} networks need a dear pair");

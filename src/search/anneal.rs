@@ -1,12 +1,14 @@
 //! Population annealing (ALGORITHMS.md M): every elite makes a child by copying a connected region from a mate, a very
-//! short heat-bath anneal from somewhere on the cold side of the schedule, a tree move and two greedy sweeps; the child
+//! short heat-bath anneal from somewhere on the cold side of the schedule, tree moves and a greedy sweep; the child
 //! replaces its own parent if it is not worse and new. When a pool has converged its best goes to the archive and a new
 //! pool begins; now and then the archive itself is the pool.
 //!
 //! This is the host's side: which generation comes next. Children are made where the population lives, see [`Herd`].
 
 use super::arms::Arms;
-use super::breed::{COLD_SHARES, Generation, Herd, LENGTHS, REGION_SHARES, STEPS, Settled, Tally, steps};
+use super::breed::{
+    COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, REGION_SHARES, STEPS, Settled, TREE_EVERY, Tally, steps,
+};
 use super::cuda::{self, CudaHerd};
 use super::driver::{Driver, Effort, Field, Pool};
 use super::host_herd::HostHerd;
@@ -27,6 +29,11 @@ const OPENING_SWEEPS: u32 = 128;
 const SHORT_OPENING_SWEEPS: u32 = 16;
 /// Generations without a new best of the pool after which it counts as converged if its median has come to the best.
 const PATIENCE: u32 = 8;
+/// Work of the first children on large cores, about: 50 to 200 sweeps. Ever more sweeps pay there as a run goes on: after so many
+/// generations without a new best they double, and that so many times (ALGORITHMS.md M.2.3).
+const LARGE_CHILD_WORK: u64 = 70_000_000;
+const LARGE_PATIENCE: u32 = 4;
+const DOUBLINGS: u32 = 6;
 
 /// Elites that move to another core, best first: each is lifted to the network and projected again.
 const MOVED: usize = 256;
@@ -34,6 +41,11 @@ const MOVED: usize = 256;
 /// Bests of converged pools that are kept, and how often a new pool begins with them.
 const ARCHIVE: usize = 64;
 const CROSS_EVERY: u32 = 4;
+
+/// The work of a child of so many sweeps, greedy ones not counted.
+fn child_work(field: &Field, sweeps: u32) -> u64 {
+    u64::from(sweeps + GREEDY_SWEEPS + 1) * field.sweep_work
+}
 
 /// What a generation's children do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +73,6 @@ pub(crate) struct Anneal {
     work: u64,
     best: i64,
     stalled: u32,
-    /// The longest anneals that are allowed, and the longest since the last new best.
-    longest: u32,
-    tried: u32,
     epoch: u32,
     archive: Vec<Elite>,
     /// Whether the temperatures were narrowed by settled assignments.
@@ -74,7 +83,6 @@ pub(crate) struct Anneal {
 struct Choices {
     cold: Arms,
     region: Arms,
-    length: Arms,
     tree: Arms,
     before: Arms,
 }
@@ -84,23 +92,21 @@ impl Choices {
         Choices {
             cold: Arms::new(COLD_SHARES.len(), 0.15),
             region: Arms::new(REGION_SHARES.len(), 0.2),
-            length: Arms::with_priors(&[0.5, 0.3, 0.2, 0.0, 0.0, 0.0], 0.2),
             tree: Arms::new(2, 0.2),
             before: Arms::new(2, 0.2),
         }
     }
 
     fn note(&mut self, tally: &Tally, tree_factor: f64) {
-        let arms: [(&mut Arms, &[(u64, u64)]); 5] = [
+        let arms: [(&mut Arms, &[(u64, u64)]); 4] = [
             (&mut self.cold, &tally.cold),
             (&mut self.region, &tally.region),
-            (&mut self.length, &tally.length),
             (&mut self.tree, &tally.tree),
             (&mut self.before, &tally.before),
         ];
         for (place, (arms, notes)) in arms.into_iter().enumerate() {
             for (arm, &(gain, work)) in notes.iter().enumerate() {
-                let factor = if (place, arm) == (3, 1) { tree_factor } else { 1.0 };
+                let factor = if (place, arm) == (2, 1) { tree_factor } else { 1.0 };
                 arms.note(arm, gain as f64, work as f64 * factor);
             }
             arms.settle();
@@ -124,8 +130,6 @@ impl Anneal {
             work: 0,
             best: i64::MAX,
             stalled: 0,
-            longest: 1,
-            tried: 0,
             epoch: 0,
             archive: Vec::new(),
             settled: false,
@@ -137,12 +141,11 @@ impl Anneal {
         Phase::Open { sweeps: if self.herd.at_once() { SHORT_OPENING_SWEEPS } else { OPENING_SWEEPS } }
     }
 
-    /// Sweeps of the shortest child of the first pool, the greedy ones not counted.
+    /// Sweeps of the first children of the first pool, greedy ones not counted.
     fn base_sweeps(&self, field: &Field) -> u32 {
-        match (field.is_large(), self.herd.at_once()) {
-            (true, _) => 50,
-            (false, true) => 3,
-            (false, false) => 5,
+        match field.is_large() {
+            true => (LARGE_CHILD_WORK / field.sweep_work.max(1)).clamp(50, 200) as u32,
+            false => 2,
         }
     }
 
@@ -161,7 +164,6 @@ impl Anneal {
         self.generation = None;
         self.best = i64::MAX;
         self.stalled = 0;
-        self.tried = 0;
         self.herd.open(field, self.states, seeds, fill)?;
         if !self.settled {
             self.herd.heat(steps(field.schedule))?;
@@ -176,11 +178,6 @@ impl Anneal {
             Phase::Open { sweeps } => (0, sweeps),
             Phase::Breed => (1, self.sweeps),
         };
-        // lengths whose generation takes no longer than all before it together: solutions keep coming
-        let shortest = u64::from(self.sweeps + 3) * field.sweep_work * self.states as u64;
-        let affordable = |length: &&u32| u64::from(**length).saturating_mul(shortest) <= self.work;
-        let allowed = if field.is_large() { LENGTHS.iter().take_while(affordable).count() } else { 1 };
-        self.longest = LENGTHS[allowed.clamp(1, LENGTHS.len()) - 1];
         let never = [u32::MAX; 2];
         Generation {
             draw,
@@ -188,7 +185,6 @@ impl Anneal {
             sweeps,
             cold: self.choices.cold.thresholds(),
             region: self.choices.region.thresholds(),
-            length: self.choices.length.thresholds_by_cost(&LENGTHS, allowed),
             tree: if field.forests.is_empty() { never } else { self.choices.tree.thresholds() },
             before: if field.is_large() { self.choices.before.thresholds() } else { never },
             starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
@@ -207,10 +203,10 @@ impl Anneal {
         loop {
             let generation = self.generation.unwrap_or_else(|| self.next_generation(field));
             self.generation = Some(generation);
-            let child_work = u64::from(generation.sweeps + 3) * field.sweep_work;
+            let child_work = child_work(field, generation.sweeps);
             let slots = match self.herd.at_once() {
                 true => self.states,
-                false => (round_work / (child_work * u64::from(generation.length())).max(1)).max(16) as usize,
+                false => (round_work / child_work.max(1)).max(16) as usize,
             };
             let last = (self.made + slots).min(self.states);
             let bred = self.herd.breed(field, &generation, self.made..last, stop)?;
@@ -218,7 +214,7 @@ impl Anneal {
                 pool.offer(elite);
             }
             self.made += bred.children;
-            work += child_work * bred.lengths;
+            work += child_work * bred.children as u64;
             effort.moves += bred.moves;
             effort.ratings += bred.ratings;
             effort.work = work / self.herd.speed();
@@ -247,19 +243,25 @@ impl Anneal {
             }
             return Ok(());
         }
-        self.choices.note(&settled.tally, self.herd.tree_factor(field));
+        let tree_factor = 1.0 + self.herd.tree_sweeps(field) / f64::from(generation.sweeps.min(TREE_EVERY));
+        self.choices.note(&settled.tally, tree_factor);
         if settled.best < self.best {
             self.best = settled.best;
             self.stalled = 0;
-            self.tried = 0;
         } else {
             self.stalled += 1;
-            self.tried = self.tried.max(generation.length());
         }
-        let median_is_best = settled.at_best > self.states / 2;
-        let stalled = (median_is_best && self.stalled >= PATIENCE) || self.stalled >= 8 * PATIENCE;
-        // long anneals are rare, and find what short ones do not
-        if stalled && self.tried >= self.longest {
+        if field.is_large() && self.sweeps < self.base_sweeps(field) << DOUBLINGS {
+            // no generation takes longer than all before it together: solutions keep coming
+            let longer = child_work(field, 2 * self.sweeps).saturating_mul(self.states as u64);
+            if self.stalled >= LARGE_PATIENCE && longer <= self.work {
+                self.sweeps *= 2;
+                self.stalled = 0;
+            }
+            return Ok(());
+        }
+        let converged = field.is_large() || settled.at_best > self.states / 2;
+        if (converged && self.stalled >= PATIENCE) || self.stalled >= 8 * PATIENCE {
             self.begin_epoch(field)?;
         }
         Ok(())
@@ -294,8 +296,9 @@ impl Anneal {
             self.archive.truncate(ARCHIVE);
         }
         self.epoch += 1;
-        // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs
-        self.sweeps = self.base_sweeps(field) << self.epoch.trailing_zeros().min(4);
+        // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs. On large
+        // cores it grows within the epoch
+        self.sweeps = self.base_sweeps(field) << if field.is_large() { 0 } else { self.epoch.trailing_zeros().min(4) };
         self.phase = self.opening();
         // now and then the best of earlier pools meet, among as many new states
         let crossed = if self.epoch.is_multiple_of(CROSS_EVERY) { self.states / 2 } else { 0 };

@@ -6,20 +6,14 @@ pub(crate) struct Arms {
     gains: Vec<f64>,
     work: Vec<f64>,
     shares: Vec<f64>,
-    priors: Vec<f64>,
     floor: f64,
 }
 
 impl Arms {
     /// `count` choices, each with at least `floor / count` of the draws.
     pub fn new(count: usize, floor: f64) -> Self {
-        Self::with_priors(&vec![1.0 / count as f64; count], floor)
-    }
-
-    /// Choices that are believed to pay in these proportions (which sum to 1) as long as nothing is known.
-    pub fn with_priors(priors: &[f64], floor: f64) -> Self {
-        let none = vec![0.0; priors.len()];
-        Arms { gains: none.clone(), work: none, shares: priors.to_vec(), priors: priors.to_vec(), floor }
+        let none = vec![0.0; count];
+        Arms { gains: none.clone(), work: none, shares: vec![1.0 / count as f64; count], floor }
     }
 
     /// The choice for a uniform number in [0, 1).
@@ -36,19 +30,11 @@ impl Arms {
 
     /// Cumulated shares in 2^-32, for choices by 32 random bits: the first that is not below them.
     pub fn thresholds<const N: usize>(&self) -> [u32; N] {
-        self.thresholds_by_cost(&[1; N], N)
-    }
-
-    /// The same where choices cost differently: shares are then shares of the work. Only the first `allowed` take part.
-    pub fn thresholds_by_cost<const N: usize>(&self, costs: &[u32; N], allowed: usize) -> [u32; N] {
-        let weight = |arm: usize| self.shares[arm] / f64::from(costs[arm]);
-        let allowed = allowed.clamp(1, N);
-        let sum: f64 = (0..allowed).map(weight).sum();
         let mut thresholds = [u32::MAX; N];
         let mut cumulated = 0.0;
-        for (arm, threshold) in thresholds.iter_mut().enumerate().take(allowed - 1) {
-            cumulated += weight(arm);
-            *threshold = (cumulated / sum * f64::from(u32::MAX)) as u32;
+        for (threshold, share) in thresholds[..N - 1].iter_mut().zip(&self.shares) {
+            cumulated += share;
+            *threshold = (cumulated * f64::from(u32::MAX)) as u32;
         }
         thresholds
     }
@@ -73,7 +59,7 @@ impl Arms {
         // the belief of a tenth of the mean gain for a tenth of the mean work keeps arms apart only by evidence; the
         // power sharpens
         let rate = |arm: usize| {
-            let believed = 0.1 * gain * count * self.priors[arm];
+            let believed = 0.1 * gain;
             ((self.gains[arm] + believed) / (self.work[arm] + mean / 10.0)).powf(1.5)
         };
         let rates: Vec<f64> = (0..self.shares.len()).map(rate).collect();
@@ -119,12 +105,5 @@ mod tests {
                 assert!([0.0, rng.unit(), 1.0 - f64::EPSILON].iter().all(|&unit| arms.choose(unit) < count));
             }
         }
-    }
-
-    #[test]
-    fn beliefs_hold_until_something_is_known() {
-        let mut arms = Arms::with_priors(&[0.7, 0.2, 0.1], 0.15);
-        arms.settle();
-        assert_eq!([0.0, 0.69, 0.71, 0.95].map(|unit| arms.choose(unit)), [0, 0, 1, 2]);
     }
 }

@@ -2,8 +2,10 @@
 
 use super::bounds::{Bounds, Core, Step};
 use super::options::Options;
+use crate::inference::Gpu;
 use crate::model::Cost;
 use crate::stop::Stop;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// The bounds: here, or on a thread of their own with a slice of work.
@@ -15,9 +17,9 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// What the options allow.
-    pub fn new(options: &Options) -> Self {
-        Beside { bounds: Some(Bounds::new(options)), slice: None, rebased: false }
+    /// What the options allow; a device takes exact plans that pay there.
+    pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
+        Beside { bounds: Some(Bounds::new(options, gpu)), slice: None, rebased: false }
     }
 
     /// The bounds, unless they are at work elsewhere.

@@ -1,9 +1,9 @@
-//! Lower bounds beside the search: shifting and the ladder of plans, run in slices whose share of the work is counted, not
-//! timed.
+//! Lower bounds beside the search: shifting, the ladder of plans and searches over values, run in slices whose share of the work
+//! is counted, not timed.
 
 use super::options::{BoundChoice, Options};
 use crate::certificate::Proof;
-use crate::inference::{Attempt, Climb, Ladder, Outcome, Progress, Run, Shift, Stage};
+use crate::inference::{Attempt, Branch, Climb, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -16,8 +16,12 @@ const SLICE: u64 = 200_000_000;
 /// Entries of a slice of shifting: a tenth of a second of one core, and what each counts.
 const SHIFT_SLICE: u64 = 50_000_000;
 const SHIFT_WORK: u64 = 2;
+/// Work of a slice of a search over values: a tenth of a second of one core.
+const BRANCH_SLICE: u64 = 50_000_000;
 /// Work up to which elimination is exact without mini-buckets before it.
 const EXACT_WORK: u64 = 10_000_000_000;
+/// The same on a device: less than a second of a large one.
+const DEVICE_EXACT_WORK: u64 = 500_000_000_000;
 /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
 const EXACT_FIRST: u64 = 1_000_000_000;
 /// The bounds' work for each unit of the search's.
@@ -36,16 +40,23 @@ pub(crate) struct Bounds {
     choice: BoundChoice,
     z: Option<u32>,
     memory: u64,
+    /// Where exact plans run that pay there.
+    gpu: Option<Arc<Gpu>>,
     climb: Option<Climb>,
     running: Option<Rising>,
+    /// Searches over values that go on when the core has changed, and the cores they are for.
+    searches: Vec<Branch>,
+    cores: Vec<Core>,
     done: bool,
     work: u64,
     induced_width: Option<u32>,
     best_z: Option<u32>,
     /// Work of the largest rung finished.
     highest: u64,
-    /// The last rung closed next to nothing of the gap.
+    /// The last rung or turn closed next to nothing of the gap.
     slow: bool,
+    /// Parts of the gap that the turn on its way has closed.
+    closed: f64,
 }
 
 /// Work on its way, with the core it belongs to.
@@ -55,8 +66,19 @@ struct Rising {
 }
 
 enum Work {
-    Shift(Box<Shift>),
+    Shift(Box<Shifting>),
     Run(Attempt, Box<Run>),
+    Branch(Turn),
+}
+
+/// A turn of a search over values.
+struct Turn {
+    branch: Box<Branch>,
+    /// Work done at its end.
+    end: u64,
+    /// The bound at its beginning, and as it was told last.
+    before: Cost,
+    told: Cost,
 }
 
 /// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
@@ -77,17 +99,19 @@ pub(crate) struct Step {
     pub lower: Cost,
     /// Its value assignment.
     pub assignment: Option<Vec<u32>>,
-    /// `shift`, `be`, `mbe(z)` or `shift+mbe(z)`.
+    /// `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)`, `jg(z)+mbe(z)`, `branch` or `branch+mbe`.
     pub source: String,
     /// The messages, to guide construction: those of the core as it is.
     pub outcome: Option<Arc<Outcome>>,
-    /// Why the bound is one, where the reductions kept a log.
+    /// What solutions with each value cost at least, where that is known.
+    pub value_bounds: Option<Vec<Vec<Cost>>>,
+    /// Why the bound is one, where the reductions kept a log and a certificate can tell.
     pub proof: Option<Proof>,
 }
 
 impl Bounds {
-    /// What the options allow.
-    pub fn new(options: &Options) -> Self {
+    /// What the options allow; a device takes exact plans that pay there.
+    pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
         let memory = options
             .bound_memory
             .unwrap_or_else(|| if options.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 });
@@ -95,14 +119,18 @@ impl Bounds {
             choice: options.bound,
             z: options.z,
             memory,
+            gpu,
             climb: None,
             running: None,
+            searches: Vec::new(),
+            cores: Vec::new(),
             done: options.bound == BoundChoice::None,
             work: 0,
             induced_width: None,
             best_z: None,
             highest: 0,
             slow: false,
+            closed: 0.0,
         }
     }
 
@@ -133,9 +161,12 @@ impl Bounds {
         self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 
-    /// A rung has closed `part` of the gap.
+    /// A step has closed `part` of the gap. A search takes several until its turn is over.
     pub fn note(&mut self, part: f64) {
-        self.slow = part < 0.02;
+        self.closed += part;
+        if self.running.is_none() {
+            self.slow = std::mem::take(&mut self.closed) < 0.02;
+        }
     }
 
     /// One slice; `Some` when a rung is finished. `upper` is the best total known.
@@ -145,31 +176,57 @@ impl Bounds {
         }
         let run = match &mut self.running.as_mut()?.work {
             Work::Shift(shift) => {
-                self.work += SHIFT_SLICE * SHIFT_WORK;
-                if shift.advance(SHIFT_SLICE, stop) == Progress::More {
-                    return None;
-                }
-                return self.finish_shift(upper);
+                shift.below(upper);
+                let before = shift.work_done();
+                let progress = shift.advance(SHIFT_SLICE, stop);
+                self.work += (shift.work_done() - before).max(1) * SHIFT_WORK;
+                return if progress == Progress::More { None } else { self.finish_shift(upper) };
+            }
+            Work::Branch(turn) => {
+                let before = turn.branch.work_done();
+                turn.branch.tighten(upper);
+                let progress = turn.branch.advance(BRANCH_SLICE, stop);
+                self.work += (turn.branch.work_done() - before).max(1);
+                return self.follow_turn(progress);
             }
             Work::Run(_, run) => run,
         };
         let before = run.work_done();
         let progress = run.advance(SLICE, stop);
         self.work += (run.work_done() - before).max(1);
-        if progress == Progress::More { None } else { self.finish_run() }
+        if progress == Progress::More { None } else { self.finish_run(upper, stop) }
     }
 
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
         let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
-        let proof = Proof::reductions(&core.reducer).and_then(|proof| proof.shifted(&shift));
+        let (value_bounds, source) = (Some(shift.value_bounds()), shift.name().into());
+        let proof = shift.proof(&core.reducer);
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
-        Some(Step { core, lower, assignment: None, source: "shift".into(), outcome: None, proof })
+        Some(Step { core, lower, assignment: None, source, outcome: None, value_bounds, proof })
     }
 
-    fn finish_run(&mut self) -> Option<Step> {
+    /// What a slice of a search came to, and its end once its turn is over.
+    fn follow_turn(&mut self, progress: Progress) -> Option<Step> {
+        let Some(Rising { work: Work::Branch(turn), core }) = &mut self.running else { return None };
+        let (lower, assignment) = (turn.branch.lower_bound(), turn.branch.take_solution());
+        let news = lower > std::mem::replace(&mut turn.told, lower) || assignment.is_some();
+        let over = progress == Progress::Done || turn.branch.work_done() >= turn.end;
+        let source = turn.branch.style().name().into();
+        let core = core.clone();
+        let step = Step { core, lower, assignment, source, outcome: None, value_bounds: None, proof: None };
+        if over && let Some(Rising { work: Work::Branch(turn), .. }) = self.running.take() {
+            match &mut self.climb {
+                Some(climb) => climb.searched(turn.branch, turn.before),
+                None => self.searches.push(*turn.branch),
+            }
+        }
+        (news || over).then_some(step)
+    }
+
+    fn finish_run(&mut self, upper: Cost, stop: &Stop) -> Option<Step> {
         let Some(Rising { work: Work::Run(attempt, run), core }) = self.running.take() else { return None };
         let outcome = Arc::new(run.finish()?);
         let lower = attempt.lower_bound(&outcome);
@@ -179,19 +236,26 @@ impl Bounds {
         self.best_z = Some(outcome.plan().z);
         self.highest = self.highest.max(outcome.plan().joint_entries);
         let assignment = outcome.assign();
-        let plain = attempt.is_plain();
+        let value_bounds = self.climb.as_mut().and_then(|climb| climb.value_bounds(&attempt, &outcome, upper, stop));
+        if value_bounds.is_some() {
+            self.work += outcome.value_bounds_work();
+        }
         let proof = attempt.proof(&core.reducer, &outcome);
-        Some(Step { core, lower, assignment, source: attempt.name, outcome: plain.then_some(outcome), proof })
+        let outcome = attempt.is_plain().then_some(outcome);
+        Some(Step { core, lower, assignment, source: attempt.name, outcome, value_bounds, proof })
     }
 
     /// The core has changed: what has not begun is planned anew.
     pub fn rebase(&mut self) {
-        self.climb = None;
+        if let Some(climb) = self.climb.take() {
+            self.searches.extend(climb.into_searches());
+        }
         self.done = self.choice == BoundChoice::None;
     }
 
     fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
         let problem = &core.problem;
+        let searches = &mut self.searches;
         let climb = self.climb.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
             let restarts = (50_000 / size.max(1)).min(32) as u32;
@@ -202,17 +266,33 @@ impl Bounds {
             self.work += size as u64 * 1000;
             let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
-                BoundChoice::Mbe | BoundChoice::Shift => 0,
+                BoundChoice::Auto | BoundChoice::None if self.gpu.is_some() => DEVICE_EXACT_WORK,
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
+                _ => 0,
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
-            Climb::new(problem, ladder, self.choice.means()).keep_journal(core.reducer.steps().is_some())
+            let certified = core.reducer.steps().is_some();
+            let mut climb = Climb::new(problem, ladder, self.choice.means(certified)).keep_journal(certified);
+            climb.resume(std::mem::take(searches));
+            climb
         });
         let work = match climb.next(Some(upper)) {
             Some(Stage::Shift(shift)) => Work::Shift(shift),
             Some(Stage::Run(attempt, plan)) => {
-                let run = Box::new(Run::new(attempt.problem.clone(), plan));
+                let gpu = self.gpu.as_ref().filter(|_| plan.exact && Gpu::pays(attempt.work as f64));
+                let run = Box::new(Run::on(gpu, attempt.problem.clone(), plan));
                 Work::Run(attempt, run)
+            }
+            Some(Stage::Branch(branch, work)) => {
+                let known = self.cores.iter().find(|core| Arc::ptr_eq(&core.problem, branch.problem()));
+                let core = known.unwrap_or(core).clone();
+                if known.is_none() {
+                    self.cores.push(core.clone());
+                }
+                let (end, bound) = (branch.work_done().saturating_add(work), branch.lower_bound());
+                let turn = Turn { branch, end, before: bound, told: bound };
+                self.running = Some(Rising { work: Work::Branch(turn), core });
+                return;
             }
             None => {
                 self.done = true;

@@ -18,16 +18,15 @@ use std::ops::Range;
 pub(crate) const COLD_SHARES: [f64; 8] = [0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.62, 0.75];
 /// Largest share of the variables copied from the mate, in 65536ths; the size is drawn between half of it and it.
 pub(crate) const REGION_SHARES: [u64; 4] = [3932, 9830, 21627, 43254];
-/// How many times as long as the shortest a child's anneal may be on large cores. Which length gains most for its work
-/// differs by two orders of magnitude between a grid and a random network, and grows as a run goes on.
-pub(crate) const LENGTHS: [u32; 6] = [1, 4, 16, 64, 256, 1024];
 /// States that share the order of their sweeps and the forests of their tree moves: they read the same tables at about the
 /// same time.
 pub(crate) const GROUP: u64 = 32;
 /// Temperatures that a schedule is cut into.
 pub(crate) const STEPS: usize = 1024;
-/// Sweeps from one tree move to the next.
+/// Sweeps from one tree move to the next; a child of fewer has one after its last.
 pub(crate) const TREE_EVERY: u32 = 5;
+/// Sweeps at no temperature that end a child.
+pub(crate) const GREEDY_SWEEPS: u32 = 1;
 
 /// What a child decides, numbered: its bits are [`mix`]ed from its key and this.
 pub(crate) mod decision {
@@ -35,7 +34,6 @@ pub(crate) mod decision {
     pub const REGION: u64 = 1;
     pub const TREE: u64 = 2;
     pub const BEFORE: u64 = 3;
-    pub const LENGTH: u64 = 4;
     pub const SIZE: u64 = 5;
     pub const SHAPE: u64 = 6;
     /// Random values: mixed once more with the variable.
@@ -56,12 +54,11 @@ pub(crate) struct Generation {
     pub draw: u64,
     /// 1 where children come of elites, 0 where they begin at random values.
     pub breed: u32,
-    /// Sweeps of the shortest child.
+    /// Sweeps of a child, greedy ones not counted.
     pub sweeps: u32,
     /// Cumulated shares of the choices, in 2^-32.
     pub cold: [u32; 8],
     pub region: [u32; 4],
-    pub length: [u32; 6],
     pub tree: [u32; 2],
     pub before: [u32; 2],
     /// The step of the schedule where the children of each choice begin.
@@ -73,7 +70,6 @@ pub(crate) struct Generation {
 pub(crate) struct Plan {
     pub cold: usize,
     pub region: usize,
-    pub length: usize,
     pub tree: bool,
     pub before: bool,
 }
@@ -89,8 +85,8 @@ impl Generation {
         mix(self.draw, (1 << 40) + slot as u64 / GROUP)
     }
 
-    /// The choices of the child with `key`. How long it anneals and whether with tree moves is the whole generation's choice:
-    /// on a device all children begin together and the slowest ends the generation.
+    /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device all
+    /// children begin together and the slowest ends the generation.
     pub fn plan(&self, key: u64) -> Plan {
         if self.breed == 0 {
             return Plan::default();
@@ -103,26 +99,15 @@ impl Generation {
         Plan {
             cold: choose(key, decision::COLD, &self.cold),
             region: choose(key, decision::REGION, &self.region),
-            length: choose(shared, decision::LENGTH, &self.length),
             tree: choose(shared, decision::TREE, &self.tree) == 1,
             before: choose(key, decision::BEFORE, &self.before) == 1,
         }
     }
 
-    /// How many times as long as the shortest the anneals are.
-    pub fn length(&self) -> u32 {
-        LENGTHS[self.plan(0).length]
-    }
-
-    /// Sweeps of a child, the two greedy ones not counted.
-    pub fn sweeps(&self, plan: Plan) -> u32 {
-        if self.breed == 0 { self.sweeps } else { self.sweeps * LENGTHS[plan.length] }
-    }
-
     /// The step of the schedule of a pass.
     pub fn step(&self, plan: Plan, pass: u32) -> usize {
         let from = if self.breed == 0 { 0 } else { self.starts[plan.cold] };
-        let last = (self.sweeps(plan) - 1).max(1);
+        let last = (self.sweeps - 1).max(1);
         (from + (u64::from(STEPS as u32 - 1 - from) * u64::from(pass) / u64::from(last)) as u32) as usize
     }
 
@@ -165,7 +150,6 @@ pub(crate) fn steps(schedule: Schedule) -> Vec<Boltzmann> {
 pub(crate) struct Tally {
     pub cold: [(u64, u64); 8],
     pub region: [(u64, u64); 4],
-    pub length: [(u64, u64); 6],
     pub tree: [(u64, u64); 2],
     pub before: [(u64, u64); 2],
 }
@@ -177,8 +161,6 @@ pub(crate) struct Bred {
     pub moves: u64,
     /// Possibilities rated.
     pub ratings: u64,
-    /// Sweeps of the shortest child that all of them took together.
-    pub lengths: u64,
     /// How many were made; fewer than asked for after a stop.
     pub children: usize,
     /// The best child, and the best without violations, if those are better than all before.
@@ -199,13 +181,13 @@ pub(crate) struct Settled {
 /// Where a population lives and its children are made.
 pub(crate) trait Herd: Send {
     /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are those of
-    /// the shortest child.
+    /// the first children.
     fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
 
-    /// How many times as long a generation takes where its children make tree moves.
-    fn tree_factor(&self, field: &Field) -> f64 {
+    /// Sweeps that take as long as a tree move.
+    fn tree_sweeps(&self, field: &Field) -> f64 {
         let _ = field;
-        host_herd::TREE_FACTOR
+        host_herd::TREE_SWEEPS
     }
 
     /// How much work it does in the time that a core of the CPU does one unit.

@@ -194,6 +194,10 @@ pub struct Summary {
     pub z: Option<u32>,
     /// Induced width of the best elimination order found.
     pub induced_width: Option<u32>,
+    /// Values of the network after its first reduction.
+    pub values: Option<usize>,
+    /// How many of them bounds have shown to be in no solution better than the best one.
+    pub values_forbidden: Option<usize>,
     /// The best solution: value indices in file order.
     pub solution: Option<Vec<u32>>,
     /// A bound in the network's units and its proof: the best one that has a proof.

@@ -1,7 +1,7 @@
 //! The population on the CPU: children in parallel, one thread a child.
 
 use super::boltzmann::Boltzmann;
-use super::breed::{Bred, Generation, Herd, LENGTHS, Plan, Settled, TREE_EVERY, Tally, decision};
+use super::breed::{Bred, GREEDY_SWEEPS, Generation, Herd, Plan, Settled, TREE_EVERY, Tally, decision};
 use super::driver::Field;
 use super::forest::{TreeScratch, tree_move};
 use super::heat_bath::{AllFunctions, HeatBath};
@@ -70,8 +70,8 @@ impl HostHerd {
             state.values.copy_from_slice(&self.elites[slot].values);
             self.cross(slot, plan, key, field, &mut state, desk);
         }
-        let sweeps = generation.sweeps(plan);
-        for pass in 0..sweeps + 2 {
+        let sweeps = generation.sweeps;
+        for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
             let boltzmann = if greedy { Boltzmann::GREEDY } else { self.steps[generation.step(plan, pass)] };
             let bath = HeatBath { rows, boltzmann, source: AllFunctions };
@@ -81,7 +81,7 @@ impl HostHerd {
             if sweep(field, bath, (order, draw), &mut state, &mut desk.scratch, stop).is_none() {
                 break;
             }
-            if plan.tree && !greedy && pass % TREE_EVERY == TREE_EVERY - 1 {
+            if plan.tree && !greedy && pass % TREE_EVERY == sweeps.min(TREE_EVERY) - 1 {
                 let forest = below(mix(group, number + 1), field.forests.len() as u64) as usize;
                 let draw = mix(key, number + 1);
                 tree_move(&field.forests[forest], rows, boltzmann, draw, &mut state, &mut desk.tree);
@@ -144,15 +144,15 @@ const GENERATION_WORK: u64 = 200_000_000;
 /// variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to 127941.
 const LARGE_POPULATION: usize = 4;
 
-/// A tree move takes about as long as 1.25 sweeps.
-pub(super) const TREE_FACTOR: f64 = 1.0 + 1.25 / TREE_EVERY as f64;
+/// A tree move takes about as long as so many sweeps.
+pub(super) const TREE_SWEEPS: f64 = 1.25;
 
 /// States that suit a core on the CPU.
 pub(super) fn suitable_states(field: &Field, base_sweeps: u32) -> usize {
     if field.is_large() {
         return rayon::current_num_threads().max(LARGE_POPULATION);
     }
-    let child_work = u64::from(base_sweeps + 4) * field.sweep_work;
+    let child_work = u64::from(base_sweeps + GREEDY_SWEEPS + 2) * field.sweep_work;
     (GENERATION_WORK / child_work.max(1)).clamp(16, 256) as usize
 }
 
@@ -196,7 +196,6 @@ impl Herd for HostHerd {
         for child in &children {
             bred.moves += child.moves;
             bred.ratings += child.ratings;
-            bred.lengths += u64::from(LENGTHS[child.plan.length]);
         }
         let mut better = |allowed: bool, known: &mut i64| {
             let all = children.iter().map(|child| &child.elite);
@@ -228,16 +227,14 @@ impl Herd for HostHerd {
                     true if field.is_large() => gain as u64,
                     true => 1,
                 };
-                let work = u64::from(LENGTHS[plan.length]);
-                let arms: [&mut (u64, u64); 5] = [
+                let arms: [&mut (u64, u64); 4] = [
                     &mut tally.cold[plan.cold],
                     &mut tally.region[plan.region],
-                    &mut tally.length[plan.length],
                     &mut tally.tree[usize::from(plan.tree)],
                     &mut tally.before[usize::from(plan.before)],
                 ];
                 for arm in arms {
-                    *arm = (arm.0 + won, arm.1 + work);
+                    *arm = (arm.0 + won, arm.1 + 1);
                 }
             }
             if accepted {

@@ -40,7 +40,7 @@ struct Walker {
     walked: Walked,
     values: Vec<u16>,
     best: Vec<u16>,
-    /// Cost of each value under the others' values.
+    /// Cost of each value under the others' values, above the variable's floor.
     gamma: Vec<i32>,
     /// The step until which a value may not be taken.
     until: Vec<u32>,
@@ -63,7 +63,7 @@ impl Moves<'_> {
         let (step, aspired) = (walker.walked.step, walker.walked.aspired());
         for ((rating, &cost), &until) in ratings.iter_mut().zip(gamma).zip(until) {
             let delta = cost - current;
-            *rating = if until > step && delta >= aspired { FORBIDDEN_MOVE } else { delta };
+            *rating = if until > step && delta >= aspired || current == 0 { FORBIDDEN_MOVE } else { delta };
         }
     }
 
@@ -120,17 +120,22 @@ impl LocalHeuristic<Walker> for Moves<'_> {
 impl Walker {
     /// Begins a walk.
     fn begin(&mut self, rows: &Rows, layout: &Layout, key: u64, values: Vec<u16>) {
-        self.walked = Walked::new(key, energy(rows, layout, &values), hash(&values), self.walked.moves);
         self.gamma = vec![0; layout.moves()];
         self.until = vec![HELD; layout.moves()];
         self.seen = vec![0; REMEMBERED];
         for v in 0..rows.variables() {
             let range = layout.range(v);
-            rows.rate(v, &values, &mut self.gamma[range.clone()], |_| true);
+            let gamma = &mut self.gamma[range.clone()];
+            rows.rate(v, &values, gamma, |_| true);
+            gamma.iter_mut().for_each(|cost| *cost -= layout.floors[v]);
             let until = &mut self.until[range][..rows.domain(v)];
             until.fill(0);
             until[usize::from(values[v])] = HELD;
         }
+        let in_conflict = |v: &usize| self.gamma[layout.starts[*v] as usize + usize::from(values[*v])] > 0;
+        let conflicts = (0..rows.variables()).filter(in_conflict).count() as u32;
+        let fresh = Walked::new(key, energy(rows, layout, &values), hash(&values), conflicts);
+        self.walked = Walked { moves: self.walked.moves, ..fresh };
         self.best.clone_from(&values);
         self.values = values;
     }
@@ -139,7 +144,9 @@ impl Walker {
         let old = self.values[v];
         let [from, to] = [old, value].map(|value| layout.starts[v] as usize + usize::from(value));
         let delta = self.gamma[to] - self.gamma[from];
-        self.until[from] = self.walked.until();
+        // variables that came into conflict, less those that left it
+        let mut conflicts = i32::from(self.gamma[to] > 0) - i32::from(self.gamma[from] > 0);
+        self.until[from] = self.walked.until(rows.variables());
         self.until[to] = HELD;
         for row in layout.affected(v) {
             let shift = match row.incident {
@@ -148,15 +155,19 @@ impl Walker {
             };
             let [before, after] = [old, value].map(|value| row.base + shift + u32::from(value) * row.stride);
             let gamma = &mut self.gamma[layout.range(row.variable as usize)];
+            let held = usize::from(self.values[row.variable as usize]);
+            conflicts -= i32::from(gamma[held] > 0);
             let rows = rows.row(before as usize, gamma.len()).iter().zip(rows.row(after as usize, gamma.len()));
             for (total, (&gone, &come)) in gamma.iter_mut().zip(rows) {
                 *total += come - gone;
             }
+            conflicts += i32::from(gamma[held] > 0);
         }
         self.values[v] = value;
         let walked = &mut self.walked;
         walked.step += 1;
         walked.moves += 1;
+        walked.conflicts = walked.conflicts.wrapping_add_signed(conflicts);
         walked.energy += i64::from(delta);
         let [gone, come] = [old, value].map(|value| mix(u64::from(value), v as u64));
         walked.hash = walked.hash.wrapping_sub(gone).wrapping_add(come);
@@ -191,7 +202,7 @@ impl pulp::WithSimd for Steps<'_> {
 }
 
 impl Walkers for HostWalkers {
-    fn suitable(&mut self, _: &Layout) -> Result<usize, DeviceError> {
+    fn suitable(&mut self, _: &Field, _: &Layout) -> Result<usize, DeviceError> {
         Ok(STATES)
     }
 
@@ -246,6 +257,8 @@ mod tests {
         let fresh = begun(rows, layout, walker.values.clone(), 1);
         assert_eq!(walker.gamma, fresh.gamma);
         assert_eq!(walker.walked.hash, fresh.walked.hash);
+        assert_eq!(walker.walked.conflicts, fresh.walked.conflicts);
+        assert!((0..rows.variables()).all(|v| walker.gamma[layout.range(v)].iter().all(|&cost| cost >= 0)));
         assert_eq!(walker.walked.energy, fresh.walked.energy);
         assert_eq!(walker.walked.best, energy(rows, layout, &walker.best));
         assert_eq!(walker.walked.best_hash, hash(&walker.best));

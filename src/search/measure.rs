@@ -1,6 +1,6 @@
 //! How fast the search's sweeps are, for `fangs bench search`.
 
-use super::breed::{COLD_SHARES, Generation, Herd, STEPS, steps};
+use super::breed::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, steps};
 use super::cuda::CudaHerd;
 use super::driver::Field;
 use super::host_herd::HostHerd;
@@ -114,7 +114,6 @@ impl Bench {
                 sweeps,
                 cold: std::array::from_fn(|arm| u32::MAX / 8 * (arm as u32 + 1)),
                 region: std::array::from_fn(|arm| u32::MAX / 4 * (arm as u32 + 1)),
-                length: [u32::MAX; 6],
                 tree: if trees && !field.forests.is_empty() { [0, u32::MAX] } else { never },
                 before: never,
                 starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
@@ -136,11 +135,11 @@ impl Bench {
         };
         let (breed, settle) = (median(&mut breeding), median(&mut settling));
         let generations = repeats.max(1) as f64;
-        let visits = states as f64 * field.variables() as f64 * f64::from(sweeps + 2);
+        let visits = states as f64 * field.variables() as f64 * f64::from(sweeps + GREEDY_SWEEPS);
         Ok(Speed {
             place: name,
             states,
-            sweeps: sweeps + 2,
+            sweeps: sweeps + GREEDY_SWEEPS,
             trees,
             breed_ms: breed * 1e3,
             settle_ms: settle * 1e3,

@@ -1,7 +1,7 @@
 //! What a caller may ask of a run.
 
 use crate::device::Opening;
-use crate::inference::Means;
+use crate::inference::{Graphs, Means};
 use std::time::{Duration, Instant};
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
@@ -42,7 +42,7 @@ pub struct Options {
     pub gap: Option<f64>,
     /// How often incremental costs are checked against recomputed ones.
     pub assertions: Assertions,
-    /// Whether the summary has the proof of the bound, for a certificate.
+    /// Whether the summary has the proof of the bound, for a certificate; what no certificate holds is then no part of `auto`.
     pub certificate: bool,
 }
 
@@ -108,26 +108,48 @@ pub enum BoundChoice {
     None,
     /// Cost shifting.
     Shift,
+    /// Cost shifting, between mini-buckets too: join graphs of growing z.
+    JoinGraph,
     /// Mini-buckets of the network as it is.
     Mbe,
+    /// Mini-buckets of the network as it is, with moment matching.
+    MbeMm,
     /// Bucket elimination, whatever it costs.
     Be,
+    /// Searches over values.
+    Branch,
 }
 
 impl BoundChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, BoundChoice); 5] = [
+    pub const ALL: [(&'static str, BoundChoice); 8] = [
         ("auto", BoundChoice::Auto),
         ("none", BoundChoice::None),
         ("shift", BoundChoice::Shift),
+        ("join-graph", BoundChoice::JoinGraph),
         ("mbe", BoundChoice::Mbe),
+        ("mbe-mm", BoundChoice::MbeMm),
         ("be", BoundChoice::Be),
+        ("branch", BoundChoice::Branch),
     ];
 
-    /// What it takes to a better bound.
-    pub fn means(self) -> Means {
+    /// What it takes to a better bound. `auto` leaves out what no certificate holds where one is wanted: what is proven then
+    /// is all that is claimed. By their names such ways are taken all the same.
+    pub fn means(self, certified: bool) -> Means {
         let auto = self == BoundChoice::Auto;
-        Means { plain: !matches!(self, BoundChoice::Shift), shift: auto || self == BoundChoice::Shift, shifted: auto }
+        let all = auto && !certified;
+        Means {
+            plain: matches!(self, BoundChoice::Auto | BoundChoice::Mbe | BoundChoice::Be),
+            shift: auto || matches!(self, BoundChoice::Shift | BoundChoice::JoinGraph),
+            shifted: auto,
+            graphs: match self {
+                BoundChoice::JoinGraph => Graphs::Growing,
+                BoundChoice::Auto if all => Graphs::Growing,
+                BoundChoice::MbeMm => Graphs::Matching,
+                _ => Graphs::None,
+            },
+            branch: all || self == BoundChoice::Branch,
+        }
     }
 
     /// The name it goes by.

@@ -32,9 +32,8 @@ impl Portfolio {
         let drivers: Vec<Box<dyn Driver>> = match choice {
             DriverChoice::Portfolio => {
                 vec![
-                    Box::new(Anneal::new(stream(), device)),
-                    // a device's time is the annealing's: what tabu rounds there would cost it was not measured
-                    Box::new(Tabu::new(stream(), None)),
+                    Box::new(Anneal::new(stream(), device.clone())),
+                    Box::new(Tabu::new(stream(), device)),
                     Box::new(Construct::new(stream())),
                 ]
             }

@@ -200,6 +200,8 @@ impl<'a> Recorder<'a> {
             bound_method: self.bound_source.to_string(),
             z: ending.as_ref().and_then(|ending| ending.z),
             induced_width: ending.as_ref().and_then(|ending| ending.induced_width),
+            values: ending.as_ref().map(|ending| ending.values),
+            values_forbidden: ending.as_ref().map(|ending| ending.values_forbidden),
             solution: self.best.map(|(_, solution)| solution.to_vec()),
             proof: self.proof,
         }

@@ -12,8 +12,9 @@ use crate::certificate::Proof;
 use crate::check;
 use crate::device::{Choice, DeviceError, Opened};
 use crate::error::Error;
+use crate::inference::Gpu;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
-use crate::reduce::Reducer;
+use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
 use std::sync::Arc;
@@ -71,12 +72,18 @@ pub(crate) struct Ending {
     pub totals: Totals,
     pub z: Option<u32>,
     pub induced_width: Option<u32>,
+    /// Values of the first core, and how many of them bounds have shown to be in no better solution.
+    pub values: usize,
+    pub values_forbidden: usize,
     /// The device in use at the end.
     pub device: String,
 }
 
 /// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
 const TIGHTEN_EVERY: u64 = 1000;
+/// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and orders
+/// are made anew.
+const WORTH_TIGHTENING: usize = 32;
 
 /// One run on one network.
 pub(crate) struct Run<'a> {
@@ -100,6 +107,8 @@ pub(crate) struct Run<'a> {
     upper: Cost,
     /// Best total proven, in the network's units.
     lower: Cost,
+    /// What is known of each value.
+    values: ValueBounds,
     /// `upper` at the last reduction and the search work done by then.
     tightened: (Cost, u64),
 }
@@ -130,13 +139,17 @@ impl<'a> Run<'a> {
         let device = options.device.wait(stop)?;
         tell(News::Note(device.to_string()));
         let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
-        let bounds = Beside::new(options);
+        // a run that must be repeated elsewhere has the CPU's bounds
+        let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
+        let bounds = Beside::new(options, gpu);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
+        let values = ValueBounds::new(&reducer);
         Ok(Run {
             network,
             options,
             stop,
             tell,
+            values,
             core: Core { reducer: Arc::new(reducer), problem },
             field,
             pool: Pool::default(),
@@ -155,7 +168,7 @@ impl<'a> Run<'a> {
 
     /// Runs until a reason to stop.
     pub fn run(mut self) -> Result<Ending, Error> {
-        self.tell_bound("trivial", Proof::reductions(&self.core.reducer));
+        self.tell_bound(self.lower, "trivial", Proof::reductions(&self.core.reducer));
         if let Some(start) = &self.options.warm_start {
             let _ = self.solution(start.clone(), "warm-start")?;
             self.offer_projected(start);
@@ -175,7 +188,10 @@ impl<'a> Run<'a> {
             }
         };
         let bounds = self.bounds.finish();
+        let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
         Ok(Ending {
+            values,
+            values_forbidden,
             stopped_by,
             totals: self.totals,
             z: bounds.as_ref().and_then(|bounds| bounds.best_z()),
@@ -323,6 +339,13 @@ impl<'a> Run<'a> {
         if let Some(bounds) = self.bounds.here() {
             bounds.note((self.lower - before) as f64 / gap);
         }
+        if let Some(values) = &step.value_bounds {
+            self.values.learn(&step.core.reducer, values);
+            let (removable, of) = self.values.removable(&self.core.reducer, self.upper.min(self.network.top()));
+            if removable > of / WORTH_TIGHTENING {
+                self.tighten();
+            }
+        }
         if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.core.problem, &self.core.problem)) {
             self.portfolio.guide(outcome);
         }
@@ -330,25 +353,27 @@ impl<'a> Run<'a> {
     }
 
     fn raise(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
-        if bound > self.lower {
-            self.lower = bound;
-            self.tell_bound(source, proof);
+        // a proof is news even where more is known that has none
+        if bound > self.lower || proof.is_some() {
+            self.lower = self.lower.max(bound);
+            self.tell_bound(bound, source, proof);
         }
     }
 
-    fn tell_bound(&mut self, source: &str, proof: Option<Proof>) {
-        let (bound, source, totals) = (self.lower, source.to_string(), self.totals);
+    fn tell_bound(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
+        let (source, totals) = (source.to_string(), self.totals);
         (self.tell)(News::Bound { bound, source, totals, proof: proof.map(Box::new) });
     }
 
-    /// The incumbent becomes the top: reduces again and moves everything to the smaller core.
+    /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the smaller core.
     fn tighten(&mut self) {
         self.tightened = (self.upper, self.search_work);
+        let upper = self.upper.min(self.network.top());
         let mut reducer = (*self.core.reducer).clone();
-        reducer.tighten(self.upper, self.stop);
+        reducer.tighten_by(upper, &self.values, self.stop);
         let reducer = Arc::new(reducer);
         if reducer.infeasible() {
-            self.raise(self.upper, "reduce", Proof::reductions(&reducer));
+            self.raise(upper, "reduce", Proof::reductions(&reducer));
             return;
         }
         let problem = reducer.problem();

@@ -1,6 +1,7 @@
 //! Tabu search on gamma tables: the cost of every value of every variable under the others' values is kept up to date, and the
-//! best move that is not tabu is taken, ties at random; a tabu move is free where it gives a new best (aspiration). Tenures
-//! react to repetition. Best where every difference is 0 or 1, as in graph coloring (ALGORITHMS.md, "Which for what").
+//! best move of a variable in conflict that is not tabu is taken, ties at random; a tabu move is free where it gives a new best
+//! (aspiration). Tenures react to repetition and grow with the conflicts. Best where every difference is 0 or 1, as in graph
+//! coloring (ALGORITHMS.md, "Which for what").
 //!
 //! This is the host's side: how many walk how far, and what is worth keeping. What a walk does is in `walk`.
 
@@ -42,7 +43,7 @@ impl Tabu {
             Some(cuda) => Box::new(CudaWalkers::new(cuda.clone(), field.portable)?),
             None => Box::new(HostWalkers::default()),
         };
-        let count = self.walkers.suitable(layout)?;
+        let count = self.walkers.suitable(field, layout)?;
         self.walkers.open(field, layout, count)?;
         self.walked = vec![Walked::default(); count];
         Ok(())

@@ -10,6 +10,7 @@ use super::state::Elite;
 use crate::device::DeviceError;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing, and
@@ -20,6 +21,8 @@ pub(crate) const TENURE_ONE: u32 = 256;
 /// The first tenure of a walk and the least one.
 const FIRST_TENURE: u32 = 10 * TENURE_ONE;
 const LEAST_TENURE: u32 = 3 * TENURE_ONE;
+/// Of the variables at most one in so many counts as being in conflict: in a cut or a quadratic form nearly all are.
+const CONFLICTS: u32 = 10;
 /// Steps without a repeated assignment after which tenures shorten.
 const CALM: u32 = 1000;
 /// Assignments that a walk remembers, at most: each replaces an earlier one whose hash ends in the same bits.
@@ -75,6 +78,8 @@ pub(crate) struct Layout {
     /// A last one ends the pairs.
     pub incidents: Vec<Incident>,
     pub pairs: Vec<(u32, u32)>,
+    /// The least that the functions on each variable could cost. One that costs more is in conflict.
+    pub floors: Vec<i32>,
 }
 
 impl Layout {
@@ -82,6 +87,7 @@ impl Layout {
         let n = rows.variables();
         let mut layout = Layout { starts: (0..n).map(|v| rows.unary_at(v)).collect(), ..Layout::default() };
         layout.starts.push(rows.width.iter().sum());
+        layout.floors = floors(rows);
         let mut affected = vec![Vec::new(); n];
         for group in rows.incidences_by_function().chunk_by(|a, b| a.0 == b.0) {
             for (place, &(_, variable, incidence)) in group.iter().enumerate() {
@@ -121,6 +127,12 @@ impl Layout {
     /// The rows that a variable's moves change.
     pub fn affected(&self, variable: usize) -> &[Affected] {
         &self.affected[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
+    }
+
+    /// Rows of four moves that a move changes, on average.
+    pub fn changed_quads(&self) -> usize {
+        let quads = |row: &Affected| self.range(row.variable as usize).len() / 4;
+        self.affected.iter().map(quads).sum::<usize>() / self.floors.len().max(1)
     }
 
     /// How far the values of an incident's other variables, `except` one, move its row.
@@ -189,12 +201,14 @@ pub(crate) struct Walked {
     pub changed: u32,
     /// How long the value that a variable leaves is tabu, in 256ths; half as much to one and a half of it is drawn.
     pub tenure: u32,
+    /// Variables in conflict.
+    pub conflicts: u32,
 }
 
 impl Walked {
     /// A walk that begins.
-    pub fn new(key: u64, energy: i64, hash: u64, moves: u64) -> Walked {
-        let fresh = Walked { key, energy, best: energy, hash, best_hash: hash, moves, ..Walked::default() };
+    pub fn new(key: u64, energy: i64, hash: u64, conflicts: u32) -> Walked {
+        let fresh = Walked { key, energy, best: energy, hash, best_hash: hash, conflicts, ..Walked::default() };
         Walked { tenure: FIRST_TENURE, ..fresh }
     }
 
@@ -208,10 +222,12 @@ impl Walked {
         (self.best - self.energy).clamp(i64::from(i32::MIN / 2), 0) as i32
     }
 
-    /// The step until which a value is tabu that is left in the step after this one.
-    pub fn until(&self) -> u32 {
+    /// The step until which a value is tabu that is left in the step after this one: by the tenure, and the longer the more
+    /// variables are in conflict (0.6 for each, as in Galinier and Hao's tabu search for coloring).
+    pub fn until(&self, variables: usize) -> u32 {
         let tenure = self.tenure / TENURE_ONE;
-        self.step + 2 + below(mix(self.draw(), 0), u64::from(tenure) + 1) as u32 + tenure / 2
+        let drawn = below(mix(self.draw(), 0), u64::from(tenure) + 1) as u32 + tenure / 2;
+        self.step + 2 + drawn + self.conflicts.min(variables as u32 / CONFLICTS) * 3 / 5
     }
 
     /// A repeated assignment lengthens tenures; a long time without one shortens them (Battiti and Tecchiolli's reactive
@@ -232,7 +248,7 @@ impl Walked {
 /// Where walkers live.
 pub(crate) trait Walkers: Send {
     /// Walkers that suit a core.
-    fn suitable(&mut self, layout: &Layout) -> Result<usize, DeviceError>;
+    fn suitable(&mut self, field: &Field, layout: &Layout) -> Result<usize, DeviceError>;
 
     /// Steps of a round of some ten milliseconds.
     fn steps(&self, layout: &Layout) -> u32;
@@ -262,4 +278,22 @@ pub(crate) fn energy(rows: &Rows, layout: &Layout, values: &[u16]) -> i64 {
         entry(row + u32::from(values[incident.variable as usize]))
     });
     unary.sum::<i64>() + functions.sum::<i64>()
+}
+
+/// For each variable the sum of what its functions cost at least, whatever the others' values.
+fn floors(rows: &Rows) -> Vec<i32> {
+    let least = |costs: &[i32]| costs.iter().copied().min().unwrap_or(0);
+    let mut known: FxHashMap<(u32, usize), i32> = FxHashMap::default();
+    let floor = |v: usize| {
+        let (domain, width) = (rows.domain(v), rows.width[v] as usize);
+        let of_functions = rows.incidences(v).iter().map(|incidence| {
+            let of_table = || {
+                let table = rows.row(incidence.base as usize, rows.row_count(incidence) * width);
+                table.chunks(width).map(|row| least(&row[..domain])).min().unwrap_or(0)
+            };
+            *known.entry((incidence.base, domain)).or_insert_with(of_table)
+        });
+        least(&rows.unary(v)[..domain]) + of_functions.sum::<i32>()
+    };
+    (0..rows.variables()).map(floor).collect()
 }

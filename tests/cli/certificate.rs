@@ -50,23 +50,53 @@ fn certificates_of_solve_and_bound_are_followed() -> Result {
 }
 
 #[test]
-fn keeping_a_proof_changes_nothing() -> Result {
+fn keeping_a_proof_changes_nothing_and_auto_claims_what_is_proven() -> Result {
     let (folder, file) = super::hard()?;
-    let solve = || {
+    let certificate = folder.path().join("c");
+    let rounds = ["--rounds", "12", "--population", "8", "--device", "cpu", "--json"];
+    let solve = |more: &[&str]| {
         let mut solve = fangs();
-        let _ = solve.arg("solve").arg(&file).args(["--rounds", "12", "--population", "8"]);
-        let _ = solve.args(["--device", "cpu", "--json"]);
+        let _ = solve.arg("solve").arg(&file).args(rounds).args(more);
         solve
     };
-    let without = object(&mut solve(), 0)?;
-    let certificate = folder.path().join("c");
-    let with = object(solve().arg("--certificate").arg(&certificate), 0)?;
-    for field in ["cost", "bound", "solution", "rounds", "moves", "ratings", "bound_method"] {
-        assert_eq!(without[field], with[field], "{field}");
+    // where bounds forbid values a run with a certificate takes another way
+    for more in [&["--bound", "none"][..], &["--bound", "shift", "--no-reduce"], &[]] {
+        let with = object(solve(more).arg("--certificate").arg(&certificate), 0)?;
+        if !more.is_empty() {
+            let without = object(&mut solve(more), 0)?;
+            for field in ["cost", "bound", "solution", "rounds", "moves", "ratings", "bound_method"] {
+                assert_eq!(without[field], with[field], "{field} {more:?}");
+            }
+        }
+        let mut check = fangs();
+        let _ = check.arg("check").arg(&file).args(["--json", "--certificate"]).arg(&certificate);
+        assert_eq!(object(&mut check, 0)?["certificate"]["bound"], with["bound"], "{more:?}");
     }
-    let mut check = fangs();
-    let _ = check.arg("check").arg(&file).args(["--json", "--certificate"]).arg(&certificate);
-    assert_eq!(object(&mut check, 0)?["certificate"]["bound"], with["bound"]);
+    Ok(())
+}
+
+#[test]
+fn what_no_certificate_holds_is_claimed_by_none() -> Result {
+    let folder = tempfile::tempdir()?;
+    let (file, certificate) = (folder.path().join("potts.wcsp"), folder.path().join("c"));
+    let _ = fangs().args(["generate", "potts", "--side", "7", "--d", "2", "-o"]).arg(&file).assert().success();
+    for (command, option, method) in [
+        ("bound", "--method", "join-graph"),
+        ("bound", "--method", "mbe-mm"),
+        ("bound", "--method", "branch"),
+        ("solve", "--bound", "branch"),
+    ] {
+        let mut writing = fangs();
+        let _ = writing.arg(command).arg(&file).args(["--no-reduce", "--json", option, method]);
+        let output = writing.arg("--certificate").arg(&certificate).assert().success().get_output().clone();
+        let written: Value = serde_json::from_slice(&output.stdout)?;
+        let mut checking = fangs();
+        let _ = checking.arg("check").arg(&file).args(["--json", "--certificate"]).arg(&certificate);
+        let proven = object(&mut checking, 0)?["certificate"]["bound"].as_f64().ok_or("a bound")?;
+        let found = written["bound"].as_f64().ok_or("a bound")?;
+        let message = String::from_utf8(output.stderr)?;
+        assert!(proven < found && message.contains("the certificate proves"), "{method}: {proven} {found} {message}");
+    }
     Ok(())
 }
 

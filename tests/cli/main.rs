@@ -114,7 +114,7 @@ fn same(row: &[String], object: &Value, maximise: bool) {
     }
 }
 
-const SOLVE_FIELDS: [&str; 27] = [
+const SOLVE_FIELDS: [&str; 29] = [
     "instance",
     "version",
     "status",
@@ -139,6 +139,8 @@ const SOLVE_FIELDS: [&str; 27] = [
     "bound_method",
     "z",
     "induced_width",
+    "values",
+    "values_forbidden",
     "variables",
     "functions",
     "solution",
@@ -329,6 +331,11 @@ fn bound_climbs_to_the_optimum() -> Result {
         assert_eq!((end[1].as_str(), end[2].as_str()), ("5", "5"));
         assert_eq!(end[0].parse::<f64>().ok(), result["time_s"].as_f64());
         let _ = fangs().arg("check").arg(&path).arg(at("best.sol")).assert().success();
+    }
+    for (method, least) in [("shift", 0), ("join-graph", 5), ("mbe", 5), ("mbe-mm", 5)] {
+        let result = object(fangs().args(["bound", "--json", "--no-reduce", "--method", method]).arg(&path), 0)?;
+        let bound = result["bound"].as_i64().ok_or("no bound")?;
+        assert!((least..=5).contains(&bound), "{method}: {result}");
     }
     let weak = object(fangs().args(["bound", "--json", "--no-reduce", "--method", "mbe", "--z", "1"]).arg(&path), 0)?;
     assert!(weak["bound"].as_i64().is_some_and(|bound| bound <= 5), "{weak}");

@@ -52,7 +52,6 @@ fn bad_options_are_refused() -> Result {
         (&["--population", "0"], &["--population"]),
         (&["--driver", "magic"], &["portfolio", "tabu"]),
         (&["--bound", "magic"], &["auto", "mbe"]),
-        (&["--bound", "mbe-mm"], &["reserved"]),
         (&["--bound-memory", "lots"], &["512M"]),
         (&["--gap", "-1"], &["--gap"]),
         (&["--target", "nan"], &["--target"]),

@@ -147,7 +147,7 @@ fn candidates(shape: &Shape, bytes: u64) -> Vec<Choice> {
     for tile in TILES {
         let [rx, ry, rz, run] = tile;
         let long = bytes > 4 && (tile.iter().product::<u32>() > LONG_TILE || run > 1);
-        if long || (run > 1 && !runs(shape, run)) {
+        if long || (run > 1 && !shape.runs(run)) {
             continue;
         }
         let fits = |digit: usize, place: usize| shape.digits[digit].size >= tile[place];
@@ -172,19 +172,6 @@ fn candidates(shape: &Shape, bytes: u64) -> Vec<Choice> {
         }
     }
     all
-}
-
-/// Whether `run` neighbours along the fastest digit lie side by side in every table that reads it, at multiples of so
-/// many entries. The digit may then be rounded up: rows that are so far apart have room behind them.
-fn runs(shape: &Shape, run: u32) -> bool {
-    let Some((fastest, slower)) = shape.digits.split_last() else { return false };
-    let aligned = |stride: u64| stride.is_multiple_of(u64::from(run));
-    let input = |input: usize| match fastest.inputs[input] {
-        0 => true,
-        1 => aligned(shape.slabs[input]) && slower.iter().all(|digit| aligned(digit.inputs[input])),
-        _ => false,
-    };
-    fastest.out == 1 && slower.iter().all(|digit| aligned(digit.out)) && (0..shape.slabs.len()).all(input)
 }
 
 /// A candidate with the box that suits it best: one that reads little for its outputs, with few outputs made twice, few

@@ -4,7 +4,7 @@
 
 use super::pilot::Pilot;
 use super::program::{Content, DeviceTable, Program};
-use super::tile::Variant;
+use super::tile::{Chip, Variant};
 use super::words::BoxWords;
 use super::{Gpu, entry};
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
@@ -127,11 +127,11 @@ impl Loaded {
     /// There must be room for the program's entries.
     pub unsafe fn launch(&self, gpu: &Gpu, index: usize, memory: u64) -> Result<(), DeviceError> {
         let launch = &self.program.launches[index];
-        let shape = (launch.blocks, launch.variant.threads(), 0);
+        let shape = (launch.blocks, launch.variant.threads(), launch.variant.shared());
         let (short, long) = (self.cap as i32, self.cap);
         let addresses = Addresses { memory, ..self.descriptors.addresses };
         let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
-        // SAFETY: the arguments are those of join_each and join_tile; all addresses lie in the caller's memory and in that
+        // SAFETY: the arguments are those of join_each, or of join_tile and join_staged; all addresses lie in the caller's memory and in that
         // of the descriptors.
         unsafe {
             self.kernel(index)?.launch(gpu.cuda().stream(), shape, |arguments| {
@@ -165,7 +165,7 @@ impl Execution {
     /// The device's.
     pub fn new(gpu: Arc<Gpu>, problem: &Problem, plan: &Plan) -> Result<Option<Self>, DeviceError> {
         let (free, bytes) = (gpu.budget()?, plan.width.bytes());
-        let Ok(program) = Program::new(plan, free / bytes, gpu.cuda().info.multiprocessors) else { return Ok(None) };
+        let Ok(program) = Program::new(plan, free / bytes, &Chip::new(&gpu.cuda().info)) else { return Ok(None) };
         let loaded = Loaded::new(&gpu, program, plan)?;
         let memory = match plan.width {
             Width::I32 => Memory::I32(fill(&gpu, &loaded.program, problem, plan)?),

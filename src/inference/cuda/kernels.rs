@@ -1,7 +1,7 @@
 //! Kernels on their way. Compiling one takes about a second where the cache does not have it: each is compiled by a thread of its own, so
 //! that several are made at a time and whoever waits for one can do other things, and stop.
 
-use super::{Pilot, source};
+use super::{GROW, Pilot, STAGED, source};
 use crate::device::{Cuda, DeviceError, Kernel};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -31,7 +31,11 @@ impl Kernels {
         let (kernels, cuda, expression) = (self.clone(), cuda.clone(), expression.to_string());
         // nobody joins it: a compiler cannot be stopped
         drop(std::thread::spawn(move || {
-            let shared = if expression.starts_with("grow") { Pilot::shared(cuda.info.shared_memory) } else { 0 };
+            let shared = match &expression {
+                name if name.starts_with(GROW) => Pilot::shared(cuda.info.shared_memory),
+                name if name.starts_with(STAGED) => cuda.info.shared_memory,
+                _ => 0,
+            };
             let load = || cuda.load(&source(&expression))?.kernel(&expression, shared);
             let broken = |_| Err(DeviceError::Unusable(format!("compiling {expression} ended abnormally")));
             // whoever waits must hear of it, even if the compiler's binding panics

@@ -1,7 +1,7 @@
 //! Elimination on a CUDA device: the same plan, the same messages to the last bit.
 //!
 //! [`Program`](program::Program) lays a plan out (tables in device memory, steps in levels, launches), [`tile`] decides how a
-//! step is cut, kernels/bucket.cu computes. Functions go up once, messages stay where they were made; what a level
+//! step is cut, kernels/bucket.cu and kernels/staged.cu compute. Functions go up once, messages stay where they were made; what a level
 //! of the bucket tree needs runs in one launch for each kernel that its steps take, and the host waits at the end of
 //! a slice of work only. A plan whose tables do not fit runs in [`parts`], with the host as the place of all messages
 //! ([`stream`]).
@@ -12,6 +12,7 @@ mod kernels;
 mod parts;
 mod pilot;
 mod program;
+mod stage;
 mod staging;
 mod stream;
 mod tile;
@@ -25,8 +26,9 @@ use super::plan::{Plan, Width};
 use crate::device::{Cuda, DeviceError, Kernel, Source};
 use crate::model::{Cost, Problem};
 use kernels::Kernels;
+use stage::Staged;
 use std::sync::Arc;
-use tile::{Kinds, Variant};
+use tile::{Chip, Kinds, Variant};
 
 /// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
 #[derive(Debug)]
@@ -74,7 +76,8 @@ impl Gpu {
     /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
     pub fn bytes(plan: &Plan) -> u64 {
         // it is laid out as far as its size
-        let entries = program::Program::new(plan, 0, 1).map_or_else(|entries| entries, |program| program.entries);
+        let entries =
+            program::Program::new(plan, 0, &Chip::default()).map_or_else(|entries| entries, |program| program.entries);
         entries.saturating_mul(plan.width.bytes())
     }
 
@@ -133,9 +136,15 @@ pub fn measure(
     Ok(Measured { ms, entries: resident.entries(&wanted)?, launch, launches })
 }
 
+/// How the names of kernels begin that stand in kernels/staged.cu, and take shared memory.
+const STAGED: &str = "join_staged";
+/// How those begin that stand in kernels/assign.cu.
+const GROW: &str = "grow";
+
 /// The text that has a kernel.
 fn source(expression: &str) -> Source {
-    let text = if expression.starts_with("grow") { "assign.cu" } else { "bucket.cu" };
+    let texts = [(GROW, "assign.cu"), (STAGED, "staged.cu")];
+    let text = texts.iter().find(|(name, _)| expression.starts_with(name)).map_or("bucket.cu", |(_, text)| text);
     Source::embedded(text).kernel(expression)
 }
 
@@ -169,8 +178,16 @@ pub fn sources() -> Vec<Source> {
     }
     source =
         source.kernel(Variant::Tile([5, 2, 1, 4], [Kinds::NONE, few(2, 1), few(1, 1), Kinds::NONE]).expression("int"));
+    let staged = |tile, tiles, lanes, inputs| {
+        Variant::Staged(Staged { tile, tiles, lanes, blocks: 1 }, inputs).expression(entry(Width::I32))
+    };
+    let staged = Source::embedded("staged.cu")
+        .kernel(staged([5, 5, 3], [1, 5, 3], 16, [1, 1, 1]))
+        .kernel(staged([4, 4, 4], [2, 2, 2], 20, [2, 2, 1]))
+        .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
     let pilot = Source::embedded("assign.cu");
-    vec![source, [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)))]
+    let pilot = [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)));
+    vec![source, staged, pilot]
 }
 
 #[cfg(test)]

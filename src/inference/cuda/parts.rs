@@ -9,6 +9,7 @@
 
 use super::super::plan::{Plan, Step};
 use super::program::{ALIGNMENT, Program};
+use super::tile::Chip;
 use std::ops::Range;
 
 /// Slices of a step that is cut, at least: while one is made the next is on its way to the device.
@@ -98,7 +99,7 @@ fn cut(plan: &Plan, index: usize, limit: u64) -> Option<Part> {
 
 /// Entries that some steps take together.
 fn extent(plan: &Plan, steps: Range<usize>) -> u64 {
-    Program::part(plan, steps, 0, 1).map_or_else(|entries| entries, |program| program.entries)
+    Program::part(plan, steps, 0, &Chip::default()).map_or_else(|entries| entries, |program| program.entries)
 }
 
 impl Cut {

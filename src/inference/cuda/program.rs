@@ -6,7 +6,7 @@
 //! changes.
 
 use super::super::plan::{Plan, Source};
-use super::tile::{Digit, Geometry, INPUTS, Shape, Variant};
+use super::tile::{Chip, Digit, Geometry, INPUTS, Shape, Variant};
 use super::words::{BoxWords, DigitWords, InputWords, StepWords};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -153,12 +153,12 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Lays out a plan in up to `limit` entries, for so many multiprocessors; nothing here needs a device.
+    /// Lays out a plan in up to `limit` entries for a device; nothing here needs it.
     ///
     /// # Errors
     /// The entries that it takes where those are more.
-    pub fn new(plan: &Plan, limit: u64, processors: u32) -> Result<Program, u64> {
-        Program::part(plan, 0..plan.steps.len(), limit, processors)
+    pub fn new(plan: &Plan, limit: u64, chip: &Chip) -> Result<Program, u64> {
+        Program::part(plan, 0..plan.steps.len(), limit, chip)
     }
 
     /// Lays out some steps of a plan, which take the messages of earlier ones from the host. Its messages are those of
@@ -166,7 +166,7 @@ impl Program {
     ///
     /// # Errors
     /// As above.
-    pub fn part(plan: &Plan, steps: Range<usize>, limit: u64, processors: u32) -> Result<Program, u64> {
+    pub fn part(plan: &Plan, steps: Range<usize>, limit: u64, chip: &Chip) -> Result<Program, u64> {
         let mut program = Program::default();
         let mut tasks = Vec::new();
         for step in &plan.steps[steps.clone()] {
@@ -200,7 +200,7 @@ impl Program {
         if program.entries > limit {
             return Err(program.entries);
         }
-        program.describe(plan, &tasks, processors);
+        program.describe(plan, &tasks, chip);
         Ok(program)
     }
 
@@ -357,16 +357,16 @@ impl Program {
     }
 
     /// Descriptors and launches.
-    fn describe(&mut self, plan: &Plan, tasks: &[Task], processors: u32) {
+    fn describe(&mut self, plan: &Plan, tasks: &[Task], chip: &Chip) {
         let bytes = plan.width.bytes();
         let mut previous = 0;
         for level in tasks.chunk_by(|a, b| a.level == b.level) {
             for task in level {
                 let shape = self.shape(plan, task);
-                let geometry = Geometry::new(&shape, bytes, processors);
+                let geometry = Geometry::new(&shape, bytes, chip);
                 match geometry.variant {
                     Variant::Each => self.each(task, &shape, &geometry, bytes, &mut previous),
-                    Variant::Tile(..) => self.tile(task, &shape, &geometry, bytes),
+                    Variant::Staged(..) | Variant::Tile(..) => self.tile(task, &shape, &geometry, bytes),
                 }
             }
         }
@@ -432,7 +432,7 @@ impl Program {
         }
     }
 
-    /// Adds a step that is made in tiles.
+    /// Adds a step that is made in tiles, staged or not.
     fn tile(&mut self, task: &Task, shape: &Shape, geometry: &Geometry, bytes: u64) {
         let along = |digit: Option<usize>| digit.map_or(0, |digit| shape.digits[digit].out * bytes);
         let mut words = BoxWords {
@@ -444,6 +444,8 @@ impl Program {
             inputs: geometry.order.len() as u32,
             threads: geometry.threads,
             ends: geometry.ends,
+            values: geometry.values,
+            one: 1,
             ..BoxWords::default()
         };
         for (place, cut) in geometry.cuts.iter().enumerate() {

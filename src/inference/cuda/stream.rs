@@ -10,6 +10,7 @@ use super::execution::{Element, Loaded, SLICE, lay_out};
 use super::parts::{Part, Stretch, parts};
 use super::program::{Content, Program};
 use super::staging::{Staging, Window, gather, scatter, windows};
+use super::tile::Chip;
 use crate::device::{CudaEvent, CudaSlice, CudaStream, DeviceError, DevicePtr};
 use crate::inference::plan::{Input, Plan, Source, Width};
 use crate::inference::run::{Store, Tables};
@@ -181,8 +182,7 @@ impl<E: Element> Stream<E> {
             // the host has made all of it
             device = first..first;
         }
-        let processors = self.gpu.cuda().info.multiprocessors;
-        let program = Program::part(&plan, device, part.entries, processors)
+        let program = Program::part(&plan, device, part.entries, &Chip::new(&self.gpu.cuda().info))
             .map_err(|entries| DeviceError::Unusable(format!("a part of {} entries takes {entries}", part.entries)))?;
         let functions = program.tables.iter().map(|table| lay_out(&self.problem, &self.plan, table)).collect();
         let held = [vec![None; program.tables.len()], vec![None; program.tables.len()]];

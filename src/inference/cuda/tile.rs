@@ -3,6 +3,8 @@
 //! The terms are those of kernels/bucket.cu. Everything here is decided from sizes and strides alone.
 
 use super::choose::{Choice, choose};
+use super::stage::{Staged, stage};
+use crate::device::Info;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
@@ -18,10 +20,14 @@ const SPAN: u64 = u32::MAX as u64;
 const BUSY: u64 = 1 << 16;
 /// Joint entries below which no tile is worth its kernel.
 const TILED: u64 = 1 << 22;
+/// The least compute capability that copies to shared memory by itself.
+const ASYNCHRONOUS: i32 = 80;
+/// Joint entries below which a box of stages is not worth its kernel, which takes a second to compile.
+const STAGED: u64 = 1 << 25;
 /// Capped entries that add up within the entry type (see `Plan::new`): so many inputs need no cap on the way.
-const TERMS: usize = 5;
+pub(super) const TERMS: usize = 5;
 /// Inputs of a group that kernels are compiled for.
-const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 
 /// A digit of a message: how many values, and from one value to the next in the message and in each input (entries;
 /// 0 where the input does not read it).
@@ -62,6 +68,19 @@ impl Shape {
         Shape { digits: merged, ..self }
     }
 
+    /// Whether `run` neighbours along the fastest digit lie side by side in every table that reads it, at multiples of so
+    /// many entries. The digit may then be rounded up: rows that are so far apart have room behind them.
+    pub fn runs(&self, run: u32) -> bool {
+        let Some((fastest, slower)) = self.digits.split_last() else { return false };
+        let aligned = |stride: u64| stride.is_multiple_of(u64::from(run));
+        let input = |input: usize| match fastest.inputs[input] {
+            0 => true,
+            1 => aligned(self.slabs[input]) && slower.iter().all(|digit| aligned(digit.inputs[input])),
+            _ => false,
+        };
+        fastest.out == 1 && slower.iter().all(|digit| aligned(digit.out)) && (0..self.slabs.len()).all(input)
+    }
+
     pub fn outputs(&self) -> u64 {
         self.digits.iter().fold(1, |product, digit| product.saturating_mul(u64::from(digit.size)))
     }
@@ -89,11 +108,30 @@ impl Kinds {
     }
 }
 
+/// What a cut depends on of a device.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Chip {
+    pub multiprocessors: u32,
+    /// Bytes of shared memory that a block may take; none where copies to it do not run by themselves.
+    pub shared: u32,
+    /// Joint entries from which a step is worth a kernel for its box.
+    pub staged: u64,
+}
+
+impl Chip {
+    pub fn new(info: &Info) -> Chip {
+        let shared = if info.architecture >= ASYNCHRONOUS { info.shared_memory } else { 0 };
+        Chip { multiprocessors: info.multiprocessors, shared, staged: STAGED }
+    }
+}
+
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Variant {
     /// An output a thread, or several threads an output.
     Each,
+    /// A register tile, its inputs staged in shared memory: so many in the groups `xy`, `xz` and `yz`.
+    Staged(Staged, [u32; 3]),
     /// A register tile along three digits and the fastest one; the groups `xy`, `xz`, `yz` and `xyz`.
     Tile([u32; 4], [Kinds; 4]),
 }
@@ -103,14 +141,26 @@ impl Variant {
     pub fn threads(&self) -> u32 {
         match self {
             Variant::Each => THREADS,
+            Variant::Staged(staged, _) => staged.threads(),
             Variant::Tile(..) => TILE_THREADS,
         }
     }
 
-    /// Its name in kernels/bucket.cu for entries of a C type.
+    /// Bytes of dynamic shared memory of its blocks.
+    pub fn shared(&self) -> u32 {
+        match self {
+            Variant::Staged(staged, inputs) => staged.shared(inputs),
+            Variant::Each | Variant::Tile(..) => 0,
+        }
+    }
+
+    /// Its name in kernels/bucket.cu or kernels/staged.cu for entries of a C type.
     pub fn expression(&self, entry: &str) -> String {
         match self {
             Variant::Each => format!("join_each<{entry}>"),
+            Variant::Staged(Staged { tile: [x, y, z], tiles: [tx, ty, tz], lanes, blocks }, [xy, xz, yz]) => {
+                format!("join_staged<{entry}, {x}, {y}, {z}, {tx}, {ty}, {tz}, {lanes}, {blocks}, {xy}, {xz}, {yz}>")
+            }
             Variant::Tile([x, y, z, run], groups) => {
                 let [xy, xz, yz, xyz] = groups.map(Kinds::code);
                 format!("join_tile<{entry}, {x}, {y}, {z}, {run}, {xy}, {xz}, {yz}, {xyz}>")
@@ -142,6 +192,8 @@ pub(super) struct Geometry {
     pub ends: [u32; 4],
     /// The digits of the tile.
     pub tile: [Option<usize>; 3],
+    /// Of a box in stages, its values along them.
+    pub values: [u32; 3],
     /// All digits, those that threads of a block share first.
     pub cuts: Vec<Cut>,
     /// Digits that vary within a block.
@@ -153,12 +205,16 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// Cuts a merged shape whose entries take `bytes` for a device of so many multiprocessors.
-    pub fn new(shape: &Shape, bytes: u64, processors: u32) -> Geometry {
+    /// Cuts a merged shape whose entries take `bytes` for a device.
+    pub fn new(shape: &Shape, bytes: u64, chip: &Chip) -> Geometry {
         let joint = shape.outputs().saturating_mul(u64::from(shape.domain));
-        let tiles = joint >= TILED && shape.digits.len() <= TILE_DIGITS;
-        let choice = if tiles { choose(shape, bytes, processors) } else { None };
-        choice.map_or_else(|| each(shape, bytes), |choice| tiled(shape, &choice))
+        let whole = shape.digits.len() <= TILE_DIGITS;
+        let staged = if whole && joint >= chip.staged { stage(shape, bytes, chip) } else { None };
+        let tiles = || {
+            let choice = if whole && joint >= TILED { choose(shape, bytes, chip.multiprocessors) } else { None };
+            choice.map(|choice| tiled(shape, &choice))
+        };
+        staged.or_else(tiles).unwrap_or_else(|| each(shape, bytes))
     }
 }
 
@@ -211,12 +267,14 @@ fn each(shape: &Shape, bytes: u64) -> Geometry {
     }
     let inputs = shape.slabs.len();
     let order: Vec<usize> = (0..shape.digits.len()).rev().collect();
-    let (cuts, spread, blocks) = cut(shape, &order, &order, &extents, |_| 1);
+    let Cuts { cuts, spread, blocks } =
+        cut(shape, &order, &order, &extents, |_| 1, |digit| shape.digits[digit].size - 1);
     Geometry {
         variant: Variant::Each,
         order: (0..inputs).collect(),
         ends: [inputs as u32; 4],
         tile: [None; 3],
+        values: [1; 3],
         cuts,
         spread,
         threads: threads << split,
@@ -257,13 +315,18 @@ fn tiled(shape: &Shape, choice: &Choice) -> Geometry {
     let lanes: Vec<usize> = (0..=fastest).rev().filter(|digit| !own.contains(digit)).collect();
     let threads_order: Vec<usize> = lanes.iter().copied().chain(own.iter().copied()).collect();
     let blocks_order: Vec<usize> = own.iter().chain(&lanes).copied().collect();
-    let (cuts, spread, blocks) =
-        cut(shape, &threads_order, &blocks_order, extents, |digit| choice.values(shape, digit));
+    let values = |digit: usize| choice.values(shape, digit);
+    let last = |digit: usize| match (values(digit), shape.digits[digit].size) {
+        (tile, size) if digit == fastest => size.next_multiple_of(tile) - tile,
+        (tile, size) => size - tile,
+    };
+    let Cuts { cuts, spread, blocks } = cut(shape, &threads_order, &blocks_order, extents, values, last);
     Geometry {
         variant: Variant::Tile(*tile, kinds),
         order: groups.concat(),
         ends,
         tile: [0, 1, 2].map(|place| if tile[place] > 1 { digits[place] } else { None }),
+        values: [1; 3],
         cuts,
         spread,
         threads: extents.iter().product(),
@@ -272,14 +335,23 @@ fn tiled(shape: &Shape, choice: &Choice) -> Geometry {
     }
 }
 
-/// Cuts every digit; those that vary within a block come first, in the order of the threads.
-fn cut(
+/// All digits as they are cut, those that vary within a block first; how many those are; and the number of blocks.
+pub(super) struct Cuts {
+    pub cuts: Vec<Cut>,
+    pub spread: u32,
+    pub blocks: u64,
+}
+
+/// Cuts every digit into boxes of `extents` tiles of `tile` values, the last tile beginning at `last`; given are the orders
+/// of the digits among the threads of a block and among the blocks, fastest first.
+pub(super) fn cut(
     shape: &Shape,
     threads: &[usize],
     blocks: &[usize],
     extents: &[u32],
     tile: impl Fn(usize) -> u32,
-) -> (Vec<Cut>, u32, u64) {
+    last: impl Fn(usize) -> u32,
+) -> Cuts {
     let mut below = vec![1u64; shape.digits.len()];
     let boxes = |digit: usize| shape.digits[digit].size.div_ceil(tile(digit)).div_ceil(extents[digit]);
     let mut product = 1u64;
@@ -294,10 +366,8 @@ fn cut(
         below: below[digit] as u32,
         extent: extents[digit],
         tile: tile(digit),
-        last: match tile(digit) {
-            tile if digit + 1 == shape.digits.len() => shape.digits[digit].size.next_multiple_of(tile) - tile,
-            tile => shape.digits[digit].size - tile,
-        },
+        last: last(digit),
     };
-    (spread.iter().chain(&fixed).map(cut).collect(), spread.len() as u32, product)
+    let cuts = spread.iter().chain(&fixed).map(cut).collect();
+    Cuts { cuts, spread: spread.len() as u32, blocks: product }
 }

@@ -1,4 +1,4 @@
-//! What kernels/bucket.cu reads of steps, as it declares it.
+//! What the bucket kernels read of steps, as they declare it.
 
 use super::tile::{Cut, INPUTS, TILE_DIGITS};
 
@@ -19,7 +19,7 @@ pub(super) struct StepWords {
     pub stride_at: u32,
 }
 
-/// `Box` of kernels/bucket.cu, addresses counted likewise.
+/// `Box` of kernels/bucket.cuh, addresses counted likewise.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BoxWords {
@@ -32,12 +32,14 @@ pub(super) struct BoxWords {
     pub threads: u32,
     pub ends: [u32; 4],
     pub first: u32,
+    pub values: [u32; 3],
+    pub one: u32,
     pub digit: [DigitWords; TILE_DIGITS],
     pub input: [InputWords; INPUTS],
     pub stride: [[u64; INPUTS + 1]; TILE_DIGITS],
 }
 
-/// `Digit` of kernels/bucket.cu.
+/// `Digit` of kernels/bucket.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DigitWords {
@@ -62,7 +64,7 @@ impl DigitWords {
     }
 }
 
-/// `Input` of kernels/bucket.cu.
+/// `Input` of kernels/bucket.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InputWords {

@@ -66,21 +66,15 @@ unsafe impl DeviceRepr for HerdArgument {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for Generation {}
 
-/// Moves, ratings, lengths, one to spare; then a gain and a work for each of 22 choices.
-pub(super) const COUNTERS: usize = 4 + 2 * 22;
+/// Moves and ratings; then a gain and a work for each of 16 choices.
+pub(super) const COUNTERS: usize = 2 + 2 * 16;
 /// Words of a [`Survey`], behind the counters.
 pub(super) const SURVEY: usize = 4;
 
-/// What the counters behind the first four say of the choices.
+/// What the counters behind the first two say of the choices.
 pub(super) fn tally(counters: &[u64]) -> Tally {
     fn arms<const N: usize>(counters: &[u64], first: usize) -> [(u64, u64); N] {
         std::array::from_fn(|arm| (counters[2 * (first + arm)], counters[2 * (first + arm) + 1]))
     }
-    Tally {
-        cold: arms(counters, 0),
-        region: arms(counters, 8),
-        length: arms(counters, 12),
-        tree: arms(counters, 18),
-        before: arms(counters, 20),
-    }
+    Tally { cold: arms(counters, 0), region: arms(counters, 8), tree: arms(counters, 12), before: arms(counters, 14) }
 }

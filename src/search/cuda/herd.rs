@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 use super::super::boltzmann::Boltzmann;
-use super::super::breed::{Bred, GROUP, Generation, Herd, STEPS, Settled, TREE_EVERY};
+use super::super::breed::{Bred, GROUP, Generation, Herd, STEPS, Settled};
 use super::super::driver::Field;
 use super::super::host_herd;
 use super::super::rows::Energy;
@@ -308,14 +308,14 @@ impl Herd for CudaHerd {
         Ok(wanted.min(MOST_STATES).min(fitting as usize).max(1))
     }
 
-    fn tree_factor(&self, field: &Field) -> f64 {
+    fn tree_sweeps(&self, field: &Field) -> f64 {
         let (Some(classes), false, Some(forest)) = (&field.classes, self.portable, field.forests.first()) else {
-            return host_herd::TREE_FACTOR;
+            return host_herd::TREE_SWEEPS;
         };
         // a block goes from barrier to barrier: through classes in a sweep, through levels in a tree move
         let lanes = self.lanes(field, 0) as usize;
         let sweep: usize = classes.iter().map(|class| (class.len() * lanes).div_ceil(BLOCK)).sum();
-        1.0 + forest.levels.len() as f64 / sweep.max(1) as f64 / f64::from(TREE_EVERY)
+        forest.levels.len() as f64 / sweep.max(1) as f64
     }
 
     fn speed(&self) -> u64 {
@@ -403,13 +403,7 @@ impl Herd for CudaHerd {
             super::watch(&self.cuda, &self.aside, &states.stop, stop)?;
         }
         let (counters, survey) = self.survey(slots.clone(), true)?;
-        let mut bred = Bred {
-            moves: counters[0],
-            ratings: counters[1],
-            lengths: counters[2],
-            children: slots.len(),
-            best: Vec::new(),
-        };
+        let mut bred = Bred { moves: counters[0], ratings: counters[1], children: slots.len(), best: Vec::new() };
         let found =
             [(survey.best, survey.best_slot, self.best), (survey.allowed, survey.allowed_slot, self.best_allowed)];
         for (total, slot, known) in found {
@@ -452,7 +446,7 @@ impl Herd for CudaHerd {
         if let Some(states) = &mut self.states {
             states.survey_of_elites = survey;
         }
-        Ok(Settled { tally: tally(&counters[4..]), best: survey.best, at_best: survey.at_best })
+        Ok(Settled { tally: tally(&counters[2..]), best: survey.best, at_best: survey.at_best })
     }
 
     fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {

@@ -1,7 +1,7 @@
 //! The device's herd against the CPU's: the same children, energies and elites, generation by generation. Without a GPU these
 //! tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
-use super::super::breed::{COLD_SHARES, Generation, Herd, LENGTHS, STEPS, steps};
+use super::super::breed::{COLD_SHARES, Generation, Herd, STEPS, steps};
 use super::super::driver::Field;
 use super::super::host_herd::HostHerd;
 use super::super::state::Elite;
@@ -28,14 +28,12 @@ pub(super) fn device() -> Option<Arc<Cuda>> {
 
 fn generation(rng: &mut Rng, breed: u32, field: &Field, sweeps: u32) -> Generation {
     let large = field.is_large();
-    let thirds = |k: u32| u32::MAX / 3 * k;
     Generation {
         draw: rng.draw(),
         breed,
         sweeps,
         cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
         region: std::array::from_fn(|k| u32::MAX / 4 * (k as u32 + 1)),
-        length: if large { [thirds(1), thirds(2), u32::MAX, u32::MAX, u32::MAX, u32::MAX] } else { [u32::MAX; 6] },
         tree: if field.forests.is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
         before: if large { [u32::MAX / 2, u32::MAX] } else { [u32::MAX; 2] },
         starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
@@ -83,7 +81,7 @@ fn compare_teams(
             let theirs = device.breed(&field, &generation, slots.clone(), &stop).expect("the device works");
             let said = |bred: &super::super::breed::Bred| {
                 let best: Vec<_> = bred.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
-                (bred.moves, bred.ratings, bred.lengths, bred.children, best)
+                (bred.moves, bred.ratings, bred.children, best)
             };
             assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}, children of {slots:?}");
         }
@@ -166,7 +164,6 @@ fn herds_agree_on_large_cores() {
         compare(&cuda, &format!("large, d = {d}"), &network(700, d, 1500, 2, u64::from(d)), 5, 5);
     }
     compare(&cuda, "large, arity 3", &network(650, 3, 700, 3, 5), 5, 5);
-    assert_eq!(LENGTHS[2], 16);
 }
 
 #[test]

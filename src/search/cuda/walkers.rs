@@ -4,8 +4,9 @@
 
 use super::super::driver::Field;
 use super::super::host_walkers::{STATES, round_steps};
+use super::super::rows::Rows;
 use super::super::walk::{Layout, REMEMBERED, Round, Walked, Walkers};
-use super::core::{Device, address};
+use super::core::{Device, address, largest_sums};
 use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ struct LayoutArgument {
     starts: u64,
     owners: u64,
     domains: u64,
+    floors: u64,
     ranges: u64,
     affected: u64,
     incidents: u64,
@@ -88,48 +90,64 @@ struct Open {
     _tables: (Vec<CudaSlice<u32>>, CudaSlice<i32>),
 }
 
-/// The kernel for a core, and how it is launched.
-struct Program {
-    walk: Kernel,
-    threads: u32,
-    shared: u32,
-}
-
-/// Moves that a thread rates in a step, about: compared on an H200 (results/notes/tabu-cuda.md).
+/// Moves that a thread rates in a step, about. Half as many and twice as many were no faster (results/notes/tabu-cuda.md).
 const RATED: u32 = 32;
 /// Shared memory that the kernel takes beside a walker's tables, at most.
 const BESIDE: u32 = 1 << 10;
 /// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 took more than a thousand times the
 /// steps of one core of its host (results/notes/tabu-cuda.md).
 const SPEED: u64 = 400;
+/// Steps of a round, at most, as on the CPU.
+const MOST_STEPS: u32 = 20_000;
 /// Elites that a round may begin from.
 const ELITES: usize = super::super::driver::POOL;
 
-/// Words of a walker's tables: costs of moves and until when they are tabu, and two of each variable.
-fn words(layout: &Layout) -> usize {
-    (2 * layout.moves() + 2 * (layout.starts.len() - 1)).next_multiple_of(4)
+/// The kernel for a core, and how it is launched.
+struct Program {
+    walk: Kernel,
+    /// Words of a walker's tables.
+    words: usize,
+    threads: u32,
+    shared: u32,
 }
 
 impl Program {
-    fn new(cuda: &Device, layout: &Layout) -> Result<Program, DeviceError> {
-        let bytes = 4 * words(layout) as u64;
-        let fits = bytes + u64::from(BESIDE) <= u64::from(cuda.info.shared_memory);
-        let shared = if fits { bytes as u32 } else { 0 };
-        let module = cuda.load(&source())?;
-        // what the kernel itself declares counts too: more than 48 KiB together must be asked for
-        let asked = if shared + BESIDE > 48 << 10 { shared.max((48 << 10) + 1) } else { shared };
-        let walk = module.kernel(kernel(fits), asked)?;
-        let threads = (layout.moves() as u32 / RATED).next_power_of_two().clamp(32, 512);
-        Ok(Program { walk, threads, shared })
+    fn new(cuda: &Device, rows: &Rows, layout: &Layout) -> Result<Program, DeviceError> {
+        let (n, moves) = (rows.variables(), layout.moves());
+        let room = cuda.info.shared_memory.saturating_sub(BESIDE) as usize;
+        // costs of moves and until when they are tabu, and two words of each variable
+        let words = |short: bool| (2 * n + if short { moves } else { 2 * moves }).next_multiple_of(4);
+        let short = fits_short(rows, layout) && 4 * words(true) <= room;
+        let in_shared = 4 * words(short) <= room;
+        let shared = if in_shared { 4 * words(short) as u32 } else { 0 };
+        let walk = cuda.load(&source())?.kernel(kernel(short, in_shared), shared)?;
+        let threads = (moves as u32 / RATED).next_power_of_two().clamp(32, 512);
+        Ok(Program { walk, words: words(short), threads, shared })
     }
 }
 
-fn kernel(shared: bool) -> &'static str {
-    if shared { "walk<true>" } else { "walk<false>" }
+/// Whether costs of moves and steps of a round with a tenure behind fit 16 bits, of which the largest number stands for what
+/// is tabu for good.
+fn fits_short(rows: &Rows, layout: &Layout) -> bool {
+    let largest = |v: usize| i64::from(rows.unary(v)[..rows.domain(v)].iter().copied().max().unwrap_or(0));
+    let steps = MOST_STEPS as usize + rows.variables() + 2 < usize::from(u16::MAX);
+    let sum = |(v, sum): (usize, &i64)| sum + largest(v) - i64::from(layout.floors[v]);
+    steps && largest_sums(rows).iter().enumerate().map(sum).all(|sum| sum < i64::from(u16::MAX))
+}
+
+fn kernel(short: bool, shared: bool) -> &'static str {
+    match (short, shared) {
+        (true, _) => "walk<u16, true>",
+        (false, true) => "walk<u32, true>",
+        (false, false) => "walk<u32, false>",
+    }
 }
 
 fn source() -> Source {
-    Source::embedded("tabu.cu").kernel(kernel(true)).kernel(kernel(false))
+    let kernels = [(true, true), (false, true), (false, false)];
+    kernels
+        .into_iter()
+        .fold(Source::embedded("tabu.cu"), |source, (short, shared)| source.kernel(kernel(short, shared)))
 }
 
 /// The kernels of tabu walks.
@@ -151,14 +169,14 @@ impl CudaWalkers {
 }
 
 impl Walkers for CudaWalkers {
-    fn suitable(&mut self, layout: &Layout) -> Result<usize, DeviceError> {
+    fn suitable(&mut self, field: &Field, layout: &Layout) -> Result<usize, DeviceError> {
         if self.portable {
             return Ok(STATES);
         }
-        let program = Program::new(&self.cuda, layout)?;
+        let program = Program::new(&self.cuda, &field.rows, layout)?;
         let blocks = program.walk.blocks_per_multiprocessor(program.threads, program.shared)?;
         let resident = (blocks * self.cuda.info.multiprocessors) as usize;
-        let one = 4 * (words(layout) + REMEMBERED) + 2 * layout.starts.len();
+        let one = 4 * (program.words + REMEMBERED) + 2 * layout.starts.len();
         let fitting = self.cuda.free_memory()? as usize / 2 / one;
         Ok(resident.min(fitting).max(1))
     }
@@ -167,7 +185,7 @@ impl Walkers for CudaWalkers {
         if self.portable {
             return round_steps(layout);
         }
-        (12_000_000 / (1500 + layout.moves() as u32 / 4)).clamp(64, 20_000)
+        (10_000_000 / (6000 + layout.moves() / 4 + 6 * layout.changed_quads())).clamp(64, MOST_STEPS as usize) as u32
     }
 
     fn speed(&self) -> u64 {
@@ -178,16 +196,17 @@ impl Walkers for CudaWalkers {
         // memory goes back before more is taken
         self.open = None;
         let cuda = &*self.cuda;
-        let program = Program::new(&self.cuda, layout)?;
+        let program = Program::new(&self.cuda, &field.rows, layout)?;
         let (n, rows) = (field.variables(), &field.rows);
         let widest = rows.width.iter().max().map_or(1, |width| width / 4);
         let owners = rows.width.iter().enumerate().flat_map(|(v, &width)| vec![v as u32; width as usize / 4]);
         let of_affected = layout.affected.iter();
         let of_incidents = layout.incidents.iter();
-        let lists: [Vec<u32>; 7] = [
+        let lists: [Vec<u32>; 8] = [
             layout.starts.iter().map(|start| start / 4).collect(),
             owners.collect(),
             rows.problem.domains.clone(),
+            layout.floors.iter().map(|&floor| floor as u32).collect(),
             layout.ranges.clone(),
             of_affected.flat_map(|row| [row.base, row.stride, row.variable, row.incident]).collect(),
             of_incidents.flat_map(|row| [row.base, row.pairs, row.variable, row.counts]).collect(),
@@ -198,7 +217,7 @@ impl Walkers for CudaWalkers {
         for list in &lists {
             tables.push(cuda.upload(list)?);
         }
-        let [starts, owners, domains, ranges, affected, incidents, pairs] =
+        let [starts, owners, domains, floors, ranges, affected, incidents, pairs] =
             std::array::from_fn(|list| address(cuda, &tables[list]));
         let layout_argument = LayoutArgument {
             variables: n as u32,
@@ -209,12 +228,13 @@ impl Walkers for CudaWalkers {
             starts,
             owners,
             domains,
+            floors,
             ranges,
             affected,
             incidents,
             pairs,
         };
-        let words = words(layout);
+        let words = program.words;
         let of_walkers = cuda.zeros::<u32>(count * words)?;
         let seen = cuda.zeros::<u32>(count * REMEMBERED)?;
         let (best, elites) = (cuda.zeros::<u16>(count * n)?, cuda.zeros::<u16>(ELITES * n)?);

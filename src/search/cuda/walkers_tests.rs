@@ -71,9 +71,19 @@ fn walkers_agree_for_all_widths() {
 }
 
 #[test]
+fn walkers_agree_where_costs_need_32_bits() {
+    let Some(cuda) = device() else { return };
+    for (n, d) in [(40, 5), (300, 30)] {
+        let mut problem = (*network(n, d, 3 * n as usize, 2, 8)).clone();
+        problem.unary.iter_mut().flatten().for_each(|cost| *cost *= 10_000);
+        compare(&cuda, &format!("{n} variables, large costs"), &Arc::new(problem), 5, &ROUNDS);
+    }
+}
+
+#[test]
 fn walkers_agree_beyond_shared_memory() {
     let Some(cuda) = device() else { return };
-    compare(&cuda, "large", &network(1500, 30, 3000, 2, 5), 3, &ROUNDS);
+    compare(&cuda, "large", &network(1500, 50, 3000, 2, 5), 3, &ROUNDS);
     compare(&cuda, "large, arity 3", &network(4000, 5, 4000, 3, 5), 3, &ROUNDS);
 }
 

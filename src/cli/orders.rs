@@ -1,4 +1,4 @@
-//! The elimination orders that `bound` and `info` take.
+//! Elimination orders on the command line: a greedy rule, or a file.
 
 use super::values;
 use fangs::Error;
@@ -18,7 +18,7 @@ pub enum OrderChoice {
 }
 
 impl OrderChoice {
-    /// What the option says.
+    /// Reads an option's text.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix("file:") {
             Some(path) => Ok(OrderChoice::File(path.into())),
@@ -28,7 +28,7 @@ impl OrderChoice {
         }
     }
 
-    /// What reports call it.
+    /// The name it goes by.
     pub fn name(&self) -> String {
         match self {
             OrderChoice::Greedy(method) => method.name().into(),
@@ -59,7 +59,7 @@ pub enum Ordering {
 }
 
 impl Ordering {
-    /// The core's order.
+    /// The order for a core.
     pub fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
         match self {
             Ordering::Greedy(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),

@@ -1,0 +1,232 @@
+// The fused bucket kernel of large steps (see bucket.cu), its inputs staged in shared memory.
+//
+// A block makes a box of outputs: tiles along three digits x, y, z of the message and neighbours along its fastest one. What
+// the box needs of all inputs for one value of the eliminated variable is a *stage*. Asynchronous copies fill stages ahead of
+// the sums and take no registers while they are on their way; from a stage a thread reads single entries, its neighbours
+// in the warp reading those beside them. Whatever a box takes is known to the compiler, so the loop over the eliminated
+// variable computes next to no addresses.
+//
+// Five terms meet at most, so nothing is clamped on the way.
+
+#include "bucket.cuh"
+
+// Bytes of a copy.
+constexpr u32 PIECE = 16;
+// Stages that a block has (src/inference/cuda/stage.rs).
+constexpr u32 STAGES = 3;
+
+// Copies a piece in its own time. Copies go where nobody reads before `await_stages` and a barrier: the compiler may move
+// other accesses across them, as it must to hide them behind the sums.
+__device__ __forceinline__ void copy(char *to, const char *from) {
+#if __CUDA_ARCH__ >= 800
+    const u32 place = (u32)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from));
+#else
+    *(int4 *)to = __ldg((const int4 *)from);
+#endif
+}
+
+// What was copied since the last call is a stage.
+__device__ __forceinline__ void end_stage() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits for this thread's copies of all stages but the last N.
+template <u32 N> __device__ __forceinline__ void await_stages() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+
+// The few inputs of a group that reads two digits of the tile: A and B values of a tile, TA and TB tiles of the box, LANES
+// neighbours. In a stage an input's rows of neighbours lie [value of A in its tile][of B][tile of A][of B]: those that the
+// threads of a warp read at a time follow each other.
+template <class E, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW, int FIRST, int SECOND> struct Staged {
+    static constexpr u32 TILES = TA * TB;
+
+    // Bytes of a row, pieces of an input, and those of a thread.
+    static constexpr u32 ROW = sizeof(E) * LANES, IN_ROW = ROW / PIECE;
+    static constexpr u32 PIECES = A * B * TILES * IN_ROW, OWN = (PIECES + THREADS - 1) / THREADS;
+    static_assert(ROW % PIECE == 0, "rows are copied in pieces");
+
+    static constexpr u32 BYTES = FEW * PIECES * PIECE, SHARE = FEW * OWN;
+
+    // The next slab of each input, from where the box begins.
+    const char *table[FEW + 1];
+    u64 slab[FEW + 1];
+    // Where this thread's pieces are from there.
+    u32 from[SHARE + 1];
+    // This thread's tile among those of the box, and its lane.
+    u32 tile, lane;
+
+    static __device__ __forceinline__ u32 stride(const Input &input, int digit) {
+        return digit == 0 ? input.x : digit == 1 ? input.y : input.z;
+    }
+
+    __device__ __forceinline__ Staged(const Box &box, const char *memory, u32 begin, u32 a, u32 b, u32 own_lane)
+        : tile(a * TB + b), lane(own_lane) {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) {
+            const Input &input = box.input[begin + k];
+            table[k] = memory + input.table;
+            slab[k] = input.slab;
+#pragma unroll
+            for (u32 i = 0; i < OWN; i++) {
+                const u32 piece = threadIdx.x + i * THREADS, row = piece / IN_ROW;
+                const u32 tiles = row % TILES, value = row / TILES;
+                const u32 first = min(tiles / TB * A, box.values[FIRST] - A) + value / B;
+                const u32 second = min(tiles % TB * B, box.values[SECOND] - B) + value % B;
+                from[k * OWN + i] =
+                    first * stride(input, FIRST) + second * stride(input, SECOND) + piece % IN_ROW * PIECE;
+            }
+        }
+    }
+
+    // Goes along a digit to where the box begins.
+    __device__ __forceinline__ void move(const u64 *strides, u32 begin, u32 start) {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) table[k] += start * strides[begin + k];
+    }
+
+    // Asks for those of this thread's pieces of the next slabs whose numbers are in a range.
+    __device__ __forceinline__ void fill(char *stage, u32 low, u32 high) const {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) {
+#pragma unroll
+            for (u32 i = 0; i < OWN; i++) {
+                const u32 number = k * OWN + i, piece = threadIdx.x + i * THREADS;
+                if (number >= low && number < high && ((i + 1) * THREADS <= PIECES || piece < PIECES))
+                    copy(stage + (k * PIECES + piece) * PIECE, table[k] + from[number]);
+            }
+        }
+    }
+
+    // Goes to the next value of the eliminated variable.
+    __device__ __forceinline__ void advance() {
+#pragma unroll
+        for (int k = 0; k < FEW; k++) table[k] += slab[k];
+    }
+
+    // The sum of the inputs for values `i` and `j` of the tile's digits.
+    __device__ __forceinline__ E read(const char *stage, int i, int j) const {
+        E sum = 0;
+#pragma unroll
+        for (int k = 0; k < FEW; k++) {
+            const char *own = stage + (tile * ROW + lane * (u32)sizeof(E));
+            sum += *(const E *)(own + (k * PIECES * PIECE + (i * B + j) * TILES * ROW));
+        }
+        return sum;
+    }
+};
+
+// How much of n is beyond `before`.
+constexpr __host__ __device__ u32 beyond(u32 n, u32 before) { return n < before ? 0 : n - before; }
+
+// XY, XZ and YZ are how many inputs each group has.
+template <class E, int RX, int RY, int RZ, int TX, int TY, int TZ, int LANES, int BLOCKS, int XY, int XZ, int YZ>
+__global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
+    join_staged(char *memory, const __grid_constant__ Box box, E cap) {
+    constexpr u32 THREADS = TX * TY * TZ * LANES;
+    using GroupXY = Staged<E, RX, RY, TX, TY, LANES, THREADS, XY, 0, 1>;
+    using GroupXZ = Staged<E, RX, RZ, TX, TZ, LANES, THREADS, XZ, 0, 2>;
+    using GroupYZ = Staged<E, RY, RZ, TY, TZ, LANES, THREADS, YZ, 1, 2>;
+    constexpr u32 BEGIN_XZ = XY, BEGIN_YZ = XY + XZ;
+    constexpr u32 AT_XZ = GroupXY::BYTES, AT_YZ = AT_XZ + GroupXZ::BYTES, STAGE = AT_YZ + GroupYZ::BYTES;
+    constexpr u32 SHARE_XZ = GroupXY::SHARE, SHARE_YZ = SHARE_XZ + GroupXZ::SHARE, SHARE = SHARE_YZ + GroupYZ::SHARE;
+    extern __shared__ int4 shared[];
+    char *const stages = (char *)shared;
+    const u32 lane = threadIdx.x % LANES, tile = threadIdx.x / LANES;
+    const u32 z = tile % TZ, y = tile / TZ % TY, x = tile / TZ / TY;
+    GroupXY xy(box, memory, 0, x, y, lane);
+    GroupXZ xz(box, memory, BEGIN_XZ, x, z, lane);
+    GroupYZ yz(box, memory, BEGIN_YZ, y, z, lane);
+    char *out = memory + box.out;
+#pragma unroll 1
+    for (u32 i = 0; i < box.digits; i++) {
+        const u32 start = box.digit[i].start(blockIdx.x + box.first);
+        const u64 *strides = box.stride[i];
+        xy.move(strides, 0, start);
+        xz.move(strides, BEGIN_XZ, start);
+        yz.move(strides, BEGIN_YZ, start);
+        out += start * strides[box.inputs];
+    }
+    // the last tile of a box is moved back where it would not fit
+    out += min(x * RX, box.values[0] - RX) * box.x + min(y * RY, box.values[1] - RY) * box.y +
+           min(z * RZ, box.values[2] - RZ) * box.z + lane * sizeof(E);
+
+    // Asks for a part of the next slabs; with the last part they are a stage.
+    const auto fill = [&](u32 stage, u32 part, u32 parts) {
+        const u32 low = part * SHARE / parts, high = (part + 1) * SHARE / parts;
+        xy.fill(stages + stage, low, high);
+        xz.fill(stages + stage + AT_XZ, beyond(low, SHARE_XZ), beyond(high, SHARE_XZ));
+        yz.fill(stages + stage + AT_YZ, beyond(low, SHARE_YZ), beyond(high, SHARE_YZ));
+        if (part + 1 == parts) {
+            xy.advance();
+            xz.advance();
+            yz.advance();
+        }
+    };
+    const u32 domain = box.domain;
+#pragma unroll
+    for (u32 a = 0; a < STAGES - 1; a++) {
+        if (a < domain) fill(a * STAGE, 0, 1);
+        end_stage();
+    }
+    E least[RX][RY][RZ];
+#pragma unroll
+    for (int i = 0; i < RX; i++)
+#pragma unroll
+        for (int j = 0; j < RY; j++)
+#pragma unroll
+            for (int k = 0; k < RZ; k++) least[i][j][k] = cap;
+
+    // Stages in turn: where the next value is, and where to put that STAGES - 1 further on.
+    u32 stage = 0, free = (STAGES - 1) * STAGE;
+    // `more` is known where this is inlined.
+    const auto join = [&](bool more) {
+        await_stages<STAGES - 2>();
+        // all copies of the stage are done, and all threads with the one that is free
+        __syncthreads();
+        const char *own = stages + stage;
+        E row_yz[RY][RZ];
+#pragma unroll
+        for (int j = 0; j < RY; j++)
+#pragma unroll
+            for (int k = 0; k < RZ; k++) row_yz[j][k] = yz.read(own + AT_YZ, j, k);
+#pragma unroll
+        for (int i = 0; i < RX; i++) {
+            E row_xy[RY], row_xz[RZ];
+#pragma unroll
+            for (int j = 0; j < RY; j++) row_xy[j] = xy.read(own, i, j);
+#pragma unroll
+            for (int k = 0; k < RZ; k++) row_xz[k] = xz.read(own + AT_XZ, i, k);
+#pragma unroll
+            for (int j = 0; j < RY; j++)
+#pragma unroll
+                for (int k = 0; k < RZ; k++) {
+                    // the unit of multiplications adds as well, while that of additions is busy with the minimum
+                    const E first = XY == 0 ? row_xz[k] : row_xy[j] * (E)box.one + row_xz[k];
+                    least[i][j][k] = add_min(first, row_yz[j][k], least[i][j][k]);
+                }
+            // between the sums: asked for all at a time, copies would keep everybody waiting
+            if (more) fill(free, i, RX);
+        }
+        end_stage();
+        free = stage;
+        stage = stage == (STAGES - 1) * STAGE ? 0 : stage + STAGE;
+    };
+    u32 a = 0;
+#pragma unroll 1
+    for (; a + STAGES - 1 < domain; a++) join(true);
+#pragma unroll 1
+    for (; a < domain; a++) join(false);
+
+#pragma unroll
+    for (int i = 0; i < RX; i++)
+#pragma unroll
+        for (int j = 0; j < RY; j++)
+#pragma unroll
+            for (int k = 0; k < RZ; k++) *(E *)(out + (i * box.x + j * box.y + k * box.z)) = least[i][j][k];
+}

@@ -1,0 +1,265 @@
+//! Conditioning with pruning: a search over values whose open nodes bound the network from below at any time.
+//!
+//! A node is the network with fewer values for some variables. Its bound is what cost shifting makes constant, starting from
+//! its parent's shifted network; values that reach the upper bound are dropped on the way. What is left of a node is
+//! eliminated exactly once that takes few enough combinations. Nodes are taken best first, a few at a time, and each is
+//! searched depth first for a limited work; what remains of it joins the open nodes again (hybrid best-first search: Allouche,
+//! de Givry, Katsirelos, Schiex, Zytnicki, "Anytime hybrid best-first search with tree decomposition for weighted CSP", 2015).
+//! So the least bound of an open node rises during the search and is the optimum at its end.
+//!
+//! The work of a batch is counted and its nodes are searched apart from each other, so threads do not change anything.
+
+mod dive;
+mod frame;
+mod leaf;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use super::run::Progress;
+use crate::model::{Cost, Problem};
+use crate::order::Order;
+use crate::stop::Stop;
+pub use dive::Style;
+use dive::{Dive, Found, Node};
+use frame::Frame;
+use rayon::prelude::*;
+use state::State;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// Nodes of a batch. A fixed number, so that threads do not change the result.
+const BATCH: usize = 16;
+/// Entries that a node of a batch is searched for, at first and at most.
+const LEAST_DIVE: u64 = 1 << 18;
+const MOST_DIVE: u64 = 1 << 24;
+/// Combinations that a light node is eliminated for rather than searched: from 10^4 to 10^6 it hardly matters on CELAR.
+const LEAF: f64 = 65536.0;
+/// Combinations for the mini-buckets of a heavy node, at least, and as a share of the work so far.
+const LEAST_MINI: f64 = 1e7;
+const MINI_SHARE: f64 = 1.0 / 16.0;
+/// States that memory is counted for. A fixed number, so that nothing depends on the machine.
+const THREADS: u64 = 16;
+/// Bytes that an open node takes, about.
+const NODE: u64 = 256;
+/// Passes at the root: each pair has to gain a thousandth of the gap.
+const ROOT_PASSES: u32 = 400;
+const ROOT_PART: Cost = 1000;
+
+/// A search on its way.
+#[derive(Debug)]
+pub struct Branch {
+    frame: Frame,
+    /// The whole network, shifted.
+    root: State,
+    open: BinaryHeap<Node>,
+    style: Style,
+    /// Solutions from here on are of no interest, unscaled.
+    ub: Cost,
+    /// The best solution found, until it is asked for.
+    solution: Option<Vec<u32>>,
+    /// Unscaled.
+    bound: Cost,
+    memory: u64,
+    begun: bool,
+    /// The limit when values of the root were dropped last.
+    dropped: Cost,
+    serial: u64,
+    dive: u64,
+    work: u64,
+    nodes: u64,
+    /// Combinations for the elimination of a light node; for mini-buckets of a heavy one, at least.
+    leaf: f64,
+    mini: f64,
+}
+
+impl Branch {
+    /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along `order`, or
+    /// better. Tables and open nodes take about `memory` bytes. `None` where costs are too large for sums of 64 bits, or
+    /// the network itself takes more.
+    pub fn new(problem: &Arc<Problem>, ub: Option<Cost>, order: &Order, memory: u64, style: Style) -> Option<Branch> {
+        let (tables, state) = Frame::bytes(problem);
+        let taken = tables.saturating_add(state.saturating_mul(THREADS));
+        let memory = memory.checked_sub(taken)?;
+        let ub = ub.unwrap_or(problem.top).min(problem.top);
+        let frame = Frame::new(problem, ub, &order.sequence)?;
+        let root = State::new(&frame, frame.limit(ub));
+        Some(Branch {
+            frame,
+            root,
+            open: BinaryHeap::new(),
+            style,
+            ub,
+            solution: None,
+            bound: problem.constant.min(ub),
+            memory,
+            begun: false,
+            dropped: 0,
+            serial: 0,
+            dive: LEAST_DIVE,
+            work: 0,
+            nodes: 0,
+            leaf: LEAF,
+            mini: LEAST_MINI,
+        })
+    }
+
+    /// A better solution is known: only what is better than `ub` is searched for from now on.
+    pub fn tighten(&mut self, ub: Cost) {
+        if ub < self.ub {
+            self.ub = ub;
+            self.root.limit = self.frame.limit(ub);
+        }
+    }
+
+    /// Searches for about `work` entries, at least one batch. Done once no node is open: the bound is then the optimum, or
+    /// the upper bound where nothing is better.
+    pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
+        let end = self.work.saturating_add(work);
+        if !self.begun {
+            self.begin(stop);
+        }
+        while self.begun && !self.open.is_empty() {
+            if self.work >= end || stop.is_set() {
+                return Progress::More;
+            }
+            if self.root.limit < self.dropped {
+                self.drop_values(stop);
+            } else {
+                self.batch(stop);
+            }
+        }
+        if self.begun { Progress::Done } else { Progress::More }
+    }
+
+    fn begin(&mut self, stop: &Stop) {
+        let before = self.root.work;
+        let open = self.root.limit > 0 && self.root.propagate(&self.frame, ROOT_PART, ROOT_PASSES, stop);
+        self.work += self.root.work - before;
+        if stop.is_set() {
+            // the passes done keep: costs are only shifted
+            return;
+        }
+        self.begun = true;
+        self.dropped = self.root.limit;
+        if open {
+            self.open.push(Node { bound: self.root.constant, depth: 0, serial: 0, path: None });
+        }
+        self.settle();
+    }
+
+    /// The limit has fallen: drops what reaches it at the root, for all nodes.
+    fn drop_values(&mut self, stop: &Stop) {
+        self.dropped = self.root.limit;
+        let before = self.root.work;
+        if !self.root.propagate(&self.frame, ROOT_PART, ROOT_PASSES, stop) {
+            self.open.clear();
+        }
+        self.work += (self.root.work - before).max(1);
+        self.settle();
+    }
+
+    /// Searches the best open nodes.
+    fn batch(&mut self, stop: &Stop) {
+        // heavy nodes are shared out by their eliminations
+        let batch = if self.style == Style::Light { BATCH } else { 1 };
+        let nodes: Vec<Node> = (0..batch).map_while(|_| self.open.pop()).collect();
+        // where there is no room for more open nodes, nodes are searched for longer
+        let crowded = self.open.len() as u64 > self.memory / 2 / NODE;
+        let work = if self.style == Style::Light { self.dive } else { 0 };
+        let dive = Dive {
+            frame: &self.frame,
+            style: self.style,
+            work: if crowded { self.dive.saturating_mul(64) } else { work },
+            joint_entries: match self.style {
+                Style::Light => self.leaf,
+                Style::Heavy => self.mini.max(self.work as f64 * MINI_SHARE),
+            },
+            bytes: self.memory / 2 / batch as u64,
+        };
+        let search = |state: &mut State, node: Node| dive.search(state, node, stop);
+        let found: Vec<Found> = nodes.into_par_iter().with_max_len(1).map_init(|| self.root.clone(), search).collect();
+        let (mut spent, mut replayed) = (0, 0);
+        for found in found {
+            spent += found.work;
+            replayed += found.replayed;
+            self.nodes += found.nodes;
+            for mut node in found.open {
+                self.serial += 1;
+                node.serial = self.serial;
+                self.open.push(node);
+            }
+            if let Some(assignment) = found.solution {
+                self.found(assignment);
+            }
+        }
+        self.work += spent.max(1);
+        // as much as a tenth of the work on the way back to open nodes (hybrid best-first search)
+        if replayed * 10 > spent {
+            self.dive = (self.dive * 2).min(MOST_DIVE);
+        } else if replayed * 20 < spent {
+            self.dive = (self.dive / 2).max(LEAST_DIVE);
+        }
+        self.settle();
+    }
+
+    fn found(&mut self, assignment: Vec<u32>) {
+        let cost = self.frame.problem.cost(&assignment);
+        if cost < self.ub {
+            self.tighten(cost);
+            self.solution = Some(assignment);
+        }
+    }
+
+    /// The bound of what is open; nodes that cannot hold anything better go.
+    fn settle(&mut self) {
+        let least = self.open.peek().map(|node| node.bound).filter(|&bound| bound < self.root.limit);
+        match least {
+            Some(bound) => self.bound = self.bound.max(self.frame.total(bound)).min(self.ub),
+            None => {
+                self.open.clear();
+                self.bound = self.ub;
+            }
+        }
+    }
+
+    /// Whether no node is open.
+    pub fn is_done(&self) -> bool {
+        self.begun && self.open.is_empty()
+    }
+
+    /// No solution costs less; the upper bound where nothing is better.
+    pub fn lower_bound(&self) -> Cost {
+        self.bound.min(self.ub)
+    }
+
+    /// The best solution found since it was last asked for.
+    pub fn take_solution(&mut self) -> Option<Vec<u32>> {
+        self.solution.take()
+    }
+
+    /// What it searches.
+    pub fn problem(&self) -> &Arc<Problem> {
+        &self.frame.problem
+    }
+
+    /// How.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// Entries looked at and combinations eliminated.
+    pub fn work_done(&self) -> u64 {
+        self.work
+    }
+
+    /// Nodes visited.
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// Nodes open.
+    pub fn open_nodes(&self) -> usize {
+        self.open.len()
+    }
+}

@@ -1,0 +1,143 @@
+use super::*;
+use crate::inference::tests::{assignments, random, shuffled, wide};
+use crate::model::FORBIDDEN;
+use crate::rng::Rng;
+
+const ROOMY: u64 = 1 << 30;
+
+fn optimum(problem: &Problem) -> Cost {
+    assignments(problem).map(|assignment| problem.cost(&assignment)).min().expect("there is an assignment")
+}
+
+/// Runs a search to its end by slices of `work`; its bound must neither fall nor pass `optimum`.
+fn finish(branch: &mut Branch, work: u64, optimum: Cost) -> Option<Vec<u32>> {
+    let (stop, mut solution) = (Stop::new(), None);
+    let mut before = branch.lower_bound();
+    loop {
+        let progress = branch.advance(work, &stop);
+        let bound = branch.lower_bound();
+        assert!(bound >= before && bound <= optimum, "{before} {bound} {optimum}");
+        before = bound;
+        solution = branch.take_solution().or(solution);
+        if progress == Progress::Done {
+            assert!(branch.is_done());
+            return solution;
+        }
+    }
+}
+
+#[test]
+fn searches_prove_the_optimum_whatever_is_known() {
+    let mut rng = Rng::new(41);
+    let (mut solved, mut none, mut nodes) = (0, 0, 0);
+    for case in 0..3000 {
+        let problem = Arc::new(if case % 20 == 0 { wide(&mut rng, 8, 3, 6) } else { random(&mut rng, 4) });
+        let optimum = optimum(&problem);
+        let order = shuffled(&problem, &mut rng);
+        let known = [None, Some(optimum - 2), Some(optimum), Some(optimum + 1), Some(optimum + 40)];
+        for ub in known.map(|ub| ub.map(|ub| ub.min(FORBIDDEN))) {
+            let limit = ub.unwrap_or(problem.top).min(problem.top);
+            for style in Style::ALL {
+                let mut branch = Branch::new(&problem, ub, &order, ROOMY, style).expect("small costs");
+                (branch.leaf, branch.mini) = (4.0, 8.0);
+                let solution = finish(&mut branch, 1 + rng.below(200), optimum.min(limit));
+                assert_eq!(branch.lower_bound(), optimum.min(limit), "case {case} {style:?} {ub:?}");
+                nodes += branch.nodes();
+                if optimum < limit {
+                    solved += 1;
+                    assert_eq!(solution.map(|values| problem.cost(&values)), Some(optimum), "case {case}");
+                } else {
+                    none += 1;
+                    assert_eq!(solution, None, "case {case}");
+                }
+            }
+        }
+    }
+    assert!(solved > 5000 && none > 5000 && nodes > 20_000, "{solved} {none} {nodes}");
+}
+
+#[test]
+fn an_upper_bound_may_improve_on_the_way() {
+    let mut rng = Rng::new(42);
+    for case in 0..1000 {
+        let problem = Arc::new(random(&mut rng, 4));
+        let optimum = optimum(&problem);
+        let order = shuffled(&problem, &mut rng);
+        for style in Style::ALL {
+            let mut branch = Branch::new(&problem, None, &order, ROOMY, style).expect("small costs");
+            (branch.leaf, branch.mini) = (4.0, 8.0);
+            let mut best = problem.top.min(FORBIDDEN);
+            for step in 0.. {
+                let progress = branch.advance(1, &Stop::new());
+                if let Some(values) = branch.take_solution() {
+                    best = best.min(problem.cost(&values));
+                }
+                assert!(branch.lower_bound() <= optimum.min(problem.top), "case {case}");
+                if progress == Progress::Done {
+                    break;
+                }
+                if step == 1 && optimum + 1 < best {
+                    best = optimum + 1;
+                    branch.tighten(best);
+                }
+            }
+            assert_eq!(branch.lower_bound(), optimum.min(problem.top), "case {case}");
+            assert_eq!(best, optimum.min(problem.top).min(FORBIDDEN), "case {case}");
+        }
+    }
+}
+
+/// Threads share the nodes of a batch out; they must not change what is found, nor when.
+#[test]
+fn threads_do_not_change_a_search() {
+    let mut rng = Rng::new(43);
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    let (one, two) = (pool(1), pool(2));
+    for case in 0..60 {
+        let problem = Arc::new(if case % 2 == 0 { wide(&mut rng, 12, 4, 7) } else { random(&mut rng, 7) });
+        let order = shuffled(&problem, &mut rng);
+        for style in Style::ALL {
+            let record = || {
+                let mut branch = Branch::new(&problem, None, &order, ROOMY, style).expect("small costs");
+                (branch.leaf, branch.mini) = (4.0, 8.0);
+                let mut record = Vec::new();
+                loop {
+                    let progress = branch.advance(1, &Stop::new());
+                    let (bound, work, nodes) = (branch.lower_bound(), branch.work_done(), branch.nodes());
+                    record.push((bound, work, nodes, branch.open_nodes(), branch.take_solution()));
+                    if progress == Progress::Done {
+                        return record;
+                    }
+                }
+            };
+            assert_eq!(one.install(record), two.install(record));
+        }
+    }
+}
+
+#[test]
+fn a_set_flag_ends_a_search_early_and_loses_nothing() {
+    let mut rng = Rng::new(44);
+    let problem = Arc::new(random(&mut rng, 4));
+    let order = shuffled(&problem, &mut rng);
+    let stop = Stop::new();
+    let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Light).expect("small costs");
+    let bound = branch.lower_bound();
+    stop.set(crate::stop::Cause::Signal);
+    assert_eq!(branch.advance(u64::MAX, &stop), Progress::More);
+    assert_eq!(branch.lower_bound(), bound);
+    let optimum = optimum(&problem).min(problem.top);
+    let _ = finish(&mut branch, u64::MAX, optimum);
+    assert_eq!(branch.lower_bound(), optimum);
+}
+
+/// What has no room, or costs too large to be added, is declined.
+#[test]
+fn searches_that_do_not_fit_are_declined() {
+    let mut problem = random(&mut Rng::new(45), 4);
+    let order = shuffled(&problem, &mut Rng::new(46));
+    assert!(Branch::new(&Arc::new(problem.clone()), None, &order, 100, Style::Light).is_none());
+    problem.top = FORBIDDEN;
+    problem.unary[0][0] = 1 << 50;
+    assert!(Branch::new(&Arc::new(problem), None, &order, ROOMY, Style::Light).is_none());
+}
