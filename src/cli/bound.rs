@@ -284,7 +284,7 @@ impl<'a> Bounding<'a> {
             BoundChoice::Auto | BoundChoice::None => ladder,
             _ => ladder.exact_work(0),
         };
-        let mut climb = Climb::new(&problem, ladder, self.config.method.means());
+        let mut climb = Climb::new(&problem, ladder, self.config.method.means()).on(gpu.as_ref());
         climb.resume(std::mem::take(&mut self.searches));
         let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
@@ -367,6 +367,9 @@ impl<'a> Bounding<'a> {
         {
             let solution = reducer.lift(&core);
             self.offer(solution, name);
+        }
+        if let Some(error) = branch.take_trouble() {
+            self.lose_device(&error);
         }
         self.raise(branch.lower_bound(), name)?;
         Ok(progress == Progress::More)

@@ -4,6 +4,7 @@
 //! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
 
 use super::branch::{Branch, Style};
+use super::cuda::Gpu;
 use super::graphs::{GraphWay, Graphs};
 use super::ladder::{Ladder, Rung};
 use super::plan::Plan;
@@ -57,6 +58,7 @@ pub struct Climb {
     searches: Vec<(Branch, Cost)>,
     /// Combinations of all plans so far.
     work: u64,
+    gpu: Option<Arc<Gpu>>,
     best: Cost,
     /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
     /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
@@ -166,6 +168,7 @@ impl Climb {
             styles,
             searches: Vec::new(),
             work: 0,
+            gpu: None,
             gains: false,
             graph_bytes: 0,
             best,
@@ -173,6 +176,12 @@ impl Climb {
             backward: 0,
             reach: None,
         }
+    }
+
+    /// Searches may use a device.
+    pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> Climb {
+        self.gpu = gpu.cloned();
+        self
     }
 
     /// Goes on with searches that another climb began, perhaps on a network whose solutions include all better ones of this.
@@ -269,7 +278,7 @@ impl Climb {
             let memory = self.ladder.memory() / SEARCH_MEMORY;
             if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
                 self.reserve(memory);
-                return Some(Stage::Branch(Box::new(search), FIRST_TURN));
+                return Some(Stage::Branch(Box::new(search.on(self.gpu.as_ref())), FIRST_TURN));
             }
         }
         let weight = |at: usize| {
