@@ -44,7 +44,9 @@ pub struct Climb {
     /// Searches not begun; those that wait for their turn, with what their last one gained.
     styles: Vec<Style>,
     searches: Vec<(Branch, Cost)>,
-    /// Combinations of all plans so far.
+    /// The plan that comes next once searches have had their turns.
+    pending: Option<(Attempt, Plan)>,
+    /// Combinations of all plans so far, the next one included.
     work: u64,
     best: Cost,
 }
@@ -117,7 +119,19 @@ impl Climb {
         let styles = if means.branch { Style::ALL.into_iter().rev().collect() } else { Vec::new() };
         let searches = Vec::new();
         let problem = problem.clone();
-        Climb { problem, ladder, means, begun: false, plain, shifted: None, styles, searches, work: 0, best: Cost::MIN }
+        Climb {
+            problem,
+            ladder,
+            means,
+            begun: false,
+            plain,
+            shifted: None,
+            styles,
+            searches,
+            pending: None,
+            work: 0,
+            best: Cost::MIN,
+        }
     }
 
     /// Goes on with searches that another climb began, perhaps on a network whose solutions include all better ones of this.
@@ -150,12 +164,20 @@ impl Climb {
                 return Some(Stage::Shift(Box::new(shift)));
             }
         }
+        if self.pending.is_none() {
+            self.pending = self.rung(ub);
+        }
+        // an exact plan that takes little comes first
+        let exact = self.ladder.affordable() && self.pending.as_ref().is_some_and(|(_, plan)| plan.exact);
+        if !exact && let Some(stage) = self.search(ub) {
+            return Some(stage);
+        }
+        self.pending.take().map(|(attempt, plan)| Stage::Run(attempt, plan))
+    }
+
+    /// The next plan of the way that is next.
+    fn rung(&mut self, ub: Option<Cost>) -> Option<(Attempt, Plan)> {
         loop {
-            // exact plans come first
-            let exact = self.work == 0 && self.plain.is_some() && self.ladder.affordable();
-            if !exact && let Some(stage) = self.search(ub) {
-                return Some(stage);
-            }
             let weight = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
             let slot = match (weight(&self.shifted), weight(&self.plain)) {
                 (None, None) => return None,
@@ -173,17 +195,18 @@ impl Climb {
                     self.work = self.work.saturating_add(work);
                     let name = if way.shift.is_some() { format!("shift+{name}") } else { name };
                     let attempt = Attempt { name, work, problem: way.problem.clone(), shift: way.shift.clone() };
-                    return Some(Stage::Run(attempt, plan));
+                    return Some((attempt, plan));
                 }
                 None => *slot = None,
             }
         }
     }
 
-    /// The turn of a search that has had no more work than the plans, all of them together; any, where there are no plans. Work
-    /// of those that are not about to lead counts more here, too.
+    /// The turn of a search that has had no more work than the plans, all of them together with the next one; any, where there is
+    /// none. Work of those that are not about to lead counts more here, too. Where a large plan had come before the turns of
+    /// as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
     fn search(&mut self, ub: Option<Cost>) -> Option<Stage> {
-        let plans = self.plain.is_some() || self.shifted.is_some();
+        let plans = self.pending.is_some();
         let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
         let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
         let due = |weight: u64| !plans || weight <= planned;
