@@ -195,7 +195,8 @@ impl<'a> Bounding<'a> {
             _ => ladder.exact_work(0),
         };
         let certified = self.config.certificate.is_some();
-        let mut climb = Climb::new(&problem, ladder, self.config.method.means(certified)).keep_journal(certified);
+        let means = self.config.method.means_for(certified);
+        let mut climb = Climb::new(&problem, ladder, means).on(gpu.as_ref()).keep_journal(certified);
         climb.resume(std::mem::take(&mut self.searches));
         let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
@@ -278,6 +279,9 @@ impl<'a> Bounding<'a> {
         {
             let solution = reducer.lift(&core);
             self.offer(solution, name);
+        }
+        if let Some(error) = branch.take_trouble() {
+            self.lose_device(&error);
         }
         self.raise(branch.lower_bound(), name, || None)?;
         Ok(progress == Progress::More)

@@ -4,6 +4,7 @@
 //! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
 
 use super::branch::{Branch, Style};
+use super::cuda::Gpu;
 use super::graphs::{GraphWay, Graphs};
 use super::ladder::{Ladder, Rung};
 use super::plan::Plan;
@@ -59,8 +60,11 @@ pub struct Climb {
     /// Searches not begun; those that wait for their turn, with what their last one gained.
     styles: Vec<Style>,
     searches: Vec<(Branch, Cost)>,
-    /// Combinations of all plans so far.
+    /// The plan or join graph that comes next once searches have had their turns.
+    pending: Option<Stage>,
+    /// Combinations of all plans so far, the next one included.
     work: u64,
+    gpu: Option<Arc<Gpu>>,
     best: Cost,
     /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
     /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
@@ -188,7 +192,9 @@ impl Climb {
             graphs: None,
             styles,
             searches: Vec::new(),
+            pending: None,
             work: 0,
+            gpu: None,
             gains: false,
             graph_bytes: 0,
             best,
@@ -201,6 +207,12 @@ impl Climb {
     /// Shifting keeps a journal, for a certificate; bounds of values, which no certificate holds, are left out.
     pub fn keep_journal(mut self, keep: bool) -> Climb {
         self.journal = keep;
+        self
+    }
+
+    /// Searches may use a device.
+    pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> Climb {
+        self.gpu = gpu.cloned();
         self
     }
 
@@ -241,12 +253,20 @@ impl Climb {
                 self.shifted(shifting);
             }
         }
+        if self.pending.is_none() {
+            self.pending = self.rung(ub);
+        }
+        // an exact plan that takes little comes first
+        let exact = self.ladder.affordable() && matches!(&self.pending, Some(Stage::Run(_, plan)) if plan.exact);
+        if !exact && let Some(stage) = self.search(ub) {
+            return Some(stage);
+        }
+        self.pending.take()
+    }
+
+    /// The next plan or join graph of the way that is next.
+    fn rung(&mut self, ub: Option<Cost>) -> Option<Stage> {
         loop {
-            // exact plans come first
-            let exact = self.work == 0 && self.plain.is_some() && self.ladder.affordable();
-            if !exact && let Some(stage) = self.search(ub) {
-                return Some(stage);
-            }
             let weight_of = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
             let graphs = self.graphs.as_ref().map(|way| weight(way.work, way.reached, self.best));
             let others = [weight_of(&self.shifted), weight_of(&self.plain)];
@@ -290,10 +310,11 @@ impl Climb {
         Some(shifting)
     }
 
-    /// The turn of a search that has had no more work than the plans, all of them together; any, where there are no plans. Work
-    /// of those that are not about to lead counts more here, too.
+    /// The turn of a search that has had no more work than the plans, all of them together with the next one; any, where there is
+    /// none. Work of those that are not about to lead counts more here, too. Where a large plan had come before the turns of
+    /// as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
     fn search(&mut self, ub: Option<Cost>) -> Option<Stage> {
-        let plans = self.plain.is_some() || self.shifted.is_some() || self.graphs.is_some();
+        let plans = self.pending.is_some();
         let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
         let slow = slow && self.graphs.as_ref().is_none_or(|way| is_behind(way.reached, self.best));
         let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
@@ -302,7 +323,7 @@ impl Climb {
             let memory = self.ladder.memory() / SEARCH_MEMORY;
             if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
                 self.reserve(memory);
-                return Some(Stage::Branch(Box::new(search), FIRST_TURN));
+                return Some(Stage::Branch(Box::new(search.on(self.gpu.as_ref())), FIRST_TURN));
             }
         }
         let weight = |at: usize| {

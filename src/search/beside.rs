@@ -5,6 +5,7 @@ use super::options::Options;
 use crate::inference::Gpu;
 use crate::model::Cost;
 use crate::stop::Stop;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -12,6 +13,8 @@ use std::thread::JoinHandle;
 pub(crate) struct Beside {
     bounds: Option<Bounds>,
     slice: Option<JoinHandle<(Bounds, Option<Step>)>>,
+    /// The bounds' threads where a device searches: the search's own work on the host does not wait for a slice's.
+    threads: Option<Arc<ThreadPool>>,
     /// The core has changed meanwhile.
     rebased: bool,
 }
@@ -19,7 +22,9 @@ pub(crate) struct Beside {
 impl Beside {
     /// What the options allow; a device takes exact plans that pay there.
     pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
-        Beside { bounds: Some(Bounds::new(options, gpu)), slice: None, rebased: false }
+        let count = (rayon::current_num_threads() - 1).max(1);
+        let threads = gpu.as_ref().and_then(|_| ThreadPoolBuilder::new().num_threads(count).build().ok()).map(Arc::new);
+        Beside { bounds: Some(Bounds::new(options, gpu)), slice: None, threads, rebased: false }
     }
 
     /// The bounds, unless they are at work elsewhere.
@@ -30,9 +35,10 @@ impl Beside {
     /// Begins a slice on a thread of its own, unless one is on its way or there is nothing left to do.
     pub fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
         let Some(mut bounds) = self.bounds.take_if(|bounds| !bounds.is_done()) else { return };
-        let (core, stop) = (core.clone(), stop.clone());
+        let (core, stop, threads) = (core.clone(), stop.clone(), self.threads.clone());
         self.slice = Some(std::thread::spawn(move || {
-            let step = bounds.slice(&core, upper, seed, &stop);
+            let mut slice = || bounds.slice(&core, upper, seed, &stop);
+            let step = if let Some(threads) = threads { threads.install(slice) } else { slice() };
             (bounds, step)
         }));
     }

@@ -3,6 +3,7 @@
 
 use super::options::{BoundChoice, Options};
 use crate::certificate::Proof;
+use crate::device::DeviceError;
 use crate::inference::{Attempt, Branch, Climb, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage};
 use crate::memory;
 use crate::model::{Cost, Problem};
@@ -42,6 +43,7 @@ pub(crate) struct Bounds {
     memory: u64,
     /// Where exact plans run that pay there.
     gpu: Option<Arc<Gpu>>,
+    trouble: Option<DeviceError>,
     climb: Option<Climb>,
     running: Option<Rising>,
     /// Searches over values that go on when the core has changed, and the cores they are for.
@@ -120,6 +122,7 @@ impl Bounds {
             z: options.z,
             memory,
             gpu,
+            trouble: None,
             climb: None,
             running: None,
             searches: Vec::new(),
@@ -187,14 +190,31 @@ impl Bounds {
                 turn.branch.tighten(upper);
                 let progress = turn.branch.advance(BRANCH_SLICE, stop);
                 self.work += (turn.branch.work_done() - before).max(1);
+                let trouble = turn.branch.take_trouble();
+                self.lose(trouble);
                 return self.follow_turn(progress);
             }
             Work::Run(_, run) => run,
         };
         let before = run.work_done();
         let progress = run.advance(SLICE, stop);
-        self.work += (run.work_done() - before).max(1);
+        // a device that fails loses what it had done
+        self.work += run.work_done().saturating_sub(before).max(1);
+        let trouble = run.trouble().cloned();
+        self.lose(trouble);
         if progress == Progress::More { None } else { self.finish_run(upper, stop) }
+    }
+
+    /// From now on the CPU does what the device was meant to.
+    fn lose(&mut self, trouble: Option<DeviceError>) {
+        if trouble.is_some() && self.gpu.take().is_some() {
+            self.trouble = trouble;
+        }
+    }
+
+    /// Why bounds went from the device to the CPU, told once.
+    pub fn take_trouble(&mut self) -> Option<DeviceError> {
+        self.trouble.take()
     }
 
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
@@ -272,7 +292,8 @@ impl Bounds {
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();
-            let mut climb = Climb::new(problem, ladder, self.choice.means(certified)).keep_journal(certified);
+            let climb = Climb::new(problem, ladder, self.choice.means_for(certified)).on(self.gpu.as_ref());
+            let mut climb = climb.keep_journal(certified);
             climb.resume(std::mem::take(searches));
             climb
         });

@@ -2,7 +2,7 @@
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
 use super::beside::Beside;
-use super::bounds::{Core, Step};
+use super::bounds::{Bounds, Core, Step};
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
@@ -309,6 +309,9 @@ impl<'a> Run<'a> {
         if let Some(step) = self.bounds.finished() {
             self.follow(step)?;
             return Ok(true);
+        }
+        if let Some(error) = self.bounds.here().and_then(Bounds::take_trouble) {
+            (self.tell)(News::Warning(format!("bounds go on on the CPU: {error}")));
         }
         if self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.search_work > 0 {

@@ -1,8 +1,9 @@
 //! Depth-first search below one open node, for a limited work.
 
 use super::frame::{Frame, Function};
-use super::leaf::{Elimination, Rest, Solved};
+use super::leaf::{Budget, Elimination, Rest, Solved};
 use super::state::State;
+use crate::device::DeviceError;
 use crate::model::Cost;
 use crate::stop::Stop;
 use std::cmp::Ordering;
@@ -83,10 +84,8 @@ pub(super) struct Dive<'a> {
     pub style: Style,
     /// Entries to look at before the rest stays open.
     pub work: u64,
-    /// Combinations that a light node is eliminated for, or that mini-buckets of a heavy one may take.
-    pub joint_entries: f64,
-    /// For the tables of an elimination.
-    pub bytes: u64,
+    /// What a light node is eliminated for, or what mini-buckets of a heavy one may take.
+    pub budget: Budget<'a>,
 }
 
 /// What a dive found.
@@ -98,6 +97,8 @@ pub(super) struct Found {
     /// Of it, on the way to the node.
     pub replayed: u64,
     pub nodes: u64,
+    /// Why the device did not do what it was meant to.
+    pub trouble: Option<DeviceError>,
 }
 
 /// A node on the way down, and which of its children come next.
@@ -138,7 +139,7 @@ impl Dive<'_> {
                     self.leave_open(&forks, node.depth, limit.min(state.limit), &mut found.open);
                     break;
                 }
-                match self.finish(state, stop) {
+                match self.finish(state, &mut found.trouble, stop) {
                     Some(Solved::Done(assignment, work)) => {
                         eliminated += work;
                         self.offer(assignment, state, &mut found);
@@ -204,9 +205,9 @@ impl Dive<'_> {
     }
 
     /// Eliminates what is left of a node, or bounds it by mini-buckets; `None` where that takes too much.
-    fn finish(&self, state: &mut State, stop: &Stop) -> Option<Solved> {
+    fn finish(&self, state: &mut State, trouble: &mut Option<DeviceError>, stop: &Stop) -> Option<Solved> {
         let frame = self.frame;
-        let work = self.joint_entries;
+        let work = self.budget.joint_entries;
         if self.style == Style::Light {
             let elimination = Elimination::new(frame, state, None, work);
             state.work += elimination.work;
@@ -222,7 +223,7 @@ impl Dive<'_> {
         }
         let rest = Rest::new(frame, state);
         state.work += rest.planning();
-        Some(rest.solve(frame, state, work, self.bytes, stop))
+        Some(rest.solve(frame, state, self.budget, trouble, stop))
     }
 
     /// Everything that a dive has not searched.

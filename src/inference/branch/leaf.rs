@@ -2,11 +2,24 @@
 
 use super::frame::{Frame, NEVER};
 use super::state::State;
-use crate::inference::{Limits, Outcome, Plan, Progress, Run};
+use crate::device::DeviceError;
+use crate::inference::{Gpu, Limits, Outcome, Plan, Progress, Run};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::stop::Stop;
 use std::sync::Arc;
+
+/// Combinations that a device makes in the time of one entry of the CPU: about what an H200 makes for one core of its host
+/// (`fangs bench mbe`).
+pub(super) const DEVICE_SPEED: u64 = 1000;
+
+/// What an elimination may take, and where it runs if that pays.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget<'a> {
+    pub joint_entries: f64,
+    pub bytes: u64,
+    pub gpu: Option<&'a Arc<Gpu>>,
+}
 
 /// What planning a node's elimination takes for each variable and function, in combinations.
 const PLANNING: u64 = 2000;
@@ -135,24 +148,34 @@ impl Rest {
         PLANNING * (variables + functions) + variables
     }
 
-    /// Eliminates it: exactly if that takes at most `work` combinations and `bytes`, with split buckets otherwise.
-    pub fn solve(&self, frame: &Frame, state: &State, work: f64, bytes: u64, stop: &Stop) -> Solved {
+    /// Eliminates it: exactly if that keeps within the budget, with split buckets otherwise. `trouble` says why a device did
+    /// not do what it was meant to: the CPU has done it.
+    pub fn solve(
+        &self,
+        frame: &Frame,
+        state: &State,
+        budget: Budget,
+        trouble: &mut Option<DeviceError>,
+        stop: &Stop,
+    ) -> Solved {
         let mut assignment: Vec<u32> = (0..frame.variables()).map(|v| state.values(frame, v)[0]).collect();
         if self.variables.is_empty() {
             let better = self.problem.constant < self.problem.top;
             return Solved::Done(better.then_some(assignment), 1);
         }
         let order = best_order(&self.problem, &[Method::MinFill, Method::WeightedMinFill], 1, 0, stop);
-        let Some(plan) = self.plan(&order, work, bytes) else {
+        let Some(plan) = self.plan(&order, budget) else {
             return Solved::Bound { bound: self.problem.constant, assignment: None, work: 1 };
         };
-        let (work, exact) = (plan.joint_entries, plan.exact);
-        let mut run = Run::new(self.problem.clone(), plan);
+        let gpu = budget.gpu.filter(|_| Gpu::pays(plan.joint_entries as f64));
+        let (work, exact) = (plan.joint_entries / if gpu.is_some() { DEVICE_SPEED } else { 1 }, plan.exact);
+        let mut run = Run::on(gpu, self.problem.clone(), plan);
         while run.advance(u64::MAX, stop) == Progress::More {
             if stop.is_set() {
                 return Solved::Stopped;
             }
         }
+        *trouble = run.trouble().cloned().or(trouble.take());
         let outcome: Option<Outcome> = run.finish();
         let Some(outcome) = outcome else { return Solved::Stopped };
         if outcome.lower_bound() >= self.problem.top {
@@ -169,18 +192,24 @@ impl Rest {
 }
 
 impl Rest {
-    /// The exact plan, else the one of the largest z that keeps within `work`.
-    fn plan(&self, order: &Order, work: f64, bytes: u64) -> Option<Plan> {
-        let plan = |z| Plan::new(&self.problem, order, &Limits { z, ..Limits::new(bytes) });
+    /// The exact plan, else the one of the largest z that keeps within the budget.
+    fn plan(&self, order: &Order, budget: Budget) -> Option<Plan> {
+        let plan = |z| Plan::new(&self.problem, order, &Limits { z, ..Limits::new(budget.bytes) });
+        // a device holds all functions at a time too, and sums of some
+        let fits = |plan: &Plan| budget.gpu.is_none() || Gpu::bytes(plan) <= budget.bytes;
+        let work = budget.joint_entries;
         if order.joint_entries <= work {
-            return Some(plan(None));
+            let plan = plan(None);
+            if fits(&plan) {
+                return Some(plan);
+            }
         }
         let (mut low, mut high) = (1, order.width.saturating_add(2));
         let mut best = None;
         while low + 1 < high {
             let z = low.midpoint(high);
             let plan = plan(Some(z));
-            if plan.joint_entries as f64 <= work {
+            if plan.joint_entries as f64 <= work && fits(&plan) {
                 low = z;
                 best = Some(plan);
             } else {

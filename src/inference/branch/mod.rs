@@ -16,13 +16,16 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use super::cuda::Gpu;
 use super::run::Progress;
+use crate::device::DeviceError;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
 use crate::stop::Stop;
 pub use dive::Style;
 use dive::{Dive, Found, Node};
 use frame::Frame;
+use leaf::{Budget, DEVICE_SPEED};
 use rayon::prelude::*;
 use state::State;
 use std::collections::BinaryHeap;
@@ -38,6 +41,8 @@ const LEAF: f64 = 65536.0;
 /// Combinations for the mini-buckets of a heavy node, at least, and as a share of the work so far.
 const LEAST_MINI: f64 = 1e7;
 const MINI_SHARE: f64 = 1.0 / 16.0;
+/// Combinations of a heavy node on a device, at least: what surrounds them takes as long as some 10^11 of them.
+const DEVICE_MINI: f64 = 1e11;
 /// States that memory is counted for. A fixed number, so that nothing depends on the machine.
 const THREADS: u64 = 16;
 /// Bytes that an open node takes, about.
@@ -71,6 +76,9 @@ pub struct Branch {
     /// Combinations for the elimination of a light node; for mini-buckets of a heavy one, at least.
     leaf: f64,
     mini: f64,
+    /// Where heavy nodes are eliminated that pay there.
+    gpu: Option<Arc<Gpu>>,
+    trouble: Option<DeviceError>,
 }
 
 impl Branch {
@@ -101,7 +109,20 @@ impl Branch {
             nodes: 0,
             leaf: LEAF,
             mini: LEAST_MINI,
+            gpu: None,
+            trouble: None,
         })
+    }
+
+    /// Eliminates heavy nodes on a device, with tables that fit there. What it does counts by the time it takes.
+    pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> Branch {
+        self.gpu = gpu.filter(|_| self.style == Style::Heavy).cloned();
+        self
+    }
+
+    /// Why heavy nodes went from the device to the CPU, told once.
+    pub fn take_trouble(&mut self) -> Option<DeviceError> {
+        self.trouble.take()
     }
 
     /// A better solution is known: only what is better than `ub` is searched for from now on.
@@ -167,15 +188,20 @@ impl Branch {
         // where there is no room for more open nodes, nodes are searched for longer
         let crowded = self.open.len() as u64 > self.memory / 2 / NODE;
         let work = if self.style == Style::Light { self.dive } else { 0 };
+        let mini = self.mini.max(self.work as f64 * MINI_SHARE);
+        let gpu = self.gpu.clone();
+        let budget = match (self.style, gpu.as_ref().map(|gpu| gpu.budget())) {
+            (Style::Light, _) => Budget { joint_entries: self.leaf, bytes: self.memory / 2 / batch as u64, gpu: None },
+            (Style::Heavy, Some(Ok(bytes))) => {
+                Budget { joint_entries: (mini * DEVICE_SPEED as f64).max(DEVICE_MINI), bytes, gpu: gpu.as_ref() }
+            }
+            (Style::Heavy, _) => Budget { joint_entries: mini, bytes: self.memory / 2, gpu: None },
+        };
         let dive = Dive {
             frame: &self.frame,
             style: self.style,
             work: if crowded { self.dive.saturating_mul(64) } else { work },
-            joint_entries: match self.style {
-                Style::Light => self.leaf,
-                Style::Heavy => self.mini.max(self.work as f64 * MINI_SHARE),
-            },
-            bytes: self.memory / 2 / batch as u64,
+            budget,
         };
         let search = |state: &mut State, node: Node| dive.search(state, node, stop);
         let found: Vec<Found> = nodes.into_par_iter().with_max_len(1).map_init(|| self.root.clone(), search).collect();
@@ -184,6 +210,9 @@ impl Branch {
             spent += found.work;
             replayed += found.replayed;
             self.nodes += found.nodes;
+            if let Some(error) = found.trouble {
+                (self.gpu, self.trouble) = (None, Some(error));
+            }
             for mut node in found.open {
                 self.serial += 1;
                 node.serial = self.serial;
