@@ -29,6 +29,9 @@ pub enum Error {
     /// The stop flag was set before there was anything to return.
     #[error("stopped before anything was found")]
     Stopped,
+    /// A certificate that does not prove what it says, or cannot be followed.
+    #[error("{0}")]
+    Refused(String),
     /// A bug of this program: a cost or a bound that does not agree with its recomputation.
     #[error("internal error: {0}")]
     Internal(String),

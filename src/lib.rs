@@ -25,6 +25,7 @@
 //! kind in [`fang`].
 
 pub mod bench;
+pub mod certificate;
 pub mod check;
 pub mod device;
 pub mod error;

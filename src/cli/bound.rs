@@ -1,124 +1,25 @@
 //! `fangs bound`: inference alone.
 
-use super::input::{Input, InputFlags};
-use super::orders::{OrderChoice, Ordering};
+mod flags;
+
+use super::orders::Ordering;
 use super::{Exit, output, record_unloaded, signals, values};
-use clap::Args;
+use fangs::certificate::Proof;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
-use fangs::formats::{self, SolutionFormat};
+use fangs::formats;
 use fangs::inference::{
     Attempt, Branch, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound,
 };
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::Order;
-use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile, Verbosity};
+use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile};
 use fangs::reduce::{Reducer, ValueBounds};
 use fangs::search::{BoundChoice, Clock, Event, EventKind};
 use fangs::stop::Stop;
-use fangs::{Error, check, memory, record};
-use std::path::PathBuf;
+use fangs::{Error, check, record};
+pub use flags::{BoundFlags, Config};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-#[derive(Args, Debug)]
-pub struct BoundFlags {
-    #[command(flatten)]
-    input: InputFlags,
-    /// auto (exact where affordable, else shifting, join graphs, growing z and searches), shift, join-graph, mbe, mbe-mm, be or branch
-    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
-    method: BoundChoice,
-    /// Most variables of a mini-bucket [default: grows while time remains]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    z: Option<u32>,
-    /// min-fill, weighted-min-fill, min-degree, or file:ORDER with all variables, the first eliminated first
-    #[arg(long, value_name = "ORDER", default_value = "min-fill", value_parser = OrderChoice::parse)]
-    order: OrderChoice,
-    /// Work without the exact reductions
-    #[arg(long)]
-    no_reduce: bool,
-    /// Where to run: auto (a device where there is one), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: Choice,
-    /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::positive)]
-    threads: Option<usize>,
-    /// Wall-clock budget, loading included
-    #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration)]
-    time: Duration,
-    /// Memory for tables: 512M, 4G [default: half of free memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    bound_memory: Option<u64>,
-    /// The best solution of the value-assignment phases
-    #[arg(long, value_name = "FILE")]
-    solution: Option<PathBuf>,
-    /// How it is written: native to the network's format, or indices
-    #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
-    solution_format: SolutionFormat,
-    /// Convergence rows, written as they happen
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
-    #[arg(long)]
-    json: bool,
-    /// Warnings only on standard error
-    #[arg(short, long)]
-    quiet: bool,
-}
-
-/// The methods of `solve --bound` but for none.
-fn method(text: &str) -> Result<BoundChoice, String> {
-    let methods: Vec<_> = BoundChoice::ALL.into_iter().filter(|(_, choice)| *choice != BoundChoice::None).collect();
-    values::choice(text, &methods, &[])
-}
-
-/// A checked run.
-pub struct Config {
-    input: Input,
-    method: BoundChoice,
-    z: Option<u32>,
-    order: OrderChoice,
-    reduce: bool,
-    device: Choice,
-    threads: Option<usize>,
-    time: Duration,
-    memory: u64,
-    solution: Option<PathBuf>,
-    solution_format: SolutionFormat,
-    csv: Option<PathBuf>,
-    json: bool,
-    verbosity: Verbosity,
-}
-
-impl TryFrom<Box<BoundFlags>> for Config {
-    type Error = Error;
-
-    fn try_from(flags: Box<BoundFlags>) -> Result<Self, Error> {
-        if flags.z.is_some() && matches!(flags.method, BoundChoice::Be | BoundChoice::Branch) {
-            let name = flags.method.name();
-            return Err(Error::Usage(format!(
-                "--method {name} has no --z: that is for mini-buckets of the whole network"
-            )));
-        }
-        let input = Input::try_from(flags.input)?;
-        output::all_different(&[input.path()], &[flags.solution.as_deref(), flags.csv.as_deref()])?;
-        Ok(Config {
-            input,
-            method: flags.method,
-            z: flags.z,
-            order: flags.order,
-            reduce: !flags.no_reduce,
-            device: flags.device,
-            threads: flags.threads,
-            time: flags.time,
-            memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
-            solution: flags.solution,
-            solution_format: flags.solution_format,
-            csv: flags.csv,
-            json: flags.json,
-            verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
-        })
-    }
-}
+use std::time::Instant;
 
 /// Bounds a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
@@ -128,6 +29,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     values::use_threads(config.threads)?;
     let device = Opening::start(config.device);
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let certificate =
+        config.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
     let recorder = Recorder::new(Console::new(config.verbosity), csv, solution, None);
 
@@ -163,7 +66,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let mut bounding = Bounding::new(&network, &config, &clock, recorder, report);
     bounding.tell(EventKind::Start);
     match bounding.work(&device, &ordering, &stop) {
-        Err(Error::Stopped) | Ok(()) => bounding.finish(),
+        Err(Error::Stopped) | Ok(()) => bounding.finish(certificate),
         Err(error) => Err(error),
     }
 }
@@ -189,13 +92,15 @@ struct Bounding<'a> {
     device: Opened,
     report: BoundReport,
     lower: Cost,
+    /// The best bound that has a proof, and the proof.
+    proof: (Cost, Proof),
     best: Option<(Cost, Vec<u32>)>,
     source: String,
     /// Work of the largest plan finished.
     highest: u64,
     /// Searches that wait for the next core, and what the cores that they began on came from.
     searches: Vec<Branch>,
-    cores: Vec<(Arc<Problem>, Reducer)>,
+    cores: Vec<(Arc<Problem>, Arc<Reducer>)>,
     next_tick: f64,
 }
 
@@ -220,6 +125,7 @@ impl<'a> Bounding<'a> {
             device: Opened::default(),
             report,
             lower,
+            proof: (lower, Proof::default()),
             best: None,
             source: "trivial".into(),
             highest: 0,
@@ -231,13 +137,16 @@ impl<'a> Bounding<'a> {
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
         let _ = device.poll()?;
-        let mut reducer = Reducer::new(self.network, self.config.reduce, stop)?;
+        let mut reducer = Arc::new(match self.config.certificate {
+            Some(_) => Reducer::logged(self.network, self.config.reduce, stop)?,
+            None => Reducer::new(self.network, self.config.reduce, stop)?,
+        });
         if device.choice() != Choice::Auto {
             self.device = device.wait(stop)?;
         }
         let mut values = ValueBounds::new(&reducer);
         while self.eliminate(&reducer, &mut values, device, ordering, stop)? {
-            reducer.tighten_by(self.upper(), &values, stop);
+            Arc::make_mut(&mut reducer).tighten_by(self.upper(), &values, stop);
         }
         Ok(())
     }
@@ -245,26 +154,27 @@ impl<'a> Bounding<'a> {
     /// Climbs on the core as it is; whether values have been forbidden without which it is worth climbing anew.
     fn eliminate(
         &mut self,
-        reducer: &Reducer,
+        reducer: &Arc<Reducer>,
         values: &mut ValueBounds,
         device: &Opening,
         ordering: &Ordering,
         stop: &Stop,
     ) -> Result<bool, Error> {
         let problem = Arc::new(reducer.problem());
+        let reduced = || Proof::reductions(reducer);
         if reducer.infeasible() {
             self.report.exact = true;
-            self.raise(self.upper(), "reduce")?;
+            self.raise(self.upper(), "reduce", reduced)?;
             return Ok(false);
         }
         if problem.variables() == 0 {
             self.report.exact = true;
             self.report.induced_width = Some(0);
             self.offer(reducer.lift(&[]), "reduce");
-            self.raise(problem.constant, "reduce")?;
+            self.raise(problem.constant, "reduce", reduced)?;
             return Ok(false);
         }
-        self.raise(trivial_bound(&problem), "trivial")?;
+        self.raise(trivial_bound(&problem), "trivial", reduced)?;
         let order = ordering.order(reducer, &problem, stop)?;
         self.report.induced_width = Some(order.width);
         // a small network is done before a driver has started
@@ -284,7 +194,9 @@ impl<'a> Bounding<'a> {
             BoundChoice::Auto | BoundChoice::None => ladder,
             _ => ladder.exact_work(0),
         };
-        let mut climb = Climb::new(&problem, ladder, self.config.method.means()).on(gpu.as_ref());
+        let certified = self.config.certificate.is_some();
+        let means = self.config.method.means(certified);
+        let mut climb = Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref());
         climb.resume(std::mem::take(&mut self.searches));
         let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
@@ -294,10 +206,10 @@ impl<'a> Bounding<'a> {
                     let name = shift.name().to_string();
                     shift.below(self.upper());
                     while shift.advance(SHIFT_SLICE, stop) == Progress::More && !stop.is_set() {
-                        self.raise(shift.lower_bound(self.upper()), &name)?;
+                        self.raise(shift.lower_bound(self.upper()), &name, || shift.proof(reducer))?;
                         self.tick();
                     }
-                    self.raise(shift.lower_bound(self.upper()), &name)?;
+                    self.raise(shift.lower_bound(self.upper()), &name, || shift.proof(reducer))?;
                     if stop.is_set() {
                         break;
                     }
@@ -371,7 +283,7 @@ impl<'a> Bounding<'a> {
         if let Some(error) = branch.take_trouble() {
             self.lose_device(&error);
         }
-        self.raise(branch.lower_bound(), name)?;
+        self.raise(branch.lower_bound(), name, || None)?;
         Ok(progress == Progress::More)
     }
 
@@ -392,7 +304,7 @@ impl<'a> Bounding<'a> {
         attempt: &Attempt,
         outcome: &Outcome,
         streamed: bool,
-        reducer: &Reducer,
+        reducer: &Arc<Reducer>,
     ) -> Result<(), Error> {
         let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
         self.highest = self.highest.max(plan.joint_entries);
@@ -407,7 +319,7 @@ impl<'a> Bounding<'a> {
             self.offer(reducer.lift(&core), &attempt.name);
         }
         self.report.exact = outcome.exact();
-        self.raise(lower, &attempt.name)
+        self.raise(lower, &attempt.name, || attempt.proof(reducer, outcome))
     }
 
     /// What no solution worth finding reaches.
@@ -426,7 +338,7 @@ impl<'a> Bounding<'a> {
         }
     }
 
-    fn raise(&mut self, bound: Cost, name: &str) -> Result<(), Error> {
+    fn raise(&mut self, bound: Cost, name: &str, proof: impl FnOnce() -> Option<Proof>) -> Result<(), Error> {
         let upper = self.upper();
         if bound > upper {
             return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
@@ -438,6 +350,12 @@ impl<'a> Bounding<'a> {
         if bound > self.lower {
             self.lower = bound;
             self.tell(EventKind::Bound);
+        }
+        // also where more is known that has no proof
+        if bound > self.proof.0
+            && let Some(proof) = proof()
+        {
+            self.proof = (bound, proof);
         }
         self.report.exact |= bound == upper;
         Ok(())
@@ -479,8 +397,18 @@ impl<'a> Bounding<'a> {
         self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));
     }
 
-    fn finish(mut self) -> Result<Exit, Error> {
+    fn finish(mut self, certificate: Option<ReplacedFile>) -> Result<Exit, Error> {
         self.tell(EventKind::End);
+        if let Some(file) = certificate {
+            let solution = self.best.as_ref().map(|(_, solution)| &solution[..]);
+            let (bound, proof) = &self.proof;
+            if *bound < self.lower {
+                let [proven, found] = [*bound, self.lower].map(|bound| self.network.units().bound(bound));
+                self.recorder.warn(&format!("the certificate proves {proven}: how {found} came about was not kept"));
+            }
+            let written = output::certificate(&file, self.network, *bound, solution, proof);
+            written.unwrap_or_else(|error| self.recorder.warn(&error.to_string()));
+        }
         let units = self.network.units();
         let Bounding { mut report, recorder, .. } = self;
         report.device = self.device.name();

@@ -3,20 +3,26 @@
 use super::input::{Input, InputFlags};
 use super::{Exit, output};
 use clap::Args;
-use fangs::check::{self, Evaluation};
+use fangs::certificate::Certificate;
+use fangs::check::{self, Evaluation, Replay};
 use fangs::model::{FORBIDDEN, Network, Number};
 use fangs::stop::Stop;
-use fangs::{Error, formats};
+use fangs::{Error, formats, memory};
 use serde::Serialize;
 use std::fmt;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub struct CheckFlags {
     #[command(flatten)]
     input: InputFlags,
     /// The solution: value indices, or the MPE form of .uai
-    solution: PathBuf,
+    #[arg(required_unless_present = "certificate")]
+    solution: Option<PathBuf>,
+    /// Follow the certificate of a bound, as `solve` and `bound` write them, step by step
+    #[arg(long, value_name = "CERT")]
+    certificate: Option<PathBuf>,
     /// Exactly one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -25,7 +31,8 @@ pub struct CheckFlags {
 /// A checked call.
 pub struct Config {
     input: Input,
-    solution: PathBuf,
+    solution: Option<PathBuf>,
+    certificate: Option<PathBuf>,
     json: bool,
 }
 
@@ -33,24 +40,112 @@ impl TryFrom<CheckFlags> for Config {
     type Error = Error;
 
     fn try_from(flags: CheckFlags) -> Result<Self, Error> {
-        Ok(Config { input: flags.input.try_into()?, solution: flags.solution, json: flags.json })
+        let CheckFlags { input, solution, certificate, json } = flags;
+        Ok(Config { input: input.try_into()?, solution, certificate, json })
     }
 }
 
-/// Recomputes the cost of a solution.
+/// Recomputes the cost of a solution, follows the certificate of a bound.
 pub fn run(config: Config) -> Result<Exit, Error> {
     let network = config.input.load(&Stop::new())?;
-    let solution = formats::read_solution(&config.solution, &network)?;
-    let evaluation = check::evaluate(&network, &solution);
-    output::print_report(&Verdict::new(&network, &solution, &evaluation), config.json)?;
-    Ok(if evaluation.is_solution() { Exit::Done } else { Exit::Infeasible })
+    let solution = config.solution.as_deref().map(|path| formats::read_solution(path, &network)).transpose()?;
+    let evaluation = solution.as_ref().map(|solution| check::evaluate(&network, solution));
+    let proven = match &config.certificate {
+        Some(path) => Some(follow(path, &network, evaluation.as_ref()).map_err(|error| match error {
+            Error::Refused(what) => Error::Refused(format!("{}: refused: {what}", path.display())),
+            other => other,
+        })?),
+        None => None,
+    };
+    let verdict =
+        solution.iter().zip(&evaluation).map(|(solution, found)| Verdict::new(&network, solution, found)).next();
+    let report = Report { instance: network.name.clone(), version: fangs::VERSION, verdict, certificate: proven };
+    output::print_report(&report, config.json)?;
+    let is_solution = evaluation.is_none_or(|evaluation| evaluation.is_solution());
+    Ok(if is_solution { Exit::Done } else { Exit::Infeasible })
+}
+
+/// Says what it takes to follow a certificate, and follows it.
+fn follow(path: &Path, network: &Network, evaluation: Option<&Evaluation>) -> Result<Proven, Error> {
+    let certificate = Certificate::read(path)?;
+    let replay = Replay::new(network, &certificate)?;
+    let check::Effort { joint_entries, bytes } = replay.effort();
+    // nobody to tell where standard error is closed
+    drop(writeln!(
+        std::io::stderr(),
+        "fangs: {}: {joint_entries} joint entries, {bytes} bytes of tables",
+        path.display()
+    ));
+    let _ = replay.run(memory::available())?;
+    let cost = evaluation.filter(|found| found.is_solution()).map(|found| found.cost);
+    let cost = cost.or(certificate.solution.as_ref().map(|solution| solution.cost));
+    let (bound, units) = (certificate.bound, network.units());
+    // half a unit for each function whose entries were rounded, in whole units
+    let slack = (units.rounded / 2 + units.rounded % 2) as i64;
+    Ok(Proven {
+        bound: (bound < network.top()).then(|| units.number(bound.saturating_sub(slack))),
+        precision_slack: slack as f64 / 10f64.powi(units.decimals as i32),
+        cost: cost.map(|cost| units.number(cost)),
+        optimal: cost.is_some_and(|cost| cost <= bound),
+        joint_entries,
+        bytes,
+    })
+}
+
+/// What is found out.
+#[derive(Serialize)]
+struct Report {
+    instance: String,
+    version: &'static str,
+    #[serde(flatten)]
+    verdict: Option<Verdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<Proven>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(verdict) = &self.verdict {
+            write!(f, "{}: {verdict}", self.instance)?;
+        }
+        if let Some(proven) = &self.certificate {
+            write!(f, "{}: {proven}", self.instance)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a certificate proves.
+#[derive(Serialize)]
+struct Proven {
+    /// Null where there is no solution at all.
+    bound: Option<Number>,
+    precision_slack: f64,
+    /// What the solution costs: the one given, otherwise the certificate's own.
+    cost: Option<Number>,
+    /// Whether no assignment is better than that solution, by more than the slack.
+    optimal: bool,
+    joint_entries: u64,
+    bytes: u64,
+}
+
+impl fmt::Display for Proven {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.bound {
+            Some(bound) => writeln!(f, "proven: no assignment is better than {bound}")?,
+            None => writeln!(f, "proven: there is no solution")?,
+        }
+        match &self.cost {
+            Some(cost) if self.optimal => writeln!(f, "the solution of {cost} is optimal"),
+            Some(cost) => writeln!(f, "the solution of {cost} does not meet it"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What the evaluator says.
 #[derive(Serialize)]
 struct Verdict {
-    instance: String,
-    version: &'static str,
     /// Whether the total stays below top.
     solution: bool,
     /// Null where an entry forbids the assignment.
@@ -87,8 +182,6 @@ impl Verdict {
             }
         };
         Verdict {
-            instance: network.name.clone(),
-            version: fangs::VERSION,
             solution: evaluation.is_solution(),
             cost: finite(evaluation.cost),
             top: finite(network.top()),
@@ -102,9 +195,9 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let top = self.top.map_or("none".into(), |top| top.to_string());
         match (self.cost, self.solution) {
-            (Some(cost), true) => writeln!(f, "{}: a solution, cost {cost} (top {top})", self.instance)?,
-            (Some(cost), false) => writeln!(f, "{}: no solution, cost {cost} reaches top {top}", self.instance)?,
-            (None, _) => writeln!(f, "{}: no solution, forbidden", self.instance)?,
+            (Some(cost), true) => writeln!(f, "a solution, cost {cost} (top {top})")?,
+            (Some(cost), false) => writeln!(f, "no solution, cost {cost} reaches top {top}")?,
+            (None, _) => writeln!(f, "no solution, forbidden")?,
         }
         if !self.solution && self.violated.is_empty() {
             writeln!(f, "no function reaches top alone: the sum of soft costs does")?;

@@ -36,7 +36,7 @@ pub struct Flags {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done (a solution was found), 2 bad usage or bad input, 3 no solution within the budget,
-4 proven infeasible (check: the total reaches top), 1 anything else.";
+4 proven infeasible (check: the total reaches top), 1 anything else (check: a certificate is refused).";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {

@@ -1,6 +1,10 @@
 //! Standard output, and what is shared by the commands that write files.
 
 use fangs::Error;
+use fangs::certificate::Proof;
+use fangs::check;
+use fangs::model::{Cost, Network};
+use fangs::record::ReplacedFile;
 use serde::Serialize;
 use std::fmt::Display;
 use std::fs::File;
@@ -59,6 +63,20 @@ pub fn as_usage<T>(result: Result<T, Error>) -> Result<T, Error> {
         Error::Io { .. } => Error::Usage(error.to_string()),
         other => other,
     })
+}
+
+/// Writes the certificate of a bound.
+pub fn certificate(
+    file: &ReplacedFile,
+    network: &Network,
+    bound: Cost,
+    solution: Option<&[u32]>,
+    proof: &Proof,
+) -> Result<(), Error> {
+    let solution = solution.map(|values| (check::evaluate(network, values).cost, values));
+    let text = proof.certificate(network, bound, solution).to_text()?;
+    let cannot = |source| Error::Io { path: file.path().into(), action: "cannot write", source };
+    file.write(text.as_bytes()).map_err(cannot)
 }
 
 /// Refuses outputs that would overwrite an input or each other.

@@ -74,6 +74,9 @@ pub struct SolveFlags {
     /// How it is written: native to the network's format, or indices
     #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
     solution_format: SolutionFormat,
+    /// What proves the bound, for `fangs check FILE --certificate CERT`; auto takes only methods that it holds
+    #[arg(long, value_name = "CERT")]
+    certificate: Option<PathBuf>,
     /// Convergence rows, written as they happen
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -106,6 +109,7 @@ pub struct Config {
     warm_start: Option<PathBuf>,
     solution: Option<PathBuf>,
     solution_format: SolutionFormat,
+    certificate: Option<PathBuf>,
     csv: Option<PathBuf>,
     plot: Option<PathBuf>,
     json: bool,
@@ -146,12 +150,13 @@ impl TryFrom<Box<SolveFlags>> for Config {
             reduce: !flags.no_reduce,
             target: flags.target,
             gap: flags.gap,
+            certificate: flags.certificate.is_some(),
             ..Options::default()
         };
         let input = Input::try_from(flags.input)?;
         output::all_different(
             &[input.path(), flags.warm_start.as_deref()],
-            &[flags.solution.as_deref(), flags.csv.as_deref(), flags.plot.as_deref()],
+            &[flags.solution.as_deref(), flags.certificate.as_deref(), flags.csv.as_deref(), flags.plot.as_deref()],
         )?;
         Ok(Config {
             input,
@@ -159,6 +164,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
             warm_start: flags.warm_start,
             solution: flags.solution,
             solution_format: flags.solution_format,
+            certificate: flags.certificate,
             csv: flags.csv,
             plot: flags.plot,
             json: flags.json,
@@ -179,6 +185,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 
     let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let certificate =
+        config.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
     let label = picture.is_some().then(|| input.file_name());
     let mut recorder = Recorder::new(Console::new(config.verbosity), csv, solution, label);
@@ -209,6 +217,11 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         recorder.observe(event, |solution| formats::write_solution(&network, solution, config.solution_format));
     };
     let summary = search::solve(&network, &options, &stop, &mut observe)?;
+    if let Some(file) = certificate {
+        let (bound, proof) = &summary.proof;
+        let written = output::certificate(&file, &network, *bound, summary.solution.as_deref(), proof);
+        written.unwrap_or_else(|error| recorder.warn(&error.to_string()));
+    }
     draw(recorder, picture);
     output::print_report(&SolveReport::new(&network, &summary), config.json)?;
     Ok(match summary.status {

@@ -12,7 +12,9 @@ use super::run::Outcome;
 use super::shift::Shift;
 use super::shifting::{Between, Shifting};
 use super::trivial_bound;
+use crate::certificate::Proof;
 use crate::model::{Cost, Problem};
+use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -49,6 +51,8 @@ pub struct Climb {
     problem: Arc<Problem>,
     ladder: Ladder,
     means: Means,
+    /// Whether shifting keeps a journal.
+    journal: bool,
     begun: bool,
     plain: Option<Way>,
     shifted: Option<Way>,
@@ -79,6 +83,8 @@ pub struct Climb {
 struct Way {
     problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
+    /// Whether the problem is what a join graph left.
+    joined: bool,
     /// Goes before the names of plans.
     prefix: String,
     ladder: Ladder,
@@ -129,6 +135,7 @@ pub struct Attempt {
     /// What the plan was made for.
     pub problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
+    joined: bool,
 }
 
 impl Attempt {
@@ -136,6 +143,20 @@ impl Attempt {
     pub fn lower_bound(&self, outcome: &Outcome) -> Cost {
         let bound = outcome.lower_bound();
         self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
+    }
+
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, and after
+    /// join graphs, as certificates have no step for them.
+    pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Option<Proof> {
+        if self.joined {
+            return None;
+        }
+        let reduced = Proof::reductions(reducer)?;
+        let shifted = match &self.shift {
+            Some(shift) => reduced.shifted(shift)?,
+            None => reduced,
+        };
+        Some(shifted.eliminated(outcome.plan()))
     }
 
     /// Whether it is for the network as it is: only its messages speak of that network's costs.
@@ -151,6 +172,7 @@ impl Climb {
         let way = || Way {
             problem: problem.clone(),
             shift: None,
+            joined: false,
             prefix: String::new(),
             ladder: ladder.clone(),
             reached: None,
@@ -163,6 +185,7 @@ impl Climb {
             problem,
             ladder,
             means,
+            journal: false,
             begun: false,
             plain,
             shifted: None,
@@ -184,6 +207,12 @@ impl Climb {
     /// Searches may use a device.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> Climb {
         self.gpu = gpu.cloned();
+        self
+    }
+
+    /// Shifting keeps a journal, for a certificate; bounds of values, which no certificate holds, are left out.
+    pub fn keep_journal(mut self, keep: bool) -> Climb {
+        self.journal = keep;
         self
     }
 
@@ -213,7 +242,10 @@ impl Climb {
     pub fn next(&mut self, ub: Option<Cost>) -> Option<Stage> {
         if !std::mem::replace(&mut self.begun, true) && self.shifts() {
             let order: Vec<u32> = (0..self.problem.variables() as u32).collect();
-            if let Some(shift) = Shift::new(&self.problem, ub, &order) {
+            if let Some(mut shift) = Shift::new(&self.problem, ub, &order) {
+                if self.journal {
+                    shift.keep_journal();
+                }
                 let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
                 if self.means.shift {
                     return Some(Stage::Shift(Box::new(shifting)));
@@ -260,7 +292,8 @@ impl Climb {
                 Some(Rung { name, work, plan, .. }) => {
                     self.work = self.work.saturating_add(work);
                     let name = way.prefix.clone() + &name;
-                    let attempt = Attempt { name, work, problem: way.problem.clone(), shift: way.shift.clone() };
+                    let (problem, shift, joined) = (way.problem.clone(), way.shift.clone(), way.joined);
+                    let attempt = Attempt { name, work, problem, shift, joined };
                     return Some(Stage::Run(attempt, plan));
                 }
                 None => *slot = None,
@@ -344,7 +377,7 @@ impl Climb {
                 }
                 if self.means.shifted {
                     let (ladder, shift) = (self.ladder.clone(), Some(shift));
-                    self.shifted = Some(Way { problem, shift, prefix, ladder, reached: None });
+                    self.shifted = Some(Way { problem, shift, joined: false, prefix, ladder, reached: None });
                 }
             }
             Between::MiniBuckets(graph, _) => {
@@ -353,7 +386,7 @@ impl Climb {
                 graphs.note(&problem, work, bound);
                 self.work = self.work.saturating_add(work);
                 if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
-                    (way.problem, way.prefix) = (problem, prefix);
+                    (way.problem, way.joined, way.prefix) = (problem, true, prefix);
                     way.ladder.follow(graphs.entries().saturating_mul(BEYOND));
                 }
             }
@@ -373,7 +406,7 @@ impl Climb {
     }
 
     /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below `ub`, as the
-    /// last time tells, within the memory of a plan and about as much work as the attempts took.
+    /// last time tells, within the memory of a plan and about as much work as the attempts took; not where a journal is kept.
     pub fn value_bounds(
         &mut self,
         attempt: &Attempt,
@@ -381,6 +414,9 @@ impl Climb {
         ub: Cost,
         stop: &Stop,
     ) -> Option<Vec<Vec<Cost>>> {
+        if self.journal {
+            return None;
+        }
         self.forward = self.forward.saturating_add(attempt.work);
         let (work, plan) = (outcome.value_bounds_work(), outcome.plan());
         let gap = ub.saturating_sub(attempt.lower_bound(outcome));

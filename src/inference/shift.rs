@@ -12,6 +12,7 @@
 
 use super::blocks::NEVER;
 use super::cap;
+use super::journal::{Entry, Journal};
 use super::run::Progress;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
@@ -51,6 +52,8 @@ pub struct Shift {
     /// `constant` when this pass began.
     before: Cost,
     infeasible: bool,
+    /// What was done, so that it can be checked; only where somebody wants to.
+    journal: Option<Journal>,
     work: u64,
 }
 
@@ -131,8 +134,25 @@ impl Shift {
             passes: 0,
             before: 0,
             infeasible: constant >= NEVER,
+            journal: None,
             work: 0,
         })
+    }
+
+    /// From now on, which is before the first pass, keeps what [`Shift::entries`] tells.
+    pub fn keep_journal(&mut self) {
+        self.journal = Some(Journal::new(&self.problem));
+    }
+
+    /// The power of two that costs are multiplied by.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// All moves and lost values so far that lead from the network to the shifted one, where a journal was kept.
+    pub fn entries(&self) -> Option<Vec<Entry>> {
+        let taken = |function: u32, place: u32| &self.functions[function as usize].taken[place as usize][..];
+        Some(self.journal.as_ref()?.complete(taken))
     }
 
     /// Bytes that shifting a problem takes, and those of the shifted problem.
@@ -216,13 +236,19 @@ impl Shift {
         if self.constant >= self.range {
             self.infeasible = true;
         }
-        let parts = onward.max(back).max(1);
-        for (value, sum) in sum.iter_mut().enumerate() {
+        for sum in &mut sum {
             *sum -= lowest;
             // every solution with this value costs as much
             if *sum + self.constant >= self.range {
                 *sum = NEVER;
             }
+        }
+        if let Some(journal) = &mut self.journal {
+            let taken = |function: u32, place: u32| &self.functions[function as usize].taken[place as usize][..];
+            journal.visited(v as u32, sum.iter().map(|&sum| sum == NEVER), taken);
+        }
+        let parts = onward.max(back).max(1);
+        for (value, sum) in sum.iter_mut().enumerate() {
             let share = *sum / parts;
             if share == 0 {
                 continue;

@@ -3,7 +3,9 @@
 use super::joingraph::JoinGraph;
 use super::run::Progress;
 use super::shift::Shift;
+use crate::certificate::Proof;
 use crate::model::{Cost, FORBIDDEN};
+use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -61,6 +63,15 @@ impl Shifting {
                 FORBIDDEN => limit,
                 bound => shift.bound(bound).min(limit),
             },
+        }
+    }
+
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, and between
+    /// mini-buckets, as certificates have no step for that.
+    pub fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
+        match &self.between {
+            Between::Functions(shift) => Proof::reductions(reducer)?.shifted(shift),
+            Between::MiniBuckets(..) => None,
         }
     }
 

@@ -7,6 +7,7 @@
 
 use super::table::{combinations, sum};
 use super::{Function, Reducer};
+use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table};
 use crate::stop::Stop;
 
@@ -85,10 +86,13 @@ impl Reducer {
             Table::Sparse(sparse) => scan_sparse(sparse, &unary, limit, &mut supports),
         }
         for (position, &v) in scope.iter().enumerate().filter(|&(position, _)| supports.missing[position] > 0) {
-            for (cost, _) in self.unary[v as usize].iter_mut().zip(&supports.seen[position]).filter(|(_, seen)| !**seen)
-            {
-                *cost = FORBIDDEN;
-            }
+            let lost = || (0..).zip(&supports.seen[position]).filter(|(_, seen)| !**seen).map(|(value, _)| value);
+            self.note(|reducer| Step::Unsupported {
+                scope: scope[..].into(),
+                variable: v,
+                values: reducer.originals(v, lost()),
+            });
+            lost().for_each(|value| self.unary[v as usize][value as usize] = FORBIDDEN);
             self.pending.moved.push(v);
             self.pending.checks.push(v);
         }
@@ -108,6 +112,8 @@ impl Reducer {
         self.dearest[v as usize] = least.iter().copied().filter(|&total| total < limit).max().unwrap_or(0);
         let kept: Vec<u32> = (0..).zip(&least).filter(|&(_, &total)| total < limit).map(|(value, _)| value).collect();
         if kept.len() < least.len() {
+            let lost = (0..).zip(&least).filter(|&(_, &total)| total >= limit).map(|(value, _)| value);
+            self.note(|reducer| Step::TooDear { variable: v, values: reducer.originals(v, lost) });
             self.report.inconsistent += least.len() - kept.len();
             self.keep_values(v, &kept);
         }

@@ -2,6 +2,7 @@
 //! elimination of Goldstein 1994, with the differences bounded function by function).
 
 use super::Reducer;
+use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 use crate::stop::Stop;
 
@@ -23,19 +24,31 @@ impl Reducer {
         let mut changed = false;
         while !self.done(stop) {
             let Some(v) = self.pending.dominance.pop() else { break };
-            let Some(kept) = self.undominated(v) else { continue };
-            self.report.dominated += self.domains[v as usize] as usize - kept.len();
+            let pairs = self.dominated(v);
+            if pairs.is_empty() {
+                continue;
+            }
+            self.report.dominated += pairs.len();
+            let mut keep = vec![true; self.domains[v as usize] as usize];
+            pairs.iter().for_each(|&(lost, _)| keep[lost as usize] = false);
+            let kept: Vec<u32> = (0..).zip(keep).filter(|&(_, keep)| keep).map(|(value, _)| value).collect();
+            self.note(|reducer| {
+                let values = &reducer.values[v as usize];
+                let pairs = pairs.iter().map(|&(lost, by)| (values[lost as usize], values[by as usize])).collect();
+                Step::Dominated { variable: v, pairs }
+            });
             self.keep_values(v, &kept);
             changed = true;
         }
         changed
     }
 
-    /// The values that no other one dominates; `None` where that is all of them.
-    fn undominated(&self, v: u32) -> Option<Vec<u32>> {
+    /// The values that another one dominates, each with that one, which may be dominated later in the list itself.
+    fn dominated(&self, v: u32) -> Vec<(u32, u32)> {
         let size = self.domains[v as usize] as usize;
+        let mut pairs = Vec::new();
         if !self.present[v as usize] || size < 2 {
-            return None;
+            return pairs;
         }
         let views = self.functions_of(v).map(|(function, position)| match &function.table {
             Table::Dense(costs) => {
@@ -44,7 +57,7 @@ impl Reducer {
             }
             Table::Sparse(_) => None,
         });
-        let views: Vec<View> = views.collect::<Option<_>>()?;
+        let Some(views) = views.collect::<Option<Vec<View>>>() else { return pairs };
         let (limit, least, unary) = (self.limit(), self.least_totals(v), &self.unary[v as usize]);
         let mut keep = vec![true; size];
         let mut work = WORK;
@@ -58,15 +71,15 @@ impl Reducer {
                     views.iter().try_fold(slack, |slack, view| view.slack_left(a, b, slack, limit, work)).is_some()
                 }
             };
-            if (0..size).any(|b| dominates(b, &keep, &mut work)) {
+            if let Some(b) = (0..size).find(|&b| dominates(b, &keep, &mut work)) {
                 keep[a] = false;
+                pairs.push((a as u32, b as u32));
             }
             if work == 0 {
                 break;
             }
         }
-        let kept: Vec<u32> = (0..size as u32).filter(|&value| keep[value as usize]).collect();
-        (kept.len() < size).then_some(kept)
+        pairs
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::table::{self, sum};
 use super::{Function, Reducer, components};
+use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Odometer, Table};
 use crate::stop::Stop;
 use std::cmp::Reverse;
@@ -103,6 +104,7 @@ impl Reducer {
         let mut scope: Vec<u32> = functions.iter().flat_map(|f| f.scope.iter().copied()).filter(|&u| u != v).collect();
         scope.sort_unstable();
         scope.dedup();
+        self.note(|_| Step::Eliminate { variable: v, over: scope[..].into() });
         let sizes = self.sizes(&scope);
         let tables: Vec<Rows> = functions.iter().filter_map(|function| self.rows(function, v, &scope)).collect();
         let (costs, choice) = minimise(&self.unary[v as usize], &tables, &sizes, self.limit());
@@ -112,6 +114,7 @@ impl Reducer {
 
     /// Takes out a variable with one value left.
     fn assign(&mut self, v: u32) {
+        self.note(|_| Step::Eliminate { variable: v, over: [].into() });
         let functions = self.remove_functions_of(v);
         self.depart(v, &[], std::iter::once(0));
         self.raise(self.unary[v as usize][0]);

@@ -20,7 +20,7 @@ mod simplification;
 mod state;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod value_bounds;
 mod worklist;
 
@@ -29,6 +29,7 @@ pub use report::{Reduction, Size};
 pub use value_bounds::ValueBounds;
 
 use crate::Error;
+use crate::certificate::Step;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
 use departure::Departure;
@@ -64,6 +65,8 @@ pub struct Reducer {
     pending: Pending,
     limits: Limits,
     report: Reduction,
+    /// What was done, so that it can be checked; only where somebody wants to.
+    log: Option<Vec<Step>>,
 }
 
 /// A function in work: all costs at least 0, the least 0, no variable that has left.
@@ -113,6 +116,17 @@ impl Reducer {
         Ok(reducer)
     }
 
+    /// The same, keeping a log of what is done for [`Reducer::steps`].
+    ///
+    /// # Errors
+    /// As [`Reducer::new`].
+    pub fn logged(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
+        let mut reducer = Reducer::load(network, reduce, stop)?;
+        reducer.log = Some(Vec::new());
+        reducer.run(stop);
+        Ok(reducer)
+    }
+
     /// A solution of total `upper` is known: only better totals count from now on. Reduces further.
     pub fn tighten(&mut self, upper: Cost, stop: &Stop) {
         if upper < self.top {
@@ -121,7 +135,8 @@ impl Reducer {
         }
     }
 
-    /// The same with what is known of values, which may forbid some also where the top stays.
+    /// The same with what is known of values, which may forbid some also where the top stays. Not where a log is kept: nothing in
+    /// it says why.
     pub fn tighten_by(&mut self, upper: Cost, bounds: &ValueBounds, stop: &Stop) {
         if upper < self.top {
             self.lower_top(upper);
@@ -132,6 +147,7 @@ impl Reducer {
 
     fn lower_top(&mut self, upper: Cost) {
         self.top = upper;
+        self.note(|_| Step::Limit(upper));
         self.infeasible |= self.constant >= self.top;
         self.pending.lower = true;
         self.queue_dear();
@@ -159,6 +175,16 @@ impl Reducer {
     /// The variables of the network that the core's stand for, ascending.
     pub fn variables(&self) -> &[u32] {
         &self.core
+    }
+
+    /// The values of the network that those of its `index`-th variable stand for, ascending.
+    pub fn values(&self, index: usize) -> &[u32] {
+        &self.values[self.core[index] as usize]
+    }
+
+    /// What was done, step by step, where a log was kept.
+    pub fn steps(&self) -> Option<&[Step]> {
+        self.log.as_deref()
     }
 
     /// Nothing below `top` exists; with a known solution of that total this proves it optimal.
@@ -221,6 +247,14 @@ impl Reducer {
         self.settle(stop);
     }
 
+    /// Logs a step where a log is kept.
+    fn note(&mut self, step: impl FnOnce(&Self) -> Step) {
+        if self.log.is_some() {
+            let step = step(self);
+            self.log.get_or_insert_default().push(step);
+        }
+    }
+
     /// Whether there is no point in going on.
     fn done(&self, stop: &Stop) -> bool {
         self.infeasible || stop.is_set()
@@ -248,6 +282,7 @@ impl Reducer {
     /// Forbids entries that alone reach the limit and, unless stopped, stores equal tables once.
     fn settle(&mut self, stop: &Stop) {
         self.core = (0..self.domains.len() as u32).filter(|&v| self.present[v as usize]).collect();
+        self.note(|_| Step::Forbid);
         let limit = self.limit();
         let forbid = |cost: Cost| if cost >= limit { FORBIDDEN } else { cost };
         for &v in &self.core {

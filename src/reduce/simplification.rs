@@ -2,6 +2,7 @@
 //! tables in which one variable's cost is independent of the rest.
 
 use super::{Function, Reducer, table};
+use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 use crate::stop::Stop;
 
@@ -69,6 +70,10 @@ impl Reducer {
     }
 
     fn replace_by_image(&mut self, x: u32, y: u32, image: &[usize]) {
+        self.note(|reducer| {
+            let image = reducer.originals(y, image.iter().map(|&value| value as u32));
+            Step::Substitute { variable: y, by: x, image }
+        });
         self.depart(y, &[x], image.iter().copied());
         let functions = self.remove_functions_of(y);
         let unary: Vec<Cost> = image.iter().map(|&b| self.unary[y as usize][b]).collect();
@@ -99,6 +104,10 @@ impl Reducer {
         else {
             return false;
         };
+        self.note(|_| {
+            let shares = shares[..].into();
+            Step::Separate { scope: scope[..].into(), variable: scope[position], shares }
+        });
         let _ = self.remove_function(slot);
         self.report.separated += 1;
         self.add_unary(scope[position], &shares);

@@ -44,6 +44,7 @@ impl Reducer {
             pending: Pending::default(),
             limits: Limits::default(),
             report: Reduction { before: Size::of(network), ..Reduction::default() },
+            log: None,
         };
         let mut taken = Taken::default();
         for function in network.functions() {
@@ -237,6 +238,11 @@ impl Reducer {
                 self.put(slot, scope, normal);
             }
         }
+    }
+
+    /// The values of the network that present values of a variable stand for.
+    pub(super) fn originals(&self, v: u32, values: impl Iterator<Item = u32>) -> Box<[u32]> {
+        values.map(|value| self.values[v as usize][value as usize]).collect()
     }
 
     /// A variable leaves; `choice` says which of its present values goes with each combination of `scope`.

@@ -185,8 +185,8 @@ fn check(network: &Network, reducer: &Reducer, top: Cost) {
     assert_eq!(reducer.report().components, components(&problem).len());
 }
 
-/// Reduces with more or less elimination: with all of it most of these networks vanish altogether.
-fn reducer(network: &Network, rng: &mut Rng) -> Reducer {
+/// Reduces with more or less elimination, perhaps with a log: with all of it most of these networks vanish altogether.
+pub(crate) fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer {
     let all = Limits::default();
     let some = Limits { component: 0, ..all.clone() };
     let few = Limits { pair: 6, several: 3, neighbours: 3, ..some.clone() };
@@ -194,6 +194,7 @@ fn reducer(network: &Network, rng: &mut Rng) -> Reducer {
     let stop = Stop::new();
     let mut reducer = Reducer::load(network, true, &stop).expect("not stopped");
     reducer.limits = [all, some, few, none][below(rng, 4) as usize].clone();
+    reducer.log = logged.then(Vec::new);
     reducer.run(&stop);
     reducer
 }
@@ -224,7 +225,8 @@ fn check_all(network: &Network, rng: &mut Rng) {
     assert_eq!(plain.problem().variables(), network.domains().len());
     check(network, &plain, network.top());
 
-    let mut reducer = reducer(network, rng);
+    let logged = below(rng, 2) == 0;
+    let mut reducer = reducer(network, logged, rng);
     check(network, &reducer, network.top());
     let mut top = network.top();
     let mut values = ValueBounds::new(&reducer);
@@ -282,7 +284,7 @@ fn dense_networks_keep_their_optimum() {
             let _ = builder.top(200);
         }
         let network = builder.build();
-        left += reducer(&network, &mut rng).problem().variables();
+        left += reducer(&network, false, &mut rng).problem().variables();
         check_all(&network, &mut rng);
     }
     assert!(left > 400, "only {left} variables left to test with");
@@ -358,7 +360,7 @@ fn pairs_count_as_functional_only_where_the_rest_is_too_dear() {
         let _ = builder.top(dear + below(&mut rng, 2) as Cost);
         let network = builder.build();
         needed += usize::from(optimum(&network, network.top()) == Some(dear));
-        let reducer = reducer(&network, &mut rng);
+        let reducer = reducer(&network, false, &mut rng);
         check(&network, &reducer, network.top());
     }
     assert!(needed > 50, "only {needed} networks need a dear pair");

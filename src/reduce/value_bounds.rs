@@ -40,11 +40,12 @@ impl ValueBounds {
         (self.least.iter().flatten().filter(|&&least| least >= upper).count(), self.begun)
     }
 
-    /// How many values of a core as it is they forbid below `upper`, none where nothing is reduced, and how many it has.
+    /// How many values of a core as it is they forbid below `upper`, none where nothing is reduced or a log is kept, and how many
+    /// it has.
     pub fn removable(&self, reducer: &Reducer, upper: Cost) -> (usize, usize) {
         let of = |&v: &u32| self.values(reducer, v).filter(|&least| least >= upper).count();
         let size = reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum();
-        (if reducer.reduce { reducer.core.iter().map(of).sum() } else { 0 }, size)
+        (if reducer.may_forbid() { reducer.core.iter().map(of).sum() } else { 0 }, size)
     }
 
     /// The bounds of the values that a variable has left.
@@ -55,9 +56,14 @@ impl ValueBounds {
 }
 
 impl Reducer {
+    /// Whether values may be forbidden by bounds. A log would have to tell how those came about.
+    fn may_forbid(&self) -> bool {
+        self.reduce && self.log.is_none()
+    }
+
     /// Forbids the values of the core that only solutions at or above `top` have; the reductions then remove them.
     pub(super) fn forbid(&mut self, bounds: &ValueBounds) {
-        if !self.reduce {
+        if !self.may_forbid() {
             return;
         }
         for v in self.core.clone() {

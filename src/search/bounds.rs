@@ -2,6 +2,7 @@
 //! is counted, not timed.
 
 use super::options::{BoundChoice, Options};
+use crate::certificate::Proof;
 use crate::device::DeviceError;
 use crate::inference::{Attempt, Branch, Climb, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage};
 use crate::memory;
@@ -106,6 +107,8 @@ pub(crate) struct Step {
     pub outcome: Option<Arc<Outcome>>,
     /// What solutions with each value cost at least, where that is known.
     pub value_bounds: Option<Vec<Vec<Cost>>>,
+    /// Why the bound is one, where the reductions kept a log and a certificate can tell.
+    pub proof: Option<Proof>,
 }
 
 impl Bounds {
@@ -218,10 +221,11 @@ impl Bounds {
         let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
         let (value_bounds, source) = (Some(shift.value_bounds()), shift.name().into());
+        let proof = shift.proof(&core.reducer);
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
-        Some(Step { core, lower, assignment: None, source, outcome: None, value_bounds })
+        Some(Step { core, lower, assignment: None, source, outcome: None, value_bounds, proof })
     }
 
     /// What a slice of a search came to, and its end once its turn is over.
@@ -231,7 +235,8 @@ impl Bounds {
         let news = lower > std::mem::replace(&mut turn.told, lower) || assignment.is_some();
         let over = progress == Progress::Done || turn.branch.work_done() >= turn.end;
         let source = turn.branch.style().name().into();
-        let step = Step { core: core.clone(), lower, assignment, source, outcome: None, value_bounds: None };
+        let core = core.clone();
+        let step = Step { core, lower, assignment, source, outcome: None, value_bounds: None, proof: None };
         if over && let Some(Rising { work: Work::Branch(turn), .. }) = self.running.take() {
             match &mut self.climb {
                 Some(climb) => climb.searched(turn.branch, turn.before),
@@ -255,8 +260,9 @@ impl Bounds {
         if value_bounds.is_some() {
             self.work += outcome.value_bounds_work();
         }
+        let proof = attempt.proof(&core.reducer, &outcome);
         let outcome = attempt.is_plain().then_some(outcome);
-        Some(Step { core, lower, assignment, source: attempt.name, outcome, value_bounds })
+        Some(Step { core, lower, assignment, source: attempt.name, outcome, value_bounds, proof })
     }
 
     /// The core has changed: what has not begun is planned anew.
@@ -285,7 +291,9 @@ impl Bounds {
                 _ => 0,
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
-            let mut climb = Climb::new(problem, ladder, self.choice.means()).on(self.gpu.as_ref());
+            let certified = core.reducer.steps().is_some();
+            let means = self.choice.means(certified);
+            let mut climb = Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref());
             climb.resume(std::mem::take(searches));
             climb
         });

@@ -1,6 +1,7 @@
 //! What a run tells while it goes on, and its summary.
 
-use crate::model::Number;
+use crate::certificate::Proof;
+use crate::model::{Cost, Number};
 use std::sync::Arc;
 
 /// What happened.
@@ -199,4 +200,6 @@ pub struct Summary {
     pub values_forbidden: Option<usize>,
     /// The best solution: value indices in file order.
     pub solution: Option<Vec<u32>>,
+    /// A bound in the network's units and its proof: the best one that has a proof.
+    pub proof: (Cost, Proof),
 }

@@ -42,6 +42,8 @@ pub struct Options {
     pub gap: Option<f64>,
     /// How often incremental costs are checked against recomputed ones.
     pub assertions: Assertions,
+    /// Whether the summary has the proof of the bound, for a certificate; what no certificate holds is then no part of `auto`.
+    pub certificate: bool,
 }
 
 impl Default for Options {
@@ -64,6 +66,7 @@ impl Default for Options {
             target: None,
             gap: None,
             assertions: Assertions::Incumbent,
+            certificate: false,
         }
     }
 }
@@ -130,19 +133,22 @@ impl BoundChoice {
         ("branch", BoundChoice::Branch),
     ];
 
-    /// What it takes to a better bound.
-    pub fn means(self) -> Means {
+    /// What it takes to a better bound. `auto` leaves out what no certificate holds where one is wanted: what is proven then
+    /// is all that is claimed. By their names such ways are taken all the same.
+    pub fn means(self, certified: bool) -> Means {
         let auto = self == BoundChoice::Auto;
+        let all = auto && !certified;
         Means {
             plain: matches!(self, BoundChoice::Auto | BoundChoice::Mbe | BoundChoice::Be),
             shift: auto || matches!(self, BoundChoice::Shift | BoundChoice::JoinGraph),
             shifted: auto,
             graphs: match self {
-                BoundChoice::Auto | BoundChoice::JoinGraph => Graphs::Growing,
+                BoundChoice::JoinGraph => Graphs::Growing,
+                BoundChoice::Auto if all => Graphs::Growing,
                 BoundChoice::MbeMm => Graphs::Matching,
                 _ => Graphs::None,
             },
-            branch: auto || self == BoundChoice::Branch,
+            branch: all || self == BoundChoice::Branch,
         }
     }
 

@@ -4,7 +4,8 @@ use super::clock::Clock;
 use super::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 use super::options::Options;
 use super::run::{Ending, News, Totals};
-use crate::model::{Cost, FORBIDDEN, Network};
+use crate::certificate::Proof;
+use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::stop::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +23,8 @@ pub(crate) struct Recorder<'a> {
     observe: &'a mut dyn FnMut(&Event),
     best: Option<(Cost, Arc<[u32]>)>,
     bound: Cost,
+    /// The best bound that has a proof.
+    proof: (Cost, Proof),
     totals: Totals,
     source: Arc<str>,
     bound_source: Arc<str>,
@@ -42,6 +45,7 @@ impl<'a> Recorder<'a> {
             observe,
             best: None,
             bound,
+            proof: (bound, Proof::default()),
             totals: Totals::default(),
             source: "trivial".into(),
             bound_source: "trivial".into(),
@@ -93,8 +97,11 @@ impl<'a> Recorder<'a> {
                 self.source = source.into();
                 let _ = self.tell(EventKind::Solution);
             }
-            News::Bound { bound, source, totals } => {
+            News::Bound { bound, source, totals, proof } => {
                 self.totals = totals;
+                if let Some(proof) = proof.filter(|_| bound > self.proof.0) {
+                    self.proof = (bound, *proof);
+                }
                 if bound > self.bound && bound < FORBIDDEN {
                     self.bound = bound;
                     self.source = source.into();
@@ -150,6 +157,10 @@ impl<'a> Recorder<'a> {
             self.totals = ending.totals;
             self.source = self.bound_source.clone();
         }
+        if options.certificate && self.proof.0 < self.bound {
+            let bounds = [self.proof.0, self.bound].map(|bound| units.bound(bound));
+            let _ = self.tell_with(EventKind::Warning, Some(weaker(bounds).into()));
+        }
         let time_s = self.tell(EventKind::End);
         let stopped_by = ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by);
         // a loop that did not answer in time has worked where it could
@@ -192,8 +203,14 @@ impl<'a> Recorder<'a> {
             values: ending.as_ref().map(|ending| ending.values),
             values_forbidden: ending.as_ref().map(|ending| ending.values_forbidden),
             solution: self.best.map(|(_, solution)| solution.to_vec()),
+            proof: self.proof,
         }
     }
+}
+
+/// What there is to say where the certificate proves less than was found.
+fn weaker([proven, found]: [Number; 2]) -> String {
+    format!("the certificate proves {proven}: how the bound {found} came about was not kept")
 }
 
 #[cfg(test)]
@@ -224,5 +241,21 @@ mod tests {
         ];
         assert_eq!(told, expected);
         Ok(())
+    }
+
+    #[test]
+    fn a_bound_without_a_proof_leaves_the_last_one_that_has_one() {
+        let network = Network::builder("empty").build();
+        let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
+        let mut told = Vec::new();
+        let mut observe = |event: &Event| told.extend(event.message.clone());
+        let mut recorder = Recorder::new(&network, &clock, &mut observe);
+        for (bound, proof) in [(3, Some(Box::default())), (5, None)] {
+            recorder.hear(News::Bound { bound, source: "test".into(), totals: Totals::default(), proof });
+        }
+        let options = Options { certificate: true, ..Options::default() };
+        let summary = recorder.finish(&options, 1, None, StoppedBy::Time);
+        assert_eq!((summary.bound, summary.proof.0), (Number::Integer(5), 3));
+        assert_eq!(told, ["the certificate proves 3: how the bound 5 came about was not kept".into()]);
     }
 }

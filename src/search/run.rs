@@ -8,6 +8,7 @@ use super::event::StoppedBy;
 use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
+use crate::certificate::Proof;
 use crate::check;
 use crate::device::{Choice, DeviceError, Opened};
 use crate::error::Error;
@@ -40,6 +41,8 @@ pub(crate) enum News {
         source: String,
         /// The accounts at that moment.
         totals: Totals,
+        /// Why, where that is kept.
+        proof: Option<Box<Proof>>,
     },
     /// A round went by.
     Progress(Totals),
@@ -119,7 +122,11 @@ impl<'a> Run<'a> {
         tell: &'a mut dyn FnMut(News),
     ) -> Result<Self, Error> {
         let mut rng = Rng::new(options.seed);
-        let reducer = Reducer::new(network, options.reduce, stop)?;
+        let reducer = if options.certificate {
+            Reducer::logged(network, options.reduce, stop)?
+        } else {
+            Reducer::new(network, options.reduce, stop)?
+        };
         if stop.is_set() {
             return Err(Error::Stopped);
         }
@@ -161,7 +168,7 @@ impl<'a> Run<'a> {
 
     /// Runs until a reason to stop.
     pub fn run(mut self) -> Result<Ending, Error> {
-        self.tell_bound("trivial");
+        self.tell_bound(self.lower, "trivial", Proof::reductions(&self.core.reducer));
         if let Some(start) = &self.options.warm_start {
             let _ = self.solution(start.clone(), "warm-start")?;
             self.offer_projected(start);
@@ -172,7 +179,8 @@ impl<'a> Run<'a> {
             }
             if self.core.problem.variables() == 0 {
                 self.core_solution(&self.core.clone(), &[], "reduce")?;
-                self.raise(self.upper.min(self.network.top()), "reduce");
+                let proof = Proof::reductions(&self.core.reducer);
+                self.raise(self.upper.min(self.network.top()), "reduce", proof);
                 continue;
             }
             if !self.bound_slice()? {
@@ -330,7 +338,7 @@ impl<'a> Run<'a> {
         // a bound of the core speaks of what is better than the incumbent
         let gap = self.upper.min(self.network.top()).saturating_sub(self.lower).max(1) as f64;
         let before = self.lower;
-        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source);
+        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof);
         if let Some(bounds) = self.bounds.here() {
             bounds.note((self.lower - before) as f64 / gap);
         }
@@ -347,15 +355,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn raise(&mut self, bound: Cost, source: &str) {
-        if bound > self.lower {
-            self.lower = bound;
-            self.tell_bound(source);
+    fn raise(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
+        // a proof is news even where more is known that has none
+        if bound > self.lower || proof.is_some() {
+            self.lower = self.lower.max(bound);
+            self.tell_bound(bound, source, proof);
         }
     }
 
-    fn tell_bound(&mut self, source: &str) {
-        (self.tell)(News::Bound { bound: self.lower, source: source.to_string(), totals: self.totals });
+    fn tell_bound(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
+        let (source, totals) = (source.to_string(), self.totals);
+        (self.tell)(News::Bound { bound, source, totals, proof: proof.map(Box::new) });
     }
 
     /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the smaller core.
@@ -364,8 +374,9 @@ impl<'a> Run<'a> {
         let upper = self.upper.min(self.network.top());
         let mut reducer = (*self.core.reducer).clone();
         reducer.tighten_by(upper, &self.values, self.stop);
+        let reducer = Arc::new(reducer);
         if reducer.infeasible() {
-            self.raise(upper, "reduce");
+            self.raise(upper, "reduce", Proof::reductions(&reducer));
             return;
         }
         let problem = reducer.problem();
@@ -373,9 +384,9 @@ impl<'a> Run<'a> {
         if size(&problem) == size(&self.core.problem) {
             return;
         }
-        let new = Core { reducer: Arc::new(reducer), problem: Arc::new(problem) };
+        let new = Core { reducer, problem: Arc::new(problem) };
         let old = std::mem::replace(&mut self.core, new);
-        self.raise(self.core.problem.constant, "reduce");
+        self.raise(self.core.problem.constant, "reduce", Proof::reductions(&self.core.reducer));
         self.field = prepare(&self.core.problem, self.options, &mut self.rng, self.stop);
         let new = &self.core.reducer;
         let translate = |values: &[u16]| -> Vec<u16> {

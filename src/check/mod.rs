@@ -1,7 +1,19 @@
-//! The independent evaluator: what an assignment of a [`Network`] costs, recomputed from the tables.
+//! The independent checker: what an assignment of a [`Network`] costs, recomputed from the tables, and [`Replay`], which follows
+//! the certificate of a bound.
 //!
 //! It shares nothing with the search, the reductions or inference but the model's plain data: own indexing, own
 //! look-up of sparse tuples, own summation (128 bits, so that nothing can overflow or saturate on the way).
+
+mod elimination;
+mod replay;
+mod state;
+mod steps;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use elimination::Effort;
+pub use replay::Replay;
 
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SparseTable, Table};
 
@@ -91,70 +103,4 @@ fn first(range: std::ops::Range<usize>, holds: impl Fn(usize) -> bool) -> usize 
 
 fn saturate(sum: i128) -> Cost {
     sum.clamp(-i128::from(FORBIDDEN), i128::from(FORBIDDEN)) as Cost
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::ModelError;
-
-    /// Three variables; every kind of table once.
-    fn network(top: Cost) -> Result<Network, ModelError> {
-        let mut builder = Network::builder("small");
-        let _ = builder.top(top);
-        let a = builder.variable(2)?;
-        let b = builder.variable(3)?;
-        let c = builder.variable(2)?;
-        let _ = builder.dense(&[], vec![5])?;
-        let _ = builder.dense(&[c, b], vec![0, 1, 2, 3, 4, FORBIDDEN])?;
-        let _ = builder.sparse(&[a, b, c], 10, vec![1, 2, 0, 0, 0, 0, 1, 0, 1], vec![7, -3, 100])?;
-        Ok(builder.build())
-    }
-
-    #[test]
-    fn sums_dense_and_sparse_entries() -> Result<(), ModelError> {
-        let network = network(1000)?;
-        assert_eq!(evaluate(&network, &[0, 0, 0]).cost, 5 - 3);
-        assert_eq!(evaluate(&network, &[1, 2, 0]).cost, 5 + 2 + 7);
-        assert_eq!(evaluate(&network, &[1, 1, 1]).cost, 5 + 4 + 10);
-        assert!(evaluate(&network, &[1, 1, 1]).is_solution());
-        Ok(())
-    }
-
-    #[test]
-    fn tells_forbidden_from_dear() -> Result<(), ModelError> {
-        let forbidden = evaluate(&network(1000)?, &[0, 2, 1]);
-        assert_eq!((forbidden.cost, forbidden.violated.as_slice(), forbidden.soft), (FORBIDDEN, &[1][..], 15));
-        let dear = evaluate(&network(100)?, &[1, 0, 1]);
-        assert_eq!((dear.cost, dear.violated.as_slice(), dear.soft), (108, &[2][..], 8));
-        let sum = evaluate(&network(15)?, &[1, 0, 0]);
-        assert!(sum.violated.is_empty() && !sum.is_solution(), "5 + 0 + 10 reaches 15 without any entry that does");
-        Ok(())
-    }
-
-    #[test]
-    fn agrees_with_the_models_own_evaluation() -> Result<(), ModelError> {
-        let network = network(FORBIDDEN)?;
-        for code in 0..12u32 {
-            let assignment = [code % 2, code / 2 % 3, code / 6];
-            for function in network.functions() {
-                assert_eq!(
-                    entry(function, network.domains(), &assignment),
-                    function.cost(network.domains(), &assignment)
-                );
-            }
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn sums_far_beyond_64_bits() -> Result<(), ModelError> {
-        let mut builder = Network::builder("huge");
-        let _ = builder.variable(1)?;
-        for _ in 0..100 {
-            let _ = builder.dense(&[0], vec![-(1 << 57)])?;
-        }
-        assert_eq!(evaluate(&builder.build(), &[0]).cost, -FORBIDDEN);
-        Ok(())
-    }
 }

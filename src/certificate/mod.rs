@@ -1,0 +1,186 @@
+//! Certificates of bounds: what a bound follows from, written down so that a program that trusts none of ours can follow it.
+//!
+//! A certificate says "no assignment of this network costs less than `bound`" and gives the steps from the network to that
+//! number. Each [`Step`] changes the network in a way that can be seen to be right from the tables at hand alone: afterwards
+//! there is an assignment that costs no more for each one before that cost less than the limit. So what the network that is
+//! left costs at least, or the least of the limits that were used if that is less, is a bound. Limits need no reason: whoever
+//! ends below one has proven no more than the limit. [`Ending`] says how the last network is bounded. There are no messages:
+//! they are made again.
+//!
+//! Variables and values are those of the file, from 0, wherever a certificate names them; scopes ascend. Costs are integers in
+//! the units of the network as it is read, so that a certificate belongs to a file and the options that it is read with
+//! (precision, evidence, colors); `network` tells them apart. `check::replay` follows the steps with code of its own. The steps
+//! themselves are logged by `reduce` and by `inference` as they go ([`Proof`] collects them).
+
+mod file;
+mod proof;
+
+pub use file::digest;
+#[cfg(test)]
+pub(crate) use file::seal;
+pub use proof::Proof;
+
+use crate::model::Cost;
+use serde::{Deserialize, Serialize};
+
+/// The format that is written and read.
+const FORMAT: &str = "fangs certificate 1";
+
+/// A bound and its proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    format: String,
+    /// The instance's name; for people only.
+    pub instance: String,
+    /// What the network is known by: [`digest`].
+    pub network: String,
+    /// No assignment costs less. [`FORBIDDEN`](crate::model::FORBIDDEN): none is allowed.
+    pub bound: Cost,
+    /// The best solution known and its cost. The bound does not rest on it; where both meet it is optimal.
+    pub solution: Option<Solution>,
+    /// Why.
+    pub proof: Branch,
+}
+
+/// A solution of the network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Solution {
+    /// What it costs.
+    pub cost: Cost,
+    /// The value of each variable.
+    pub values: Vec<u32>,
+}
+
+/// Steps one after the other, and what follows from the network they lead to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Branch {
+    /// What is done to the network.
+    pub steps: Vec<Step>,
+    /// How the network that is left is bounded.
+    pub ending: Ending,
+}
+
+/// A change of the network.
+///
+/// Costs stand apart by scope: one function a scope, costs of single variables and the constant by themselves. Before each step
+/// (but within a run of `Move`s) the least cost of every function and of every variable is moved to the constant. A cost is *too
+/// dear* where it reaches the limit less the constant: nothing is negative then, so whoever pays it reaches the limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// From now on only assignments count that cost less; the bound will be at most this.
+    Limit(Cost),
+    /// Entries that are too dear become forbidden.
+    Forbid,
+    /// Values become forbidden because every combination of the function with them is too dear, with what its values cost.
+    Unsupported {
+        /// The function.
+        scope: Box<[u32]>,
+        /// The variable.
+        variable: u32,
+        /// Its values.
+        values: Box<[u32]>,
+    },
+    /// Values leave because they are too dear, with the least of each function of the variable.
+    TooDear {
+        /// The variable.
+        variable: u32,
+        /// Its values.
+        values: Box<[u32]>,
+    },
+    /// Values leave, each because another one of the variable is never worse where it is not too dear.
+    Dominated {
+        /// The variable.
+        variable: u32,
+        /// Each value and the one that dominates it, in the order in which they leave.
+        pairs: Box<[(u32, u32)]>,
+    },
+    /// A variable leaves: a function over its neighbours holds the least over its values. Where it has one value left its
+    /// functions stay apart instead.
+    Eliminate {
+        /// The variable.
+        variable: u32,
+        /// Its neighbours; none where it has one value left.
+        over: Box<[u32]>,
+    },
+    /// A variable leaves because each value of another one leaves it one value that is not too dear.
+    Substitute {
+        /// The variable that leaves.
+        variable: u32,
+        /// The one that decides.
+        by: u32,
+        /// The value for each value of `by`, ascending.
+        image: Box<[u32]>,
+    },
+    /// Costs move from a function to one of its variables, which its scope then lacks: the least over its values stays.
+    Separate {
+        /// The function.
+        scope: Box<[u32]>,
+        /// The variable.
+        variable: u32,
+        /// The cost for each of its values, ascending.
+        shares: Box<[Cost]>,
+    },
+    /// Every cost, limits included, is multiplied by this power of two, so that smaller parts can move.
+    Scale(u32),
+    /// Costs move from a function to the values of one of its variables.
+    Move {
+        /// The function; one that is not there costs nothing.
+        scope: Box<[u32]>,
+        /// The variable.
+        variable: u32,
+        /// What each of its values, ascending, costs more, and the function less.
+        amounts: Box<[Cost]>,
+    },
+}
+
+/// How a network is bounded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// By its constant, once all minima have moved there.
+    Constant,
+    /// By mini-bucket elimination.
+    Elimination(Elimination),
+    /// By the least of what branches prove that each fix some values of a variable.
+    Cases {
+        /// The variable.
+        variable: u32,
+        /// Its values, all of them together, and what follows from each set.
+        cases: Vec<(Vec<u32>, Branch)>,
+    },
+}
+
+/// A plan of mini-bucket elimination (Dechter and Rish 2003): functions, costs of single variables and messages are taken
+/// together, each at most once; what is left over counts with its least cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Elimination {
+    /// The functions, by their scopes.
+    pub functions: Vec<Box<[u32]>>,
+    /// The mini-buckets, in the order of their execution.
+    pub joins: Vec<Join>,
+}
+
+/// One mini-bucket: the sum of what is joined, at its least over the values of a variable, is a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Join {
+    /// The variable that is eliminated.
+    pub variable: u32,
+    /// Whether its own costs are joined.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unary: bool,
+    /// Functions, by their place in the list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<u32>,
+    /// Messages, by the place of the join that made them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<u32>,
+    /// The variables of the message where those are fewer than all others: for a single function too large to be laid out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Vec<u32>>,
+}

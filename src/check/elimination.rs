@@ -1,0 +1,248 @@
+//! Mini-bucket elimination as a certificate plans it. Every join replaces tables by one that never costs more, whatever is joined
+//! in whatever order, as long as nothing is joined twice: so any plan is right, and only what it comes to matters.
+
+use super::state::State;
+use super::steps::ascending;
+use super::tables::{self, axes, combinations};
+use crate::certificate::{Elimination, Join};
+use crate::model::{Cost, FORBIDDEN};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+/// What a plan takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Combinations looked at, saturating.
+    pub joint_entries: u64,
+    /// Bytes of tables at the worst moment, saturating.
+    pub bytes: u64,
+}
+
+/// A plan with the scope of each message, laid out so that the variable that is eliminated next runs fastest.
+pub(super) struct Layout<'a> {
+    plan: &'a Elimination,
+    /// When each variable is eliminated first.
+    turn: FxHashMap<u32, usize>,
+    scopes: Vec<Vec<u32>>,
+    pub(super) effort: Effort,
+}
+
+impl<'a> Layout<'a> {
+    /// Looks through a plan for a network whose variables have so many values; none those that are not there.
+    pub(super) fn new(plan: &'a Elimination, sizes: &[usize]) -> Result<Layout<'a>, String> {
+        let mut turn = FxHashMap::default();
+        for (index, join) in plan.joins.iter().enumerate() {
+            let _ = turn.entry(join.variable).or_insert(index);
+        }
+        let mut functions = vec![false; plan.functions.len()];
+        let mut unary = vec![false; sizes.len()];
+        let mut layout = Layout { plan, turn, scopes: Vec::new(), effort: Effort::default() };
+        let mut messages = Vec::new();
+        let mut bytes = 0u64;
+        let twice = |used: &mut bool| std::mem::replace(used, true);
+        let known = |&v: &u32| sizes.get(v as usize).is_some_and(|&size| size > 0);
+        let room = |scope: &[u32]| combinations(&scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>());
+        for scope in &plan.functions {
+            if !ascending(scope)?.iter().all(known) {
+                return Err(format!("the plan's function over {scope:?} reads a variable that is not there"));
+            }
+        }
+        for (index, join) in plan.joins.iter().enumerate() {
+            let refused = |what: String| format!("join {index}: {what}");
+            let v = join.variable;
+            if !known(&v) {
+                return Err(refused(format!("there is no variable {v}")));
+            }
+            if join.unary && twice(&mut unary[v as usize]) {
+                return Err(refused(format!("the costs of variable {v} are joined twice")));
+            }
+            let mut scope = vec![v];
+            let mut inputs = 0u64;
+            for &function in &join.functions {
+                let Some(used) = functions.get_mut(function as usize) else {
+                    return Err(refused(format!("there is no function {function}")));
+                };
+                if twice(used) {
+                    return Err(refused(format!("function {function} is joined twice")));
+                }
+                scope.extend(&plan.functions[function as usize]);
+                if join.keep.is_none() {
+                    inputs = inputs.saturating_add(room(&plan.functions[function as usize]));
+                }
+            }
+            for &message in &join.messages {
+                let Some(used) = messages.get_mut(message as usize) else {
+                    return Err(refused(format!("there is no message {message} yet")));
+                };
+                if twice(used) {
+                    return Err(refused(format!("message {message} is joined twice")));
+                }
+                scope.extend(&layout.scopes[message as usize]);
+            }
+            scope.sort_unstable();
+            scope.dedup();
+            let joint = room(&scope);
+            if let Some(keep) = &join.keep {
+                let single = !join.unary && join.functions.len() + join.messages.len() == 1;
+                if !single || !keep.iter().all(|u| scope.binary_search(u).is_ok()) {
+                    return Err(refused("only variables of a single table can be kept".into()));
+                }
+                scope.clone_from(keep);
+                scope.sort_unstable();
+                scope.dedup();
+            } else {
+                scope.retain(|&u| u != v);
+            }
+            layout.arrange(&mut scope);
+            let entries = room(&scope);
+            let now = bytes.saturating_add(entries.saturating_add(inputs).saturating_mul(8));
+            layout.effort.bytes = layout.effort.bytes.max(now);
+            layout.effort.joint_entries = layout.effort.joint_entries.saturating_add(joint);
+            let freed = join.messages.iter().map(|&message| room(&layout.scopes[message as usize]));
+            let freed = freed.fold(0, u64::saturating_add).saturating_mul(8);
+            bytes = bytes.saturating_add(entries.saturating_mul(8)).saturating_sub(freed);
+            messages.push(false);
+            layout.scopes.push(scope);
+        }
+        Ok(layout)
+    }
+
+    /// Variables in the order of the layout: the first to be eliminated last, where it runs fastest.
+    fn arrange(&self, scope: &mut [u32]) {
+        scope.sort_by_key(|v| (std::cmp::Reverse(self.turn.get(v).copied().unwrap_or(usize::MAX)), *v));
+    }
+
+    /// What the network costs at least besides its constant, scaled.
+    pub(super) fn run(&self, state: &State) -> i128 {
+        let mut messages: Vec<Option<Vec<Cost>>> = Vec::with_capacity(self.plan.joins.len());
+        for (join, scope) in self.plan.joins.iter().zip(&self.scopes) {
+            let taken: Vec<(u32, Vec<Cost>)> = join
+                .messages
+                .iter()
+                .filter_map(|&message| Some((message, messages[message as usize].take()?)))
+                .collect();
+            let message = match &join.keep {
+                Some(_) => self.lower(state, join, scope, &taken),
+                None => self.join(state, join, scope, &taken),
+            };
+            messages.push(Some(message));
+        }
+        // what nobody joined counts with its least cost: functions and values have 0
+        let least = |message: &Vec<Cost>| i128::from(message.iter().copied().fold(FORBIDDEN, Cost::min));
+        messages.iter().flatten().map(least).sum()
+    }
+
+    fn join(&self, state: &State, join: &Join, scope: &[u32], taken: &[(u32, Vec<Cost>)]) -> Vec<Cost> {
+        let v = join.variable;
+        let mut inputs: Vec<(Vec<u32>, Vec<Cost>)> = Vec::new();
+        for &function in &join.functions {
+            let scope = &self.plan.functions[function as usize];
+            // one that is not there costs nothing
+            let Some(function) = state.function(scope) else { continue };
+            let mut arranged = scope.to_vec();
+            self.arrange(&mut arranged);
+            let order: Vec<usize> = arranged.iter().filter_map(|u| scope.binary_search(u).ok()).collect();
+            inputs.push((arranged, tables::project(&function.table, &state.sizes(scope), &order)));
+        }
+        if join.unary {
+            inputs.push((vec![v], state.unary[v as usize].clone()));
+        }
+        let messages = taken.iter().map(|(message, costs)| (&self.scopes[*message as usize][..], &costs[..]));
+        let all = inputs.iter().map(|(scope, costs)| (&scope[..], &costs[..])).chain(messages);
+        let tables: Vec<Term> = all.map(|(own, costs)| Term::new(state, own, costs, scope, v)).collect();
+        minimise(&tables, &state.sizes(scope), state.values[v as usize].len())
+    }
+
+    fn lower(&self, state: &State, join: &Join, scope: &[u32], taken: &[(u32, Vec<Cost>)]) -> Vec<Cost> {
+        let order = |own: &[u32]| scope.iter().filter_map(|v| own.iter().position(|u| u == v)).collect::<Vec<_>>();
+        if let Some((message, costs)) = taken.first() {
+            let own = &self.scopes[*message as usize];
+            let table = crate::model::Table::dense(costs.clone());
+            return tables::project(&table, &state.sizes(own), &order(own));
+        }
+        let function = join.functions.first().map(|&function| &self.plan.functions[function as usize]);
+        match function.and_then(|own| Some((own, state.function(own)?))) {
+            Some((own, function)) => tables::project(&function.table, &state.sizes(own), &order(own)),
+            None => vec![0; combinations(&state.sizes(scope)) as usize],
+        }
+    }
+}
+
+/// A table that is joined.
+struct Term<'a> {
+    costs: &'a [Cost],
+    /// How far a step along each variable of the message leads.
+    steps: Vec<usize>,
+    /// How far a step along the variable that is eliminated leads.
+    own: usize,
+}
+
+impl<'a> Term<'a> {
+    fn new(state: &State, own: &[u32], costs: &'a [Cost], message: &[u32], v: u32) -> Self {
+        let along = axes(&state.sizes(own));
+        let step = |u: &u32| own.iter().position(|w| w == u).and_then(|k| along[k].get(1).copied()).unwrap_or(0);
+        Term { costs, steps: message.iter().map(step).collect(), own: step(&v) }
+    }
+}
+
+/// Rows of a message that one thread makes at a time have so many entries.
+const BATCH: usize = 1 << 14;
+
+/// The least sum over the values of the variable that is eliminated, for each combination of the others.
+fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Cost> {
+    let (row, outer) = sizes.split_last().map_or((1, sizes), |(&row, outer)| (row, outer));
+    let mut message = vec![0; combinations(sizes) as usize];
+    let rows = (BATCH / row).max(1);
+    message.par_chunks_mut(row * rows).enumerate().for_each(|(batch, out)| {
+        let mut place = Place::new(batch * rows, outer, terms);
+        let mut totals = vec![0; domain];
+        for out in out.chunks_exact_mut(row) {
+            for (along, out) in out.iter_mut().enumerate() {
+                totals.fill(0);
+                for (start, term) in place.starts.iter().zip(terms) {
+                    let step = term.steps.last().copied().unwrap_or(0);
+                    let costs = &term.costs[start + along * step..];
+                    if term.own == 1 {
+                        totals.iter_mut().zip(costs).for_each(|(total, &cost)| *total = (*total + cost).min(FORBIDDEN));
+                    } else {
+                        let costs = (0..domain).map(|value| costs[value * term.own]);
+                        totals.iter_mut().zip(costs).for_each(|(total, cost)| *total = (*total + cost).min(FORBIDDEN));
+                    }
+                }
+                *out = totals.iter().copied().fold(FORBIDDEN, Cost::min);
+            }
+            place.advance(outer, terms);
+        }
+    });
+    message
+}
+
+/// A combination of the slower variables of a message, and where it leads in each table.
+struct Place {
+    digits: Vec<usize>,
+    starts: Vec<usize>,
+}
+
+impl Place {
+    fn new(mut index: usize, sizes: &[usize], terms: &[Term]) -> Self {
+        let mut digits = vec![0; sizes.len()];
+        for (digit, &size) in digits.iter_mut().zip(sizes).rev() {
+            *digit = index % size;
+            index /= size;
+        }
+        let start = |term: &Term| digits.iter().zip(&term.steps).map(|(digit, step)| digit * step).sum();
+        Place { starts: terms.iter().map(start).collect(), digits }
+    }
+
+    fn advance(&mut self, sizes: &[usize], terms: &[Term]) {
+        for (k, (digit, &size)) in self.digits.iter_mut().zip(sizes).enumerate().rev() {
+            *digit += 1;
+            if *digit < size {
+                self.starts.iter_mut().zip(terms).for_each(|(start, term)| *start += term.steps[k]);
+                return;
+            }
+            *digit = 0;
+            self.starts.iter_mut().zip(terms).for_each(|(start, term)| *start -= (size - 1) * term.steps[k]);
+        }
+    }
+}

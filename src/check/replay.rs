@@ -1,0 +1,177 @@
+//! Certificates followed step by step, by code that shares nothing with the reductions, the orders, the bounds and the search but
+//! the plain data of the model and of the certificate.
+
+use super::elimination::{Effort, Layout};
+use super::evaluate;
+use super::state::State;
+use crate::certificate::{Branch, Certificate, Ending, Step, digest};
+use crate::error::Error;
+use crate::model::{Cost, Network};
+
+/// A certificate that belongs to a network, before it is followed.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    network: &'a Network,
+    certificate: &'a Certificate,
+    effort: Effort,
+}
+
+impl<'a> Replay<'a> {
+    /// Looks whether the certificate is for this network, and what following it takes.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: another network, a solution that costs something else, or steps that name what is not there.
+    pub fn new(network: &'a Network, certificate: &'a Certificate) -> Result<Self, Error> {
+        let found = digest(network);
+        if certificate.network != found {
+            return Err(Error::Refused(format!(
+                "it is for another network: SHA-256 {}, this one has {found} (evidence and precision count)",
+                certificate.network
+            )));
+        }
+        if let Some(solution) = &certificate.solution {
+            let fits = solution.values.len() == network.domains().len()
+                && solution.values.iter().zip(network.domains()).all(|(value, domain)| value < domain);
+            if !fits {
+                return Err(Error::Refused("its solution does not fit the network".into()));
+            }
+            let evaluation = evaluate(network, &solution.values);
+            if !evaluation.is_solution() || evaluation.cost != solution.cost {
+                return Err(Error::Refused(format!(
+                    "its solution costs {} by the tables, not {}",
+                    evaluation.cost, solution.cost
+                )));
+            }
+        }
+        let sizes: Vec<usize> = network.domains().iter().map(|&domain| domain as usize).collect();
+        let mut effort = branch_effort(&certificate.proof, sizes).map_err(Error::Refused)?;
+        effort.bytes = effort.bytes.saturating_add(network.functions().iter().map(|f| f.table.bytes() as u64).sum());
+        Ok(Replay { network, certificate, effort })
+    }
+
+    /// What it takes: combinations of eliminations and entries of tables that costs move in, and bytes of tables.
+    pub fn effort(&self) -> Effort {
+        self.effort
+    }
+
+    /// Follows the steps. Returns what they prove no assignment to cost less than, which is no less than the certificate says.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: tables that do not fit into `memory` bytes, a step that is not right, or a bound that does not
+    /// follow.
+    pub fn run(&self, memory: u64) -> Result<Cost, Error> {
+        if self.effort.bytes > memory {
+            return Err(Error::Refused(format!(
+                "following it takes {} bytes of tables, {memory} are free: it is neither right nor wrong",
+                self.effort.bytes
+            )));
+        }
+        let state = State::new(self.network).map_err(Error::Refused)?;
+        let proven = follow(state, &self.certificate.proof).map_err(Error::Refused)?;
+        if proven < self.certificate.bound {
+            let claimed = self.certificate.bound;
+            return Err(Error::Refused(format!("its steps prove {proven}, less than the {claimed} that it claims")));
+        }
+        Ok(proven)
+    }
+}
+
+/// What a branch proves for the network as it stands.
+fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
+    for (index, step) in branch.steps.iter().enumerate() {
+        state.step(step).map_err(|what| format!("step {}: {what}", index + 1))?;
+    }
+    state.settle();
+    if state.closed {
+        return Ok(state.proven(0));
+    }
+    match &branch.ending {
+        Ending::Constant => Ok(state.proven(0)),
+        Ending::Elimination(plan) => {
+            state.limit_to_what_is_allowed();
+            state.check_room()?;
+            let sizes: Vec<usize> = state.values.iter().map(|values| values.len()).collect();
+            let least = Layout::new(plan, &sizes)?.run(&state);
+            Ok(state.proven(least))
+        }
+        Ending::Cases { variable, cases } => {
+            state.present(*variable)?;
+            let values = state.values[*variable as usize].clone();
+            if let Some(left) = values.iter().find(|value| !cases.iter().any(|(set, _)| set.contains(value))) {
+                return Err(format!("no case has value {left} of variable {variable}"));
+            }
+            // a case without values has nothing to prove
+            let mut least = state.proven(i128::MAX >> 1);
+            for (number, (set, branch)) in cases.iter().enumerate() {
+                let kept: Vec<usize> = (0..values.len()).filter(|&place| set.contains(&values[place])).collect();
+                let mut state = state.clone();
+                state.keep_values(*variable, &kept)?;
+                let proven = follow(state, branch);
+                let case = |what| format!("variable {variable}, case {}: {what}", number + 1);
+                least = least.min(proven.map_err(case)?);
+            }
+            Ok(least)
+        }
+    }
+}
+
+/// What a branch takes for a network whose variables have so many values. What steps lack shows when they are followed.
+fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, String> {
+    let mut effort = Effort::default();
+    let room = |sizes: &[usize], scope: &[u32]| {
+        let size = |&v: &u32| sizes.get(v as usize).map_or(1, |&size| size as u64);
+        scope.iter().map(size).fold(1, u64::saturating_mul)
+    };
+    let add = |effort: &mut Effort, entries: u64, alive: u64| {
+        effort.joint_entries = effort.joint_entries.saturating_add(entries);
+        effort.bytes = effort.bytes.max(alive.saturating_mul(8));
+    };
+    for step in &branch.steps {
+        let lose = |sizes: &mut Vec<usize>, v: u32, lost: usize| {
+            if let Some(size) = sizes.get_mut(v as usize) {
+                *size = size.saturating_sub(lost);
+            }
+        };
+        match step {
+            Step::Unsupported { scope, .. } | Step::Move { scope, .. } | Step::Separate { scope, .. } => {
+                let entries = room(&sizes, scope);
+                add(&mut effort, entries, entries);
+            }
+            Step::TooDear { variable, values } => {
+                lose(&mut sizes, *variable, values.len());
+                if sizes.get(*variable as usize) == Some(&0) {
+                    // nothing that counts is left
+                    return Ok(effort);
+                }
+            }
+            Step::Dominated { variable, pairs } => lose(&mut sizes, *variable, pairs.len()),
+            Step::Eliminate { variable, over } => {
+                let entries = room(&sizes, over).saturating_mul(room(&sizes, &[*variable]));
+                add(&mut effort, entries, entries.saturating_mul(2));
+                lose(&mut sizes, *variable, usize::MAX);
+            }
+            Step::Substitute { variable, .. } => lose(&mut sizes, *variable, usize::MAX),
+            Step::Limit(_) | Step::Forbid | Step::Scale(_) => {}
+        }
+    }
+    match &branch.ending {
+        Ending::Constant => {}
+        Ending::Elimination(plan) => {
+            let plan = Layout::new(plan, &sizes)?.effort;
+            effort.joint_entries = effort.joint_entries.saturating_add(plan.joint_entries);
+            effort.bytes = effort.bytes.max(plan.bytes);
+        }
+        Ending::Cases { variable, cases } => {
+            for (set, branch) in cases {
+                let mut sizes = sizes.clone();
+                if let Some(size) = sizes.get_mut(*variable as usize) {
+                    *size = (*size).min(set.len());
+                }
+                let case = branch_effort(branch, sizes)?;
+                effort.joint_entries = effort.joint_entries.saturating_add(case.joint_entries);
+                effort.bytes = effort.bytes.max(case.bytes);
+            }
+        }
+    }
+    Ok(effort)
+}

@@ -1,0 +1,364 @@
+//! The network as the replay of a certificate changes it.
+
+use super::tables::{self, combinations, sum};
+use crate::model::{Cost, FORBIDDEN, Network, Table};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Stands for a limit that nothing reaches; costs are below 2^64, and multiplied by less than 2^33.
+const UNLIMITED: i128 = 1 << 100;
+/// Powers of two that costs may be multiplied by.
+const MOST_BITS: u32 = 32;
+
+/// A function and its variables, ascending.
+#[derive(Clone, Debug)]
+pub(super) struct Function {
+    pub(super) scope: Box<[u32]>,
+    pub(super) table: Table,
+}
+
+/// The network at work, by the names of the file.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    /// The values that each variable has left, ascending; none once it has left.
+    pub(super) values: Vec<Arc<[u32]>>,
+    /// What they cost.
+    pub(super) unary: Vec<Vec<Cost>>,
+    functions: Vec<Option<Function>>,
+    by_scope: FxHashMap<Box<[u32]>, u32>,
+    /// The functions of each variable, ascending.
+    incidence: Vec<Vec<u32>>,
+    /// What every assignment pays, scaled.
+    constant: i128,
+    /// Assignments from here on do not count, scaled.
+    top: i128,
+    /// Costs are multiplied by 2^bits.
+    bits: u32,
+    /// The least limit so far, unscaled: no more than this is proven.
+    limit: Cost,
+    /// No less than what all functions and variables cost at most together, forbidden entries left out.
+    ceiling: i128,
+    /// Nothing that counts is left.
+    pub(super) closed: bool,
+    /// What has changed since minima were moved to the constant.
+    changed_functions: Vec<u32>,
+    changed_variables: Vec<u32>,
+}
+
+impl State {
+    /// The network as the file has it.
+    pub(super) fn new(network: &Network) -> Result<State, String> {
+        let domains = network.domains();
+        let mut state = State {
+            values: domains.iter().map(|&domain| (0..domain).collect()).collect(),
+            unary: domains.iter().map(|&domain| vec![0; domain as usize]).collect(),
+            functions: Vec::new(),
+            by_scope: FxHashMap::default(),
+            incidence: vec![Vec::new(); domains.len()],
+            constant: 0,
+            top: UNLIMITED,
+            bits: 0,
+            limit: FORBIDDEN,
+            ceiling: 0,
+            closed: false,
+            changed_functions: Vec::new(),
+            changed_variables: Vec::new(),
+        };
+        for function in network.functions() {
+            let mut order: Vec<usize> = (0..function.scope.len()).collect();
+            order.sort_by_key(|&k| function.scope[k]);
+            let sizes = state.sizes(&function.scope);
+            let table = tables::tidy(function.table.clone(), &sizes);
+            let table = if order.is_sorted() { table } else { tables::rearrange(&table, &sizes, &order) };
+            state.add(order.iter().map(|&k| function.scope[k]).collect(), table)?;
+            // one at a time: entries may be negative, and sums must not come near what is forbidden
+            state.settle();
+        }
+        state.set_limit(network.top())?;
+        Ok(state)
+    }
+
+    /// The sizes of the domains along a scope.
+    pub(super) fn sizes(&self, scope: &[u32]) -> Vec<usize> {
+        scope.iter().map(|&v| self.values[v as usize].len()).collect()
+    }
+
+    /// What an entry must stay below to count, everything else being at least 0.
+    pub(super) fn dear(&self) -> Cost {
+        (self.top - self.constant).clamp(0, FORBIDDEN.into()) as Cost
+    }
+
+    /// What is proven if nothing that is left costs less than `least`, scaled and without the constant.
+    pub(super) fn proven(&self, least: i128) -> Cost {
+        let total = self.constant + least;
+        if self.closed || total >= self.top {
+            return self.limit;
+        }
+        // costs of the file are integers: rounded up
+        let unscaled = -(-total >> self.bits);
+        unscaled.min(self.limit.into()) as Cost
+    }
+
+    /// Only assignments below a cost (unscaled) count from now on.
+    pub(super) fn set_limit(&mut self, limit: Cost) -> Result<(), String> {
+        self.limit = self.limit.min(limit);
+        if limit < FORBIDDEN {
+            self.top = self.top.min(i128::from(limit) << self.bits);
+        }
+        self.settle();
+        self.check_room()
+    }
+
+    /// Refuses to go on where sums of what is allowed may come near what is forbidden, unless such sums do not count.
+    pub(super) fn check_room(&mut self) -> Result<(), String> {
+        if self.ceiling >= FORBIDDEN.into() {
+            self.settle();
+            let unary: i128 = self.unary.iter().map(|costs| i128::from(tables::peak(costs.iter().copied()))).sum();
+            let functions = self.functions.iter().flatten();
+            self.ceiling = unary + functions.map(|f| i128::from(tables::table_peak(&f.table))).sum::<i128>();
+        }
+        if self.ceiling >= FORBIDDEN.into() && self.top - self.constant > FORBIDDEN.into() && !self.closed {
+            return Err("costs add up to more than 2^60, and no limit forbids that".into());
+        }
+        Ok(())
+    }
+
+    /// Assignments that cost more than all entries together are not allowed anyway.
+    pub(super) fn limit_to_what_is_allowed(&mut self) {
+        self.settle();
+        let unary = self.unary.iter().map(|costs| i128::from(tables::peak(costs.iter().copied())));
+        let functions = self.functions.iter().flatten().map(|function| i128::from(tables::table_peak(&function.table)));
+        self.top = self.top.min(self.constant + unary.sum::<i128>() + functions.sum::<i128>() + 1);
+    }
+
+    /// The entries that are too dear become forbidden.
+    pub(super) fn forbid(&mut self) {
+        let dear = self.dear();
+        let forbid = |cost: Cost| if cost >= dear { FORBIDDEN } else { cost };
+        self.unary.iter_mut().flatten().for_each(|cost| *cost = forbid(*cost));
+        for function in self.functions.iter_mut().flatten() {
+            // most tables have none and stay shared
+            if tables::any(&function.table, |cost| cost >= dear && cost < FORBIDDEN) {
+                function.table = tables::map(&function.table, forbid);
+            }
+        }
+    }
+
+    /// Every cost is multiplied by a power of two.
+    pub(super) fn scale(&mut self, bits: u32) -> Result<(), String> {
+        if self.bits.saturating_add(bits) > MOST_BITS {
+            return Err(format!("costs are multiplied by more than 2^{MOST_BITS}"));
+        }
+        self.limit_to_what_is_allowed();
+        self.forbid();
+        let too_large = |cost: Cost| cost < FORBIDDEN && cost > (FORBIDDEN - 1) >> bits;
+        if self.unary.iter().flatten().any(|&cost| too_large(cost))
+            || self.functions.iter().flatten().any(|function| tables::any(&function.table, too_large))
+        {
+            return Err(format!("costs multiplied by 2^{bits} come near what is forbidden"));
+        }
+        let scaled = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { cost << bits };
+        self.unary.iter_mut().flatten().for_each(|cost| *cost = scaled(*cost));
+        self.functions.iter_mut().flatten().for_each(|function| function.table = tables::map(&function.table, scaled));
+        self.bits += bits;
+        self.constant <<= bits;
+        self.ceiling <<= bits;
+        if self.top < UNLIMITED {
+            self.top <<= bits;
+        }
+        self.check_room()
+    }
+
+    /// The function over a scope, if there is one.
+    pub(super) fn function(&self, scope: &[u32]) -> Option<&Function> {
+        self.functions[*self.by_scope.get(scope)? as usize].as_ref()
+    }
+
+    /// The function over a scope, to be changed: one that costs nothing where there is none.
+    pub(super) fn function_mut(&mut self, scope: &[u32]) -> Result<&mut Function, String> {
+        if !self.by_scope.contains_key(scope) {
+            self.install(scope.into(), tables::zero(scope.len()));
+        }
+        let slot = self.by_scope[scope];
+        self.changed_functions.push(slot);
+        self.functions[slot as usize].as_mut().ok_or_else(|| "a function is missing".into())
+    }
+
+    /// A variable's own costs, to be changed.
+    pub(super) fn unary_mut(&mut self, v: u32) -> &mut [Cost] {
+        self.changed_variables.push(v);
+        &mut self.unary[v as usize]
+    }
+
+    /// The functions of a variable.
+    pub(super) fn functions_of(&self, v: u32) -> impl Iterator<Item = &Function> {
+        self.incidence[v as usize].iter().filter_map(|&slot| self.functions[slot as usize].as_ref())
+    }
+
+    /// The functions of a variable, taken out.
+    pub(super) fn take_functions_of(&mut self, v: u32) -> Vec<Function> {
+        let slots = self.incidence[v as usize].clone();
+        slots.into_iter().filter_map(|slot| self.take(slot)).collect()
+    }
+
+    /// The function over a scope, taken out.
+    pub(super) fn take_function(&mut self, scope: &[u32]) -> Option<Function> {
+        let slot = *self.by_scope.get(scope)?;
+        self.take(slot)
+    }
+
+    fn take(&mut self, slot: u32) -> Option<Function> {
+        let function = self.functions[slot as usize].take()?;
+        let _ = self.by_scope.remove(&function.scope);
+        for &v in &function.scope {
+            let slots = &mut self.incidence[v as usize];
+            if let Ok(place) = slots.binary_search(&slot) {
+                let _ = slots.remove(place);
+            }
+        }
+        Some(function)
+    }
+
+    fn install(&mut self, scope: Box<[u32]>, table: Table) {
+        let slot = self.functions.len() as u32;
+        scope.iter().for_each(|&v| self.incidence[v as usize].push(slot));
+        let _ = self.by_scope.insert(scope.clone(), slot);
+        self.functions.push(Some(Function { scope, table }));
+        self.changed_functions.push(slot);
+    }
+
+    /// Every assignment pays so much more.
+    pub(super) fn pay(&mut self, cost: Cost) {
+        if cost >= FORBIDDEN {
+            self.closed = true;
+        } else {
+            self.constant += i128::from(cost);
+        }
+    }
+
+    /// Costs more for the values of a variable.
+    pub(super) fn pay_for_values(&mut self, v: u32, costs: &[Cost]) {
+        for (own, &cost) in self.unary_mut(v).iter_mut().zip(costs) {
+            *own = sum(*own, cost);
+        }
+        self.ceiling += i128::from(spread(costs.iter().copied()));
+    }
+
+    /// One function more, over an ascending scope of any length.
+    pub(super) fn add(&mut self, scope: Box<[u32]>, table: Table) -> Result<(), String> {
+        let sizes = self.sizes(&scope);
+        let table = tables::tidy(table, &sizes);
+        match &scope[..] {
+            [] => self.pay(tables::dense(&table, &sizes)?[0]),
+            &[v] => self.pay_for_values(v, &tables::dense(&table, &sizes)?),
+            _ => {
+                // a table of the file may have negative entries; only its spread stays once minima are moved
+                let least = least(&table, &sizes);
+                if least >= FORBIDDEN {
+                    self.closed = true;
+                    return Ok(());
+                }
+                let table = if least == 0 { table } else { tables::map(&table, |cost| tables::less(cost, least)) };
+                self.pay(least);
+                self.ceiling += i128::from(tables::table_peak(&table));
+                match self.by_scope.get(&scope).copied() {
+                    None => self.install(scope, table),
+                    Some(slot) => {
+                        let function = self.function_mut(&scope)?;
+                        function.table = tables::tidy(tables::add(&function.table, &table, &sizes)?, &sizes);
+                        self.changed_functions.push(slot);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Only some values (by their places, ascending) of a variable stay.
+    pub(super) fn keep_values(&mut self, v: u32, kept: &[usize]) -> Result<(), String> {
+        if kept.is_empty() {
+            self.closed = true;
+            return Ok(());
+        }
+        for slot in self.incidence[v as usize].clone() {
+            let Some(function) = &self.functions[slot as usize] else { continue };
+            let mut sizes = self.sizes(&function.scope);
+            let place = place(&function.scope, v)?;
+            let table = tables::keep(&function.table, &sizes, place, kept);
+            sizes[place] = kept.len();
+            if let Some(function) = &mut self.functions[slot as usize] {
+                function.table = tables::tidy(table, &sizes);
+            }
+            self.changed_functions.push(slot);
+        }
+        let variable = v as usize;
+        self.values[variable] = kept.iter().map(|&value| self.values[variable][value]).collect();
+        self.unary[variable] = kept.iter().map(|&value| self.unary[variable][value]).collect();
+        self.changed_variables.push(v);
+        Ok(())
+    }
+
+    /// A variable without functions leaves.
+    pub(super) fn leave(&mut self, v: u32) {
+        self.values[v as usize] = [].into();
+        self.unary[v as usize] = Vec::new();
+    }
+
+    /// Moves the least cost of everything that has changed to the constant.
+    pub(super) fn settle(&mut self) {
+        for v in std::mem::take(&mut self.changed_variables) {
+            let unary = &mut self.unary[v as usize];
+            // one that has left has no values
+            let Some(least) = unary.iter().copied().min().filter(|&least| least != 0) else { continue };
+            unary.iter_mut().for_each(|cost| *cost = tables::less(*cost, least));
+            self.pay(least);
+        }
+        for slot in std::mem::take(&mut self.changed_functions) {
+            let Some(function) = &self.functions[slot as usize] else { continue };
+            let least = least(&function.table, &self.sizes(&function.scope));
+            if least != 0 && least < FORBIDDEN {
+                let table = tables::map(&function.table, |cost| tables::less(cost, least));
+                if let Some(function) = &mut self.functions[slot as usize] {
+                    function.table = table;
+                }
+            }
+            self.pay(least);
+            if self.function_is_zero(slot) {
+                let _ = self.take(slot);
+            }
+        }
+        self.closed |= self.constant >= self.top;
+    }
+
+    fn function_is_zero(&self, slot: u32) -> bool {
+        self.functions[slot as usize].as_ref().is_some_and(|function| !tables::any(&function.table, |cost| cost != 0))
+    }
+
+    /// What costs may have grown by in all, at most.
+    pub(super) fn grow(&mut self, amount: i128) {
+        self.ceiling += amount;
+    }
+}
+
+/// The difference between the largest cost that is allowed and the least.
+pub(super) fn spread(costs: impl Iterator<Item = Cost> + Clone) -> Cost {
+    let allowed = costs.filter(|&cost| cost < FORBIDDEN);
+    allowed.clone().max().unwrap_or(0) - allowed.min().unwrap_or(0)
+}
+
+/// The least cost of any combination.
+pub(super) fn least(table: &Table, sizes: &[usize]) -> Cost {
+    match table {
+        Table::Dense(costs) => costs.iter().copied().min().unwrap_or(FORBIDDEN),
+        Table::Sparse(sparse) => {
+            let listed = sparse.costs().iter().copied().min().unwrap_or(FORBIDDEN);
+            let all = sparse.len() as u64 >= combinations(sizes);
+            if all { listed } else { listed.min(sparse.default_cost()) }
+        }
+    }
+}
+
+/// The place of a variable in a scope.
+pub(super) fn place(scope: &[u32], v: u32) -> Result<usize, String> {
+    scope.binary_search(&v).map_err(|_| format!("variable {v} is not in the scope {scope:?}"))
+}

@@ -1,0 +1,311 @@
+//! The steps of a certificate, each allowed only where the tables at hand show that it is right.
+
+use super::state::{Function, State, place, spread};
+use super::tables::{self, axes, combinations, sum};
+use crate::certificate::Step;
+use crate::model::{Cost, FORBIDDEN, Table};
+
+/// Combinations that a variable may be eliminated over.
+const MOST_JOINT: u64 = 1 << 28;
+
+impl State {
+    /// Does a step, or says why not.
+    pub(super) fn step(&mut self, step: &Step) -> Result<(), String> {
+        if let Step::Move { scope, variable, amounts } = step {
+            return self.shift(scope, *variable, amounts);
+        }
+        self.settle();
+        if self.closed {
+            return Ok(());
+        }
+        match step {
+            Step::Limit(limit) => self.set_limit(*limit),
+            Step::Forbid => {
+                self.forbid();
+                Ok(())
+            }
+            Step::Unsupported { scope, variable, values } => self.unsupported(scope, *variable, values),
+            Step::TooDear { variable, values } => self.too_dear(*variable, values),
+            Step::Dominated { variable, pairs } => self.dominated(*variable, pairs),
+            Step::Eliminate { variable, over } => self.eliminate(*variable, over),
+            Step::Substitute { variable, by, image } => self.substitute(*variable, *by, image),
+            Step::Separate { scope, variable, shares } => self.separate(scope, *variable, shares),
+            Step::Scale(bits) => self.scale(*bits),
+            Step::Move { .. } => Ok(()),
+        }?;
+        self.settle();
+        Ok(())
+    }
+
+    /// Refuses variables that are not there.
+    pub(super) fn present(&self, v: u32) -> Result<(), String> {
+        match self.values.get(v as usize) {
+            Some(values) if !values.is_empty() => Ok(()),
+            _ => Err(format!("there is no variable {v}")),
+        }
+    }
+
+    /// The place of a value among those that a variable has left.
+    fn value(&self, v: u32, value: u32) -> Result<usize, String> {
+        self.values[v as usize].binary_search(&value).map_err(|_| format!("variable {v} has no value {value}"))
+    }
+
+    /// The function over a scope: one that costs nothing where there is none.
+    fn over(&self, scope: &[u32]) -> Result<Function, String> {
+        ascending(scope)?.iter().try_for_each(|&v| self.present(v))?;
+        if scope.len() < 2 {
+            return Err(format!("a function reads two variables and more, not {scope:?}"));
+        }
+        let zero = || Function { scope: scope.into(), table: tables::zero(scope.len()) };
+        Ok(self.function(scope).cloned().unwrap_or_else(zero))
+    }
+
+    fn unsupported(&mut self, scope: &[u32], v: u32, values: &[u32]) -> Result<(), String> {
+        let function = self.over(scope)?;
+        let unary: Vec<Vec<Cost>> = scope.iter().map(|&u| self.unary[u as usize].clone()).collect();
+        let least = tables::least(&function.table, &self.sizes(scope), place(scope, v)?, Some(&unary));
+        self.all_too_dear(v, values, &least)?;
+        for &value in values {
+            let value = self.value(v, value)?;
+            self.unary[v as usize][value] = FORBIDDEN;
+        }
+        Ok(())
+    }
+
+    fn too_dear(&mut self, v: u32, values: &[u32]) -> Result<(), String> {
+        self.present(v)?;
+        let mut least = self.unary[v as usize].clone();
+        for function in self.functions_of(v) {
+            let own = tables::least(&function.table, &self.sizes(&function.scope), place(&function.scope, v)?, None);
+            least.iter_mut().zip(own).for_each(|(total, least)| *total = sum(*total, least));
+        }
+        self.all_too_dear(v, values, &least)?;
+        self.remove(v, values)
+    }
+
+    fn all_too_dear(&self, v: u32, values: &[u32], least: &[Cost]) -> Result<(), String> {
+        let dear = self.dear();
+        for &value in values {
+            let least = least[self.value(v, value)?];
+            if least < dear {
+                return Err(format!("value {value} of variable {v} costs {least} at least, not {dear}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, v: u32, values: &[u32]) -> Result<(), String> {
+        let mut kept = vec![true; self.values[v as usize].len()];
+        for &value in values {
+            kept[self.value(v, value)?] = false;
+        }
+        let kept: Vec<usize> = (0..kept.len()).filter(|&value| kept[value]).collect();
+        self.keep_values(v, &kept)
+    }
+
+    /// Each value costs no less than the one that dominates it, wherever it is not too dear: the differences are bounded function by
+    /// function (Goldstein 1994).
+    fn dominated(&mut self, v: u32, pairs: &[(u32, u32)]) -> Result<(), String> {
+        self.present(v)?;
+        let views = self.functions_of(v).map(|function| {
+            let sizes = self.sizes(&function.scope);
+            let inner: usize = sizes[place(&function.scope, v)? + 1..].iter().product();
+            Ok((tables::dense(&function.table, &sizes)?, inner))
+        });
+        let views = views.collect::<Result<Vec<_>, String>>()?;
+        let (unary, size) = (&self.unary[v as usize], self.values[v as usize].len());
+        let mut gone = vec![false; size];
+        for &(lost, by) in pairs {
+            let (a, b) = (self.value(v, lost)?, self.value(v, by)?);
+            if a == b || gone[a] || gone[b] || unary[b] >= FORBIDDEN {
+                return Err(format!("value {by} of variable {v} cannot dominate {lost}"));
+            }
+            let dear = self.dear().saturating_sub(unary[a]);
+            let mut more = Some(i128::from(unary[b]) - i128::from(unary[a]));
+            for (costs, inner) in &views {
+                let row = |block: usize, value: usize| &costs[(block * size + value) * inner..][..*inner];
+                let blocks = 0..costs.len() / (size * inner);
+                let contexts = blocks.flat_map(|block| row(block, a).iter().zip(row(block, b)));
+                // where every context is too dear the value is lost anyway
+                let worst = contexts
+                    .filter(|&(&a, _)| a < dear)
+                    .map(|(&a, &b)| if b >= FORBIDDEN { i128::MAX } else { i128::from(b) - i128::from(a) })
+                    .max();
+                more = match (more, worst) {
+                    (Some(_), Some(i128::MAX)) => {
+                        return Err(format!("value {by} of variable {v} is forbidden where {lost} is not"));
+                    }
+                    (Some(more), Some(worst)) => Some(more + worst),
+                    _ => None,
+                };
+            }
+            if more.is_some_and(|more| more > 0) {
+                return Err(format!("value {by} of variable {v} may cost more than {lost}"));
+            }
+            gone[a] = true;
+        }
+        let kept: Vec<usize> = (0..size).filter(|&value| !gone[value]).collect();
+        self.keep_values(v, &kept)
+    }
+
+    fn eliminate(&mut self, v: u32, over: &[u32]) -> Result<(), String> {
+        self.present(v)?;
+        let unary = self.unary[v as usize].clone();
+        if let [cost] = unary[..] {
+            self.pay(cost);
+            for function in self.take_functions_of(v) {
+                let others: Vec<usize> = (0..function.scope.len()).filter(|&k| function.scope[k] != v).collect();
+                let table = tables::rearrange(&function.table, &self.sizes(&function.scope), &others);
+                self.add(others.iter().map(|&k| function.scope[k]).collect(), table)?;
+            }
+            self.leave(v);
+            return Ok(());
+        }
+        let dear = self.dear();
+        let mut scope = ascending(over)?.to_vec();
+        over.iter().try_for_each(|&u| self.present(u))?;
+        if over.contains(&v) {
+            return Err(format!("variable {v} is no neighbour of its own"));
+        }
+        scope.push(v);
+        let sizes = self.sizes(&scope);
+        if combinations(&sizes) > MOST_JOINT {
+            return Err(format!("variable {v} would be eliminated over {} combinations", combinations(&sizes)));
+        }
+        let mut joint: Vec<Cost> = unary.iter().copied().cycle().take(combinations(&sizes) as usize).collect();
+        for function in self.take_functions_of(v) {
+            let own = self.sizes(&function.scope);
+            let (costs, own_axes) = (tables::dense(&function.table, &own)?, axes(&own));
+            if let Some(stranger) = function.scope.iter().find(|u| !scope.contains(u)) {
+                return Err(format!("variable {stranger} is a neighbour of variable {v} too"));
+            }
+            // a variable that the function does not read leads nowhere
+            let along = |(u, &size): (&u32, &usize)| {
+                function.scope.binary_search(u).map_or_else(|_| vec![0; size], |k| own_axes[k].clone())
+            };
+            let spread: Vec<Vec<usize>> = scope.iter().zip(&sizes).map(along).collect();
+            let terms = tables::gather(&costs, &spread);
+            joint.iter_mut().zip(terms).for_each(|(total, term)| *total = sum(*total, term));
+        }
+        let least = joint.chunks_exact(unary.len()).map(|row| row.iter().copied().fold(FORBIDDEN, Cost::min));
+        let least = least.map(|cost| if cost >= dear { FORBIDDEN } else { cost }).collect();
+        self.leave(v);
+        self.add(over.into(), Table::dense(least))
+    }
+
+    fn substitute(&mut self, y: u32, x: u32, image: &[u32]) -> Result<(), String> {
+        self.present(x)?;
+        self.present(y)?;
+        let pair = if x < y { [x, y] } else { [y, x] };
+        let sizes = self.sizes(&pair);
+        let costs = tables::dense(&self.over(&pair)?.table, &sizes)?;
+        let (along, dear) = (axes(&sizes), self.dear());
+        let (of_x, of_y) = if x < y { (&along[0], &along[1]) } else { (&along[1], &along[0]) };
+        let (x_unary, y_unary) = (&self.unary[x as usize], &self.unary[y as usize]);
+        if image.len() != x_unary.len() {
+            return Err(format!("variable {x} has {} values, not {}", x_unary.len(), image.len()));
+        }
+        let image = image.iter().map(|&value| self.value(y, value)).collect::<Result<Vec<usize>, String>>()?;
+        for (a, &only) in image.iter().enumerate() {
+            let total = |b: usize| sum(sum(costs[of_x[a] + of_y[b]], x_unary[a]), y_unary[b]);
+            if let Some(b) = (0..y_unary.len()).find(|&b| b != only && total(b) < dear) {
+                let (a, b) = (self.values[x as usize][a], self.values[y as usize][b]);
+                return Err(format!("value {a} of variable {x} allows value {b} of variable {y}"));
+            }
+        }
+        let more: Vec<Cost> = image.iter().map(|&b| y_unary[b]).collect();
+        self.pay_for_values(x, &more);
+        for Function { scope, table } in self.take_functions_of(y) {
+            let sizes = self.sizes(&scope);
+            let (costs, along) = (tables::dense(&table, &sizes)?, axes(&sizes));
+            let mut named: Vec<(u32, Vec<usize>)> = scope.iter().copied().zip(along).collect();
+            let (_, of_y) = named.remove(place(&scope, y)?);
+            let through = image.iter().map(|&b| of_y[b]);
+            match named.binary_search_by_key(&x, |&(v, _)| v) {
+                Ok(k) => named[k].1.iter_mut().zip(through).for_each(|(step, more)| *step += more),
+                Err(k) => named.insert(k, (x, through.collect())),
+            }
+            let (scope, along): (Vec<u32>, Vec<Vec<usize>>) = named.into_iter().unzip();
+            self.add(scope.into(), Table::dense(tables::gather(&costs, &along)))?;
+        }
+        self.leave(y);
+        Ok(())
+    }
+
+    /// What the variable pays and the least of the rest never exceed an entry that counts.
+    fn separate(&mut self, scope: &[u32], v: u32, shares: &[Cost]) -> Result<(), String> {
+        let (sizes, dear) = (self.sizes(&self.over(scope)?.scope), self.dear());
+        let at = place(scope, v)?;
+        self.check_amounts(v, shares)?;
+        if shares.iter().any(|&share| share < 0) {
+            return Err("a share is negative".into());
+        }
+        let function = self.over(scope)?;
+        let _ = self.take_function(scope);
+        let mut along = axes(&sizes);
+        let own = along.remove(at);
+        along.push(own);
+        let costs = tables::gather(&tables::dense(&function.table, &sizes)?, &along);
+        let rest = |row: &[Cost]| {
+            let entry = |(&cost, &share): (&Cost, &Cost)| if cost >= dear { FORBIDDEN } else { cost - share };
+            row.iter().zip(shares).map(entry).fold(FORBIDDEN, Cost::min)
+        };
+        let rest: Vec<Cost> = costs.chunks_exact(shares.len()).map(rest).collect();
+        self.pay_for_values(v, shares);
+        self.add(scope.iter().copied().filter(|&u| u != v).collect(), Table::dense(rest))?;
+        self.check_room()
+    }
+
+    /// Costs move; nothing to show, as every assignment costs what it did.
+    fn shift(&mut self, scope: &[u32], v: u32, amounts: &[Cost]) -> Result<(), String> {
+        if self.closed {
+            return Ok(());
+        }
+        let _ = self.over(scope)?;
+        self.check_amounts(v, amounts)?;
+        let (sizes, at) = (self.sizes(scope), place(scope, v)?);
+        let function = self.function_mut(scope)?;
+        let mut costs = tables::dense(&function.table, &sizes)?;
+        // no second copy while it is written
+        function.table = Table::dense(Vec::new());
+        let inner: usize = sizes[at + 1..].iter().product();
+        let mut fits = true;
+        let entries = std::sync::Arc::make_mut(&mut costs);
+        for block in entries.chunks_exact_mut(inner * sizes[at]) {
+            for (row, &amount) in block.chunks_exact_mut(inner).zip(amounts) {
+                for cost in row.iter_mut().filter(|cost| **cost < FORBIDDEN) {
+                    *cost -= amount;
+                    fits &= cost.abs() < FORBIDDEN / 4;
+                }
+            }
+        }
+        function.table = Table::Dense(costs);
+        for (own, &amount) in self.unary_mut(v).iter_mut().zip(amounts).filter(|(own, _)| **own < FORBIDDEN) {
+            *own += amount;
+            fits &= own.abs() < FORBIDDEN / 4;
+        }
+        if !fits {
+            return Err("costs come near what is forbidden".into());
+        }
+        self.grow(2 * i128::from(spread(amounts.iter().copied())));
+        self.check_room()
+    }
+
+    /// One amount for each value, none so large that it may be mistaken for what is forbidden.
+    fn check_amounts(&self, v: u32, amounts: &[Cost]) -> Result<(), String> {
+        self.present(v)?;
+        let size = self.values[v as usize].len();
+        if amounts.len() != size {
+            return Err(format!("variable {v} has {size} values, not {}", amounts.len()));
+        }
+        if amounts.iter().any(|amount| amount.unsigned_abs() >= FORBIDDEN as u64 / 4) {
+            return Err("an amount comes near what is forbidden".into());
+        }
+        Ok(())
+    }
+}
+
+/// The variables of a scope, which must ascend.
+pub(super) fn ascending(scope: &[u32]) -> Result<&[u32], String> {
+    if scope.windows(2).all(|pair| pair[0] < pair[1]) { Ok(scope) } else { Err(format!("{scope:?} does not ascend")) }
+}

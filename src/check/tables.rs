@@ -1,0 +1,262 @@
+//! What the replay does with single tables. Dense ones are rearranged by [`gather`], sparse ones tuple by tuple.
+
+use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
+use std::sync::Arc;
+
+/// Sparse tables of so many combinations are written out ...
+const SMALL: u64 = 1 << 12;
+/// ... and those of so many where a good part of them is listed.
+const MEDIUM: u64 = 1 << 20;
+/// Entries that a table may have for a step that needs it written out.
+const MOST: u64 = 1 << 28;
+
+/// The sum, where what is forbidden stays so.
+#[inline(always)]
+pub(super) fn sum(a: Cost, b: Cost) -> Cost {
+    if a >= FORBIDDEN || b >= FORBIDDEN { FORBIDDEN } else { (a + b).min(FORBIDDEN) }
+}
+
+/// A cost less something, where what is forbidden stays so.
+pub(super) fn less(cost: Cost, amount: Cost) -> Cost {
+    if cost >= FORBIDDEN { FORBIDDEN } else { cost - amount }
+}
+
+/// Number of combinations, saturating.
+pub(super) fn combinations(sizes: &[usize]) -> u64 {
+    sizes.iter().fold(1, |product: u64, &size| product.saturating_mul(size as u64))
+}
+
+/// How far each value of each variable leads in a dense table.
+pub(super) fn axes(sizes: &[usize]) -> Vec<Vec<usize>> {
+    let mut stride = 1;
+    let mut axes: Vec<Vec<usize>> = Vec::with_capacity(sizes.len());
+    for &size in sizes.iter().rev() {
+        axes.push((0..size).map(|value| value * stride).collect());
+        stride *= size;
+    }
+    axes.reverse();
+    axes
+}
+
+/// The sums of one term from each axis, the last axis running fastest.
+pub(super) fn sums<T: Copy>(axes: &[Vec<T>], zero: T, add: impl Fn(T, T) -> T) -> Vec<T> {
+    axes.iter().fold(vec![zero], |sums, axis| {
+        let mut next = Vec::with_capacity(sums.len() * axis.len());
+        for &sum in &sums {
+            next.extend(axis.iter().map(|&term| add(sum, term)));
+        }
+        next
+    })
+}
+
+/// The entries at the sums of one place from each axis, the last axis running fastest.
+pub(super) fn gather(costs: &[Cost], axes: &[Vec<usize>]) -> Vec<Cost> {
+    let Some((last, outer)) = axes.split_last() else { return costs[..1].to_vec() };
+    let starts = sums(outer, 0, |a, b| a + b);
+    starts.iter().flat_map(|start| last.iter().map(move |place| costs[start + place])).collect()
+}
+
+/// The table that costs nothing.
+pub(super) fn zero(arity: usize) -> Table {
+    Table::Sparse(SparseTable::new(arity, 0, Vec::new(), Vec::new()).into())
+}
+
+/// The table written out.
+///
+/// # Errors
+/// One that is too large for that.
+pub(super) fn dense(table: &Table, sizes: &[usize]) -> Result<Arc<[Cost]>, String> {
+    match table {
+        Table::Dense(costs) => Ok(costs.clone()),
+        Table::Sparse(sparse) => {
+            if combinations(sizes) > MOST {
+                return Err(format!("a function of {} combinations would have to be written out", combinations(sizes)));
+            }
+            let axes = axes(sizes);
+            let mut costs = vec![sparse.default_cost(); combinations(sizes) as usize];
+            for (tuple, cost) in sparse.iter() {
+                costs[tuple.iter().zip(&axes).map(|(&value, axis)| axis[value as usize]).sum::<usize>()] = cost;
+            }
+            Ok(costs.into())
+        }
+    }
+}
+
+/// The same table, written out where that takes little room.
+pub(super) fn tidy(table: Table, sizes: &[usize]) -> Table {
+    let Table::Sparse(sparse) = &table else { return table };
+    let room = combinations(sizes);
+    let small = room <= SMALL || room <= MEDIUM.min(256 * sparse.len() as u64);
+    if small { dense(&table, sizes).map_or(table, Table::Dense) } else { table }
+}
+
+/// The table with another cost for each cost.
+pub(super) fn map(table: &Table, cost: impl Fn(Cost) -> Cost) -> Table {
+    match table {
+        Table::Dense(costs) => Table::Dense(costs.iter().map(|&old| cost(old)).collect()),
+        Table::Sparse(sparse) => Table::Sparse(sparse.map(cost).into()),
+    }
+}
+
+/// Whether a cost of the table has a property; a default that no combination has may count.
+pub(super) fn any(table: &Table, property: impl Fn(Cost) -> bool) -> bool {
+    match table {
+        Table::Dense(costs) => costs.iter().any(|&cost| property(cost)),
+        Table::Sparse(sparse) => property(sparse.default_cost()) || sparse.costs().iter().any(|&cost| property(cost)),
+    }
+}
+
+/// The largest cost that is not forbidden, at least 0; a default that no combination has may count.
+pub(super) fn peak(costs: impl Iterator<Item = Cost>) -> Cost {
+    costs.filter(|&cost| cost < FORBIDDEN).fold(0, Cost::max)
+}
+
+/// [`peak`] of a table.
+pub(super) fn table_peak(table: &Table) -> Cost {
+    match table {
+        Table::Dense(costs) => peak(costs.iter().copied()),
+        Table::Sparse(sparse) => peak(sparse.costs().iter().copied().chain([sparse.default_cost()])),
+    }
+}
+
+/// For each value of the variable at a place the least cost with it, each entry with what its values cost besides.
+pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Option<&[Vec<Cost>]>) -> Vec<Cost> {
+    let mut least = vec![FORBIDDEN; sizes[place]];
+    match table {
+        Table::Dense(costs) => {
+            let Some((&last, outer)) = sizes.split_last() else { return least };
+            let inner: usize = outer.iter().skip(place + 1).product();
+            let paid = besides.map(|besides| sums(&besides[..outer.len()], 0, sum));
+            for (row, costs) in costs.chunks_exact(last).enumerate() {
+                let paid = paid.as_ref().map_or(0, |paid| paid[row]);
+                let own = besides.map(|besides| &besides[outer.len()][..]);
+                let total = |value: usize| sum(sum(costs[value], paid), own.map_or(0, |own| own[value]));
+                if place == outer.len() {
+                    least.iter_mut().enumerate().for_each(|(value, least)| *least = total(value).min(*least));
+                } else {
+                    let least = &mut least[row / inner % sizes[place]];
+                    *least = (0..last).fold(*least, |least, value| least.min(total(value)));
+                }
+            }
+        }
+        Table::Sparse(sparse) => {
+            let zeros: Vec<Vec<Cost>>;
+            let besides = match besides {
+                Some(besides) => besides,
+                None => {
+                    zeros = sizes.iter().map(|&size| vec![0; size]).collect();
+                    &zeros
+                }
+            };
+            // the default counts where not all combinations of what is allowed are listed
+            let allowed = |k: usize| besides[k].iter().filter(|&&cost| cost < FORBIDDEN).count();
+            let others: Vec<usize> = (0..sizes.len()).filter(|&k| k != place).map(allowed).collect();
+            let mut listed = vec![0u64; sizes[place]];
+            for (tuple, cost) in sparse.iter() {
+                let paid = |k: usize| besides[k][tuple[k] as usize];
+                let others = (0..sizes.len()).filter(|&k| k != place).fold(0, |total, k| sum(total, paid(k)));
+                let value = tuple[place] as usize;
+                listed[value] += u64::from(others < FORBIDDEN);
+                least[value] = least[value].min(sum(sum(cost, paid(place)), others));
+            }
+            // the least that others cost where the default applies is taken for 0: nothing negative is besides
+            for (value, least) in least.iter_mut().enumerate() {
+                if listed[value] < combinations(&others) {
+                    *least = sum(sparse.default_cost(), besides[place][value]).min(*least);
+                }
+            }
+        }
+    }
+    least
+}
+
+/// The table with some values (ascending) of the variable at a place.
+pub(super) fn keep(table: &Table, sizes: &[usize], place: usize, kept: &[usize]) -> Table {
+    match table {
+        Table::Dense(costs) => {
+            let mut axes = axes(sizes);
+            axes[place] = kept.iter().map(|&value| axes[place][value]).collect();
+            Table::dense(gather(costs, &axes))
+        }
+        Table::Sparse(sparse) => {
+            let (mut tuples, mut costs) = (Vec::new(), Vec::new());
+            for (tuple, cost) in sparse.iter() {
+                if let Ok(value) = kept.binary_search(&(tuple[place] as usize)) {
+                    tuples
+                        .extend(tuple.iter().enumerate().map(|(k, &old)| if k == place { value as u32 } else { old }));
+                    costs.push(cost);
+                }
+            }
+            Table::Sparse(SparseTable::new(sizes.len(), sparse.default_cost(), tuples, costs).into())
+        }
+    }
+}
+
+/// The table with its variables rearranged or left out, where those left out have one value: variable `k` of the result is
+/// variable `order[k]`.
+pub(super) fn rearrange(table: &Table, sizes: &[usize], order: &[usize]) -> Table {
+    match table {
+        Table::Dense(costs) => {
+            let axes = axes(sizes);
+            Table::dense(gather(costs, &order.iter().map(|&k| axes[k].clone()).collect::<Vec<_>>()))
+        }
+        Table::Sparse(sparse) => {
+            let tuples = sparse.iter().flat_map(|(tuple, _)| order.iter().map(|&k| tuple[k])).collect();
+            Table::Sparse(SparseTable::new(order.len(), sparse.default_cost(), tuples, sparse.costs().to_vec()).into())
+        }
+    }
+}
+
+/// The sum of two tables of one scope.
+pub(super) fn add(a: &Table, b: &Table, sizes: &[usize]) -> Result<Table, String> {
+    if let (Table::Sparse(a), Table::Sparse(b)) = (a, b) {
+        let (mut tuples, mut costs) = (Vec::new(), Vec::new());
+        for (one, other) in [(a, b), (b, a)] {
+            for (tuple, cost) in one.iter() {
+                tuples.extend_from_slice(tuple);
+                costs.push(sum(cost, other.get(tuple)));
+            }
+        }
+        let default = sum(a.default_cost(), b.default_cost());
+        return Ok(Table::Sparse(SparseTable::new(sizes.len(), default, tuples, costs).into()));
+    }
+    let (a, b) = (dense(a, sizes)?, dense(b, sizes)?);
+    Ok(Table::Dense(a.iter().zip(b.iter()).map(|(&a, &b)| sum(a, b)).collect()))
+}
+
+/// The least cost over the variables that `order` leaves out, those in it rearranged.
+pub(super) fn project(table: &Table, sizes: &[usize], order: &[usize]) -> Vec<Cost> {
+    let kept: Vec<usize> = order.iter().map(|&k| sizes[k]).collect();
+    let targets = axes(&kept);
+    let mut result = vec![FORBIDDEN; combinations(&kept) as usize];
+    // where each value of each variable leads in the result: nowhere if it is left out
+    let mut steps: Vec<Vec<usize>> = sizes.iter().map(|&size| vec![0; size]).collect();
+    order.iter().zip(targets).for_each(|(&k, axis)| steps[k] = axis);
+    match table {
+        Table::Dense(costs) => {
+            let Some((last, outer)) = steps.split_last() else { return costs.to_vec() };
+            let starts = sums(outer, 0, |a, b| a + b);
+            for (costs, start) in costs.chunks_exact(last.len()).zip(starts) {
+                for (cost, place) in costs.iter().zip(last) {
+                    result[start + place] = result[start + place].min(*cost);
+                }
+            }
+        }
+        Table::Sparse(sparse) => {
+            let rest: Vec<usize> = (0..sizes.len()).filter(|k| !order.contains(k)).map(|k| sizes[k]).collect();
+            let left_out = combinations(&rest);
+            let mut listed = vec![0u64; result.len()];
+            for (tuple, cost) in sparse.iter() {
+                let place: usize = tuple.iter().zip(&steps).map(|(&value, steps)| steps[value as usize]).sum();
+                result[place] = result[place].min(cost);
+                listed[place] += 1;
+            }
+            for (least, &listed) in result.iter_mut().zip(&listed) {
+                if listed < left_out {
+                    *least = (*least).min(sparse.default_cost());
+                }
+            }
+        }
+    }
+    result
+}

@@ -1,0 +1,359 @@
+//! The evaluator against cases worked out by hand, the replay against brute force.
+
+use super::*;
+use crate::Error;
+use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Proof, Step, seal};
+use crate::inference::{Climb, Ladder, Progress, Run, Stage, trivial_bound};
+use crate::model::ModelError;
+use crate::order::{Method, best_orders};
+use crate::reduce::Reducer;
+use crate::rng::Rng;
+use crate::search::BoundChoice;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// Three variables; every kind of table once.
+fn network(top: Cost) -> Result<Network, ModelError> {
+    let mut builder = Network::builder("small");
+    let _ = builder.top(top);
+    let a = builder.variable(2)?;
+    let b = builder.variable(3)?;
+    let c = builder.variable(2)?;
+    let _ = builder.dense(&[], vec![5])?;
+    let _ = builder.dense(&[c, b], vec![0, 1, 2, 3, 4, FORBIDDEN])?;
+    let _ = builder.sparse(&[a, b, c], 10, vec![1, 2, 0, 0, 0, 0, 1, 0, 1], vec![7, -3, 100])?;
+    Ok(builder.build())
+}
+
+#[test]
+fn sums_dense_and_sparse_entries() -> Result<(), ModelError> {
+    let network = network(1000)?;
+    assert_eq!(evaluate(&network, &[0, 0, 0]).cost, 5 - 3);
+    assert_eq!(evaluate(&network, &[1, 2, 0]).cost, 5 + 2 + 7);
+    assert_eq!(evaluate(&network, &[1, 1, 1]).cost, 5 + 4 + 10);
+    assert!(evaluate(&network, &[1, 1, 1]).is_solution());
+    Ok(())
+}
+
+#[test]
+fn tells_forbidden_from_dear() -> Result<(), ModelError> {
+    let forbidden = evaluate(&network(1000)?, &[0, 2, 1]);
+    assert_eq!((forbidden.cost, forbidden.violated.as_slice(), forbidden.soft), (FORBIDDEN, &[1][..], 15));
+    let dear = evaluate(&network(100)?, &[1, 0, 1]);
+    assert_eq!((dear.cost, dear.violated.as_slice(), dear.soft), (108, &[2][..], 8));
+    let sum = evaluate(&network(15)?, &[1, 0, 0]);
+    assert!(sum.violated.is_empty() && !sum.is_solution(), "5 + 0 + 10 reaches 15 without any entry that does");
+    Ok(())
+}
+
+#[test]
+fn agrees_with_the_models_own_evaluation() -> Result<(), ModelError> {
+    let network = network(FORBIDDEN)?;
+    for code in 0..12u32 {
+        let assignment = [code % 2, code / 2 % 3, code / 6];
+        for function in network.functions() {
+            assert_eq!(entry(function, network.domains(), &assignment), function.cost(network.domains(), &assignment));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn sums_far_beyond_64_bits() -> Result<(), ModelError> {
+    let mut builder = Network::builder("huge");
+    let _ = builder.variable(1)?;
+    for _ in 0..100 {
+        let _ = builder.dense(&[0], vec![-(1 << 57)])?;
+    }
+    assert_eq!(evaluate(&builder.build(), &[0]).cost, -FORBIDDEN);
+    Ok(())
+}
+
+/// A random network: arity 0 to 4, forbidden entries, ties, negative costs, dense and sparse, with and without top.
+fn random(rng: &mut Rng) -> Network {
+    let mut builder = Network::builder("random");
+    let n = 1 + rng.index(7);
+    let domains: Vec<u32> = (0..n).map(|_| [1, 2, 2, 3, 4, 5][rng.index(6)]).collect();
+    let high = [1, 3, 20, 1000][rng.index(4)];
+    let (forbidden, negative) = (rng.below(4), rng.below(3) == 0);
+    let cost = |rng: &mut Rng| match rng.below(10) {
+        draw if draw < forbidden => FORBIDDEN,
+        _ => rng.below(high + 1) as Cost - if negative { high as Cost / 2 } else { 0 },
+    };
+    for &domain in &domains {
+        let _ = builder.variable(domain).expect("a domain with values");
+    }
+    for _ in 0..rng.index(3 * n + 2) {
+        let mut scope: Vec<u32> = (0..n as u32).collect();
+        rng.shuffle(&mut scope);
+        scope.truncate([0, 1, 1, 2, 2, 2, 2, 3, 3, 4][rng.index(10)]);
+        let size: usize = scope.iter().map(|&v| domains[v as usize] as usize).product();
+        if rng.below(4) == 0 && !scope.is_empty() {
+            let count = rng.index(size + 1);
+            let tuples = (0..count).flat_map(|_| {
+                scope.iter().map(|&v| rng.below(u64::from(domains[v as usize])) as u32).collect::<Vec<_>>()
+            });
+            let tuples: Vec<u32> = tuples.collect();
+            let costs = (0..count).map(|_| cost(rng)).collect();
+            let _ = builder.sparse(&scope, cost(rng), tuples, costs).expect("a fitting table");
+        } else {
+            let _ = builder.dense(&scope, (0..size).map(|_| cost(rng)).collect()).expect("a fitting table");
+        }
+    }
+    if rng.below(2) == 0 {
+        let _ = builder.top(rng.below(4 * high + 2) as Cost);
+    }
+    builder.build()
+}
+
+/// All assignments, the last variable running fastest.
+fn assignments(network: &Network) -> Vec<Vec<u32>> {
+    let mut all = vec![vec![]];
+    for &domain in network.domains() {
+        all = all.into_iter().flat_map(|head| (0..domain).map(move |v| [&head[..], &[v]].concat())).collect();
+    }
+    all
+}
+
+/// Every stage of every way to a bound: what is proven and its proof.
+fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Proof)> {
+    let stop = Stop::new();
+    let mut reducer = match rng.below(4) {
+        0 => Reducer::logged(network, false, &stop).expect("nobody stops"),
+        _ => crate::reduce::tests::reducer(network, true, rng),
+    };
+    let mut upper = network.top();
+    for _ in 0..rng.index(3) {
+        if !solutions.is_empty() && !reducer.infeasible() {
+            upper = upper.min(solutions[rng.index(solutions.len())]);
+            reducer.tighten(upper, &stop);
+        }
+    }
+    let reducer = Arc::new(reducer);
+    let reduced = Proof::reductions(&reducer).expect("a log");
+    let problem = Arc::new(reducer.problem());
+    if reducer.infeasible() {
+        return vec![(upper, reduced)];
+    }
+    let mut proven = vec![(trivial_bound(&problem), reduced.clone())];
+    if problem.variables() == 0 {
+        return proven;
+    }
+    let orders = best_orders(&problem, &[Method::MinFill], rng.draw(), 2, 2, &stop);
+    let z = if rng.below(2) == 0 { None } else { Some(1 + rng.below(4) as u32) };
+    let memory = [1 << 9, 1 << 14, 1 << 30][rng.index(3)];
+    // ways that no certificate holds included: they must give no proof
+    let (_, choice) = BoundChoice::ALL[rng.index(BoundChoice::ALL.len())];
+    let certified = rng.below(2) == 0;
+    let exact = if choice == BoundChoice::Be { u64::MAX } else { 0 };
+    let ladder = Ladder::new(orders, memory, z).exact_work(exact);
+    let mut climb = Climb::new(&problem, ladder, choice.means(certified)).keep_journal(true);
+    let ub = Some(upper).filter(|&upper| upper < FORBIDDEN && rng.below(3) > 0);
+    while let Some(stage) = climb.next(ub) {
+        match stage {
+            Stage::Shift(mut shift) => {
+                // sometimes ended early
+                while shift.advance(1 + rng.below(200), &stop) == Progress::More && rng.below(20) > 0 {}
+                let bound = shift.lower_bound(upper);
+                match shift.proof(&reducer) {
+                    Some(proof) => proven.push((bound, proof)),
+                    None => assert!(shift.name() != "shift", "log and journal"),
+                }
+                climb.shifted(*shift);
+            }
+            Stage::Run(attempt, plan) => {
+                let mut run = Run::new(attempt.problem.clone(), plan);
+                assert_eq!(run.advance(u64::MAX, &stop), Progress::Done);
+                let outcome = run.finish().expect("the run is done");
+                let bound = attempt.lower_bound(&outcome).min(upper);
+                climb.note(&attempt, bound);
+                match attempt.proof(&reducer, &outcome) {
+                    Some(proof) => proven.push((bound, proof)),
+                    None => assert!(attempt.name.starts_with("jg("), "log and journal: {}", attempt.name),
+                }
+                assert!(climb.value_bounds(&attempt, &outcome, upper, &stop).is_none());
+            }
+            Stage::Branch(mut branch, work) => {
+                let (end, before) = (branch.work_done() + work, branch.lower_bound());
+                while branch.advance(1000, &stop) == Progress::More && branch.work_done() < end {}
+                climb.searched(branch, before);
+            }
+        }
+    }
+    proven
+}
+
+fn follow(network: &Network, certificate: &Certificate) -> Result<Cost, Error> {
+    Replay::new(network, certificate)?.run(1 << 30)
+}
+
+/// The solutions of a network by cost, and what no assignment costs less than.
+fn solved(network: &Network) -> (Vec<(Cost, Vec<u32>)>, Cost) {
+    let costs = assignments(network).into_iter().map(|x| (evaluate(network, &x).cost, x));
+    let mut solutions: Vec<(Cost, Vec<u32>)> = costs.filter(|(cost, _)| *cost < network.top()).collect();
+    solutions.sort();
+    let optimum = solutions.first().map_or(network.top(), |(cost, _)| *cost);
+    (solutions, optimum)
+}
+
+/// Certificates of all stages for a random network.
+fn certificates(network: &Network, rng: &mut Rng) -> (Vec<Certificate>, Cost) {
+    let (solutions, optimum) = solved(network);
+    let known: Vec<Cost> = solutions.iter().map(|(cost, _)| *cost).collect();
+    let solution = solutions.first().map(|(cost, x)| (*cost, &x[..]));
+    let proofs = bounds(network, rng, &known).into_iter();
+    (proofs.map(|(bound, proof)| proof.certificate(network, bound, solution)).collect(), optimum)
+}
+
+#[test]
+fn certificates_of_every_method_are_accepted_and_never_pass_the_optimum() {
+    let mut rng = Rng::new(5);
+    let names = [
+        "limit",
+        "forbid",
+        "unsupported",
+        "too_dear",
+        "dominated",
+        "eliminate",
+        "substitute",
+        "separate",
+        "scale",
+        "move",
+        "elimination",
+    ];
+    let mut counts = [0; 11];
+    for case in 0..3000 {
+        let network = random(&mut rng);
+        let (certificates, optimum) = certificates(&network, &mut rng);
+        for certificate in certificates {
+            let bound = certificate.bound;
+            let text = certificate.to_text().expect("text");
+            assert_eq!(Certificate::from_text(&text).expect("its own text"), certificate);
+            match follow(&network, &certificate) {
+                Ok(proven) => assert!(proven >= bound && proven <= optimum, "case {case}: {bound} {proven} {optimum}"),
+                Err(error) => panic!("case {case}: {bound}: {error}\n{text}"),
+            }
+            let occurs = names.map(|name| u32::from(text.contains(&format!("\"{name}\""))));
+            counts.iter_mut().zip(occurs).for_each(|(count, occurs)| *count += occurs);
+        }
+    }
+    assert!(counts.iter().all(|&count| count > 100), "every kind of step must occur: {names:?} {counts:?}");
+}
+
+/// Each digit changed in turn: the seal refuses it; sealed again it is refused or says something true.
+#[test]
+fn no_wrong_digit_proves_anything_wrong() {
+    let mut rng = Rng::new(6);
+    let (mut changed, mut still_true) = (0, 0);
+    for case in 0..400 {
+        let network = random(&mut rng);
+        let (certificates, optimum) = certificates(&network, &mut rng);
+        let Some(certificate) = certificates.last() else { continue };
+        let text = certificate.to_text().expect("text");
+        let body = text.lines().next().expect("a first line");
+        for (place, digit) in body.char_indices().filter(|(_, character)| character.is_ascii_digit()) {
+            let other = char::from(b'0' + (digit as u8 - b'0' + 1 + rng.below(9) as u8) % 10);
+            let body = format!("{}{other}{}", &body[..place], &body[place + 1..]);
+            let tampered = format!("{body}{}", &text[body.len()..]);
+            assert!(Certificate::from_text(&tampered).is_err(), "case {case}: {tampered}");
+            changed += 1;
+            let Ok(certificate) = Certificate::from_text(&seal(&body)) else { continue };
+            if follow(&network, &certificate).is_ok() {
+                assert!(
+                    certificate.bound <= optimum,
+                    "case {case}: {} is no bound, {optimum}: {body}",
+                    certificate.bound
+                );
+                still_true += 1;
+            }
+        }
+    }
+    assert!(changed > 10_000 && still_true > 100, "{changed} {still_true}");
+}
+
+/// Every certificate that claims more than the optimum is refused, whatever its steps.
+#[test]
+fn false_claims_are_refused() {
+    let mut rng = Rng::new(7);
+    for case in 0..500 {
+        let network = random(&mut rng);
+        let (certificates, optimum) = certificates(&network, &mut rng);
+        for mut certificate in certificates {
+            certificate.bound = optimum.saturating_add(1);
+            for step in &mut certificate.proof.steps {
+                if let Step::Limit(limit) = step {
+                    *limit = (*limit).max(certificate.bound);
+                }
+            }
+            if certificate.bound <= network.top() {
+                assert!(follow(&network, &certificate).is_err(), "case {case}: {certificate:?}");
+            }
+        }
+    }
+}
+
+/// A triangle of three variables that want to differ from each other, of two values.
+fn triangle() -> Result<Network, ModelError> {
+    let mut builder = Network::builder("triangle");
+    let v = [builder.variable(2)?, builder.variable(2)?, builder.variable(2)?];
+    for pair in [[v[0], v[1]], [v[1], v[2]], [v[0], v[2]]] {
+        let _ = builder.dense(&pair, vec![5, 0, 0, 5])?;
+    }
+    Ok(builder.build())
+}
+
+#[test]
+fn cases_are_as_good_as_their_worst_and_none_may_lack() -> Result<(), Error> {
+    let network = triangle()?;
+    let eliminate = |variable, over: &[u32]| Step::Eliminate { variable, over: over.into() };
+    let case = |value| {
+        let steps = vec![eliminate(0, &[]), eliminate(1, &[2]), eliminate(2, &[])];
+        (vec![value], Branch { steps, ending: Ending::Constant })
+    };
+    let cases = |cases| Branch { steps: Vec::new(), ending: Ending::Cases { variable: 0, cases } };
+    let certificate = |bound, proof| Certificate::new(&network, bound, None, proof);
+    assert_eq!(follow(&network, &certificate(5, cases(vec![case(0), case(1)])))?, 5);
+    for (bound, proof, part) in [
+        (6, cases(vec![case(0), case(1)]), "prove 5"),
+        (5, cases(vec![case(0)]), "no case has value 1 of variable 0"),
+        (5, cases(vec![case(0), (vec![1], Branch { steps: Vec::new(), ending: Ending::Constant })]), "prove 0"),
+    ] {
+        let error = follow(&network, &certificate(bound, proof)).expect_err(part).to_string();
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn plans_join_nothing_twice_and_cost_what_they_say() -> Result<(), Error> {
+    let network = triangle()?;
+    let functions: Vec<Box<[u32]>> = vec![[0, 1].into(), [0, 2].into(), [1, 2].into()];
+    let join = |variable, functions: &[u32], messages: &[u32]| Join {
+        variable,
+        functions: functions.to_vec(),
+        messages: messages.to_vec(),
+        ..Join::default()
+    };
+    let certificate = |joins| {
+        let ending = Ending::Elimination(Elimination { functions: functions.clone(), joins });
+        Certificate::new(&network, 5, None, Branch { steps: Vec::new(), ending })
+    };
+    let right = certificate(vec![join(0, &[0, 1], &[]), join(1, &[2], &[0]), join(2, &[], &[1])]);
+    // three tables of four costs; two of them and the message
+    let effort = Replay::new(&network, &right)?.effort();
+    assert_eq!((effort.joint_entries, effort.bytes), (8 + 4 + 2, 3 * 4 * 8 + (4 + 4 + 4) * 8));
+    assert_eq!(follow(&network, &right)?, 5);
+    assert!(Replay::new(&network, &right)?.run(100).expect_err("no room").to_string().contains("100 are free"));
+    for (joins, part) in [
+        (vec![join(0, &[0, 0], &[])], "function 0 is joined twice"),
+        (vec![join(0, &[0], &[]), join(1, &[], &[0]), join(1, &[], &[0])], "message 0 is joined twice"),
+        (vec![join(0, &[3], &[])], "no function 3"),
+        (vec![join(0, &[0], &[0])], "no message 0 yet"),
+        (vec![join(3, &[0], &[])], "no variable 3"),
+        (vec![join(0, &[0], &[]), join(0, &[1], &[])], "prove 0"),
+    ] {
+        let error = follow(&network, &certificate(joins)).expect_err(part).to_string();
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    Ok(())
+}
