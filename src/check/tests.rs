@@ -147,7 +147,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     let certified = rng.below(2) == 0;
     let exact = if choice == BoundChoice::Be { u64::MAX } else { 0 };
     let ladder = Ladder::new(orders, memory, z).exact_work(exact);
-    let mut climb = Climb::new(&problem, ladder, choice.means_for(certified)).keep_journal(true);
+    let mut climb = Climb::new(&problem, ladder, choice.means(certified)).keep_journal(true);
     let ub = Some(upper).filter(|&upper| upper < FORBIDDEN && rng.below(3) > 0);
     while let Some(stage) = climb.next(ub) {
         match stage {

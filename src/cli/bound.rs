@@ -195,8 +195,8 @@ impl<'a> Bounding<'a> {
             _ => ladder.exact_work(0),
         };
         let certified = self.config.certificate.is_some();
-        let means = self.config.method.means_for(certified);
-        let mut climb = Climb::new(&problem, ladder, means).on(gpu.as_ref()).keep_journal(certified);
+        let means = self.config.method.means(certified);
+        let mut climb = Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref());
         climb.resume(std::mem::take(&mut self.searches));
         let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {

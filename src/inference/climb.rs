@@ -204,15 +204,15 @@ impl Climb {
         }
     }
 
-    /// Shifting keeps a journal, for a certificate; bounds of values, which no certificate holds, are left out.
-    pub fn keep_journal(mut self, keep: bool) -> Climb {
-        self.journal = keep;
-        self
-    }
-
     /// Searches may use a device.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> Climb {
         self.gpu = gpu.cloned();
+        self
+    }
+
+    /// Shifting keeps a journal, for a certificate; bounds of values, which no certificate holds, are left out.
+    pub fn keep_journal(mut self, keep: bool) -> Climb {
+        self.journal = keep;
         self
     }
 

@@ -97,7 +97,7 @@ fn no_method_passes_the_optimum() {
         let mut climb = Climb::new(
             &problem,
             Ladder::new(orders, memory, z).exact_work(rng.below(3) / 2 * 1000),
-            choice.means_for(rng.below(4) == 0),
+            choice.means(rng.below(4) == 0),
         );
         let mut best = trivial_bound(&problem);
         while let Some(stage) = climb.next((rng.below(2) == 0).then_some(limit)) {

@@ -292,8 +292,8 @@ impl Bounds {
             };
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();
-            let climb = Climb::new(problem, ladder, self.choice.means_for(certified)).on(self.gpu.as_ref());
-            let mut climb = climb.keep_journal(certified);
+            let means = self.choice.means(certified);
+            let mut climb = Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref());
             climb.resume(std::mem::take(searches));
             climb
         });

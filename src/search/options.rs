@@ -133,29 +133,22 @@ impl BoundChoice {
         ("branch", BoundChoice::Branch),
     ];
 
-    /// What it takes to a better bound.
-    pub fn means(self) -> Means {
+    /// What it takes to a better bound. `auto` leaves out what no certificate holds where one is wanted: what is proven then
+    /// is all that is claimed. By their names such ways are taken all the same.
+    pub fn means(self, certified: bool) -> Means {
         let auto = self == BoundChoice::Auto;
+        let all = auto && !certified;
         Means {
             plain: matches!(self, BoundChoice::Auto | BoundChoice::Mbe | BoundChoice::Be),
             shift: auto || matches!(self, BoundChoice::Shift | BoundChoice::JoinGraph),
             shifted: auto,
             graphs: match self {
-                BoundChoice::Auto | BoundChoice::JoinGraph => Graphs::Growing,
+                BoundChoice::JoinGraph => Graphs::Growing,
+                BoundChoice::Auto if all => Graphs::Growing,
                 BoundChoice::MbeMm => Graphs::Matching,
                 _ => Graphs::None,
             },
-            branch: auto || self == BoundChoice::Branch,
-        }
-    }
-
-    /// The same for a run with or without a certificate. With one `auto` leaves out what no certificate holds, so that what is
-    /// claimed is proven. By their names such ways are taken all the same.
-    pub fn means_for(self, certified: bool) -> Means {
-        let means = self.means();
-        match self {
-            BoundChoice::Auto if certified => Means { graphs: Graphs::None, branch: false, ..means },
-            _ => means,
+            branch: all || self == BoundChoice::Branch,
         }
     }
 
