@@ -28,10 +28,11 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let clock = Clock::start(started, Some(config.time), &stop);
     values::use_threads(config.threads)?;
     let device = Opening::start(config.device);
-    let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let solution =
+        config.output.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let certificate =
-        config.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
+        config.output.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let csv = config.output.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
     let recorder = Recorder::new(Console::new(config.verbosity), csv, solution, None);
 
     let mut report = BoundReport {
@@ -57,7 +58,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         Err(Error::Stopped) => {
             report.time_s = record::seconds(clock.seconds());
             record_unloaded(recorder, report.time_s);
-            output::print_report(&report, config.json)?;
+            output::print_report(&report, config.output.json)?;
             return Ok(Exit::NoSolution);
         }
         Err(error) => return Err(error),
@@ -137,7 +138,7 @@ impl<'a> Bounding<'a> {
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
         let _ = device.poll()?;
-        let mut reducer = Arc::new(match self.config.certificate {
+        let mut reducer = Arc::new(match self.config.output.certificate {
             Some(_) => Reducer::logged(self.network, self.config.reduce, stop)?,
             None => Reducer::new(self.network, self.config.reduce, stop)?,
         });
@@ -194,7 +195,7 @@ impl<'a> Bounding<'a> {
             BoundChoice::Auto | BoundChoice::None => ladder,
             _ => ladder.exact_work(0),
         };
-        let certified = self.config.certificate.is_some();
+        let certified = self.config.output.certificate.is_some();
         let means = self.config.method.means(certified);
         let mut climb = Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref());
         climb.resume(std::mem::take(&mut self.searches));
@@ -393,7 +394,7 @@ impl<'a> Bounding<'a> {
             solution: self.best.as_ref().map(|(_, solution)| solution[..].into()),
             message: None,
         };
-        let format = self.config.solution_format;
+        let format = self.config.output.solution_format;
         self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));
     }
 
@@ -415,7 +416,7 @@ impl<'a> Bounding<'a> {
         let _ = recorder.finish();
         report.bound = Some(units.bound(self.lower));
         report.cost = self.best.as_ref().map(|(cost, _)| units.number(*cost));
-        output::print_report(&report, self.config.json)?;
+        output::print_report(&report, self.config.output.json)?;
         let infeasible = self.best.is_none() && self.lower >= self.network.top();
         Ok(if infeasible { Exit::Infeasible } else { Exit::Done })
     }

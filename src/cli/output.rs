@@ -1,8 +1,11 @@
 //! Standard output, and what is shared by the commands that write files.
 
+use super::values;
+use clap::Args;
 use fangs::Error;
 use fangs::certificate::Proof;
 use fangs::check;
+use fangs::formats::SolutionFormat;
 use fangs::model::{Cost, Network};
 use fangs::record::ReplacedFile;
 use serde::Serialize;
@@ -10,6 +13,26 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+/// What a run writes besides what it says.
+#[derive(Args, Debug)]
+pub struct OutputFlags {
+    /// The best solution so far, replaced as a whole at each improvement
+    #[arg(long, value_name = "FILE")]
+    pub solution: Option<PathBuf>,
+    /// How it is written: native to the network's format, or indices
+    #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
+    pub solution_format: SolutionFormat,
+    /// What proves the bound, for `fangs check FILE --certificate CERT`; auto takes only methods that it holds
+    #[arg(long, value_name = "CERT")]
+    pub certificate: Option<PathBuf>,
+    /// Convergence rows, written as they happen
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Exactly one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Writes to standard output. A reader that has gone away is no failure.
 pub fn print(text: &impl Display) -> Result<(), Error> {

@@ -1,11 +1,12 @@
 //! `fangs solve`.
 
 use super::input::{Input, InputFlags};
-use super::{Exit, heuristics, output, record_unloaded, reserved, signals, stopped_by, values};
+use super::output::{self, OutputFlags};
+use super::{Exit, heuristics, record_unloaded, reserved, signals, stopped_by, values};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, Opening};
-use fangs::formats::{self, SolutionFormat};
+use fangs::formats;
 use fangs::record::plot::{Chart, PictureFile, TimeScale};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
 use fangs::search::{self, BoundChoice, Clock, DriverChoice, Event, Options, Status};
@@ -68,24 +69,11 @@ pub struct SolveFlags {
     /// Stop at this relative gap
     #[arg(long, value_name = "REL", value_parser = values::relative, allow_negative_numbers = true)]
     gap: Option<f64>,
-    /// The best solution so far, replaced as a whole at each improvement
-    #[arg(long, value_name = "FILE")]
-    solution: Option<PathBuf>,
-    /// How it is written: native to the network's format, or indices
-    #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
-    solution_format: SolutionFormat,
-    /// What proves the bound, for `fangs check FILE --certificate CERT`; auto takes only methods that it holds
-    #[arg(long, value_name = "CERT")]
-    certificate: Option<PathBuf>,
-    /// Convergence rows, written as they happen
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputFlags,
     /// Picture of both curves, .svg or .png
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
-    #[arg(long)]
-    json: bool,
     /// Warnings only on standard error
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -107,12 +95,8 @@ pub struct Config {
     input: Input,
     options: Options,
     warm_start: Option<PathBuf>,
-    solution: Option<PathBuf>,
-    solution_format: SolutionFormat,
-    certificate: Option<PathBuf>,
-    csv: Option<PathBuf>,
+    output: OutputFlags,
     plot: Option<PathBuf>,
-    json: bool,
     verbosity: Verbosity,
 }
 
@@ -150,26 +134,16 @@ impl TryFrom<Box<SolveFlags>> for Config {
             reduce: !flags.no_reduce,
             target: flags.target,
             gap: flags.gap,
-            certificate: flags.certificate.is_some(),
+            certificate: flags.output.certificate.is_some(),
             ..Options::default()
         };
         let input = Input::try_from(flags.input)?;
+        let OutputFlags { solution, certificate, csv, .. } = &flags.output;
         output::all_different(
             &[input.path(), flags.warm_start.as_deref()],
-            &[flags.solution.as_deref(), flags.certificate.as_deref(), flags.csv.as_deref(), flags.plot.as_deref()],
+            &[solution.as_deref(), certificate.as_deref(), csv.as_deref(), flags.plot.as_deref()],
         )?;
-        Ok(Config {
-            input,
-            options,
-            warm_start: flags.warm_start,
-            solution: flags.solution,
-            solution_format: flags.solution_format,
-            certificate: flags.certificate,
-            csv: flags.csv,
-            plot: flags.plot,
-            json: flags.json,
-            verbosity,
-        })
+        Ok(Config { input, options, warm_start: flags.warm_start, output: flags.output, plot: flags.plot, verbosity })
     }
 }
 
@@ -184,10 +158,11 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     options.device = Opening::start(options.device.choice());
 
     let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
-    let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let solution =
+        config.output.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let certificate =
-        config.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let csv = config.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
+        config.output.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let csv = config.output.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
     let label = picture.is_some().then(|| input.file_name());
     let mut recorder = Recorder::new(Console::new(config.verbosity), csv, solution, label);
 
@@ -197,7 +172,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             let time_s = clock.seconds();
             record_unloaded(recorder, time_s);
             let report = SolveReport::unloaded(input.name(), &options, stopped_by(&stop), time_s);
-            output::print_report(&report, config.json)?;
+            output::print_report(&report, config.output.json)?;
             return Ok(Exit::NoSolution);
         }
         Err(error) => return Err(error),
@@ -214,7 +189,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     }
 
     let mut observe = |event: &Event| {
-        recorder.observe(event, |solution| formats::write_solution(&network, solution, config.solution_format));
+        recorder.observe(event, |solution| formats::write_solution(&network, solution, config.output.solution_format));
     };
     let summary = search::solve(&network, &options, &stop, &mut observe)?;
     if let Some(file) = certificate {
@@ -223,7 +198,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         written.unwrap_or_else(|error| recorder.warn(&error.to_string()));
     }
     draw(recorder, picture);
-    output::print_report(&SolveReport::new(&network, &summary), config.json)?;
+    output::print_report(&SolveReport::new(&network, &summary), config.output.json)?;
     Ok(match summary.status {
         Status::Optimal | Status::Feasible => Exit::Done,
         Status::Infeasible => Exit::Infeasible,

@@ -2,14 +2,13 @@
 
 use crate::cli::input::{Input, InputFlags};
 use crate::cli::orders::OrderChoice;
-use crate::cli::{output, values};
+use crate::cli::output::{self, OutputFlags};
+use crate::cli::values;
 use clap::Args;
 use fangs::device::Choice;
-use fangs::formats::SolutionFormat;
 use fangs::record::Verbosity;
 use fangs::search::BoundChoice;
 use fangs::{Error, memory};
-use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Args, Debug)]
@@ -40,21 +39,8 @@ pub struct BoundFlags {
     /// Memory for tables: 512M, 4G [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     bound_memory: Option<u64>,
-    /// The best solution of the value-assignment phases
-    #[arg(long, value_name = "FILE")]
-    solution: Option<PathBuf>,
-    /// How it is written: native to the network's format, or indices
-    #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
-    solution_format: SolutionFormat,
-    /// What proves the bound, for `fangs check FILE --certificate CERT`; auto takes only methods that it holds
-    #[arg(long, value_name = "CERT")]
-    certificate: Option<PathBuf>,
-    /// Convergence rows, written as they happen
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputFlags,
     /// Warnings only on standard error
     #[arg(short, long)]
     quiet: bool,
@@ -77,11 +63,7 @@ pub struct Config {
     pub(super) threads: Option<usize>,
     pub(super) time: Duration,
     pub(super) memory: u64,
-    pub(super) solution: Option<PathBuf>,
-    pub(super) solution_format: SolutionFormat,
-    pub(super) certificate: Option<PathBuf>,
-    pub(super) csv: Option<PathBuf>,
-    pub(super) json: bool,
+    pub(super) output: OutputFlags,
     pub(super) verbosity: Verbosity,
 }
 
@@ -96,10 +78,8 @@ impl TryFrom<Box<BoundFlags>> for Config {
             )));
         }
         let input = Input::try_from(flags.input)?;
-        output::all_different(
-            &[input.path()],
-            &[flags.solution.as_deref(), flags.certificate.as_deref(), flags.csv.as_deref()],
-        )?;
+        let OutputFlags { solution, certificate, csv, .. } = &flags.output;
+        output::all_different(&[input.path()], &[solution.as_deref(), certificate.as_deref(), csv.as_deref()])?;
         Ok(Config {
             input,
             method: flags.method,
@@ -110,11 +90,7 @@ impl TryFrom<Box<BoundFlags>> for Config {
             threads: flags.threads,
             time: flags.time,
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
-            solution: flags.solution,
-            solution_format: flags.solution_format,
-            certificate: flags.certificate,
-            csv: flags.csv,
-            json: flags.json,
+            output: flags.output,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
         })
     }

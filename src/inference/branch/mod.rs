@@ -189,13 +189,17 @@ impl Branch {
         let crowded = self.open.len() as u64 > self.memory / 2 / NODE;
         let work = if self.style == Style::Light { self.dive } else { 0 };
         let mini = self.mini.max(self.work as f64 * MINI_SHARE);
+        let room = self.gpu.as_ref().map(|gpu| gpu.budget()).transpose().unwrap_or_else(|error| {
+            self.lose(error);
+            None
+        });
         let gpu = self.gpu.clone();
-        let budget = match (self.style, gpu.as_ref().map(|gpu| gpu.budget())) {
+        let budget = match (self.style, room) {
             (Style::Light, _) => Budget { joint_entries: self.leaf, bytes: self.memory / 2 / batch as u64, gpu: None },
-            (Style::Heavy, Some(Ok(bytes))) => {
+            (Style::Heavy, Some(bytes)) => {
                 Budget { joint_entries: (mini * DEVICE_SPEED as f64).max(DEVICE_MINI), bytes, gpu: gpu.as_ref() }
             }
-            (Style::Heavy, _) => Budget { joint_entries: mini, bytes: self.memory / 2, gpu: None },
+            (Style::Heavy, None) => Budget { joint_entries: mini, bytes: self.memory / 2, gpu: None },
         };
         let dive = Dive {
             frame: &self.frame,
@@ -211,7 +215,7 @@ impl Branch {
             replayed += found.replayed;
             self.nodes += found.nodes;
             if let Some(error) = found.trouble {
-                (self.gpu, self.trouble) = (None, Some(error));
+                self.lose(error);
             }
             for mut node in found.open {
                 self.serial += 1;
@@ -230,6 +234,11 @@ impl Branch {
             self.dive = (self.dive / 2).max(LEAST_DIVE);
         }
         self.settle();
+    }
+
+    /// The CPU does from now on what the device was meant to.
+    fn lose(&mut self, error: DeviceError) {
+        (self.gpu, self.trouble) = (None, Some(error));
     }
 
     fn found(&mut self, assignment: Vec<u32>) {
