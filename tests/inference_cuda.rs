@@ -5,7 +5,7 @@
 #![cfg(feature = "cuda")]
 
 use fangs::device::Cuda;
-use fangs::inference::{Gpu, Limits, Outcome, Plan, Progress, Run, Width};
+use fangs::inference::{Branch, Gpu, Limits, Outcome, Plan, Progress, Run, Style, Width};
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use fangs::order::{Method, Order};
 use fangs::rng::Rng;
@@ -235,4 +235,33 @@ fn streamed_plans_make_the_same_messages() {
         }
     }
     assert!(streamed > 10, "{streamed}");
+}
+
+/// A search over values whose heavy nodes are the device's proves the optimum; its bound never passes it.
+#[test]
+fn heavy_nodes_prove_the_optimum() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(37);
+    // networks that the device eliminates exactly, the first as the search's root, the second beyond what a node may take
+    for (n, domain, reach, nodes) in [(26, 6, 11, 1), (26, 6, 14, 2)] {
+        let problem = Arc::new(band(&mut rng, n, domain, reach));
+        let order = Order::greedy(&problem, Method::MinFill, 1, &Stop::new());
+        let exact = Plan::new(&problem, &order, &Limits { keep_messages: false, ..Limits::new(1 << 38) });
+        assert!(exact.exact && Gpu::pays(exact.joint_entries as f64), "{}", exact.joint_entries);
+        let mut run = Run::on(Some(gpu), problem.clone(), exact);
+        assert!(run.on_device(), "{:?}", run.trouble());
+        while run.advance(u64::MAX, &Stop::new()) == Progress::More {}
+        let optimum = run.finish().expect("it is done").lower_bound();
+
+        let mut search = Branch::new(&problem, None, &order, 1 << 30, Style::Heavy).expect("small costs").on(Some(gpu));
+        let (mut best, mut bound) = (Cost::MAX, Cost::MIN);
+        while search.advance(1, &Stop::new()) == Progress::More {
+            assert!(search.lower_bound() >= bound && search.lower_bound() <= optimum);
+            bound = search.lower_bound();
+            best = search.take_solution().map_or(best, |values| best.min(problem.cost(&values)));
+        }
+        best = search.take_solution().map_or(best, |values| best.min(problem.cost(&values)));
+        assert!(search.take_trouble().is_none() && search.nodes() >= nodes, "{} nodes", search.nodes());
+        assert_eq!((search.lower_bound(), best), (optimum, optimum));
+    }
 }

@@ -101,3 +101,37 @@ fn a_device_that_fails_costs_no_solution() {
         assert!(summary["cost"].is_number());
     }
 }
+
+/// Exact plans and heavy nodes that lose the device: the bound goes on on the CPU, and is no less true.
+#[test]
+fn a_device_that_fails_costs_no_bound() {
+    if !gpu() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |arguments: &[&str], side: &str, launch: Option<&str>| {
+        let file = folder.path().join(format!("{side}.wcsp"));
+        let mut generated = Command::cargo_bin("fangs").expect("the program is built");
+        let grid = ["generate", "grid", "--side", side, "--d", "5", "--p2", "0", "-o"];
+        let _ = generated.args(grid).arg(&file).assert().success();
+        let mut command = Command::cargo_bin("fangs").expect("the program is built");
+        let _ = command.args(arguments).args(["--device", "cuda", "-t", "5", "--json"]).arg(&file);
+        let _ = launch.map(|launch| command.env("FANGS_FAIL_LAUNCH", launch));
+        let output = command.assert().success().get_output().clone();
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+        (summary, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    // the smaller grid is eliminated, the larger one searched
+    for (command, side) in
+        [(["bound", "--method", "be"], "11"), (["solve", "--bound", "be"], "11"), (["bound", "--method", "branch"], "16")]
+    {
+        let (whole, _) = run(&["solve"], side, None);
+        let least = whole["cost"].as_f64().expect("a number");
+        for launch in ["1", "5"] {
+            let (summary, errors) = run(&command, side, Some(launch));
+            assert!(errors.contains("going on on the CPU"), "{command:?} {launch}: {errors}");
+            let bound = summary["bound"].as_f64().expect("a number");
+            assert!(bound <= least, "{command:?} {launch}: {bound} above {least}");
+        }
+    }
+}
