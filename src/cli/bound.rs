@@ -236,12 +236,19 @@ impl<'a> Bounding<'a> {
                     let mut run = Run::on(device, attempt.problem.clone(), plan);
                     while run.advance(SLICE, stop) == Progress::More && !stop.is_set() {
                         self.tick();
+                        if gpu.is_some()
+                            && let Some(error) = run.trouble()
+                        {
+                            self.lose_device(error);
+                            gpu = None;
+                            // the plan may be too much for the CPU
+                            if self.config.method != BoundChoice::Be {
+                                self.searches = climb.into_searches();
+                                return Ok(true);
+                            }
+                        }
                     }
                     let streamed = run.streamed();
-                    if let Some(error) = run.trouble() {
-                        self.lose_device(error);
-                        gpu = None;
-                    }
                     let Some(outcome) = run.finish() else { break };
                     climb.note(&attempt, attempt.lower_bound(&outcome));
                     self.finish_run(&attempt, &outcome, streamed, reducer)?;

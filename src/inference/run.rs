@@ -122,7 +122,8 @@ impl Run {
         !matches!(self.engine, Engine::Cpu(_))
     }
 
-    /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop.
+    /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop, or where the
+    /// device fails: what it was meant to do may be too much for a CPU.
     /// Slices, threads and devices do not change the result.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         if let Engine::Cuda(_) | Engine::Streamed(_) = self.engine {
@@ -133,6 +134,7 @@ impl Run {
                     self.trouble = Some(error);
                     self.streamed = false;
                     self.engine = Engine::Cpu(Host::new(&self.plan));
+                    return Progress::More;
                 }
             }
         }

@@ -204,12 +204,16 @@ impl Anneal {
             let generation = self.generation.unwrap_or_else(|| self.next_generation(field));
             self.generation = Some(generation);
             let child_work = child_work(field, generation.sweeps);
-            let slots = match self.herd.at_once() {
-                true => self.states,
-                false => (round_work / child_work.max(1)).max(16) as usize,
+            let (bred, settled) = if self.herd.at_once() {
+                self.herd.turn(field, &generation, self.states, stop)?
+            } else {
+                let slots = (round_work / child_work.max(1)).max(16) as usize;
+                let last = (self.made + slots).min(self.states);
+                let bred = self.herd.breed(field, &generation, self.made..last, stop)?;
+                let complete = self.made + bred.children == self.states;
+                let settled = if complete { Some(self.herd.settle(field, &generation)?) } else { None };
+                (bred, settled)
             };
-            let last = (self.made + slots).min(self.states);
-            let bred = self.herd.breed(field, &generation, self.made..last, stop)?;
             for elite in &bred.best {
                 pool.offer(elite);
             }
@@ -218,9 +222,8 @@ impl Anneal {
             effort.moves += bred.moves;
             effort.ratings += bred.ratings;
             effort.work = work / self.herd.speed();
-            if self.made == self.states {
+            if let Some(settled) = settled {
                 self.work += work;
-                let settled = self.herd.settle(field, &generation)?;
                 self.made = 0;
                 self.generation = None;
                 self.follow(field, &generation, &settled)?;

@@ -191,7 +191,7 @@ impl Bounds {
                 let progress = turn.branch.advance(BRANCH_SLICE, stop);
                 self.work += (turn.branch.work_done() - before).max(1);
                 let trouble = turn.branch.take_trouble();
-                self.lose(trouble);
+                let _ = self.lose(trouble);
                 return self.follow_turn(progress);
             }
             Work::Run(_, run) => run,
@@ -201,15 +201,22 @@ impl Bounds {
         // a device that fails loses what it had done
         self.work += run.work_done().saturating_sub(before).max(1);
         let trouble = run.trouble().cloned();
-        self.lose(trouble);
+        if self.lose(trouble) && self.choice != BoundChoice::Be {
+            // the plan may be too much for the CPU
+            self.running = None;
+            self.rebase();
+            return None;
+        }
         if progress == Progress::More { None } else { self.finish_run(upper, stop) }
     }
 
-    /// From now on the CPU does what the device was meant to.
-    fn lose(&mut self, trouble: Option<DeviceError>) {
-        if trouble.is_some() && self.gpu.take().is_some() {
+    /// From now on the CPU does what the device was meant to; whether that is new.
+    fn lose(&mut self, trouble: Option<DeviceError>) -> bool {
+        let new = trouble.is_some() && self.gpu.take().is_some();
+        if new {
             self.trouble = trouble;
         }
+        new
     }
 
     /// Why bounds went from the device to the CPU, told once.

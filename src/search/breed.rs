@@ -218,6 +218,19 @@ pub(crate) trait Herd: Send {
     /// All children are made: they replace their parents where they are not worse and new.
     fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError>;
 
+    /// A whole generation of `states` children, for a herd that makes them at once. Not settled where a stop came before the last.
+    fn turn(
+        &mut self,
+        field: &Field,
+        generation: &Generation,
+        states: usize,
+        stop: &Stop,
+    ) -> Result<(Bred, Option<Settled>), DeviceError> {
+        let bred = self.breed(field, generation, 0..states, stop)?;
+        let settled = if bred.children == states { Some(self.settle(field, generation)?) } else { None };
+        Ok((bred, settled))
+    }
+
     /// Up to `count` of the best known elites, best first, ties by slot; their energies may be left out.
     fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError>;
 

@@ -170,12 +170,19 @@ impl Rest {
         let gpu = budget.gpu.filter(|_| Gpu::pays(plan.joint_entries as f64));
         let (work, exact) = (plan.joint_entries / if gpu.is_some() { DEVICE_SPEED } else { 1 }, plan.exact);
         let mut run = Run::on(gpu, self.problem.clone(), plan);
-        while run.advance(u64::MAX, stop) == Progress::More {
-            if stop.is_set() {
-                return Solved::Stopped;
+        loop {
+            if let Some(error) = run.trouble() {
+                // the CPU does as much as it does in the same time
+                *trouble = Some(error.clone());
+                let budget = Budget { joint_entries: budget.joint_entries / DEVICE_SPEED as f64, gpu: None, ..budget };
+                return self.solve(frame, state, budget, trouble, stop);
+            }
+            match run.advance(u64::MAX, stop) {
+                Progress::Done => break,
+                Progress::More if stop.is_set() => return Solved::Stopped,
+                Progress::More => {}
             }
         }
-        *trouble = run.trouble().cloned().or(trouble.take());
         let outcome: Option<Outcome> = run.finish();
         let Some(outcome) = outcome else { return Solved::Stopped };
         if outcome.lower_bound() >= self.problem.top {

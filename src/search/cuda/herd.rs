@@ -174,7 +174,7 @@ impl CudaHerd {
         // never more than half full
         let places_known = (4 * states).next_power_of_two();
         let known = (cuda.zeros(places_known)?, cuda.zeros(places_known)?);
-        let counters = cuda.zeros(COUNTERS + SURVEY)?;
+        let counters = cuda.zeros(COUNTERS + 2 * SURVEY)?;
         let argument = HerdArgument {
             states: states as u32,
             large: u32::from(block),
@@ -224,24 +224,100 @@ impl CudaHerd {
         Ok((self.core.as_ref().ok_or_else(missing)?, self.states.as_ref().ok_or_else(missing)?))
     }
 
-    /// Surveys children or elites of some slots; returns all counters and what it found.
-    fn survey(&self, slots: Range<usize>, children: bool) -> Result<(Vec<u64>, Survey), DeviceError> {
+    /// Launches the making of children; nothing is waited for but the end of blocks that a stop may cut short.
+    fn make(&self, generation: &Generation, slots: &Range<usize>, stop: &Stop) -> Result<(), DeviceError> {
+        let (core, states) = self.parts()?;
+        let program = &states.program;
+        let (first, last) = (slots.start as u32, slots.end as u32);
+        let begin = if program.block { first } else { first / GROUP as u32 * GROUP as u32 };
+        let grid = (last - begin).div_ceil(program.teams());
+        self.cuda.set_bytes(&states.counters, 0)?;
+        // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
+        unsafe {
+            program.breed.launch(self.cuda.stream(), (grid, program.threads, program.shared), |arguments| {
+                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument).arg(&first).arg(&last);
+            })?;
+        }
+        if program.block {
+            super::watch(&self.cuda, &self.aside, &states.stop, stop)?;
+        }
+        self.survey(slots, true)
+    }
+
+    /// Launches the selection.
+    fn select(&mut self, generation: &Generation) -> Result<(), DeviceError> {
+        let (core, states) = self.parts()?;
+        self.cuda.set_bytes(&states.known.0, 0)?;
+        self.cuda.set_bytes(&states.known.1, 0xFF)?;
+        let count = states.argument.states;
+        // SAFETY: as above.
+        unsafe {
+            states.program.remember.launch(self.cuda.stream(), ((2 * count).div_ceil(256), 256, 0), |arguments| {
+                let _ = arguments.arg(&states.argument);
+            })?;
+            states.program.settle.launch(self.cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
+                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
+            })?;
+        }
+        let Some(known) = &mut self.states else { return Err(missing()) };
+        let argument = &mut known.argument;
+        std::mem::swap(&mut argument.totals, &mut argument.next_totals);
+        std::mem::swap(&mut argument.hashes, &mut argument.next_hashes);
+        known.turned = !known.turned;
+        self.survey(&(0..count as usize), false)
+    }
+
+    /// Launches a survey of the children or elites of some slots.
+    fn survey(&self, slots: &Range<usize>, children: bool) -> Result<(), DeviceError> {
         let (_, states) = self.parts()?;
         // the elites' numbers alternate between two places
         let HerdArgument { totals, child_totals, violations, child_violations, hashes, child_hashes, .. } =
             states.argument;
         let of = if children { (child_totals, child_violations, child_hashes) } else { (totals, violations, hashes) };
         let (first, last) = (slots.start as u32, slots.end as u32);
-        let found = states.counters.slice(COUNTERS..);
+        let found = states.counters.slice(if children { COUNTERS } else { COUNTERS + SURVEY }..);
         // SAFETY: the arguments are the kernel's; the slots are below the number of states.
         unsafe {
             states.program.survey.launch(self.cuda.stream(), (1, 1024, 0), |arguments| {
                 let _ = arguments.arg(&of.0).arg(&of.1).arg(&of.2).arg(&first).arg(&last).arg(&found);
-            })?;
+            })
         }
-        let counters = self.cuda.read(&states.counters)?;
-        let found = Survey::new(&counters[COUNTERS..]);
-        Ok((counters, found))
+    }
+
+    /// Waits for what was launched; returns all counters and surveys.
+    fn counters(&self) -> Result<Vec<u64>, DeviceError> {
+        self.cuda.read(&self.parts()?.1.counters)
+    }
+
+    /// What the counters say of `children` made, with those that are better than all before.
+    fn bred(&mut self, field: &Field, counters: &[u64], children: usize) -> Result<Bred, DeviceError> {
+        let survey = Survey::new(&counters[COUNTERS..]);
+        let mut bred = Bred { moves: counters[0], ratings: counters[1], children, best: Vec::new() };
+        let found =
+            [(survey.best, survey.best_slot, self.best), (survey.allowed, survey.allowed_slot, self.best_allowed)];
+        for (total, slot, known) in found {
+            if total < known {
+                let values = self.fetch(&self.parts()?.1.children, slot..slot + 1)?.remove(0);
+                let elite = Elite::new(&field.rows, values);
+                if elite.energy.total != total {
+                    return Err(disagreement(total, elite.energy.total));
+                }
+                bred.best.push(elite);
+            }
+        }
+        self.best = self.best.min(survey.best);
+        self.best_allowed = self.best_allowed.min(survey.allowed);
+        Ok(bred)
+    }
+
+    /// What the counters say of a selection.
+    fn settled(&mut self, counters: &[u64]) -> Settled {
+        let survey = Survey::new(&counters[COUNTERS + SURVEY..]);
+        let settled = Settled { tally: tally(&counters[2..]), best: survey.best, at_best: survey.at_best };
+        if let Some(states) = &mut self.states {
+            states.survey_of_elites = survey;
+        }
+        settled
     }
 
     /// The values of slots.
@@ -387,66 +463,29 @@ impl Herd for CudaHerd {
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Bred, DeviceError> {
-        let (core, states) = self.parts()?;
-        let program = &states.program;
-        let (first, last) = (slots.start as u32, slots.end as u32);
-        let begin = if program.block { first } else { first / GROUP as u32 * GROUP as u32 };
-        let grid = (last - begin).div_ceil(program.teams());
-        self.cuda.set_bytes(&states.counters, 0)?;
-        // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
-        unsafe {
-            program.breed.launch(self.cuda.stream(), (grid, program.threads, program.shared), |arguments| {
-                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument).arg(&first).arg(&last);
-            })?;
-        }
-        if program.block {
-            super::watch(&self.cuda, &self.aside, &states.stop, stop)?;
-        }
-        let (counters, survey) = self.survey(slots.clone(), true)?;
-        let mut bred = Bred { moves: counters[0], ratings: counters[1], children: slots.len(), best: Vec::new() };
-        let found =
-            [(survey.best, survey.best_slot, self.best), (survey.allowed, survey.allowed_slot, self.best_allowed)];
-        for (total, slot, known) in found {
-            if total < known {
-                let values = self.fetch(&states.children, slot..slot + 1)?.remove(0);
-                let elite = Elite::new(&field.rows, values);
-                if elite.energy.total != total {
-                    return Err(disagreement(total, elite.energy.total));
-                }
-                bred.best.push(elite);
-            }
-        }
-        self.best = self.best.min(survey.best);
-        self.best_allowed = self.best_allowed.min(survey.allowed);
-        Ok(bred)
+        self.make(generation, &slots, stop)?;
+        let counters = self.counters()?;
+        self.bred(field, &counters, slots.len())
     }
 
-    fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
-        let _ = field;
-        let (core, states) = self.parts()?;
-        self.cuda.set_bytes(&states.counters, 0)?;
-        self.cuda.set_bytes(&states.known.0, 0)?;
-        self.cuda.set_bytes(&states.known.1, 0xFF)?;
-        let count = states.argument.states;
-        // SAFETY: as above.
-        unsafe {
-            states.program.remember.launch(self.cuda.stream(), ((2 * count).div_ceil(256), 256, 0), |arguments| {
-                let _ = arguments.arg(&states.argument);
-            })?;
-            states.program.settle.launch(self.cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
-                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
-            })?;
-        }
-        let Some(known) = &mut self.states else { return Err(missing()) };
-        let argument = &mut known.argument;
-        std::mem::swap(&mut argument.totals, &mut argument.next_totals);
-        std::mem::swap(&mut argument.hashes, &mut argument.next_hashes);
-        known.turned = !known.turned;
-        let (counters, survey) = self.survey(0..count as usize, false)?;
-        if let Some(states) = &mut self.states {
-            states.survey_of_elites = survey;
-        }
-        Ok(Settled { tally: tally(&counters[2..]), best: survey.best, at_best: survey.at_best })
+    fn settle(&mut self, _: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
+        self.select(generation)?;
+        let counters = self.counters()?;
+        Ok(self.settled(&counters))
+    }
+
+    /// With one wait for the device: generations of few states are as short as some launches.
+    fn turn(
+        &mut self,
+        field: &Field,
+        generation: &Generation,
+        states: usize,
+        stop: &Stop,
+    ) -> Result<(Bred, Option<Settled>), DeviceError> {
+        self.make(generation, &(0..states), stop)?;
+        self.select(generation)?;
+        let counters = self.counters()?;
+        Ok((self.bred(field, &counters, states)?, Some(self.settled(&counters))))
     }
 
     fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {

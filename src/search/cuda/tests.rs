@@ -72,21 +72,29 @@ fn compare_teams(
     }
     for round in 0..generations {
         let generation = generation(&mut rng, u32::from(round > 1), &field, if round == 1 { 7 } else { 5 });
-        let half = (states / 2).max(1);
-        for slots in [0..half, half..states] {
-            if slots.is_empty() {
-                continue;
+        let said = |bred: &super::super::breed::Bred| {
+            let best: Vec<_> = bred.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
+            (bred.moves, bred.ratings, bred.children, best)
+        };
+        // whole generations and those in two halves
+        let (ours, theirs) = if round % 2 == 0 {
+            let (ours, settled) = host.turn(&field, &generation, states, &stop).expect("the host works");
+            let (theirs, chosen) = device.turn(&field, &generation, states, &stop).expect("the device works");
+            assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}");
+            (settled.expect("all are made"), chosen.expect("all are made"))
+        } else {
+            let half = (states / 2).max(1);
+            for slots in [0..half, half..states] {
+                if slots.is_empty() {
+                    continue;
+                }
+                let ours = host.breed(&field, &generation, slots.clone(), &stop).expect("the host works");
+                let theirs = device.breed(&field, &generation, slots.clone(), &stop).expect("the device works");
+                assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}, children of {slots:?}");
             }
-            let ours = host.breed(&field, &generation, slots.clone(), &stop).expect("the host works");
-            let theirs = device.breed(&field, &generation, slots.clone(), &stop).expect("the device works");
-            let said = |bred: &super::super::breed::Bred| {
-                let best: Vec<_> = bred.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
-                (bred.moves, bred.ratings, bred.children, best)
-            };
-            assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}, children of {slots:?}");
-        }
-        let ours = host.settle(&field, &generation).expect("the host works");
-        let theirs = device.settle(&field, &generation).expect("the device works");
+            let ours = host.settle(&field, &generation).expect("the host works");
+            (ours, device.settle(&field, &generation).expect("the device works"))
+        };
         assert_eq!(ours, theirs, "{name}, generation {round}");
         let (ours, theirs) = (host.top(states), device.top(states));
         let (ours, theirs) = (ours.expect("the host works"), theirs.expect("the device works"));

@@ -1,0 +1,7 @@
+#!/bin/sh
+# Puts toulbar2 where compare.py finds it: the Debian package, or else the program from the PyPI wheel.
+set -e
+command -v toulbar2 && exit
+if command -v apt-get && apt-get install -y toulbar2; then exit; fi
+echo "no Debian package; build https://github.com/toulbar2/toulbar2 and set TOULBAR2 to its program" >&2
+exit 1
