@@ -178,6 +178,9 @@ impl<'a> Bounding<'a> {
         self.raise(trivial_bound(&problem), "trivial", reduced)?;
         let order = ordering.order(reducer, &problem, stop)?;
         self.report.induced_width = Some(order.width);
+        if let Some(method) = order.method {
+            self.report.order = method.name().into();
+        }
         // a small network is done before a driver has started
         if Gpu::pays(order.joint_entries) {
             self.device = device.wait(stop)?;

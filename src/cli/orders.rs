@@ -1,4 +1,4 @@
-//! Elimination orders on the command line: a greedy rule, or a file.
+//! Elimination orders on the command line: rules, or a file.
 
 use super::values;
 use fangs::Error;
@@ -11,8 +11,10 @@ use std::path::PathBuf;
 /// Where the elimination order comes from.
 #[derive(Clone, Debug)]
 pub enum OrderChoice {
-    /// The best of some runs of a greedy rule.
-    Greedy(Method),
+    /// The best of some runs of all rules.
+    Best,
+    /// The best of some runs of one rule.
+    Rule(Method),
     /// A file with all variables of the network.
     File(PathBuf),
 }
@@ -22,16 +24,18 @@ impl OrderChoice {
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix("file:") {
             Some(path) => Ok(OrderChoice::File(path.into())),
+            None if text == "best" => Ok(OrderChoice::Best),
             None => values::choice(text, &Method::ALL, &[])
-                .map(OrderChoice::Greedy)
-                .map_err(|error| format!("{error}, or file:ORDER")),
+                .map(OrderChoice::Rule)
+                .map_err(|error| format!("{error}, best, or file:ORDER")),
         }
     }
 
     /// The name it goes by.
     pub fn name(&self) -> String {
         match self {
-            OrderChoice::Greedy(method) => method.name().into(),
+            OrderChoice::Best => "best".into(),
+            OrderChoice::Rule(method) => method.name().into(),
             OrderChoice::File(path) => format!("file:{}", path.display()),
         }
     }
@@ -39,7 +43,8 @@ impl OrderChoice {
     /// Reads the file, if there is one.
     pub fn resolve(&self, network: &Network) -> Result<Ordering, Error> {
         let path = match self {
-            OrderChoice::Greedy(method) => return Ok(Ordering::Greedy(*method)),
+            OrderChoice::Best => return Ok(Ordering::Rules(Method::ALL.map(|(_, method)| method).into())),
+            OrderChoice::Rule(method) => return Ok(Ordering::Rules(vec![*method])),
             OrderChoice::File(path) => path,
         };
         let cannot = |source| Error::Io { path: path.clone(), action: "cannot read", source };
@@ -52,8 +57,8 @@ impl OrderChoice {
 
 /// How the core is put in order.
 pub enum Ordering {
-    /// By a greedy rule.
-    Greedy(Method),
+    /// By rules.
+    Rules(Vec<Method>),
     /// By the place of each variable of the network.
     Given(Vec<usize>),
 }
@@ -62,7 +67,9 @@ impl Ordering {
     /// The order for a core.
     pub fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
         match self {
-            Ordering::Greedy(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
+            Ordering::Rules(methods) => {
+                Ok(best_order(problem, methods, 1, restarts(problem) / methods.len().max(1) as u32, stop))
+            }
             Ordering::Given(places) => {
                 let core = reducer.variables();
                 let mut sequence: Vec<u32> = (0..core.len() as u32).collect();
@@ -89,7 +96,7 @@ fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
     }
 }
 
-/// How often a greedy rule may run again with other ties: orders are worth some time, and large graphs take it.
+/// How often a rule may run again with other ties: orders are worth some time, and large graphs take it.
 pub fn restarts(problem: &Problem) -> u32 {
     let size = problem.variables() + problem.functions.len();
     (200_000 / size.max(1)).clamp(1, 64) as u32

@@ -31,7 +31,8 @@ pub(super) fn eliminate(
         Rule::Given(_) => (None, 0),
     };
     let mut graph = Graph::new(neighbours, domains, method, effort);
-    let mut order = Order { sequence: Vec::with_capacity(domains.len()), width: 0, joint_entries: 0.0, largest: 1.0 };
+    let sequence = Vec::with_capacity(domains.len());
+    let mut order = Order { sequence, method, width: 0, joint_entries: 0.0, largest: 1.0 };
     let mut heap = BinaryHeap::new();
     let tag = |v: u32| mix(seed, u64::from(v));
     if method.is_some() {

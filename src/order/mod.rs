@@ -6,6 +6,7 @@
 //! bucket of small domains may be cheaper than two narrower ones).
 
 mod eliminate;
+mod sweep;
 
 use crate::error::Error;
 use crate::model::Problem;
@@ -14,7 +15,7 @@ use crate::stop::Stop;
 use eliminate::{Rule, eliminate};
 use rayon::prelude::*;
 
-/// Greedy rules for the next variable to eliminate.
+/// Rules for the next variable to eliminate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     /// Fewest edges to add between its neighbours.
@@ -23,14 +24,17 @@ pub enum Method {
     WeightedMinFill,
     /// Fewest neighbours.
     MinDegree,
+    /// Beside those gone, the one that leads on to the fewest others.
+    Sweep,
 }
 
 impl Method {
     /// All methods with the names they go by.
-    pub const ALL: [(&'static str, Method); 3] = [
+    pub const ALL: [(&'static str, Method); 4] = [
         ("min-fill", Method::MinFill),
         ("weighted-min-fill", Method::WeightedMinFill),
         ("min-degree", Method::MinDegree),
+        ("sweep", Method::Sweep),
     ];
 
     /// The name it goes by.
@@ -44,6 +48,8 @@ impl Method {
 pub struct Order {
     /// The variables, the first eliminated first.
     pub sequence: Vec<u32>,
+    /// The rule that made it, if one did.
+    pub method: Option<Method>,
     /// Induced width: most neighbours that a variable has when it is eliminated. Only an upper bound
     /// where `joint_entries` is infinite.
     pub width: u32,
@@ -62,10 +68,9 @@ const EFFORT: u64 = 140_000_000;
 const BATCH: u32 = 8;
 
 impl Order {
-    /// One run of a greedy rule, ties broken by `seed`.
+    /// One run of a rule, ties broken by `seed`.
     pub fn greedy(problem: &Problem, method: Method, seed: u64, stop: &Stop) -> Order {
-        let neighbours = problem.neighbours();
-        eliminate(&neighbours, &problem.domains, Rule::Greedy { method, seed }, f64::INFINITY, EFFORT, stop)
+        ordered(&problem.neighbours(), &problem.domains, method, seed, f64::INFINITY, stop)
             .expect("no order costs more than infinity")
     }
 
@@ -119,6 +124,21 @@ impl Order {
     }
 }
 
+/// One run of a rule; `None` where it costs more than `limit`.
+fn ordered(
+    neighbours: &[Vec<u32>],
+    domains: &[u32],
+    method: Method,
+    seed: u64,
+    limit: f64,
+    stop: &Stop,
+) -> Option<Order> {
+    let sequence = (method == Method::Sweep).then(|| sweep::sweep(neighbours, seed));
+    let rule = sequence.as_ref().map_or(Rule::Greedy { method, seed }, |sequence| Rule::Given(sequence));
+    let order = eliminate(neighbours, domains, rule, limit, EFFORT, stop)?;
+    Some(Order { method: Some(method), ..order })
+}
+
 /// The best order that `methods` find: each runs once, then `restarts` times with other ties.
 pub fn best_order(problem: &Problem, methods: &[Method], seed: u64, restarts: u32, stop: &Stop) -> Order {
     let mut orders = best_orders(problem, methods, seed, restarts, 1, stop);
@@ -150,8 +170,7 @@ pub fn best_orders(
     };
     let run = |index: u32, limit: f64| {
         let method = methods[index as usize % methods.len()];
-        let rule = Rule::Greedy { method, seed: mix(seed, u64::from(index)) };
-        eliminate(&neighbours, &problem.domains, rule, limit, EFFORT, stop)
+        ordered(&neighbours, &problem.domains, method, mix(seed, u64::from(index)), limit, stop)
     };
     let runs = (methods.len() as u32).saturating_mul(restarts.saturating_add(1));
     let mut next = 0;

@@ -128,6 +128,16 @@ fn trees_have_width_one_and_cycles_two() {
     }
 }
 
+/// A grid is as wide as its shorter side; greedy fill ends with thicker joints.
+#[test]
+fn sweeps_keep_a_thin_front() {
+    let problem = grid(10, 5);
+    let sweep = best_order(&problem, &[Method::Sweep], 1, 8, &Stop::new());
+    let fill = best_order(&problem, &[Method::MinFill], 1, 8, &Stop::new());
+    assert!(sweep.width <= 11 && sweep.joint_entries < fill.joint_entries, "{} {}", sweep.width, fill.width);
+    assert_eq!(sweep.method, Some(Method::Sweep));
+}
+
 #[test]
 fn restarts_never_lose_and_never_depend_on_threads() {
     let problem = grid(8, 4);

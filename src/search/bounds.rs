@@ -286,7 +286,7 @@ impl Bounds {
         let climb = self.climb.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
             let restarts = (50_000 / size.max(1)).min(32) as u32;
-            let methods = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
+            let methods = Method::ALL.map(|(_, method)| method);
             let orders = best_orders(problem, &methods, seed, restarts, ORDERS, stop);
             self.induced_width = orders.first().map(|order| order.width);
             // ordering is not counted by itself; it costs about as much as a pass over the tables for each restart

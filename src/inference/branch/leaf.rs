@@ -163,7 +163,7 @@ impl Rest {
             let better = self.problem.constant < self.problem.top;
             return Solved::Done(better.then_some(assignment), 1);
         }
-        let order = best_order(&self.problem, &[Method::MinFill, Method::WeightedMinFill], 1, 0, stop);
+        let order = best_order(&self.problem, &[Method::MinFill, Method::WeightedMinFill, Method::Sweep], 1, 0, stop);
         let Some(plan) = self.plan(&order, budget) else {
             return Solved::Bound { bound: self.problem.constant, assignment: None, work: 1 };
         };
