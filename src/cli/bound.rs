@@ -215,6 +215,10 @@ impl<'a> Bounding<'a> {
                         break;
                     }
                     let known = shift.value_bounds();
+                    if let Some(error) = shift.take_trouble() {
+                        self.lose_device(&error);
+                        gpu = None;
+                    }
                     climb.shifted(*shift);
                     Some(known)
                 }

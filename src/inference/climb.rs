@@ -85,6 +85,8 @@ struct Way {
     shift: Option<Arc<Shift>>,
     /// Whether the problem is what a join graph left.
     joined: bool,
+    /// Whether the graphs have left another problem since.
+    left: bool,
     /// Goes before the names of plans.
     prefix: String,
     ladder: Ladder,
@@ -173,6 +175,7 @@ impl Climb {
             problem: problem.clone(),
             shift: None,
             joined: false,
+            left: false,
             prefix: String::new(),
             ladder: ladder.clone(),
             reached: None,
@@ -273,16 +276,22 @@ impl Climb {
             if graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
                 match self.next_graph(ub) {
                     Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
-                    None => self.graphs = None,
+                    None => {
+                        self.follow_graphs();
+                        self.graphs = None;
+                    }
                 }
                 continue;
             }
-            let slot = match others {
+            let plain = match others {
                 [None, None] => return None,
-                [Some(shifted), Some(plain)] if plain < shifted => &mut self.plain,
-                [Some(_), _] => &mut self.shifted,
-                [None, Some(_)] => &mut self.plain,
+                [Some(shifted), Some(plain)] => plain < shifted,
+                [shifted, _] => shifted.is_none(),
             };
+            if !plain {
+                self.follow_graphs();
+            }
+            let slot = if plain { &mut self.plain } else { &mut self.shifted };
             let way = slot.as_mut()?;
             let limit = match (&way.shift, ub) {
                 (Some(shift), Some(ub)) => Some(shift.scaled(ub)),
@@ -297,6 +306,17 @@ impl Climb {
                     return Some(Stage::Run(attempt, plan));
                 }
                 None => *slot = None,
+            }
+        }
+    }
+
+    /// Plans of the shifted network go on with what the last graph left, where the memory takes that.
+    fn follow_graphs(&mut self) {
+        let bytes = self.ladder.memory() / 4;
+        if let (Some(way), Some(graphs)) = (self.shifted.as_mut().filter(|way| way.left), &self.graphs) {
+            way.left = false;
+            if let Some(problem) = graphs.problem(bytes) {
+                (way.problem, way.joined) = (Arc::new(problem), true);
             }
         }
     }
@@ -373,20 +393,20 @@ impl Climb {
                 self.gains = bound > trivial_bound(&self.problem);
                 let (problem, shift) = (Arc::new(shift.problem()), Arc::new(shift));
                 if self.means.graphs != Graphs::None {
-                    self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs);
+                    let gpu = self.gpu.as_ref();
+                    self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu);
                 }
                 if self.means.shifted {
                     let (ladder, shift) = (self.ladder.clone(), Some(shift));
-                    self.shifted = Some(Way { problem, shift, joined: false, prefix, ladder, reached: None });
+                    self.shifted = Some(Way { problem, shift, joined: false, left: false, prefix, ladder, reached: None });
                 }
             }
             Between::MiniBuckets(graph, _) => {
-                let problem = Arc::new(graph.problem());
                 let Some(graphs) = &mut self.graphs else { return };
-                graphs.note(&problem, work, bound);
+                graphs.note(graph, work, bound);
                 self.work = self.work.saturating_add(work);
                 if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
-                    (way.problem, way.joined, way.prefix) = (problem, true, prefix);
+                    (way.left, way.prefix) = (true, prefix);
                     way.ladder.follow(graphs.entries().saturating_mul(BEYOND));
                 }
             }

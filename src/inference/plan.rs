@@ -179,6 +179,11 @@ impl Plan {
         if self.exact { "be".into() } else { format!("mbe({})", self.z) }
     }
 
+    /// All positions of a mini-bucket, ascending.
+    pub(super) fn scope(&self, step: usize) -> Vec<u32> {
+        std::iter::once(self.steps[step].position).chain(self.steps[step].scope.iter().copied()).collect()
+    }
+
     /// The steps that eliminate a position.
     pub fn bucket(&self, position: usize) -> &[Step] {
         &self.steps[self.first[position] as usize..self.first[position + 1] as usize]

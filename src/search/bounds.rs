@@ -17,6 +17,8 @@ const SLICE: u64 = 200_000_000;
 /// Entries of a slice of shifting: a tenth of a second of one core, and what each counts.
 const SHIFT_SLICE: u64 = 50_000_000;
 const SHIFT_WORK: u64 = 2;
+/// How many entries of shifting on a device count as one.
+const DEVICE_SHIFTS: u64 = 64;
 /// Work of a slice of a search over values: a tenth of a second of one core.
 const BRANCH_SLICE: u64 = 50_000_000;
 /// Work up to which elimination is exact without mini-buckets before it.
@@ -182,7 +184,9 @@ impl Bounds {
                 shift.below(upper);
                 let before = shift.work_done();
                 let progress = shift.advance(SHIFT_SLICE, stop);
-                self.work += (shift.work_done() - before).max(1) * SHIFT_WORK;
+                let work = (shift.work_done() - before).max(1);
+                // as many take a device a hundredth of the time
+                self.work += if shift.on_device() { work / DEVICE_SHIFTS } else { work * SHIFT_WORK }.max(1);
                 return if progress == Progress::More { None } else { self.finish_shift(upper) };
             }
             Work::Branch(turn) => {
@@ -218,10 +222,12 @@ impl Bounds {
     }
 
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
-        let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
+        let Some(Rising { work: Work::Shift(mut shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
         let (value_bounds, source) = (Some(shift.value_bounds()), shift.name().into());
         let proof = shift.proof(&core.reducer);
+        let trouble = shift.take_trouble();
+        self.lose(trouble);
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
