@@ -65,6 +65,7 @@ pub struct Climb {
     /// Combinations of all plans so far, the next one included.
     work: u64,
     gpu: Option<Arc<Gpu>>,
+    shared: bool,
     best: Cost,
     /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
     /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
@@ -198,6 +199,7 @@ impl Climb {
             pending: None,
             work: 0,
             gpu: None,
+            shared: false,
             gains: false,
             graph_bytes: 0,
             best,
@@ -207,9 +209,9 @@ impl Climb {
         }
     }
 
-    /// Searches may use a device.
-    pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> Climb {
-        self.gpu = gpu.cloned();
+    /// Searches and large join graphs may use a device; where it is `shared`, join graphs that the CPU cannot take only.
+    pub fn on(mut self, gpu: Option<&Arc<Gpu>>, shared: bool) -> Climb {
+        (self.gpu, self.shared) = (gpu.cloned(), shared);
         self
     }
 
@@ -394,11 +396,12 @@ impl Climb {
                 let (problem, shift) = (Arc::new(shift.problem()), Arc::new(shift));
                 if self.means.graphs != Graphs::None {
                     let gpu = self.gpu.as_ref();
-                    self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu);
+                    self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.shared);
                 }
                 if self.means.shifted {
                     let (ladder, shift) = (self.ladder.clone(), Some(shift));
-                    self.shifted = Some(Way { problem, shift, joined: false, left: false, prefix, ladder, reached: None });
+                    self.shifted =
+                        Some(Way { problem, shift, joined: false, left: false, prefix, ladder, reached: None });
                 }
             }
             Between::MiniBuckets(graph, _) => {

@@ -108,7 +108,9 @@ fn shifted_by(threads: usize, problem: &Arc<Problem>, plan: &Plan, next: &Plan) 
 fn threads_do_not_change_what_passes_leave() {
     let mut rng = Rng::new(43);
     let mut large = 0;
-    for (n, domain, reach, z, dear) in [(14, 9, 9, 6, 1), (30, 4, 12, 9, 1 << 30), (40, 2, 20, 17, 1), (12, 44, 6, 3, 1)] {
+    for (n, domain, reach, z, dear) in
+        [(14, 9, 9, 6, 1), (30, 4, 12, 9, 1 << 30), (40, 2, 20, 17, 1), (12, 44, 6, 3, 1)]
+    {
         let mut functions = Vec::new();
         for a in 0..n {
             for b in a + 1..n.min(a + reach) {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const LARGEST: u64 = 1 << 26;
 /// The same on a device.
 const DEVICE_LARGEST: u64 = 1 << 34;
-/// Entries from which on a graph is a device's.
+/// Entries from which on a graph is a device's that does nothing else.
 const DEVICE: u64 = 1 << 21;
 /// How many times the entries the next graph has at least, where there is room.
 const GROWTH: u64 = 4;
@@ -52,6 +52,8 @@ pub(super) struct GraphWay {
     order: Order,
     graphs: Graphs,
     gpu: Option<Arc<Gpu>>,
+    /// Entries from which on a graph is the device's.
+    large: u64,
     /// What the last graph left.
     left: Option<JoinGraph>,
     /// Those of the last plan.
@@ -70,13 +72,15 @@ pub(super) struct GraphWay {
 }
 
 impl GraphWay {
-    /// Graphs of a shifted problem, along a ladder's first order and of its z if it has a fixed one; large ones on a device.
+    /// Graphs of a shifted problem, along a ladder's first order and of its z if it has a fixed one; large ones on a
+    /// device; on one that is `shared` with a search, those that the CPU does not take.
     pub fn new(
         problem: &Arc<Problem>,
         shift: &Arc<Shift>,
         ladder: &Ladder,
         graphs: Graphs,
         gpu: Option<&Arc<Gpu>>,
+        shared: bool,
     ) -> Option<GraphWay> {
         let (problem, shift, order) = (problem.clone(), shift.clone(), ladder.order()?.clone());
         let fixed = ladder.fixed();
@@ -87,6 +91,7 @@ impl GraphWay {
             order,
             graphs,
             gpu: gpu.cloned(),
+            large: if shared { LARGEST } else { DEVICE },
             left: None,
             z: begin,
             entries: 0,
@@ -162,9 +167,11 @@ impl GraphWay {
             let found = fits && (plan.exact || plan.joint_entries > small);
             if found {
                 best = Some(plan);
+            } else if !fits {
+                best = self.part(problem, z, ub, &plan, small, |plan| on_host(plan) || on_device(plan)).or(best);
             }
             if found && enough || stuck || !fits {
-                let large = |plan: &Plan| plan.joint_entries >= DEVICE || self.left_on_device();
+                let large = |plan: &Plan| plan.joint_entries >= self.large || self.left_on_device();
                 return best.map(|plan| {
                     let on_device = on_device(&plan) && (large(&plan) || !on_host(&plan));
                     (plan, on_device)
@@ -173,13 +180,38 @@ impl GraphWay {
         }
     }
 
+    /// A plan of a z that is too large, with messages of so many entries that it fits; if that is worth it.
+    fn part(
+        &self,
+        problem: &Problem,
+        z: u32,
+        ub: Option<Cost>,
+        whole: &Plan,
+        small: u64,
+        fits: impl Fn(&Plan) -> bool,
+    ) -> Option<Plan> {
+        let limits = Limits { z: Some(z), max_bytes: u64::MAX, keep_messages: true, ub };
+        let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).product();
+        // a function is not lowered
+        let least: u64 = problem.functions.iter().map(|function| sizes(&function.scope)).max().unwrap_or(0);
+        let mut entries = whole.largest_table / 2;
+        while entries >= least {
+            let plan = Plan::capped(problem, &self.order, &limits, entries);
+            if fits(&plan) {
+                return (plan.joint_entries / 2 >= small).then_some(plan);
+            }
+            entries /= 2;
+        }
+        None
+    }
+
     fn left_on_device(&self) -> bool {
         self.left.as_ref().is_some_and(JoinGraph::on_device)
     }
 
-    /// Bytes that a graph may take on the device: half, as plans and searches go on there.
+    /// Bytes that a graph may take on the device: plans and searches go on there.
     fn budget(&self) -> u64 {
-        self.gpu.as_ref().and_then(|gpu| gpu.budget().ok()).unwrap_or(0) / 2
+        self.gpu.as_ref().and_then(|gpu| gpu.budget().ok()).unwrap_or(0) / 4 * 3
     }
 
     fn plan(&self, problem: &Problem, z: u32, ub: Option<Cost>) -> Plan {

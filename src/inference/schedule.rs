@@ -145,12 +145,8 @@ impl Layout {
     /// A pass over all variables; at its end all tables have all their changes.
     pub fn pass(&self, kind: Kind) -> Vec<Wave> {
         let clusters = self.clusters.len();
-        let mut pass = Scheduler {
-            layout: self,
-            waves: Vec::new(),
-            free: vec![0; clusters],
-            pending: vec![Vec::new(); clusters],
-        };
+        let mut pass =
+            Scheduler { layout: self, waves: Vec::new(), free: vec![0; clusters], pending: vec![Vec::new(); clusters] };
         let positions = 0..self.first.len() - 1;
         if kind.forward {
             positions.for_each(|position| self.visit(&mut pass, position, kind));

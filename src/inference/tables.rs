@@ -78,12 +78,7 @@ impl<E: Movable> Host<E> {
     ///
     /// # Errors
     /// Those of a device that has tables of the origin.
-    pub fn new(
-        layout: &Arc<Layout>,
-        origin: &Origin,
-        plan: &Plan,
-        range: Cost,
-    ) -> Result<Self, DeviceError> {
+    pub fn new(layout: &Arc<Layout>, origin: &Origin, plan: &Plan, range: Cost) -> Result<Self, DeviceError> {
         let build = |(index, cluster): (usize, &Cluster)| {
             let mut table = Storage::new(cluster.entries);
             let limit = E::from_cost(range.min(E::NEVER.cost()));
@@ -120,7 +115,11 @@ impl<E: Movable> Host<E> {
             let output = job.operation.output.map(|slot| (&slots[slot as usize].lie, &mut job.least[..]));
             relax(&mut job.table, &clusters[job.operation.cluster as usize].blocks, &inputs, output, limit);
         };
-        if wave.work >= SHARED { jobs.par_iter_mut().for_each(work) } else { jobs.iter_mut().for_each(work) }
+        if wave.work >= SHARED {
+            jobs.par_iter_mut().for_each(work)
+        } else {
+            jobs.iter_mut().for_each(work)
+        }
         for Job { operation, table, least } in jobs {
             self.tables[operation.cluster as usize] = table;
             if let Some(slot) = operation.output {
@@ -185,11 +184,8 @@ impl<E: Movable> Change<E> {
                 for (from, to) in from.iter_mut().zip(to) {
                     let cost = from.cost();
                     let part = (cost - low) / parts;
-                    (*from, *to) = if *from >= never {
-                        (zero, never)
-                    } else {
-                        (E::from_cost(-(part + low)), E::from_cost(part))
-                    };
+                    (*from, *to) =
+                        if *from >= never { (zero, never) } else { (E::from_cost(-(part + low)), E::from_cost(part)) };
                 }
             }
             Move::Level(..) => {

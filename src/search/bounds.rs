@@ -299,7 +299,7 @@ impl Bounds {
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();
             let means = self.choice.means(certified);
-            let mut climb = Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref());
+            let mut climb = Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref(), true);
             climb.resume(std::mem::take(searches));
             climb
         });

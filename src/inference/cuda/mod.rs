@@ -197,3 +197,5 @@ pub fn sources() -> Vec<Source> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waves_tests;
