@@ -261,9 +261,14 @@ impl Climb {
         if self.pending.is_none() {
             self.pending = self.rung(ub);
         }
-        // an exact plan that takes little comes first
-        let exact = self.ladder.affordable() && matches!(&self.pending, Some(Stage::Run(_, plan)) if plan.exact);
-        if !exact && let Some(stage) = self.search(ub) {
+        // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound more than
+        // anything else in the time
+        let first = match &self.pending {
+            Some(Stage::Run(_, plan)) => self.ladder.affordable() && plan.exact,
+            Some(Stage::Shift(shifting)) => shifting.is_brief(),
+            _ => false,
+        };
+        if !first && let Some(stage) = self.search(ub) {
             return Some(stage);
         }
         self.pending.take()

@@ -30,6 +30,8 @@ const LONG_PASSES: u32 = 8;
 /// Entries between two looks at the stop flag: some milliseconds of a core, or of a device.
 const SLICE: u64 = 1 << 22;
 const DEVICE_SLICE: u64 = 1 << 33;
+/// Entries that a device looks at while a core looks at one, about.
+const DEVICE_SPEED: u64 = 512;
 
 /// When to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +181,10 @@ impl JoinGraph {
         let Some(tables) = &mut self.tables else { return self.build() };
         let kind = Kind { forward: self.passes.is_multiple_of(2), symmetric: self.patience == Patience::Long };
         let waves = self.schedules.entry(kind).or_insert_with(|| Arc::new(self.layout.pass(kind))).clone();
-        let most = if self.gpu.is_none() { work.min(SLICE) } else { work.max(DEVICE_SLICE) };
+        let most = match self.gpu {
+            None => work.min(SLICE),
+            Some(_) => work.saturating_mul(DEVICE_SPEED).min(DEVICE_SLICE),
+        };
         let (first, mut done) = (self.at, 0);
         while self.at < waves.len() && done < most {
             done += waves[self.at].work + 1;
@@ -187,7 +192,7 @@ impl JoinGraph {
         }
         tables.run(kind, &waves, first..self.at, self.range)?;
         self.constant = tables.constant()?.min(self.range);
-        self.work += done.max(1);
+        self.work += (done / self.speed()).max(1);
         if self.at == waves.len() {
             self.at = 0;
             self.passes += 1;
@@ -232,7 +237,7 @@ impl JoinGraph {
         let inputs = |(cluster, step): (&super::schedule::Cluster, &super::plan::Step)| {
             (cluster.entries * step.inputs.len().max(1)) as u64
         };
-        self.work += layout.clusters.iter().zip(&plan.steps).map(inputs).sum::<u64>();
+        self.work += layout.clusters.iter().zip(&plan.steps).map(inputs).sum::<u64>() / self.speed();
         Ok(())
     }
 
@@ -251,7 +256,16 @@ impl JoinGraph {
         self.tables.as_deref()
     }
 
-    /// Entries looked at so far.
+    /// Whether a device takes it to a larger one soon: little time passes until then.
+    pub(super) fn is_brief(&self) -> bool {
+        self.gpu.is_some() && self.patience != Patience::Long
+    }
+
+    fn speed(&self) -> u64 {
+        if self.gpu.is_some() { DEVICE_SPEED } else { 1 }
+    }
+
+    /// Entries looked at so far; those of a device count as many as a core looks at in the time.
     pub fn work_done(&self) -> u64 {
         self.work
     }

@@ -40,9 +40,9 @@ impl Shifting {
         }
     }
 
-    /// Whether a device does it.
-    pub fn on_device(&self) -> bool {
-        matches!(&self.between, Between::MiniBuckets(graph, _) if graph.on_device())
+    /// Whether a device is soon done with it.
+    pub(super) fn is_brief(&self) -> bool {
+        matches!(&self.between, Between::MiniBuckets(graph, _) if graph.is_brief())
     }
 
     /// Why a device that was meant to does nothing any more, told once.

@@ -17,8 +17,6 @@ const SLICE: u64 = 200_000_000;
 /// Entries of a slice of shifting: a tenth of a second of one core, and what each counts.
 const SHIFT_SLICE: u64 = 50_000_000;
 const SHIFT_WORK: u64 = 2;
-/// How many entries of shifting on a device count as one.
-const DEVICE_SHIFTS: u64 = 64;
 /// Work of a slice of a search over values: a tenth of a second of one core.
 const BRANCH_SLICE: u64 = 50_000_000;
 /// Work up to which elimination is exact without mini-buckets before it.
@@ -184,9 +182,7 @@ impl Bounds {
                 shift.below(upper);
                 let before = shift.work_done();
                 let progress = shift.advance(SHIFT_SLICE, stop);
-                let work = (shift.work_done() - before).max(1);
-                // as many take a device a hundredth of the time
-                self.work += if shift.on_device() { work / DEVICE_SHIFTS } else { work * SHIFT_WORK }.max(1);
+                self.work += (shift.work_done() - before).max(1) * SHIFT_WORK;
                 return if progress == Progress::More { None } else { self.finish_shift(upper) };
             }
             Work::Branch(turn) => {
