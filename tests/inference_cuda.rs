@@ -5,7 +5,7 @@
 #![cfg(feature = "cuda")]
 
 use fangs::device::Cuda;
-use fangs::inference::{Branch, Gpu, Limits, Outcome, Plan, Progress, Run, Style, Width};
+use fangs::inference::{Branch, Gpu, JoinGraph, Limits, Outcome, Patience, Plan, Progress, Run, Style, Width};
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use fangs::order::{Method, Order};
 use fangs::rng::Rng;
@@ -96,6 +96,104 @@ fn conforms(gpu: &Arc<Gpu>, problem: &Arc<Problem>, plan: &Plan) {
         assert_eq!(device.message(step), host.message(step), "step {step} of {}: {its:?}", plan.steps.len());
     }
     assert_eq!(device.assign(), host.assign());
+}
+
+/// All that a join graph has come to: its bound, those of values, and its functions.
+type Left = (Cost, Vec<Vec<Cost>>, Vec<(Box<[u32]>, Vec<Cost>)>, Vec<Vec<Cost>>);
+
+/// Moves costs over graphs of growing z, each made of what the last one left, and once more over the last one.
+fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[u32]) -> Vec<Left> {
+    let stop = Stop::new();
+    let mut all = Vec::new();
+    let mut last: Option<JoinGraph> = None;
+    let look = |graph: &mut JoinGraph| -> Left {
+        let mut slices = 0;
+        while graph.advance(1 << 20, &stop) == Progress::More {
+            slices += 1;
+            assert!(slices < 100_000);
+        }
+        let trouble = graph.take_trouble();
+        assert!(trouble.is_none() && graph.on_device() == gpu.is_some(), "{trouble:?}");
+        let (bound, values) = (graph.lower_bound(FORBIDDEN), graph.value_bounds());
+        if bound == FORBIDDEN {
+            // what is left of tables without a solution is of no interest
+            return (bound, values, Vec::new(), Vec::new());
+        }
+        let left = graph.problem().expect("the device works").expect("it has its tables");
+        let dense = |function: &CostFunction| (function.scope.clone(), function.entries(&left.domains).collect());
+        (bound, values, left.functions.iter().map(dense).collect(), left.unary.clone())
+    };
+    for &z in zs {
+        let (outline, patience) = match &last {
+            Some(graph) => (Arc::new(graph.outline()), Patience::Long),
+            None => (problem.clone(), Patience::Short),
+        };
+        let plan = Plan::new(&outline, order, &Limits { z: Some(z), ..Limits::new(1 << 32) });
+        let graph = match last.take() {
+            Some(graph) => graph.after(outline, &plan, patience),
+            None => JoinGraph::new(&outline, &plan, patience),
+        };
+        let mut graph = graph.expect("small costs").on(gpu);
+        all.push(look(&mut graph));
+        if graph.lower_bound(FORBIDDEN) == FORBIDDEN {
+            return all;
+        }
+        last = Some(graph);
+    }
+    if let Some(mut graph) = last {
+        graph.resume(Patience::Short);
+        all.push(look(&mut graph));
+    }
+    all
+}
+
+#[test]
+fn join_graphs_leave_the_same_tables() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(37);
+    let (mut solved, mut infeasible) = (0, 0);
+    for round in 0..150u32 {
+        let (n, functions) = (1 + rng.index(14), rng.index(30));
+        let mut problem = random(&mut rng, n, [2, 4, 7][round as usize % 3], functions);
+        problem.functions.retain(|function| function.combinations(&problem.domains) < 5000);
+        if round % 4 == 0 {
+            problem.top = 1 + rng.below(2000) as Cost;
+        }
+        let problem = Arc::new(problem);
+        let order = order(&problem, &mut rng);
+        let plan = Plan::new(&problem, &order, &Limits { z: Some(2), ..Limits::new(1 << 32) });
+        if plan.cap() >= 1 << 48 {
+            continue;
+        }
+        let zs = [1 + rng.below(3) as u32, 4, 6];
+        let (ours, theirs) = (shifted(Some(gpu), &problem, &order, &zs), shifted(None, &problem, &order, &zs));
+        solved += 1;
+        infeasible += u32::from(ours.iter().any(|left| left.0 == FORBIDDEN));
+        assert!(ours == theirs, "round {round}");
+    }
+    assert!(solved > 100 && infeasible > 5, "{solved} {infeasible}");
+}
+
+/// Tables of many blocks, of all kinds of digits, and entries of 64 bits.
+#[test]
+fn large_join_graphs_leave_the_same_tables() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(38);
+    for (n, domain, reach, zs) in
+        [(40, 2, 20, [15, 18]), (30, 3, 12, [9, 12]), (30, 4, 11, [7, 10]), (12, 25, 6, [3, 4]), (10, 44, 6, [2, 4])]
+    {
+        for scale in [1, 1 << 30] {
+            let mut problem = band(&mut rng, n, domain, reach);
+            for function in &mut problem.functions {
+                let costs = function.entries(&problem.domains).map(|cost| cost * scale).collect();
+                function.table = Table::dense(costs);
+            }
+            let problem = Arc::new(problem);
+            let order = Order::greedy(&problem, Method::MinFill, 1, &Stop::new());
+            let (ours, theirs) = (shifted(Some(gpu), &problem, &order, &zs), shifted(None, &problem, &order, &zs));
+            assert!(ours == theirs, "{n} variables of {domain} values");
+        }
+    }
 }
 
 fn order(problem: &Problem, rng: &mut Rng) -> Order {

@@ -200,7 +200,7 @@ impl<'a> Bounding<'a> {
         };
         let certified = self.config.output.certificate.is_some();
         let means = self.config.method.means(certified);
-        let mut climb = Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref());
+        let mut climb = Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref(), false);
         climb.resume(std::mem::take(&mut self.searches));
         let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
@@ -218,6 +218,10 @@ impl<'a> Bounding<'a> {
                         break;
                     }
                     let known = shift.value_bounds();
+                    if let Some(error) = shift.take_trouble() {
+                        self.lose_device(&error);
+                        gpu = None;
+                    }
                     climb.shifted(*shift);
                     Some(known)
                 }

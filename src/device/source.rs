@@ -14,6 +14,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("core.cuh", include_str!("../../kernels/core.cuh")),
     ("fang.cuh", include_str!("../../kernels/fang.cuh")),
     ("halves.cuh", include_str!("../../kernels/halves.cuh")),
+    ("joingraph.cu", include_str!("../../kernels/joingraph.cu")),
     ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
     ("merge.cuh", include_str!("../../kernels/merge.cuh")),
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),

@@ -1,17 +1,37 @@
 //! Tables cut into blocks, and how smaller tables lie along them.
 //!
 //! A table over many digits is walked block by block, a block being all combinations of its fastest digits. A table over some
-//! of the digits has each block at an offset, and within a block in one of a few shapes.
+//! of the digits has each block at an offset, and within a block in one of a few shapes. Devices walk the same blocks
+//! (kernels/joingraph.cu).
 
-use super::table::strides;
+use super::table::{Entry, strides};
 use crate::model::Cost;
 use rayon::prelude::*;
+use std::ops::Sub;
 
 /// Entries of a block, about: they stay in the first cache with what is added to them.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 2048;
 
-/// What is not allowed, among costs that move between tables; sums of a few stay within 64 bits.
-pub(super) const NEVER: Cost = 1 << 56;
+/// What is not allowed, among costs of 64 bits that move between tables; sums of a few stay within 64 bits.
+pub(super) const NEVER: Cost = i64::NEVER;
+
+/// An entry of a table that costs move to and from.
+pub(super) trait Movable: Entry + Sub<Output = Self> {
+    /// What is not allowed: half of it is more than any cost, and twice as much is an entry still.
+    const NEVER: Self;
+    /// No solution costs as much.
+    const LARGEST: Cost;
+}
+
+impl Movable for i32 {
+    const NEVER: i32 = 1 << 29;
+    const LARGEST: Cost = 1 << 28;
+}
+
+impl Movable for i64 {
+    const NEVER: i64 = 1 << 56;
+    const LARGEST: Cost = 1 << 48;
+}
 
 /// A table over these digits, cut.
 #[derive(Debug)]
@@ -26,7 +46,8 @@ pub(super) struct Blocks {
 /// How a table over some of the digits lies along the blocks.
 #[derive(Debug)]
 pub(super) struct Lie {
-    strides: Vec<usize>,
+    /// From one value of an outer digit to the next.
+    pub strides: Vec<usize>,
     /// Where the entries of a block lie, from where the block does.
     pub offsets: Vec<u32>,
     /// In which shape.
@@ -53,6 +74,11 @@ impl Blocks {
             size *= sizes[outer];
         }
         Blocks { outer: sizes[..outer].to_vec(), size, inner: sizes[outer..].to_vec() }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.outer.iter().product()
     }
 
     /// How a table lies along them, of which is known where among its own digits each digit is, and their sizes.
@@ -95,47 +121,72 @@ fn digits(mut block: usize, sizes: &[usize], digits: &mut Vec<usize>) {
     }
 }
 
-/// The least of a table for each combination of a smaller one's digits.
-pub(super) fn project(table: &[Cost], blocks: &Blocks, lie: &Lie, entries: usize) -> Vec<Cost> {
-    let Blocks { outer, size, .. } = blocks;
-    let part = |first: usize, table: &[Cost]| {
-        let mut least = vec![NEVER; entries];
+/// Adds smaller tables to a table, what comes to the limit not being allowed any more, and lowers the entries of another
+/// one to the least for each combination of its digits: once through memory.
+pub(super) fn relax<E: Movable>(
+    table: &mut [E],
+    blocks: &Blocks,
+    inputs: &[(&Lie, &[E])],
+    output: Option<(&Lie, &mut [E])>,
+    limit: E,
+) {
+    let size = blocks.size;
+    let part = |first: usize, table: &mut [E], mut output: Option<(&Lie, &mut [E])>| {
         let mut at = Vec::new();
-        for (number, block) in table.chunks_exact(*size).enumerate() {
-            digits(first + number, outer, &mut at);
-            pulp::Arch::new().dispatch(Least { block, lie, least: &mut least[lie.base(&at)..] });
+        for (number, block) in table.chunks_exact_mut(size).enumerate() {
+            digits(first + number, &blocks.outer, &mut at);
+            for (number, (lie, change)) in inputs.iter().enumerate() {
+                let limit = if number + 1 == inputs.len() { limit } else { E::NEVER };
+                pulp::Arch::new().dispatch(Add { block, lie, change: &change[lie.base(&at)..], limit });
+            }
+            if let Some((lie, least)) = &mut output {
+                pulp::Arch::new().dispatch(Least { block, lie, least: &mut least[lie.base(&at)..] });
+            }
         }
-        least
     };
     if table.len() < LARGE {
-        return part(0, table);
+        return part(0, table, output);
     }
-    // of a fixed number, so that no more memory is used where there are more threads
-    let many = (table.len() / size).div_ceil(4);
-    let parts = table.par_chunks(many * size).enumerate().map(|(number, table)| part(number * many, table));
-    parts
-        .reduce_with(|mut a, b| {
-            a.iter_mut().zip(&b).for_each(|(a, &b)| *a = (*a).min(b));
-            a
-        })
-        .unwrap_or_default()
+    // a fixed number of parts, so that no more memory is used where there are more threads
+    let of = |parts: usize| (table.len() / size).div_ceil(parts);
+    match output {
+        None => {
+            let many = of(16);
+            let parts = table.par_chunks_mut(many * size).enumerate();
+            parts.for_each(|(number, table)| part(number * many, table, None));
+        }
+        Some((lie, least)) => {
+            let many = of(if least.len() <= table.len() / 64 { 16 } else { 4 });
+            let parts = table.par_chunks_mut(many * size).enumerate().map(|(number, table)| {
+                let mut least = vec![E::NEVER; least.len()];
+                part(number * many, table, Some((lie, &mut least)));
+                least
+            });
+            let lower = |a: &mut [E], b: &[E]| a.iter_mut().zip(b).for_each(|(a, &b)| *a = (*a).min(b));
+            let all = parts.reduce_with(|mut a, b| {
+                lower(&mut a, &b);
+                a
+            });
+            lower(least, &all.unwrap_or_default());
+        }
+    }
 }
 
-struct Least<'a> {
-    block: &'a [Cost],
+struct Least<'a, E> {
+    block: &'a [E],
     lie: &'a Lie,
-    least: &'a mut [Cost],
+    least: &'a mut [E],
 }
 
-impl pulp::WithSimd for Least<'_> {
+impl<E: Movable> pulp::WithSimd for Least<'_, E> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let Least { block, lie, least } = self;
-        let lower = |least: &mut Cost, cost: Cost| *least = if cost < *least { cost } else { *least };
+        let lower = |least: &mut E, cost: E| *least = if cost < *least { cost } else { *least };
         match lie.shape {
-            Shape::Same => lower(&mut least[0], block.iter().fold(NEVER, |a, &b| if b < a { b } else { a })),
+            Shape::Same => lower(&mut least[0], block.iter().fold(E::NEVER, |a, &b| if b < a { b } else { a })),
             Shape::Row => least.iter_mut().zip(block).for_each(|(least, &cost)| lower(least, cost)),
             Shape::Runs(1) => {
                 for (&cost, &at) in block.iter().zip(&lie.offsets) {
@@ -151,40 +202,22 @@ impl pulp::WithSimd for Least<'_> {
     }
 }
 
-/// Adds a smaller table; what comes to the limit is not allowed any more.
-pub(super) fn add(table: &mut [Cost], blocks: &Blocks, lie: &Lie, change: &[Cost], limit: Cost) {
-    let Blocks { outer, size, .. } = blocks;
-    let size = *size;
-    let part = |first: usize, table: &mut [Cost]| {
-        let mut at = Vec::new();
-        for (number, block) in table.chunks_exact_mut(size).enumerate() {
-            digits(first + number, outer, &mut at);
-            pulp::Arch::new().dispatch(Add { block, lie, change: &change[lie.base(&at)..], limit });
-        }
-    };
-    if table.len() < LARGE {
-        return part(0, table);
-    }
-    let many = (table.len() / size).div_ceil(16);
-    table.par_chunks_mut(many * size).enumerate().for_each(|(number, table)| part(number * many, table));
-}
-
-struct Add<'a> {
-    block: &'a mut [Cost],
+struct Add<'a, E> {
+    block: &'a mut [E],
     lie: &'a Lie,
-    change: &'a [Cost],
-    limit: Cost,
+    change: &'a [E],
+    limit: E,
 }
 
-impl pulp::WithSimd for Add<'_> {
+impl<E: Movable> pulp::WithSimd for Add<'_, E> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let Add { block, lie, change, limit } = self;
-        let add = |cost: &mut Cost, change: Cost| {
+        let add = |cost: &mut E, change: E| {
             let sum = *cost + change;
-            *cost = if *cost >= NEVER || sum >= limit { NEVER } else { sum };
+            *cost = if *cost >= E::NEVER || sum >= limit { E::NEVER } else { sum };
         };
         match lie.shape {
             Shape::Same => {

@@ -65,6 +65,7 @@ pub struct Climb {
     /// Combinations of all plans so far, the next one included.
     work: u64,
     gpu: Option<Arc<Gpu>>,
+    shared: bool,
     best: Cost,
     /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
     /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
@@ -85,6 +86,8 @@ struct Way {
     shift: Option<Arc<Shift>>,
     /// Whether the problem is what a join graph left.
     joined: bool,
+    /// Whether the graphs have left another problem since.
+    left: bool,
     /// Goes before the names of plans.
     prefix: String,
     ladder: Ladder,
@@ -173,6 +176,7 @@ impl Climb {
             problem: problem.clone(),
             shift: None,
             joined: false,
+            left: false,
             prefix: String::new(),
             ladder: ladder.clone(),
             reached: None,
@@ -195,6 +199,7 @@ impl Climb {
             pending: None,
             work: 0,
             gpu: None,
+            shared: false,
             gains: false,
             graph_bytes: 0,
             best,
@@ -204,9 +209,9 @@ impl Climb {
         }
     }
 
-    /// Searches may use a device.
-    pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> Climb {
-        self.gpu = gpu.cloned();
+    /// Searches and large join graphs may use a device; where it is `shared`, join graphs that the CPU cannot take only.
+    pub fn on(mut self, gpu: Option<&Arc<Gpu>>, shared: bool) -> Climb {
+        (self.gpu, self.shared) = (gpu.cloned(), shared);
         self
     }
 
@@ -256,9 +261,14 @@ impl Climb {
         if self.pending.is_none() {
             self.pending = self.rung(ub);
         }
-        // an exact plan that takes little comes first
-        let exact = self.ladder.affordable() && matches!(&self.pending, Some(Stage::Run(_, plan)) if plan.exact);
-        if !exact && let Some(stage) = self.search(ub) {
+        // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound more than
+        // anything else in the time
+        let first = match &self.pending {
+            Some(Stage::Run(_, plan)) => self.ladder.affordable() && plan.exact,
+            Some(Stage::Shift(shifting)) => shifting.is_brief(),
+            _ => false,
+        };
+        if !first && let Some(stage) = self.search(ub) {
             return Some(stage);
         }
         self.pending.take()
@@ -273,16 +283,22 @@ impl Climb {
             if graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
                 match self.next_graph(ub) {
                     Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
-                    None => self.graphs = None,
+                    None => {
+                        self.follow_graphs();
+                        self.graphs = None;
+                    }
                 }
                 continue;
             }
-            let slot = match others {
+            let plain = match others {
                 [None, None] => return None,
-                [Some(shifted), Some(plain)] if plain < shifted => &mut self.plain,
-                [Some(_), _] => &mut self.shifted,
-                [None, Some(_)] => &mut self.plain,
+                [Some(shifted), Some(plain)] => plain < shifted,
+                [shifted, _] => shifted.is_none(),
             };
+            if !plain {
+                self.follow_graphs();
+            }
+            let slot = if plain { &mut self.plain } else { &mut self.shifted };
             let way = slot.as_mut()?;
             let limit = match (&way.shift, ub) {
                 (Some(shift), Some(ub)) => Some(shift.scaled(ub)),
@@ -297,6 +313,17 @@ impl Climb {
                     return Some(Stage::Run(attempt, plan));
                 }
                 None => *slot = None,
+            }
+        }
+    }
+
+    /// Plans of the shifted network go on with what the last graph left, where the memory takes that.
+    fn follow_graphs(&mut self) {
+        let bytes = self.ladder.memory() / 4;
+        if let (Some(way), Some(graphs)) = (self.shifted.as_mut().filter(|way| way.left), &self.graphs) {
+            way.left = false;
+            if let Some(problem) = graphs.problem(bytes) {
+                (way.problem, way.joined) = (Arc::new(problem), true);
             }
         }
     }
@@ -373,20 +400,21 @@ impl Climb {
                 self.gains = bound > trivial_bound(&self.problem);
                 let (problem, shift) = (Arc::new(shift.problem()), Arc::new(shift));
                 if self.means.graphs != Graphs::None {
-                    self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs);
+                    let gpu = self.gpu.as_ref();
+                    self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.shared);
                 }
                 if self.means.shifted {
                     let (ladder, shift) = (self.ladder.clone(), Some(shift));
-                    self.shifted = Some(Way { problem, shift, joined: false, prefix, ladder, reached: None });
+                    self.shifted =
+                        Some(Way { problem, shift, joined: false, left: false, prefix, ladder, reached: None });
                 }
             }
             Between::MiniBuckets(graph, _) => {
-                let problem = Arc::new(graph.problem());
                 let Some(graphs) = &mut self.graphs else { return };
-                graphs.note(&problem, work, bound);
+                graphs.note(graph, work, bound);
                 self.work = self.work.saturating_add(work);
                 if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
-                    (way.problem, way.joined, way.prefix) = (problem, true, prefix);
+                    (way.left, way.prefix) = (true, prefix);
                     way.ladder.follow(graphs.entries().saturating_mul(BEYOND));
                 }
             }

@@ -3,7 +3,7 @@
 use super::shifting::Between;
 use super::tests::{assignments, random, run, shuffled};
 use super::*;
-use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, best_orders};
 use crate::rng::Rng;
 use crate::search::BoundChoice;
@@ -69,7 +69,7 @@ fn join_graphs_keep_every_cost_and_their_bounds_never_fall_nor_pass_the_optimum(
             }
             above += u32::from(before > plain);
             let Between::MiniBuckets(graph, _) = shifting.between else { return };
-            now = Arc::new(graph.problem());
+            now = Arc::new(graph.problem().expect("no device").expect("it has its tables"));
             for (values, cost) in &all {
                 if *cost < limit && *cost < FORBIDDEN {
                     assert_eq!(now.cost(values), shift.scaled(*cost), "{number}: {values:?}");
@@ -80,6 +80,59 @@ fn join_graphs_keep_every_cost_and_their_bounds_never_fall_nor_pass_the_optimum(
         }
     }
     assert!(exact > 300 && above > 100, "{exact} {above}");
+}
+
+/// Passes over a graph of some size, some threads at work: what becomes constant after each slice, and the tables.
+fn shifted_by(threads: usize, problem: &Arc<Problem>, plan: &Plan, next: &Plan) -> (Vec<Cost>, Vec<Vec<Cost>>) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    pool.install(|| {
+        let stop = Stop::new();
+        let mut bounds = Vec::new();
+        let mut graph = JoinGraph::new(problem, plan, Patience::Short).expect("small costs");
+        while graph.advance(1 << 20, &stop) == Progress::More {
+            bounds.push(graph.lower_bound(FORBIDDEN));
+        }
+        let outline = Arc::new(graph.outline());
+        let mut graph = graph.after(outline, next, Patience::Long).expect("small costs");
+        while graph.advance(1 << 20, &stop) == Progress::More {
+            bounds.push(graph.lower_bound(FORBIDDEN));
+        }
+        bounds.push(graph.lower_bound(FORBIDDEN));
+        bounds.extend(graph.value_bounds().into_iter().flatten());
+        let tables = graph.tables().expect("they are made");
+        (bounds, (0..next.steps.len()).map(|index| tables.table(index).expect("no device")).collect())
+    })
+}
+
+#[test]
+fn threads_do_not_change_what_passes_leave() {
+    let mut rng = Rng::new(43);
+    let mut large = 0;
+    for (n, domain, reach, z, dear) in
+        [(14, 9, 9, 6, 1), (30, 4, 12, 9, 1 << 30), (40, 2, 20, 17, 1), (12, 44, 6, 3, 1)]
+    {
+        let mut functions = Vec::new();
+        for a in 0..n {
+            for b in a + 1..n.min(a + reach) {
+                let costs = (0..domain * domain).map(|_| dear * rng.below(100) as Cost).collect();
+                functions.push(CostFunction { scope: [a, b].into(), table: Table::dense(costs) });
+            }
+        }
+        let unary = vec![(0..domain).map(|_| dear * rng.below(9) as Cost).collect(); n as usize];
+        let problem = Problem { domains: vec![domain; n as usize], unary, functions, constant: 0, top: FORBIDDEN };
+        let problem = Arc::new(problem);
+        let order = best_orders(&problem, &[Method::MinFill], 1, 2, 1, &Stop::new()).remove(0);
+        let plan = |z| Plan::new(&problem, &order, &Limits { z: Some(z), ..Limits::new(1 << 30) });
+        let (first, second) = (plan(z - 1), plan(z));
+        large += u32::from(second.joint_entries > 1 << 20);
+        let alone = shifted_by(1, &problem, &first, &second);
+        for threads in [2, 4] {
+            let others = shifted_by(threads, &problem, &first, &second);
+            assert_eq!(alone.0, others.0, "{threads} threads, {n} variables");
+            assert!(alone.1 == others.1, "{threads} threads, {n} variables");
+        }
+    }
+    assert!(large > 2, "{large}");
 }
 
 #[test]

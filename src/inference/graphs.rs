@@ -1,6 +1,7 @@
 //! The way up by join graphs: mini-buckets of growing z, costs shifted between them, each graph made of the tables that the last one
 //! left. A larger z gains more than further passes (results/notes/shifting.md), so each has few; the last that fits in memory goes on.
 
+use super::cuda::Gpu;
 use super::joingraph::{JoinGraph, Patience};
 use super::ladder::Ladder;
 use super::plan::{Limits, Plan};
@@ -10,8 +11,12 @@ use crate::model::{Cost, Problem};
 use crate::order::Order;
 use std::sync::Arc;
 
-/// Entries of a graph at most, whatever the memory: a pass over more takes longer than a second.
+/// Entries of a graph at most on the CPU, whatever the memory: a pass over more takes longer than a second.
 const LARGEST: u64 = 1 << 26;
+/// The same on a device.
+const DEVICE_LARGEST: u64 = 1 << 34;
+/// Entries from which on a graph is a device's that does nothing else.
+const DEVICE: u64 = 1 << 21;
 /// How many times the entries the next graph has at least, where there is room.
 const GROWTH: u64 = 4;
 /// Variables of the first graph's mini-buckets: with two of them there is little to gain after shifting between functions.
@@ -33,16 +38,29 @@ pub enum Graphs {
     Growing,
 }
 
+/// Bytes of a graph on the host with those of the problem that it becomes.
+fn host_bytes(plan: &Plan) -> u64 {
+    JoinGraph::bytes(plan).saturating_add(plan.joint_entries.saturating_mul(size_of::<Cost>() as u64))
+}
+
 /// Graphs of growing z.
 #[derive(Debug)]
 pub(super) struct GraphWay {
+    /// What the first graph is made of.
     problem: Arc<Problem>,
     shift: Arc<Shift>,
     order: Order,
     graphs: Graphs,
+    gpu: Option<Arc<Gpu>>,
+    /// Entries from which on a graph is the device's.
+    large: u64,
+    /// What the last graph left.
+    left: Option<JoinGraph>,
     /// Those of the last plan.
     z: u32,
     entries: u64,
+    /// Less than the first z.
+    begin: u32,
     fixed: Option<u32>,
     /// No larger one fits.
     last: bool,
@@ -54,18 +72,30 @@ pub(super) struct GraphWay {
 }
 
 impl GraphWay {
-    /// Graphs of a shifted problem, along a ladder's first order and of its z if it has a fixed one.
-    pub fn new(problem: &Arc<Problem>, shift: &Arc<Shift>, ladder: &Ladder, graphs: Graphs) -> Option<GraphWay> {
+    /// Graphs of a shifted problem, along a ladder's first order and of its z if it has a fixed one; large ones on a
+    /// device; on one that is `shared` with a search, those that the CPU does not take.
+    pub fn new(
+        problem: &Arc<Problem>,
+        shift: &Arc<Shift>,
+        ladder: &Ladder,
+        graphs: Graphs,
+        gpu: Option<&Arc<Gpu>>,
+        shared: bool,
+    ) -> Option<GraphWay> {
         let (problem, shift, order) = (problem.clone(), shift.clone(), ladder.order()?.clone());
         let fixed = ladder.fixed();
-        let z = fixed.unwrap_or(if graphs == Graphs::Matching { 2 } else { FIRST }) - 1;
+        let begin = fixed.unwrap_or(if graphs == Graphs::Matching { 2 } else { FIRST }) - 1;
         Some(GraphWay {
             problem,
             shift,
             order,
             graphs,
-            z,
+            gpu: gpu.cloned(),
+            large: if shared { LARGEST } else { DEVICE },
+            left: None,
+            z: begin,
             entries: 0,
+            begin,
             fixed,
             last: false,
             done: false,
@@ -74,71 +104,120 @@ impl GraphWay {
         })
     }
 
-    /// The next graph and its bytes, of at most so many; `None` once there is none.
+    /// The next graph and its bytes of the host's memory, of at most so many; `None` once there is none.
     pub fn next(&mut self, ub: Option<Cost>, memory: u64) -> Option<(Shifting, u64)> {
         if self.done {
             return None;
         }
-        let most = (memory / JoinGraph::BYTES).min(LARGEST);
-        let ub = ub.map(|ub| self.shift.scaled(ub));
+        let outline = self.left.as_ref().map(|left| Arc::new(left.outline()));
+        let problem = outline.as_ref().unwrap_or(&self.problem).clone();
+        let limit = self.shift.limit();
+        let ub = Some(ub.map_or(limit, |ub| self.shift.scaled(ub).min(limit)));
         let grown =
-            if self.last || self.fixed.is_some() && self.entries > 0 { None } else { self.grow(ub, most, memory) };
+            if self.last || self.fixed.is_some() && self.entries > 0 { None } else { self.grow(&problem, ub, memory) };
         let matching = self.graphs == Graphs::Matching;
-        let plan = match grown {
-            Some(plan) => plan,
-            None if matching || self.entries == 0 => {
-                self.done = true;
-                return None;
-            }
-            None => {
-                self.last = true;
-                self.plan(self.z, ub, memory)
-            }
-        };
-        self.last |= plan.exact;
-        self.done |= plan.exact;
-        (self.z, self.entries) = (plan.z, plan.joint_entries);
+        self.last |= grown.as_ref().is_none_or(|(plan, _)| plan.exact);
         let patience = match (matching, self.last) {
             (true, _) => Patience::Once,
             (false, false) => Patience::Short,
             (false, true) => Patience::Long,
         };
-        let Some(graph) = JoinGraph::new(&self.problem, &plan, patience) else {
+        self.done |= self.last && matching;
+        let mut bytes = 0;
+        let graph = match grown {
+            Some((plan, on_device)) => {
+                bytes = if on_device { 0 } else { host_bytes(&plan) };
+                self.done |= plan.exact;
+                (self.z, self.entries) = (plan.z, plan.joint_entries);
+                let graph = match (self.left.take(), outline) {
+                    (Some(left), Some(outline)) => left.after(outline, &plan, patience),
+                    _ => JoinGraph::new(&problem, &plan, patience),
+                };
+                graph.map(|graph| graph.on(self.gpu.as_ref().filter(|_| on_device)))
+            }
+            None => self.left.take().filter(|_| !matching).map(|mut graph| {
+                graph.resume(patience);
+                graph
+            }),
+        };
+        let Some(graph) = graph else {
             self.done = true;
             return None;
         };
-        let name = format!("{}({})", if matching { "mbe-mm" } else { "jg" }, plan.z);
-        let bytes = plan.joint_entries.saturating_mul(JoinGraph::BYTES);
+        let name = format!("{}({})", if matching { "mbe-mm" } else { "jg" }, self.z);
         Some((Shifting { name, between: Between::MiniBuckets(graph, self.shift.clone()) }, bytes))
     }
 
-    /// The first plan of a larger z with several times the entries, else the largest with more of them that fits.
-    fn grow(&self, ub: Option<Cost>, most: u64, memory: u64) -> Option<Plan> {
+    /// The first plan of a larger z with several times the entries, else the largest with more of them that fits; and whether a
+    /// device takes it.
+    fn grow(&self, problem: &Problem, ub: Option<Cost>, memory: u64) -> Option<(Plan, bool)> {
+        let device = self.budget();
+        // the host's also take those of the problem that they become
+        let on_host = |plan: &Plan| plan.joint_entries <= LARGEST && host_bytes(plan) <= memory;
+        let on_device = |plan: &Plan| plan.joint_entries <= DEVICE_LARGEST && JoinGraph::bytes(plan) <= device;
         let mut best: Option<Plan> = None;
         let mut z = self.z;
         loop {
             z += 1;
-            let plan = self.plan(z, ub, memory);
+            let plan = self.plan(problem, z, ub);
             let stuck = plan.z < z;
             let small = best.as_ref().map_or(self.entries, |best| best.joint_entries);
-            let fits = plan.joint_entries <= most;
+            let fits = on_host(&plan) || on_device(&plan);
             let enough = plan.exact || plan.joint_entries / GROWTH >= self.entries;
-            if fits && (plan.exact || plan.joint_entries > small) {
+            let found = fits && (plan.exact || plan.joint_entries > small);
+            if found {
                 best = Some(plan);
-                if enough {
-                    return best;
-                }
+            } else if !fits {
+                best = self.part(problem, z, ub, &plan, small, |plan| on_host(plan) || on_device(plan)).or(best);
             }
-            if stuck || !fits {
-                return best;
+            if found && enough || stuck || !fits {
+                let large = |plan: &Plan| plan.joint_entries >= self.large || self.left_on_device();
+                return best.map(|plan| {
+                    let on_device = on_device(&plan) && (large(&plan) || !on_host(&plan));
+                    (plan, on_device)
+                });
             }
         }
     }
 
-    fn plan(&self, z: u32, ub: Option<Cost>, memory: u64) -> Plan {
+    /// A plan of a z that is too large, with messages of so many entries that it fits; if that is worth it.
+    fn part(
+        &self,
+        problem: &Problem,
+        z: u32,
+        ub: Option<Cost>,
+        whole: &Plan,
+        small: u64,
+        fits: impl Fn(&Plan) -> bool,
+    ) -> Option<Plan> {
+        let limits = Limits { z: Some(z), max_bytes: u64::MAX, keep_messages: true, ub };
+        let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).product();
+        // a function is not lowered
+        let least: u64 = problem.functions.iter().map(|function| sizes(&function.scope)).max().unwrap_or(0);
+        let mut entries = whole.largest_table / 2;
+        while entries >= least {
+            let plan = Plan::capped(problem, &self.order, &limits, entries);
+            if fits(&plan) {
+                return (plan.joint_entries / 2 >= small).then_some(plan);
+            }
+            entries /= 2;
+        }
+        None
+    }
+
+    fn left_on_device(&self) -> bool {
+        self.left.as_ref().is_some_and(JoinGraph::on_device)
+    }
+
+    /// Bytes that a graph may take on the device: plans and searches go on there.
+    fn budget(&self) -> u64 {
+        self.gpu.as_ref().and_then(|gpu| gpu.budget().ok()).unwrap_or(0) / 4 * 3
+    }
+
+    fn plan(&self, problem: &Problem, z: u32, ub: Option<Cost>) -> Plan {
         // its messages are never made
-        let limits = Limits { z: Some(z), max_bytes: memory, keep_messages: true, ub };
-        Plan::new(&self.problem, &self.order, &limits)
+        let limits = Limits { z: Some(z), max_bytes: u64::MAX, keep_messages: true, ub };
+        Plan::new(problem, &self.order, &limits)
     }
 
     /// Entries of the last graph.
@@ -146,15 +225,26 @@ impl GraphWay {
         self.entries
     }
 
-    /// A graph has come to a bound; what it left is what the next is made of.
-    pub fn note(&mut self, problem: &Arc<Problem>, work: u64, bound: Cost) {
-        if self.graphs == Graphs::Growing {
-            self.problem = problem.clone();
+    /// A graph has come to a bound; what it left is what the next is made of. Where its device failed all begins again on the CPU.
+    pub fn note(&mut self, graph: JoinGraph, work: u64, bound: Cost) {
+        if graph.tables().is_none() && graph.on_device() {
+            (self.gpu, self.left, self.last, self.done) = (None, None, false, false);
+            (self.z, self.entries) = (self.begin, 0);
+        } else if self.graphs == Graphs::Growing {
+            self.left = Some(graph);
         }
         // the last one goes on for as long as what else there is to do takes
         self.work = if self.last { self.work.saturating_add(work) } else { work / LEADING };
         let (before, gain) = self.reached.unwrap_or((bound, 0));
         self.done |= self.last && bound - before <= bound.max(0) / WORTHWHILE;
         self.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
+    }
+
+    /// The problem that is left, if its tables take at most so many bytes.
+    pub fn problem(&self, bytes: u64) -> Option<Problem> {
+        let left = self.left.as_ref()?;
+        let needed = self.entries.saturating_mul(size_of::<Cost>() as u64);
+        // a device that fails is noticed by the next graph
+        if needed <= bytes { left.problem().ok().flatten() } else { None }
     }
 }

@@ -25,10 +25,12 @@ mod ladder;
 mod marginals;
 mod plan;
 mod run;
+mod schedule;
 mod shift;
 mod shifting;
 mod storage;
 mod table;
+mod tables;
 
 pub use assign::CostToGo;
 pub use branch::{Branch, Style};

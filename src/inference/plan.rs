@@ -40,6 +40,11 @@ pub enum Width {
 }
 
 impl Width {
+    /// For entries that are clamped to a value: five terms meet before a sum is capped again, base, stage and three direct inputs.
+    fn new(cap: Cost) -> Self {
+        if cap < (1 << 31) / 5 { Width::I32 } else { Width::I64 }
+    }
+
     /// Bytes of an entry.
     pub fn bytes(self) -> u64 {
         match self {
@@ -133,8 +138,7 @@ impl Plan {
     pub fn new(problem: &Problem, order: &Order, limits: &Limits) -> Plan {
         let limit = limits.ub.map_or(problem.top, |ub| ub.min(problem.top));
         let cap = cap(problem, limit);
-        // five terms meet before a sum is capped again: base, stage and three direct inputs
-        let width = if cap < (1 << 31) / 5 { Width::I32 } else { Width::I64 };
+        let width = Width::new(cap);
         let context = Context::new(problem, order, limits, width, cap, limit);
         // a bucket has width + 1 variables; a larger z changes nothing
         let widest = order.width.saturating_add(1);
@@ -169,6 +173,15 @@ impl Plan {
         context.plan(1, 1, false).expect("a plan without a memory limit")
     }
 
+    /// The same with messages of at most so many entries, whatever memory all of them take.
+    pub(super) fn capped(problem: &Problem, order: &Order, limits: &Limits, entries: u64) -> Plan {
+        let limit = limits.ub.map_or(problem.top, |ub| ub.min(problem.top));
+        let cap = cap(problem, limit);
+        let context = Context::new(problem, order, limits, Width::new(cap), cap, limit);
+        let z = limits.z.unwrap_or(u32::MAX).clamp(1, order.width.saturating_add(1).max(1));
+        context.plan(z, entries, false).expect("a plan without a memory limit")
+    }
+
     /// The largest value that entries are clamped to.
     pub fn cap(&self) -> Cost {
         self.cap
@@ -177,6 +190,11 @@ impl Plan {
     /// `be` or `mbe(z)`.
     pub fn name(&self) -> String {
         if self.exact { "be".into() } else { format!("mbe({})", self.z) }
+    }
+
+    /// All positions of a mini-bucket, ascending.
+    pub(super) fn scope(&self, step: usize) -> Vec<u32> {
+        std::iter::once(self.steps[step].position).chain(self.steps[step].scope.iter().copied()).collect()
     }
 
     /// The steps that eliminate a position.

@@ -329,6 +329,11 @@ impl Shift {
         if cost >= FORBIDDEN >> self.bits { FORBIDDEN } else { cost << self.bits }
     }
 
+    /// What no solution of interest of the shifted network costs.
+    pub fn limit(&self) -> Cost {
+        (self.problem.constant << self.bits).saturating_add(self.range)
+    }
+
     /// The shifted network: an assignment costs 2^bits times what it did, or is forbidden where it cost the limit or more.
     pub fn problem(&self) -> Problem {
         let top = self.scaled(self.problem.top);

@@ -4,6 +4,7 @@ use super::joingraph::JoinGraph;
 use super::run::Progress;
 use super::shift::Shift;
 use crate::certificate::Proof;
+use crate::device::DeviceError;
 use crate::model::{Cost, FORBIDDEN};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
@@ -36,6 +37,19 @@ impl Shifting {
         match &mut self.between {
             Between::Functions(shift) => shift.advance(work, stop),
             Between::MiniBuckets(graph, _) => graph.advance(work, stop),
+        }
+    }
+
+    /// Whether a device is soon done with it.
+    pub(super) fn is_brief(&self) -> bool {
+        matches!(&self.between, Between::MiniBuckets(graph, _) if graph.is_brief())
+    }
+
+    /// Why a device that was meant to does nothing any more, told once.
+    pub fn take_trouble(&mut self) -> Option<DeviceError> {
+        match &mut self.between {
+            Between::Functions(_) => None,
+            Between::MiniBuckets(graph, _) => graph.take_trouble(),
         }
     }
 
@@ -76,8 +90,8 @@ impl Shifting {
     }
 
     /// What a solution with each value costs at least; [`FORBIDDEN`] where none of interest has it.
-    pub fn value_bounds(&self) -> Vec<Vec<Cost>> {
-        match &self.between {
+    pub fn value_bounds(&mut self) -> Vec<Vec<Cost>> {
+        match &mut self.between {
             Between::Functions(shift) => shift.value_bounds(),
             Between::MiniBuckets(graph, shift) => shift.values(graph.value_bounds()),
         }

@@ -225,10 +225,12 @@ impl Bounds {
     }
 
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
-        let Some(Rising { work: Work::Shift(shift), core }) = self.running.take() else { return None };
+        let Some(Rising { work: Work::Shift(mut shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
         let (value_bounds, source) = (Some(shift.value_bounds()), shift.name().into());
         let proof = shift.proof(&core.reducer);
+        let trouble = shift.take_trouble();
+        self.lose(trouble);
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
@@ -300,7 +302,7 @@ impl Bounds {
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();
             let means = self.choice.means(certified);
-            let mut climb = Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref());
+            let mut climb = Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref(), true);
             climb.resume(std::mem::take(searches));
             climb
         });

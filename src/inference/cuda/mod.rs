@@ -8,6 +8,7 @@
 
 mod choose;
 mod execution;
+mod graph;
 mod kernels;
 mod parts;
 mod pilot;
@@ -16,9 +17,11 @@ mod stage;
 mod staging;
 mod stream;
 mod tile;
+mod waves;
 mod words;
 
 pub(super) use execution::{Execution, Resident};
+pub(super) use graph::{Graph, begin as begin_graph};
 pub(super) use pilot::Pilot;
 pub(super) use stream::Streamed;
 
@@ -143,7 +146,7 @@ const GROW: &str = "grow";
 
 /// The text that has a kernel.
 fn source(expression: &str) -> Source {
-    let texts = [(GROW, "assign.cu"), (STAGED, "staged.cu")];
+    let texts = [(GROW, "assign.cu"), (STAGED, "staged.cu"), (graph::PREFIX, "joingraph.cu")];
     let text = texts.iter().find(|(name, _)| expression.starts_with(name)).map_or("bucket.cu", |(_, text)| text);
     Source::embedded(text).kernel(expression)
 }
@@ -187,8 +190,12 @@ pub fn sources() -> Vec<Source> {
         .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
     let pilot = Source::embedded("assign.cu");
     let pilot = [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)));
-    vec![source, staged, pilot]
+    let graph = ["int", "long long"].map(graph::expressions).into_iter().flatten();
+    let graph = graph.fold(Source::embedded("joingraph.cu"), Source::kernel);
+    vec![source, staged, pilot, graph]
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waves_tests;

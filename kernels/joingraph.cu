@@ -1,0 +1,218 @@
+// Cost shifting between the tables of a join graph (src/inference/joingraph.rs): what the CPU does (blocks.rs, tables.rs), with the
+// same result to the last bit. Tables and slots, which are smaller tables along them, stay in device memory; the host decides what
+// is done in which wave (schedule.rs).
+
+#include "rng.cuh"
+
+typedef long long i64;
+
+constexpr u32 THREADS = 256;
+// Blocks of a table that a thread block walks, at most, and changes that a table takes at a time (src/inference/cuda/graph.rs).
+constexpr u32 BLOCKS = 64;
+constexpr u32 INPUTS = 8;
+// Entries that a thread has on their way at a time.
+constexpr u32 STEP = 4;
+// Entries of slots for a thread block.
+constexpr u32 CHUNK = 4096;
+constexpr u32 ALL = ~0u;
+constexpr u64 NOWHERE = ~0ull;
+
+// What is not allowed (Movable of blocks.rs). Slots that nothing was read into hold more: every byte is 0x3f.
+template <class E> struct Entry;
+template <> struct Entry<int> {
+    static constexpr int NEVER = 1 << 29;
+};
+template <> struct Entry<i64> {
+    static constexpr i64 NEVER = 1ll << 56;
+};
+
+// How a slot lies along a table: where the entries of a block lie, from where the block does.
+struct Lie {
+    u64 slot;
+    u64 offsets;
+};
+
+// Changes that a table takes, and what is then read of it.
+struct Operation {
+    u64 table;
+    // Entries of a block, blocks, and blocks for a thread block, the first of which is `first`.
+    u32 size, count, chunk, first;
+    // The digits that lead from block to block, the fastest first; for each the table's stride and those of the lies.
+    u32 digits, sizes, strides;
+    // Those of the inputs, then the output's if there is one.
+    u32 lies, inputs, output;
+};
+
+// What happens to the contents of slots.
+struct Move {
+    u64 from, to;
+    u64 entries;
+    u32 kind, parts;
+    // The first thread block, and where the lowest is kept.
+    u32 first, number;
+};
+// Anything else is a push.
+constexpr u32 SHARE = 1, LEVEL = 2;
+
+struct Pass {
+    const Operation *operations;
+    const Lie *lies;
+    const u32 *sizes;
+    const u64 *strides;
+    const Move *moves;
+    // The operation or move of each thread block.
+    const u32 *map;
+    i64 *lowest;
+    i64 *constant;
+};
+
+template <class E> __device__ __forceinline__ E allowed(E entry) { return min(entry, Entry<E>::NEVER); }
+
+// The least of many threads; most of them come late and only look.
+template <class E> __device__ __forceinline__ void lower(E *slot, E least) {
+    if (least < *(volatile E *)slot) atomicMin(slot, least);
+}
+
+// A walk over blocks of a table, by threads side by side along a block: with at most N inputs.
+template <class E, u32 N>
+__device__ __forceinline__ void walk(const Operation &operation, const Lie *lies, const u64 (*bases)[INPUTS + 2], u32 blocks,
+                                     E limit) {
+    constexpr E NEVER = Entry<E>::NEVER;
+    const u32 size = operation.size, inputs = operation.inputs;
+    E *const table = (E *)operation.table;
+    E *const output = operation.output ? (E *)lies[inputs].slot : nullptr;
+    // threads that a small block leaves over walk others
+    u32 begin = 0, end = blocks, i = threadIdx.x;
+    if (size < THREADS) {
+        const u32 groups = THREADS / size, each = (blocks + groups - 1) / groups, group = threadIdx.x / size;
+        i = threadIdx.x % size;
+        begin = min(group * each, blocks);
+        end = group < groups ? min(begin + each, blocks) : begin;
+    }
+    u64 at = NOWHERE;
+    E least = NEVER;
+    for (; i < size; i += THREADS) {
+        u32 offsets[N + 1];
+#pragma unroll
+        for (u32 k = 0; k < N; k++) offsets[k] = k < inputs ? __ldg((const u32 *)lies[k].offsets + i) : 0;
+        offsets[N] = output ? __ldg((const u32 *)lies[inputs].offsets + i) : 0;
+        for (u32 b = begin; b < end; b += STEP) {
+            E entry[STEP];
+#pragma unroll
+            for (u32 s = 0; s < STEP; s++)
+                if (b + s < end) entry[s] = table[bases[b + s][0] + i];
+#pragma unroll
+            for (u32 k = 0; k < N; k++) {
+                if (k >= inputs) continue;
+                const E *const slot = (const E *)lies[k].slot + offsets[k];
+#pragma unroll
+                for (u32 s = 0; s < STEP; s++)
+                    if (b + s < end) entry[s] = entry[s] >= NEVER ? NEVER : entry[s] + slot[bases[b + s][1 + k]];
+            }
+            if (N > 0) {
+#pragma unroll
+                for (u32 s = 0; s < STEP; s++)
+                    if (b + s < end) {
+                        if (entry[s] >= limit) entry[s] = NEVER;
+                        table[bases[b + s][0] + i] = entry[s];
+                    }
+            }
+            if (output) {
+#pragma unroll
+                for (u32 s = 0; s < STEP; s++)
+                    if (b + s < end) {
+                        const u64 place = bases[b + s][1 + inputs] + offsets[N];
+                        if (place != at) {
+                            if (at != NOWHERE) lower(output + at, least);
+                            at = place, least = entry[s];
+                        } else
+                            least = min(least, entry[s]);
+                    }
+            }
+        }
+    }
+    if (!output) return;
+    // where a block has one entry of the slot, one thread a warp is enough
+    if (__all_sync(ALL, at == __shfl_sync(ALL, at, 0))) {
+        for (u32 step = 16; step > 0; step >>= 1) least = min(least, __shfl_xor_sync(ALL, least, step));
+        if (threadIdx.x % 32 != 0) return;
+    }
+    if (at != NOWHERE) lower(output + at, least);
+}
+
+// The operations of a wave.
+template <class E> __global__ void __launch_bounds__(THREADS) graph_relax(const __grid_constant__ Pass pass, u32 first, i64 range) {
+    __shared__ Operation operation;
+    __shared__ Lie lies[INPUTS + 1];
+    __shared__ u64 bases[BLOCKS][INPUTS + 2];
+    const i64 left = range - *pass.constant;
+    if (left <= 0) return;
+    const u32 chunk = first + blockIdx.x;
+    if (threadIdx.x == 0) operation = pass.operations[pass.map[chunk]];
+    __syncthreads();
+    const u32 number = operation.inputs + operation.output, begin = (chunk - operation.first) * operation.chunk;
+    const u32 blocks = min(operation.chunk, operation.count - begin);
+    if (threadIdx.x < number) lies[threadIdx.x] = pass.lies[operation.lies + threadIdx.x];
+    for (u32 k = threadIdx.x; k < blocks * (number + 1); k += THREADS) {
+        const u32 block = k / (number + 1), which = k % (number + 1);
+        u32 rest = begin + block;
+        u64 base = 0;
+        for (u32 digit = 0; digit < operation.digits; digit++) {
+            const u32 size = pass.sizes[operation.sizes + digit];
+            base += rest % size * pass.strides[operation.strides + digit * (number + 1) + which];
+            rest /= size;
+        }
+        bases[block][which] = base;
+    }
+    __syncthreads();
+    const E limit = (E)min(left, (i64)Entry<E>::NEVER);
+    if (operation.inputs == 0)
+        walk<E, 0>(operation, lies, bases, blocks, limit);
+    else if (operation.inputs == 1)
+        walk<E, 1>(operation, lies, bases, blocks, limit);
+    else if (operation.inputs == 2)
+        walk<E, 2>(operation, lies, bases, blocks, limit);
+    else if (operation.inputs <= 4)
+        walk<E, 4>(operation, lies, bases, blocks, limit);
+    else
+        walk<E, INPUTS>(operation, lies, bases, blocks, limit);
+}
+
+// What the moves of a wave have at least.
+template <class E> __global__ void __launch_bounds__(THREADS) graph_lowest(const __grid_constant__ Pass pass, u32 first) {
+    const Move &move = pass.moves[pass.map[first + blockIdx.x]];
+    const u64 begin = (u64)(first + blockIdx.x - move.first) * CHUNK, end = min(begin + CHUNK, move.entries);
+    i64 least = 2 * Entry<i64>::NEVER;
+    for (u64 at = begin + threadIdx.x; at < end; at += THREADS) {
+        E entry = allowed(((const E *)move.from)[at]);
+        if (move.kind == LEVEL) entry += allowed(((const E *)move.to)[at]);
+        least = min(least, (i64)entry);
+    }
+    for (u32 step = 16; step > 0; step >>= 1) least = min(least, __shfl_xor_sync(ALL, least, step));
+    if (threadIdx.x % 32 == 0) lower(pass.lowest + move.number, least);
+}
+
+// The moves of a wave: what was read becomes what to add.
+template <class E> __global__ void __launch_bounds__(THREADS) graph_exchange(const __grid_constant__ Pass pass, u32 first, i64 range) {
+    constexpr E NEVER = Entry<E>::NEVER;
+    const Move &move = pass.moves[pass.map[first + blockIdx.x]];
+    const u32 chunk = first + blockIdx.x - move.first;
+    const u64 begin = (u64)chunk * CHUNK, end = min(begin + CHUNK, move.entries);
+    const i64 lowest = pass.lowest[move.number];
+    if (chunk == 0 && threadIdx.x == 0) atomicAdd((unsigned long long *)pass.constant, (unsigned long long)min(lowest, range));
+    const E low = (E)min(lowest, (i64)(2 * NEVER - 1)), parts = (E)move.parts;
+    E *const from = (E *)move.from, *const to = (E *)move.to;
+    for (u64 at = begin + threadIdx.x; at < end; at += THREADS) {
+        const E entry = allowed(from[at]);
+        if (move.kind == LEVEL) {
+            const E other = allowed(to[at]), sum = entry + other, left = sum - low;
+            from[at] = sum >= NEVER ? NEVER : left / 2 - entry;
+            to[at] = sum >= NEVER ? NEVER : left - left / 2 - other;
+        } else {
+            const E rest = entry - low, part = move.kind == SHARE ? rest / parts : rest;
+            const E gone = move.kind == SHARE ? part + low : entry;
+            from[at] = entry >= NEVER ? 0 : -gone;
+            if (to) to[at] = entry >= NEVER ? NEVER : part;
+        }
+    }
+}
