@@ -27,6 +27,7 @@ mod plan;
 mod run;
 mod shift;
 mod shifting;
+mod sparse;
 mod storage;
 mod table;
 
@@ -42,6 +43,7 @@ pub use plan::{Input, Limits, Plan, Source, Step, Width};
 pub use run::{Outcome, Progress, Run};
 pub use shift::Shift;
 pub use shifting::Shifting;
+pub use sparse::RowLimits;
 
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 
