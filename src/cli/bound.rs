@@ -322,8 +322,12 @@ impl<'a> Bounding<'a> {
         reducer: &Arc<Reducer>,
     ) -> Result<(), Error> {
         let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
-        self.highest = self.highest.max(plan.joint_entries);
-        if lower > self.lower || outcome.exact() {
+        // what dense tables would have taken says nothing about rows
+        let dense = plan.rows.is_none();
+        if dense {
+            self.highest = self.highest.max(plan.joint_entries);
+        }
+        if dense && lower > self.lower || outcome.exact() {
             self.report.z = Some(plan.z);
             self.report.largest_table = plan.largest_table;
             self.report.table_bytes = plan.table_bytes;

@@ -48,7 +48,7 @@ pub struct SolveFlags {
     /// Local heuristic of the ratings (see `fangs heuristics`) [default: by driver]
     #[arg(long, value_name = "NAME", value_parser = heuristics::parse)]
     heuristic: Option<&'static str>,
-    /// Lower-bound method: auto, none, shift, join-graph, mbe, mbe-mm, be or branch
+    /// Lower-bound method: auto, none, shift, join-graph, mbe, mbe-mm, be, sparse-be or branch
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = |text: &str| values::choice(text, &BoundChoice::ALL, &[]))]
     bound: BoundChoice,
     /// Most variables of a mini-bucket [default: grows while time remains]

@@ -4,13 +4,14 @@ use super::cuda::{Pilot, Resident};
 use super::kernel::Entry;
 use super::plan::{Plan, Source};
 use super::run::{Messages, Outcome, Store, Tables};
+use super::sparse::Sparse;
 use crate::device::DeviceError;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, add};
 
 impl Outcome {
     /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment
     /// if the run was exact and the optimum is below its limit, otherwise a good start. `None` where the
-    /// plan did not keep the messages.
+    /// plan did not keep the messages, and where a run by rows found no solution below its limit.
     pub fn assign(&self) -> Option<Vec<u32>> {
         if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages) {
             if let Ok(Some(pilot)) = Pilot::new(resident, &self.problem, &self.plan, self.lower_bound)
@@ -69,8 +70,14 @@ impl Outcome {
     /// Ratings of partial assignments. `None` where the plan did not keep the messages, or they are on a device and the
     /// host's memory does not take them.
     pub fn cost_to_go(&self) -> Option<CostToGo<'_>> {
-        let tables = if self.plan.keep_messages { self.messages.tables() } else { None };
-        tables.map(|tables| CostToGo { outcome: self, tables })
+        if !self.plan.keep_messages {
+            return None;
+        }
+        let tables = match &self.messages {
+            Messages::Rows(rows) => Lookup::Rows(rows),
+            messages => Lookup::Dense(messages.tables()?),
+        };
+        Some(CostToGo { outcome: self, tables })
     }
 }
 
@@ -101,7 +108,14 @@ fn least(row: &[Cost]) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub struct CostToGo<'a> {
     outcome: &'a Outcome,
-    tables: &'a Tables,
+    tables: Lookup<'a>,
+}
+
+/// Where entries of messages are looked up.
+#[derive(Clone, Copy, Debug)]
+enum Lookup<'a> {
+    Dense(&'a Tables),
+    Rows(&'a Sparse),
 }
 
 impl CostToGo<'_> {
@@ -131,8 +145,9 @@ impl CostToGo<'_> {
     pub fn rate(&self, position: usize, assignment: &[u32], row: &mut [Cost]) {
         let Outcome { problem, plan, .. } = self.outcome;
         match self.tables {
-            Tables::I32(store) => rate(problem, plan, store, position, assignment, row),
-            Tables::I64(store) => rate(problem, plan, store, position, assignment, row),
+            Lookup::Dense(Tables::I32(store)) => rate(problem, plan, store, position, assignment, row),
+            Lookup::Dense(Tables::I64(store)) => rate(problem, plan, store, position, assignment, row),
+            Lookup::Rows(rows) => rows.rate(problem, plan, position, assignment, row),
         }
     }
 }
@@ -188,7 +203,13 @@ fn locate(plan: &Plan, scope: &[u32], assignment: &[u32]) -> (usize, usize) {
 }
 
 /// Adds the costs of each value of `variable`, the others being assigned.
-fn add_function(problem: &Problem, function: &CostFunction, variable: u32, assignment: &[u32], row: &mut [Cost]) {
+pub(super) fn add_function(
+    problem: &Problem,
+    function: &CostFunction,
+    variable: u32,
+    assignment: &[u32],
+    row: &mut [Cost],
+) {
     match &function.table {
         Table::Dense(costs) => {
             let (mut offset, mut stride, mut own) = (0, 1, 1);

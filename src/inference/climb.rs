@@ -11,9 +11,10 @@ use super::plan::Plan;
 use super::run::Outcome;
 use super::shift::Shift;
 use super::shifting::{Between, Shifting};
+use super::sparse::RowLimits;
 use super::trivial_bound;
 use crate::certificate::Proof;
-use crate::model::{Cost, Problem};
+use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct Means {
     pub shifted: bool,
     /// Shifting between mini-buckets.
     pub graphs: Graphs,
+    /// Exact elimination by rows of what shifting leaves.
+    pub rows: bool,
     /// Searches over values.
     pub branch: bool,
 }
@@ -57,6 +60,9 @@ pub struct Climb {
     plain: Option<Way>,
     shifted: Option<Way>,
     graphs: Option<GraphWay>,
+    /// The name, for plans, of what the last graph left, until they go on with that.
+    left: Option<String>,
+    rows: Option<RowWay>,
     /// Searches not begun; those that wait for their turn, with what their last one gained.
     styles: Vec<Style>,
     searches: Vec<(Branch, Cost)>,
@@ -86,13 +92,32 @@ struct Way {
     shift: Option<Arc<Shift>>,
     /// Whether the problem is what a join graph left.
     joined: bool,
-    /// Whether the graphs have left another problem since.
-    left: bool,
     /// Goes before the names of plans.
     prefix: String,
     ladder: Ladder,
     /// The best bound, and what the last rungs gained; nothing is known before the first.
     reached: Option<(Cost, Cost)>,
+}
+
+/// What shifting, or the last join graph, left: exact elimination by rows may do.
+#[derive(Debug)]
+struct RowWay {
+    problem: Arc<Problem>,
+    shift: Arc<Shift>,
+    prefix: String,
+    /// What of its cost has become constant.
+    constant: Cost,
+    /// How far the limit was above the constant when it was tried last, and what work that was allowed.
+    tried: Option<(Cost, u64)>,
+}
+
+impl RowWay {
+    /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little smaller
+    /// is no reason.
+    fn is_worthwhile(&self, gap: Cost, work: u64) -> bool {
+        let closer = |last: Cost| gap <= last - last / 4;
+        self.tried.is_none_or(|(last, allowed)| allowed < u64::MAX && (closer(last) || work / 4 >= allowed))
+    }
 }
 
 impl Way {
@@ -139,6 +164,7 @@ pub struct Attempt {
     pub problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
     joined: bool,
+    by_rows: bool,
 }
 
 impl Attempt {
@@ -148,10 +174,10 @@ impl Attempt {
         self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
     }
 
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, and after
-    /// join graphs, as certificates have no step for them.
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, after
+    /// join graphs, as certificates have no step for them, and by rows, as who follows a plan makes dense tables.
     pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Option<Proof> {
-        if self.joined {
+        if self.joined || self.by_rows {
             return None;
         }
         let reduced = Proof::reductions(reducer)?;
@@ -176,7 +202,6 @@ impl Climb {
             problem: problem.clone(),
             shift: None,
             joined: false,
-            left: false,
             prefix: String::new(),
             ladder: ladder.clone(),
             reached: None,
@@ -194,6 +219,8 @@ impl Climb {
             plain,
             shifted: None,
             graphs: None,
+            left: None,
+            rows: None,
             styles,
             searches: Vec::new(),
             pending: None,
@@ -268,10 +295,37 @@ impl Climb {
             Some(Stage::Shift(shifting)) => shifting.is_brief(),
             _ => false,
         };
+        if !first && let Some(stage) = self.by_rows(ub, self.work.max(FIRST_TURN)) {
+            return Some(stage);
+        }
         if !first && let Some(stage) = self.search(ub) {
             return Some(stage);
         }
-        self.pending.take()
+        // whatever it takes once nothing else is left
+        self.pending.take().or_else(|| self.by_rows(ub, u64::MAX))
+    }
+
+    /// Elimination by rows, with as much work as all plans so far, wherever the gap has become a good deal smaller.
+    fn by_rows(&mut self, ub: Option<Cost>, work: u64) -> Option<Stage> {
+        let way = self.rows.as_mut()?;
+        // costs of the network are whole: what is of interest costs no more than the next one below
+        let limit = ub.map(|ub| way.shift.scaled(ub.saturating_sub(1)).saturating_add(1)).map(|ub| ub.min(FORBIDDEN));
+        let gap = limit.map_or(way.problem.top, |limit| limit.min(way.problem.top)).saturating_sub(way.constant);
+        if !way.is_worthwhile(gap, work) {
+            return None;
+        }
+        way.tried = Some((gap, work));
+        if !self.follow_graphs() {
+            return None;
+        }
+        let way = self.rows.as_ref()?;
+        let limits = RowLimits { bytes: self.ladder.memory(), work };
+        let Some(plan) = Plan::by_rows(&way.problem, self.ladder.order()?, limit, limits) else {
+            self.rows = None;
+            return None;
+        };
+        let (problem, shift, name) = (way.problem.clone(), Some(way.shift.clone()), way.prefix.clone() + "sparse-be");
+        Some(Stage::Run(Attempt { name, work, problem, shift, joined: false, by_rows: true }, plan))
     }
 
     /// The next plan or join graph of the way that is next.
@@ -284,7 +338,7 @@ impl Climb {
                 match self.next_graph(ub) {
                     Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
                     None => {
-                        self.follow_graphs();
+                        let _ = self.follow_graphs();
                         self.graphs = None;
                     }
                 }
@@ -295,8 +349,8 @@ impl Climb {
                 [Some(shifted), Some(plain)] => plain < shifted,
                 [shifted, _] => shifted.is_none(),
             };
-            if !plain {
-                self.follow_graphs();
+            if !plain && self.gains {
+                let _ = self.follow_graphs();
             }
             let slot = if plain { &mut self.plain } else { &mut self.shifted };
             let way = slot.as_mut()?;
@@ -309,7 +363,7 @@ impl Climb {
                     self.work = self.work.saturating_add(work);
                     let name = way.prefix.clone() + &name;
                     let (problem, shift, joined) = (way.problem.clone(), way.shift.clone(), way.joined);
-                    let attempt = Attempt { name, work, problem, shift, joined };
+                    let attempt = Attempt { name, work, problem, shift, joined, by_rows: false };
                     return Some(Stage::Run(attempt, plan));
                 }
                 None => *slot = None,
@@ -317,15 +371,17 @@ impl Climb {
         }
     }
 
-    /// Plans of the shifted network go on with what the last graph left, where the memory takes that.
-    fn follow_graphs(&mut self) {
-        let bytes = self.ladder.memory() / 4;
-        if let (Some(way), Some(graphs)) = (self.shifted.as_mut().filter(|way| way.left), &self.graphs) {
-            way.left = false;
-            if let Some(problem) = graphs.problem(bytes) {
-                (way.problem, way.joined) = (Arc::new(problem), true);
-            }
+    /// Plans of the shifted network go on with what the last graph left; whether the memory takes that.
+    fn follow_graphs(&mut self) -> bool {
+        let (Some(prefix), Some(graphs)) = (self.left.take(), &self.graphs) else { return true };
+        let Some(problem) = graphs.problem(self.ladder.memory() / 4).map(Arc::new) else { return false };
+        if let Some(way) = &mut self.rows {
+            (way.problem, way.prefix) = (problem.clone(), prefix.clone());
         }
+        if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
+            (way.problem, way.joined, way.prefix) = (problem, true, prefix);
+        }
+        true
     }
 
     /// The next join graph. It may take half of the memory, which the plans then have less.
@@ -381,7 +437,7 @@ impl Climb {
     /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
     fn shifts(&self) -> bool {
         let exact = self.means.plain && self.ladder.affordable();
-        let wanted = self.means.shift || self.means.graphs != Graphs::None;
+        let wanted = self.means.shift || self.means.graphs != Graphs::None || self.means.rows;
         wanted && !exact && Shift::bytes(&self.problem).0 <= self.ladder.memory() / 4
     }
 
@@ -392,29 +448,36 @@ impl Climb {
         match shifting.between {
             Between::Functions(shift) => {
                 let (own, shifted) = Shift::bytes(&self.problem);
-                let goes_on = self.means.shifted || self.means.graphs != Graphs::None;
+                let goes_on = self.means.shifted || self.means.graphs != Graphs::None || self.means.rows;
                 if !goes_on || shifted > self.ladder.memory() / 4 {
                     return;
                 }
                 self.reserve(own + shifted);
                 self.gains = bound > trivial_bound(&self.problem);
                 let (problem, shift) = (Arc::new(shift.problem()), Arc::new(shift));
+                if self.means.rows {
+                    let (problem, shift, prefix, constant) =
+                        (problem.clone(), shift.clone(), prefix.clone(), problem.constant);
+                    self.rows = Some(RowWay { problem, shift, prefix, constant, tried: None });
+                }
                 if self.means.graphs != Graphs::None {
                     let gpu = self.gpu.as_ref();
                     self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.shared);
                 }
                 if self.means.shifted {
                     let (ladder, shift) = (self.ladder.clone(), Some(shift));
-                    self.shifted =
-                        Some(Way { problem, shift, joined: false, left: false, prefix, ladder, reached: None });
+                    self.shifted = Some(Way { problem, shift, joined: false, prefix, ladder, reached: None });
                 }
             }
-            Between::MiniBuckets(graph, _) => {
+            Between::MiniBuckets(graph, shift) => {
                 let Some(graphs) = &mut self.graphs else { return };
                 graphs.note(graph, work, bound);
                 self.work = self.work.saturating_add(work);
+                self.left = Some(prefix);
+                if let Some(way) = &mut self.rows {
+                    way.constant = shift.scaled(bound);
+                }
                 if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
-                    (way.left, way.prefix) = (true, prefix);
                     way.ladder.follow(graphs.entries().saturating_mul(BEYOND));
                 }
             }
@@ -424,6 +487,10 @@ impl Climb {
 
     /// An attempt has come to a bound.
     pub fn note(&mut self, attempt: &Attempt, bound: Cost) {
+        if attempt.by_rows {
+            self.best = self.best.max(bound);
+            return;
+        }
         let way = if attempt.is_plain() { &mut self.plain } else { &mut self.shifted };
         if let Some(way) = way {
             // of several orders at one z the best counts
@@ -442,7 +509,7 @@ impl Climb {
         ub: Cost,
         stop: &Stop,
     ) -> Option<Vec<Vec<Cost>>> {
-        if self.journal {
+        if self.journal || attempt.by_rows {
             return None;
         }
         self.forward = self.forward.saturating_add(attempt.work);

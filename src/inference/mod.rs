@@ -28,6 +28,7 @@ mod run;
 mod schedule;
 mod shift;
 mod shifting;
+mod sparse;
 mod storage;
 mod table;
 mod tables;
@@ -44,6 +45,7 @@ pub use plan::{Input, Limits, Plan, Source, Step, Width};
 pub use run::{Outcome, Progress, Run};
 pub use shift::Shift;
 pub use shifting::Shifting;
+pub use sparse::RowLimits;
 
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 

@@ -6,6 +6,7 @@
 //! kernel wants. The variables eliminated last, which most messages share, run fastest.
 
 use super::kernel::Shape;
+use super::sparse::{self, RowLimits};
 use super::{cap, table};
 use crate::model::{Cost, Problem};
 use crate::order::Order;
@@ -119,6 +120,9 @@ pub struct Plan {
     pub width: Width,
     /// Whether messages stay after they were consumed.
     pub keep_messages: bool,
+    /// Tables list only entries that a solution below the limit may use, within these limits. Entries, combinations and bytes
+    /// are those of dense tables, which nobody makes then; an outcome's plan has those of the rows.
+    pub rows: Option<RowLimits>,
     /// What entries are clamped to.
     pub(super) cap: Cost,
     /// Solutions from here on are of no interest.
@@ -180,6 +184,16 @@ impl Plan {
         let context = Context::new(problem, order, limits, Width::new(cap), cap, limit);
         let z = limits.z.unwrap_or(u32::MAX).clamp(1, order.width.saturating_add(1).max(1));
         context.plan(z, entries, false).expect("a plan without a memory limit")
+    }
+
+    /// Plans exact elimination along `order` by rows, whatever dense tables would take: whether rows fit is known only as it goes.
+    /// `None` where keys would be too wide.
+    pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits) -> Option<Plan> {
+        let limit = ub.map_or(problem.top, |ub| ub.min(problem.top));
+        let limits = Limits { z: None, max_bytes: u64::MAX, keep_messages: true, ub };
+        let context = Context::new(problem, order, &limits, Width::I64, cap(problem, limit), limit);
+        let plan = Plan { rows: Some(rows), ..context.plan(u32::MAX, u64::MAX, false)? };
+        (plan.exact && sparse::fits(&plan)).then_some(plan)
     }
 
     /// The largest value that entries are clamped to.
@@ -277,6 +291,7 @@ impl<'a> Context<'a> {
             peak_bytes: 0,
             width: self.width,
             keep_messages: self.limits.keep_messages,
+            rows: None,
             cap: self.cap,
             limit: self.limit,
         };
@@ -306,7 +321,8 @@ impl<'a> Context<'a> {
                 plan.largest_table = plan.largest_table.max(step.entries);
                 plan.table_bytes = plan.table_bytes.saturating_add(step.entries.saturating_mul(bytes));
                 if let Some(&target) = step.scope.first() {
-                    alive += step.entries * bytes;
+                    // beyond counting only where nothing is bounded
+                    alive = alive.saturating_add(step.entries.saturating_mul(bytes));
                     let source = Source::Message(plan.steps.len() as u32);
                     buckets[target as usize].push(Input { source, scope: step.scope.clone() });
                 }
@@ -326,7 +342,7 @@ impl<'a> Context<'a> {
             return step.entries;
         }
         let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
-        let loaded: u64 = functions.map(|input| self.combinations(&input.scope)).sum();
+        let loaded = functions.map(|input| self.combinations(&input.scope)).fold(0, u64::saturating_add);
         let shape = Shape::new(&step.scope, &self.domains, self.domains[step.position as usize] as usize);
         loaded.saturating_add((shape.scratch(&step.inputs) as u64).saturating_mul(THREADS))
     }

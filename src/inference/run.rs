@@ -3,6 +3,7 @@
 use super::cuda::{Execution, Gpu, Resident, Streamed};
 use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Width};
+use super::sparse::Sparse;
 use super::storage::Storage;
 use super::table::{self, Entry};
 use crate::device::DeviceError;
@@ -39,6 +40,8 @@ pub struct Run {
 #[derive(Debug)]
 enum Engine {
     Cpu(Host),
+    /// The CPU, with tables of rows.
+    Rows(Sparse),
     Cuda(Box<Execution>),
     /// A device whose memory does not hold all tables.
     Streamed(Streamed),
@@ -81,7 +84,10 @@ pub(super) struct Store<E> {
 impl Run {
     /// Prepares a run of `plan`, which must have been made for this problem, on the CPU.
     pub fn new(problem: Arc<Problem>, plan: Plan) -> Run {
-        let engine = Engine::Cpu(Host::new(&plan));
+        let engine = match plan.rows {
+            Some(limits) => Engine::Rows(Sparse::new(&problem, &plan, limits)),
+            None => Engine::Cpu(Host::new(&plan)),
+        };
         Run { problem, plan, engine, streamed: false, trouble: None }
     }
 
@@ -90,7 +96,7 @@ impl Run {
     /// fails on the device later, leaves the work to the CPU ([`Run::trouble`] says why).
     pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
         let mut run = Run::new(problem, plan);
-        if let Some(gpu) = gpu {
+        if let (Some(gpu), None) = (gpu, run.plan.rows) {
             let engine = match Execution::new(gpu.clone(), &run.problem, &run.plan) {
                 Ok(Some(execution)) => Ok(Engine::Cuda(Box::new(execution))),
                 Ok(None) => Streamed::new(gpu, &run.problem, &run.plan).map(Engine::Streamed),
@@ -119,7 +125,7 @@ impl Run {
 
     /// Whether a device does the work.
     pub fn on_device(&self) -> bool {
-        !matches!(self.engine, Engine::Cpu(_))
+        !matches!(self.engine, Engine::Cpu(_) | Engine::Rows(_))
     }
 
     /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop, or where the
@@ -140,6 +146,10 @@ impl Run {
         }
         match &mut self.engine {
             Engine::Cpu(host) => host.advance(&self.problem, &self.plan, work, stop),
+            Engine::Rows(rows) => {
+                let ended = rows.advance(&self.problem, &self.plan, work, stop);
+                if ended { Progress::Done } else { Progress::More }
+            }
             Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => Progress::Done,
         }
     }
@@ -148,7 +158,7 @@ impl Run {
         let done = match &mut self.engine {
             Engine::Cuda(execution) => execution.advance(work, stop)?,
             Engine::Streamed(streamed) => streamed.advance(work, stop)?,
-            Engine::Cpu(_) | Engine::Done(..) => return Ok(Progress::Done),
+            Engine::Cpu(_) | Engine::Rows(_) | Engine::Done(..) => return Ok(Progress::Done),
         };
         if !done {
             return Ok(Progress::More);
@@ -173,6 +183,7 @@ impl Run {
     pub fn work_done(&self) -> u64 {
         match &self.engine {
             Engine::Cpu(host) => host.work_done,
+            Engine::Rows(rows) => rows.work_done(),
             Engine::Cuda(execution) => execution.work_done(),
             Engine::Streamed(streamed) => streamed.work_done(),
             Engine::Done(..) => self.plan.joint_entries,
@@ -184,8 +195,9 @@ impl Run {
         &self.plan
     }
 
-    /// The result, once [`Run::advance`] said that it is done; `None` before.
-    pub fn finish(self) -> Option<Outcome> {
+    /// The result, once [`Run::advance`] said that it is done; `None` before. A run by rows that has passed its limits comes to a
+    /// bound that is not exact, and keeps no messages.
+    pub fn finish(mut self) -> Option<Outcome> {
         let (total, messages) = match self.engine {
             Engine::Cpu(host) if host.step == self.plan.steps.len() => {
                 let total = match &host.tables {
@@ -195,6 +207,15 @@ impl Run {
                 (total, Messages::Host(host.tables))
             }
             Engine::Done(resident, total) => (total, Messages::Device(resident)),
+            Engine::Rows(rows) if !rows.has_ended() => return None,
+            Engine::Rows(rows) => {
+                self.plan.exact = rows.is_finished();
+                // what it took, not what dense tables would have
+                (self.plan.joint_entries, self.plan.largest_table, self.plan.table_bytes) = rows.taken();
+                // where no solution is below the limit some messages were never made
+                self.plan.keep_messages &= rows.is_finished() && rows.total() < self.plan.cap;
+                (rows.total(), Messages::Rows(rows))
+            }
             Engine::Cpu(_) | Engine::Cuda(_) | Engine::Streamed(_) => return None,
         };
         let Plan { cap, limit, .. } = self.plan;
@@ -344,14 +365,17 @@ pub struct Outcome {
 pub(super) enum Messages {
     Host(Tables),
     Device(Arc<Resident>),
+    Rows(Sparse),
 }
 
 impl Messages {
-    /// The messages on the host, copied there if need be. `None` where the host's memory does not take them.
+    /// The messages on the host as dense tables, copied there if need be. `None` where the host's memory does not take them, and
+    /// where they are rows.
     pub fn tables(&self) -> Option<&Tables> {
         match self {
             Messages::Host(tables) => Some(tables),
             Messages::Device(resident) => resident.tables(),
+            Messages::Rows(_) => None,
         }
     }
 }
@@ -374,8 +398,11 @@ impl Outcome {
     }
 
     /// The entries of the message that a step sent, in the plan's layout. `None` where the plan did not keep the
-    /// messages, or they are on a device and the host's memory does not take them.
+    /// messages, or they are on a device and the host's memory does not take them. What rows leave out is the cap.
     pub fn message(&self, step: usize) -> Option<Vec<Cost>> {
+        if let (Messages::Rows(rows), true) = (&self.messages, self.plan.keep_messages) {
+            return rows.message(&self.plan, step);
+        }
         let tables = if self.plan.keep_messages { self.messages.tables() } else { None };
         Some(match tables? {
             Tables::I32(store) => store.messages.get(step)?.iter().map(|&entry| Cost::from(entry)).collect(),

@@ -101,7 +101,8 @@ pub(crate) struct Step {
     pub lower: Cost,
     /// Its value assignment.
     pub assignment: Option<Vec<u32>>,
-    /// `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)`, `jg(z)+mbe(z)`, `branch` or `branch+mbe`.
+    /// `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)`, `jg(z)+mbe(z)`, `shift+sparse-be`, `jg(z)+sparse-be`,
+    /// `branch` or `branch+mbe`.
     pub source: String,
     /// The messages, to guide construction: those of the core as it is.
     pub outcome: Option<Arc<Outcome>>,
@@ -158,7 +159,7 @@ impl Bounds {
         if self.done || search_work == 0 {
             return false;
         }
-        let exact = matches!(&self.running, Some(Rising { work: Work::Run(_, run), .. }) if run.plan().exact);
+        let exact = matches!(&self.running, Some(Rising { work: Work::Run(_, run), .. }) if run.plan().exact && run.plan().rows.is_none());
         let share = if stalled { STALLED_SHARE } else { SHARE } * if self.slow { SLOW } else { 1.0 };
         let first = if exact { EXACT_FIRST } else { 0 };
         self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
@@ -230,7 +231,7 @@ impl Bounds {
         let (value_bounds, source) = (Some(shift.value_bounds()), shift.name().into());
         let proof = shift.proof(&core.reducer);
         let trouble = shift.take_trouble();
-        self.lose(trouble);
+        let _ = self.lose(trouble);
         if let Some(climb) = &mut self.climb {
             climb.shifted(*shift);
         }
@@ -262,8 +263,11 @@ impl Bounds {
         if let Some(climb) = &mut self.climb {
             climb.note(&attempt, lower);
         }
-        self.best_z = Some(outcome.plan().z);
-        self.highest = self.highest.max(outcome.plan().joint_entries);
+        // what dense tables would have taken says nothing
+        if outcome.plan().rows.is_none() {
+            self.best_z = Some(outcome.plan().z);
+            self.highest = self.highest.max(outcome.plan().joint_entries);
+        }
         let assignment = outcome.assign();
         let value_bounds = self.climb.as_mut().and_then(|climb| climb.value_bounds(&attempt, &outcome, upper, stop));
         if value_bounds.is_some() {

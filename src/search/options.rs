@@ -116,13 +116,15 @@ pub enum BoundChoice {
     MbeMm,
     /// Bucket elimination, whatever it costs.
     Be,
+    /// Bucket elimination by rows of what cost shifting leaves.
+    SparseBe,
     /// Searches over values.
     Branch,
 }
 
 impl BoundChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, BoundChoice); 8] = [
+    pub const ALL: [(&'static str, BoundChoice); 9] = [
         ("auto", BoundChoice::Auto),
         ("none", BoundChoice::None),
         ("shift", BoundChoice::Shift),
@@ -130,6 +132,7 @@ impl BoundChoice {
         ("mbe", BoundChoice::Mbe),
         ("mbe-mm", BoundChoice::MbeMm),
         ("be", BoundChoice::Be),
+        ("sparse-be", BoundChoice::SparseBe),
         ("branch", BoundChoice::Branch),
     ];
 
@@ -140,14 +143,15 @@ impl BoundChoice {
         let all = auto && !certified;
         Means {
             plain: matches!(self, BoundChoice::Auto | BoundChoice::Mbe | BoundChoice::Be),
-            shift: auto || matches!(self, BoundChoice::Shift | BoundChoice::JoinGraph),
+            shift: auto || matches!(self, BoundChoice::Shift | BoundChoice::JoinGraph | BoundChoice::SparseBe),
             shifted: auto,
             graphs: match self {
-                BoundChoice::JoinGraph => Graphs::Growing,
+                BoundChoice::JoinGraph | BoundChoice::SparseBe => Graphs::Growing,
                 BoundChoice::Auto if all => Graphs::Growing,
                 BoundChoice::MbeMm => Graphs::Matching,
                 _ => Graphs::None,
             },
+            rows: all || self == BoundChoice::SparseBe,
             branch: all || self == BoundChoice::Branch,
         }
     }

@@ -1,0 +1,261 @@
+//! Joins the tables of a bucket and takes the minimum over its variable, by rows: only combinations that some table lists are
+//! looked at.
+//!
+//! One table, the one with the most rows, *drives*: its rows of one value of the eliminated variable are a run sorted by the other
+//! positions, and the runs are merged, so that rows that differ in nothing but the eliminated variable meet (a *group*). Each
+//! of the other tables is a *stage*: an index from the positions that the joint key has by then to the rows that agree with it,
+//! the cheapest first, which extend the key by what is new. All rows of a message that come from one group differ from those
+//! of all other groups, as the message has all other positions of the driver. So minima are taken within groups: no
+//! joint table, no sort but of the message where stages extend keys, and groups are independent of each other.
+//!
+//! CUBE (Bistaffa, Bombieri and Farinelli, "An efficient approach for accelerating bucket elimination on GPUs", section IV) joins two
+//! tables at a time: both are sorted by what they share, all pairs are written, and what that gives is sorted once more. The
+//! joint table, which that needs memory for, is several times as large as the message.
+
+use super::Row;
+use super::key::{Key, Projection, width};
+use crate::model::Cost;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+/// Rows of the driver in a part, about: what a thread does at a time.
+const PART: usize = 1 << 11;
+/// Places of an index for each of its rows, at most, and at any rate.
+const PLACES: usize = 4;
+const FREE_PLACES: usize = 1 << 12;
+
+/// An input of a join: ascending positions, the eliminated one first, and rows sorted by key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operand<'a, K> {
+    pub scope: &'a [u32],
+    pub rows: &'a [Row<K>],
+    /// The least cost of a row.
+    pub least: Cost,
+}
+
+/// Where the rows with a key begin and end.
+#[derive(Debug)]
+enum Index<K> {
+    /// For each key where its rows begin, which is where those of the one before end.
+    Direct(Vec<u32>),
+    /// Tables whose keys are too far apart for that.
+    Hashed(FxHashMap<K, (u32, u32)>),
+}
+
+/// A table that extends joint keys.
+#[derive(Debug)]
+struct Stage<K> {
+    /// From a joint key to one of the index.
+    shared: Projection<K>,
+    index: Index<K>,
+    /// New fields of the joint key, and costs; those of one key with ascending costs.
+    rows: Vec<Row<K>>,
+    /// What the stages that follow cost at least.
+    rest: Cost,
+}
+
+/// A join on its way: everything but the driver's rows.
+#[derive(Debug)]
+pub(super) struct Join<K> {
+    /// Which operand drives.
+    pub driver: usize,
+    /// From the driver's keys to joint ones.
+    lay: Projection<K>,
+    stages: Vec<Stage<K>>,
+    /// Fields of the message in a joint key.
+    message: K,
+    /// Whether stages extend keys.
+    grows: bool,
+    /// Sums from here on are left out.
+    limit: Cost,
+    /// Bits of the driver's keys but for the eliminated variable.
+    others: u32,
+    /// The runs of the driver: where each begins, and last its end.
+    runs: Vec<usize>,
+    /// Keys, the eliminated variable left out, at which parts begin.
+    cuts: Vec<K>,
+}
+
+/// Rows of a message, and how many rows were looked at for them.
+pub(super) struct Part<K> {
+    pub rows: Vec<Row<K>>,
+    pub work: u64,
+}
+
+impl<K: Key> Join<K> {
+    /// `joint` are the positions of all operands, ascending, the eliminated one first; there is at least one operand. Only sums
+    /// below `limit` count.
+    pub fn new(joint: &[u32], domains: &[u32], operands: &[Operand<'_, K>], limit: Cost) -> Self {
+        let driver = (0..operands.len()).max_by_key(|&k| (operands[k].rows.len(), operands.len() - k)).unwrap_or(0);
+        let mut waiting: Vec<usize> = (0..operands.len()).filter(|&k| k != driver).collect();
+        let mut known = operands[driver].scope.to_vec();
+        let mut stages = Vec::new();
+        // always the table that extends a key by the fewest rows
+        let growth = |known: &[u32], k: usize| {
+            let shared = operands[k].scope.iter().filter(|p| known.contains(p));
+            let combinations: f64 = shared.map(|&p| f64::from(domains[p as usize])).product();
+            operands[k].rows.len() as f64 / combinations
+        };
+        while let Some(next) =
+            (0..waiting.len()).min_by(|&a, &b| growth(&known, waiting[a]).total_cmp(&growth(&known, waiting[b])))
+        {
+            let operand = &operands[waiting.swap_remove(next)];
+            let rest: Cost = waiting.iter().map(|&k| operands[k].least).sum();
+            stages.push(Stage::new(joint, domains, operand, &known, rest));
+            known.extend(operand.scope.iter().filter(|p| !known.contains(p)).copied().collect::<Vec<_>>());
+        }
+        let Operand { scope, rows, .. } = operands[driver];
+        let others = width(&scope[1..], domains);
+        let begin = |value| rows.partition_point(|row| row.0 < K::value(value) << others);
+        let runs = (0..domains[joint[0] as usize]).map(begin).chain([rows.len()]).collect();
+        let own = K::ones(others);
+        let mut cuts: Vec<K> = rows.iter().step_by(PART).skip(1).map(|row| row.0 & own).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        Join {
+            driver,
+            lay: Projection::new(scope, joint, scope, domains),
+            message: K::ones(width(&joint[1..], domains)),
+            grows: known.len() > scope.len(),
+            stages,
+            limit,
+            others,
+            runs,
+            cuts,
+        }
+    }
+
+    /// In how many parts it is made.
+    pub fn parts(&self) -> usize {
+        self.cuts.len() + 1
+    }
+
+    /// Whether the parts one after the other are sorted.
+    pub fn sorted(&self) -> bool {
+        !self.grows
+    }
+
+    /// Bytes of the tables made for it.
+    pub fn bytes(&self) -> u64 {
+        let bytes = |stage: &Stage<K>| {
+            let index = match &stage.index {
+                Index::Direct(starts) => size_of_val(&starts[..]),
+                // its buckets are full to seven eighths at most, about to half at least
+                Index::Hashed(ends) => ends.capacity() * size_of::<(K, (u32, u32))>(),
+            };
+            (index + size_of_val(&stage.rows[..])) as u64
+        };
+        self.stages.iter().map(bytes).sum()
+    }
+
+    /// One part of the message, from the driver's rows. Ends early with more rows than `most`, or more work.
+    pub fn part(&self, number: usize, rows: &[Row<K>], most: usize, most_work: u64) -> Part<K> {
+        let own = K::ones(self.others);
+        let mut part = Part { rows: Vec::new(), work: 0 };
+        // what is left of each run
+        let mut runs: Vec<&[Row<K>]> = self
+            .runs
+            .windows(2)
+            .map(|ends| {
+                let run = &rows[ends[0]..ends[1]];
+                let cut = |cut: Option<&K>, none| cut.map_or(none, |&cut| run.partition_point(|row| row.0 & own < cut));
+                let begin = if number == 0 { 0 } else { cut(self.cuts.get(number - 1), 0) };
+                &run[begin..cut(self.cuts.get(number), run.len())]
+            })
+            .filter(|run| !run.is_empty())
+            .collect();
+        let mut found = Vec::new();
+        while let Some(key) = runs.iter().filter_map(|run| run.first()).map(|row| row.0 & own).min() {
+            found.clear();
+            for run in &mut runs {
+                if let Some((first, left)) = run.split_first()
+                    && first.0 & own == key
+                {
+                    *run = left;
+                    part.work += 1;
+                    self.extend(&self.stages, self.lay.of(first.0), first.1, &mut found, &mut part.work);
+                }
+            }
+            if self.grows {
+                found.sort_unstable();
+                found.dedup_by_key(|row| row.0);
+                part.rows.extend_from_slice(&found);
+            } else {
+                part.rows.extend(found.iter().min());
+            }
+            if part.rows.len() > most || part.work > most_work {
+                break;
+            }
+        }
+        part
+    }
+
+    fn extend(&self, stages: &[Stage<K>], key: K, sum: Cost, found: &mut Vec<Row<K>>, work: &mut u64) {
+        let Some((stage, stages)) = stages.split_first() else {
+            if sum < self.limit {
+                found.push((key & self.message, sum));
+            }
+            return;
+        };
+        let room = self.limit - stage.rest - sum;
+        for &(new, cost) in stage.of(key).iter().take_while(|row| row.1 < room) {
+            *work += 1;
+            self.extend(stages, key | new, sum + cost, found, work);
+        }
+    }
+}
+
+impl<K: Key> Stage<K> {
+    fn new(joint: &[u32], domains: &[u32], operand: &Operand<'_, K>, known: &[u32], rest: Cost) -> Self {
+        let scope = operand.scope;
+        let (shared, new): (Vec<u32>, Vec<u32>) = scope.iter().partition(|p| known.contains(p));
+        let of_table = Projection::new(scope, &shared, &shared, domains);
+        let added = Projection::new(scope, joint, &new, domains);
+        let row = |&(key, cost): &Row<K>| (of_table.of(key), cost, added.of(key));
+        let mut sorted: Vec<(K, Cost, K)> = operand.rows.iter().map(row).collect();
+        // without new positions keys keep their order
+        if !new.is_empty() {
+            sorted.par_sort_unstable();
+        }
+        let bits = width(&shared, domains);
+        let most = FREE_PLACES.max(sorted.len().saturating_mul(PLACES));
+        let index = if bits < usize::BITS - 1 && 1 << bits <= most {
+            let mut starts = vec![0u32; (1 << bits) + 1];
+            for row in &sorted {
+                starts[row.0.place() + 1] += 1;
+            }
+            for place in 1..starts.len() {
+                starts[place] += starts[place - 1];
+            }
+            Index::Direct(starts)
+        } else {
+            let mut ends = FxHashMap::default();
+            ends.reserve(if new.is_empty() { sorted.len() } else { 0 });
+            let mut begin = 0u32;
+            for group in sorted.chunk_by(|a, b| a.0 == b.0) {
+                let end = begin + group.len() as u32;
+                let _ = ends.insert(group[0].0, (begin, end));
+                begin = end;
+            }
+            Index::Hashed(ends)
+        };
+        let rows = sorted.into_iter().map(|(_, cost, new)| (new, cost)).collect();
+        Stage { shared: Projection::new(joint, &shared, &shared, domains), index, rows, rest }
+    }
+
+    /// The rows that agree with a joint key.
+    #[inline(always)]
+    fn of(&self, key: K) -> &[Row<K>] {
+        let key = self.shared.of(key);
+        match &self.index {
+            Index::Direct(starts) => {
+                let place = key.place();
+                &self.rows[starts[place] as usize..starts[place + 1] as usize]
+            }
+            Index::Hashed(ends) => match ends.get(&key) {
+                Some(&(begin, end)) => &self.rows[begin as usize..end as usize],
+                None => &[],
+            },
+        }
+    }
+}
