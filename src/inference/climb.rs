@@ -42,7 +42,7 @@ pub struct Means {
     /// Shifting between mini-buckets.
     pub graphs: Graphs,
     /// Searches over values.
-    pub branch: bool,
+    pub branch: &'static [Style],
 }
 
 /// The ways to a better bound on one network.
@@ -54,6 +54,8 @@ pub struct Climb {
     /// Whether shifting keeps a journal.
     journal: bool,
     begun: bool,
+    /// Whether an exact plan with tables in files may still come, once all ways have ended.
+    spill: bool,
     plain: Option<Way>,
     shifted: Option<Way>,
     graphs: Option<GraphWay>,
@@ -179,7 +181,7 @@ impl Climb {
         };
         let plain = means.plain.then(way);
         // taken from the end
-        let styles = if means.branch { Style::ALL.into_iter().rev().collect() } else { Vec::new() };
+        let styles = means.branch.iter().rev().copied().collect();
         let (problem, best) = (problem.clone(), Cost::MIN);
         Climb {
             problem,
@@ -187,6 +189,7 @@ impl Climb {
             means,
             journal: false,
             begun: false,
+            spill: means.plain,
             plain,
             shifted: None,
             graphs: None,
@@ -210,7 +213,7 @@ impl Climb {
         self
     }
 
-    /// Shifting keeps a journal, for a certificate; bounds of values, which no certificate holds, are left out.
+    /// Shifting keeps a journal and searches what they branch on, for a certificate; bounds of values, which no certificate holds, are left out.
     pub fn keep_journal(mut self, keep: bool) -> Climb {
         self.journal = keep;
         self
@@ -228,6 +231,15 @@ impl Climb {
     /// The searches that are not at work.
     pub fn into_searches(self) -> Vec<Branch> {
         self.searches.into_iter().map(|(search, _)| search).collect()
+    }
+
+    /// Goes on without files for tables.
+    pub fn without_spill(&mut self) {
+        self.spill = false;
+        self.ladder.without_spill();
+        for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
+            way.ladder.without_spill();
+        }
     }
 
     /// Leaves bytes to others than the plans.
@@ -257,7 +269,7 @@ impl Climb {
             self.pending = self.rung(ub);
         }
         // an exact plan that takes little comes first
-        let exact = self.ladder.affordable() && matches!(&self.pending, Some(Stage::Run(_, plan)) if plan.exact);
+        let exact = matches!(&self.pending, Some(Stage::Run(_, plan)) if self.ladder.affords(plan));
         if !exact && let Some(stage) = self.search(ub) {
             return Some(stage);
         }
@@ -278,7 +290,7 @@ impl Climb {
                 continue;
             }
             let slot = match others {
-                [None, None] => return None,
+                [None, None] => return self.spilled(ub),
                 [Some(shifted), Some(plain)] if plain < shifted => &mut self.plain,
                 [Some(_), _] => &mut self.shifted,
                 [None, Some(_)] => &mut self.plain,
@@ -299,6 +311,15 @@ impl Climb {
                 None => *slot = None,
             }
         }
+    }
+
+    /// An exact plan with tables in files: it may take long, so all else comes first.
+    fn spilled(&mut self, ub: Option<Cost>) -> Option<Stage> {
+        let last = std::mem::take(&mut self.spill).then(|| self.ladder.last(&self.problem, ub));
+        let Rung { name, work, plan, .. } = last??;
+        self.work = self.work.saturating_add(work);
+        let attempt = Attempt { name, work, problem: self.problem.clone(), shift: None, joined: false };
+        Some(Stage::Run(attempt, plan))
     }
 
     /// The next join graph. It may take half of the memory, which the plans then have less.
@@ -323,6 +344,7 @@ impl Climb {
             let memory = self.ladder.memory() / SEARCH_MEMORY;
             if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
                 self.reserve(memory);
+                let search = if self.journal { search.keep_forks() } else { search };
                 return Some(Stage::Branch(Box::new(search.on(self.gpu.as_ref())), FIRST_TURN));
             }
         }

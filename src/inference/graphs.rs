@@ -137,7 +137,7 @@ impl GraphWay {
 
     fn plan(&self, z: u32, ub: Option<Cost>, memory: u64) -> Plan {
         // its messages are never made
-        let limits = Limits { z: Some(z), max_bytes: memory, keep_messages: true, ub };
+        let limits = Limits { z: Some(z), max_bytes: memory, spill: 0, keep_messages: true, ub };
         Plan::new(&self.problem, &self.order, &limits)
     }
 

@@ -27,11 +27,13 @@ mod plan;
 mod run;
 mod shift;
 mod shifting;
+mod slices;
+mod spill;
 mod storage;
 mod table;
 
 pub use assign::CostToGo;
-pub use branch::{Branch, Style};
+pub use branch::{Branch, Fork, Forks, Style};
 pub use climb::{Attempt, Climb, Means, Stage};
 pub use cuda::{Gpu, Measured, measure, sources};
 pub use graphs::Graphs;
@@ -42,6 +44,7 @@ pub use plan::{Input, Limits, Plan, Source, Step, Width};
 pub use run::{Outcome, Progress, Run};
 pub use shift::Shift;
 pub use shifting::Shifting;
+pub use spill::{folder as spill_folder, room as spill_room};
 
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 

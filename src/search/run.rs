@@ -2,7 +2,7 @@
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
 use super::beside::Beside;
-use super::bounds::{Bounds, Core, Step};
+use super::bounds::{Bounds, Core, Spilling, Step};
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
@@ -48,7 +48,7 @@ pub(crate) enum News {
     Progress(Totals),
     /// Something worth knowing.
     Note(String),
-    /// The device has failed, and the run survives.
+    /// The device or the disk has failed, and the run survives.
     Warning(String),
 }
 
@@ -312,6 +312,11 @@ impl<'a> Run<'a> {
         }
         if let Some(error) = self.bounds.here().and_then(Bounds::take_trouble) {
             (self.tell)(News::Warning(format!("bounds go on on the CPU: {error}")));
+        }
+        match self.bounds.here().and_then(Bounds::take_spilling) {
+            Some(Spilling::Begun(text)) => (self.tell)(News::Note(text)),
+            Some(Spilling::Failed(text)) => (self.tell)(News::Warning(text)),
+            None => {}
         }
         if self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.search_work > 0 {
