@@ -25,10 +25,11 @@ struct Searched {
     node: u64,
 }
 
-/// How many times as much as the search the replay may do: it bounds in its own way, and visits each node anew.
-const MORE_WORK: u64 = 32;
+/// How many times as much as the search the replay may do: it bounds in its own way, and visits each node anew. It took as much at
+/// most where that was measured (results/notes/certificates.md).
+const MORE_WORK: u64 = 8;
 /// Work and nodes that it may have besides.
-const LEAST_WORK: u64 = 1 << 26;
+const LEAST_WORK: u64 = 1 << 22;
 const MORE_DEPTH: u64 = 64;
 
 /// How costs were shifted.

@@ -49,14 +49,21 @@ impl Cut {
     /// The plan with the domains that a slice has, and its step made accordingly.
     pub fn of(&self, plan: &Plan, index: usize) -> Plan {
         let mut slice = plan.clone();
+        slice.domains = self.domains(plan, index);
         let step = &mut slice.steps[index];
-        for &position in &step.scope[..self.fixed] {
-            slice.domains[position as usize] = 1;
-        }
-        slice.domains[step.scope[self.fixed] as usize] = self.values;
-        step.entries = step.scope.iter().map(|&p| u64::from(slice.domains[p as usize])).product();
+        step.entries = entries(&step.scope, &slice.domains);
         step.joint = step.entries * u64::from(slice.domains[step.position as usize]);
         slice
+    }
+
+    /// The domains that a slice of a step has.
+    pub fn domains(&self, plan: &Plan, index: usize) -> Vec<u32> {
+        let (mut domains, scope) = (plan.domains.clone(), &plan.steps[index].scope);
+        for &position in &scope[..self.fixed] {
+            domains[position as usize] = 1;
+        }
+        domains[scope[self.fixed] as usize] = self.values;
+        domains
     }
 
     /// Slices along the digit that is not fixed. The last one is moved back to be as large as the others: some of its

@@ -313,11 +313,7 @@ impl<'a> Run<'a> {
         if let Some(error) = self.bounds.here().and_then(Bounds::take_trouble) {
             (self.tell)(News::Warning(format!("bounds go on on the CPU: {error}")));
         }
-        match self.bounds.here().and_then(Bounds::take_spilling) {
-            Some(Spilling::Begun(text)) => (self.tell)(News::Note(text)),
-            Some(Spilling::Failed(text)) => (self.tell)(News::Warning(text)),
-            None => {}
-        }
+        self.tell_of_files();
         if self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.search_work > 0 {
                 self.bounds.begin(&self.core, upper, seed, self.stop);
@@ -328,10 +324,21 @@ impl<'a> Run<'a> {
         let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(self.search_work, stalled)) else {
             return Ok(false);
         };
-        if let Some(step) = bounds.slice(&self.core, upper, seed, self.stop) {
+        let step = bounds.slice(&self.core, upper, seed, self.stop);
+        self.tell_of_files();
+        if let Some(step) = step {
             self.follow(step)?;
         }
         Ok(true)
+    }
+
+    /// Whether tables are in files, or cannot be.
+    fn tell_of_files(&mut self) {
+        match self.bounds.here().and_then(Bounds::take_spilling) {
+            Some(Spilling::Begun(text)) => (self.tell)(News::Note(text)),
+            Some(Spilling::Failed(text)) => (self.tell)(News::Warning(text)),
+            None => {}
+        }
     }
 
     /// What follows from a finished rung.

@@ -33,7 +33,7 @@ fn files_change_nothing_but_memory() -> Result {
         assert!(bytes > 1_000_000 && bytes < spilled["table_bytes"].as_u64().ok_or("a number")?, "{spilled}");
     }
     let mut solve = fangs();
-    let _ = solve.env("TMPDIR", folder.path()).arg("solve").arg(&file).args(SMALL).args(["--bound", "be"]);
+    let _ = solve.env("TMPDIR", folder.path()).arg("solve").arg(&file).args(SMALL).args(["--bound", "be", "-v"]);
     let output = solve.assert().success().get_output().clone();
     let (result, told): (Value, _) = (serde_json::from_slice(&output.stdout)?, String::from_utf8(output.stderr)?);
     assert_eq!((&result["status"], &result["cost"]), (&"optimal".into(), &roomy["cost"]));

@@ -6,8 +6,9 @@ use crate::inference::plan::{Plan, Source, THREADS, temporary};
 use crate::inference::slices::{Cut, entries};
 use std::sync::Arc;
 
-/// Entries of a slice of a message, at most: some ten milliseconds of work, and 64 MB for the disk at a time.
-const MOST_SLICE: u64 = 1 << 24;
+/// Entries of a slice of a message, at most: some milliseconds of work, and for a slow disk some tenths of a second with what it reads,
+/// after which a run can be told to stop.
+const MOST_SLICE: u64 = 1 << 22;
 /// Slices of a step, at least, where it has more than [`LEAST_SLICE`] entries: so that the disk works beside the processor.
 const SLICES: u64 = 8;
 const LEAST_SLICE: u64 = 1 << 18;
@@ -70,22 +71,23 @@ fn cut(plan: &Plan, spill: &Spill, index: usize, room: u64) -> Option<(Option<Cu
     let step = &plan.steps[index];
     let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
     let laid_out: u64 = functions.map(|input| entries(&input.scope, &plan.domains)).sum();
-    let taken = |slice: &Plan, sets: u64| {
+    let taken = |domains: &[u32], sets: u64| {
         let copied = step.inputs.iter().filter(|input| {
-            spill.reads(input.source) || entries(&input.scope, &slice.domains) < entries(&input.scope, &plan.domains)
+            spill.reads(input.source) || entries(&input.scope, domains) < entries(&input.scope, &plan.domains)
         });
-        let copied: u64 = copied.map(|input| entries(&input.scope, &slice.domains)).sum();
-        let shape = Shape::new(&step.scope, &slice.domains, slice.domains[step.position as usize] as usize);
+        let copied: u64 = copied.map(|input| entries(&input.scope, domains)).sum();
+        let shape = Shape::new(&step.scope, domains, domains[step.position as usize] as usize);
         let scratch = (shape.scratch(&step.inputs) as u64).saturating_mul(THREADS);
-        (slice.steps[index].entries + copied).saturating_mul(sets).saturating_add(scratch).saturating_add(laid_out)
+        let slice = entries(&step.scope, domains) + copied;
+        slice.saturating_mul(sets).saturating_add(scratch).saturating_add(laid_out)
     };
     let fits = |cut: Cut| {
-        let slice = cut.of(plan, index);
-        slice.steps[index].entries <= MOST_SLICE && taken(&slice, 2) <= room
+        let domains = cut.domains(plan, index);
+        entries(&step.scope, &domains) <= MOST_SLICE && taken(&domains, 2) <= room
     };
     let slices = (step.entries / LEAST_SLICE).clamp(1, SLICES);
     match Cut::largest(plan, step, slices, fits) {
-        Some(cut) => Some((Some(cut), taken(&cut.of(plan, index), 2))),
-        None => Some((None, taken(plan, 1))).filter(|&(_, entries)| entries <= room),
+        Some(cut) => Some((Some(cut), taken(&cut.domains(plan, index), 2))),
+        None => Some((None, taken(&plan.domains, 1))).filter(|&(_, entries)| entries <= room),
     }
 }
