@@ -218,7 +218,7 @@ fn random_plans_make_the_same_messages() {
         let z = [None, Some(1), Some(2), Some(3), Some(5)][rng.index(5)];
         let ub = [None, None, Some(rng.below(60) as Cost)][rng.index(3)];
         let max_bytes = [300, 3000, 100_000, 1 << 26][rng.index(4)];
-        let plan = Plan::new(&problem, &order, &Limits { z, max_bytes, keep_messages: round % 5 > 0, ub });
+        let plan = Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 5 > 0, ub });
         widths[usize::from(plan.width == Width::I64)] += 1;
         lowered += plan.steps.iter().filter(|step| step.lowered).count();
         conforms(gpu, &problem, &plan);

@@ -152,6 +152,21 @@ pub enum Ending {
         /// Its values, all of them together, and what follows from each set.
         cases: Vec<(Vec<u32>, Branch)>,
     },
+    /// By a search over values of whoever follows the certificate.
+    Search(Search),
+}
+
+/// A search over values, to be done again. At each node costs are shifted and what little is left is eliminated; nothing of that is
+/// told but what was branched on, and that decides only how long it takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// Entries that it may look at.
+    pub work: u64,
+    /// Bytes that its nodes may take.
+    pub bytes: u64,
+    /// What was branched on: the variable, and the fork before with the value that leads here from there (of the first one any).
+    pub forks: Vec<(u32, u32, u32)>,
 }
 
 /// A plan of mini-bucket elimination (Dechter and Rish 2003): functions, costs of single variables and messages are taken

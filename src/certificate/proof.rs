@@ -1,7 +1,7 @@
 //! From the reductions, the shifts and the plan that led to a bound to its certificate.
 
-use super::{Branch, Certificate, Elimination, Ending, Join, Solution, Step};
-use crate::inference::{Entry, Plan, Shift, Source};
+use super::{Branch, Certificate, Elimination, Ending, Join, Search, Solution, Step};
+use crate::inference::{Entry, Forks, Plan, Shift, Source};
 use crate::model::{Cost, Network};
 use crate::reduce::Reducer;
 use std::sync::Arc;
@@ -13,7 +13,24 @@ pub struct Proof {
     reducer: Option<Arc<Reducer>>,
     shifting: Option<Shifting>,
     plan: Option<Plan>,
+    search: Option<Searched>,
 }
+
+/// A search over values.
+#[derive(Clone, Debug)]
+struct Searched {
+    bits: u32,
+    forks: Forks,
+    /// Bytes of a node.
+    node: u64,
+}
+
+/// How many times as much as the search the replay may do: it bounds in its own way, and visits each node anew. It took as much at
+/// most where that was measured (results/notes/certificates.md).
+const MORE_WORK: u64 = 8;
+/// Work and nodes that it may have besides.
+const LEAST_WORK: u64 = 1 << 22;
+const MORE_DEPTH: u64 = 64;
 
 /// How costs were shifted.
 #[derive(Clone, Debug)]
@@ -25,13 +42,20 @@ struct Shifting {
 impl Proof {
     /// The minima that the reductions lead to; `None` where they kept no log ([`Reducer::logged`]).
     pub fn reductions(reducer: &Arc<Reducer>) -> Option<Proof> {
-        reducer.steps().map(|_| Proof { reducer: Some(reducer.clone()), shifting: None, plan: None })
+        reducer.steps().map(|_| Proof { reducer: Some(reducer.clone()), ..Proof::default() })
     }
 
     /// Costs shifted after that; `None` where that kept no journal ([`Shift::keep_journal`]).
     pub fn shifted(mut self, shift: &Shift) -> Option<Proof> {
         self.shifting = Some(Shifting { bits: shift.bits(), entries: shift.entries()? });
         Some(self)
+    }
+
+    /// A search over values after the reductions, with costs multiplied by 2^`bits` and nodes of so many bytes. It may go on: what it
+    /// branches on later is told as well.
+    pub fn searched(mut self, bits: u32, forks: &Forks, node: u64) -> Proof {
+        self.search = Some(Searched { bits, forks: forks.clone(), node });
+        self
     }
 
     /// Elimination after that.
@@ -51,7 +75,7 @@ impl Proof {
             return Branch { steps: Vec::new(), ending: Ending::Constant };
         };
         let mut steps = reducer.steps().unwrap_or_default().to_vec();
-        if self.shifting.is_some() || self.plan.is_some() {
+        if self.shifting.is_some() || self.plan.is_some() || self.search.is_some() {
             // whatever was known then: what costs as much as the bound does not speak against it
             steps.push(Step::Limit(bound));
         }
@@ -59,6 +83,10 @@ impl Proof {
         if let Some(Shifting { bits, entries }) = &self.shifting {
             steps.push(Step::Scale(*bits));
             steps.extend(entries.iter().map(|entry| core.step(entry)));
+        }
+        if let Some(searched) = &self.search {
+            steps.push(Step::Scale(searched.bits));
+            return Branch { steps, ending: Ending::Search(core.search(searched)) };
         }
         let ending = self.plan.as_ref().map_or(Ending::Constant, |plan| Ending::Elimination(core.elimination(plan)));
         Branch { steps, ending }
@@ -93,6 +121,21 @@ impl<'a> Core<'a> {
                 let values = values.iter().map(|&value| originals[value as usize]).collect();
                 Step::TooDear { variable: name(variable), values }
             }
+        }
+    }
+
+    fn search(&self, Searched { forks, node, .. }: &Searched) -> Search {
+        let (list, deepest) = forks.list();
+        let name = |v: u32| self.reducer.variables()[v as usize];
+        let fork = |fork: &crate::inference::Fork| {
+            let parent = list[fork.before as usize].variable;
+            let value = self.reducer.values(parent as usize).get(fork.value as usize).copied().unwrap_or_default();
+            (name(fork.variable), fork.before, value)
+        };
+        Search {
+            work: forks.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
+            bytes: node.saturating_mul(u64::from(deepest) + MORE_DEPTH),
+            forks: list.iter().map(fork).collect(),
         }
     }
 

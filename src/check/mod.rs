@@ -6,6 +6,9 @@
 
 mod elimination;
 mod replay;
+mod search;
+#[cfg(test)]
+mod search_tests;
 mod state;
 mod steps;
 mod tables;

@@ -3,6 +3,7 @@
 
 use super::elimination::{Effort, Layout};
 use super::evaluate;
+use super::search;
 use super::state::State;
 use crate::certificate::{Branch, Certificate, Ending, Step, digest};
 use crate::error::Error;
@@ -94,6 +95,7 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
             let least = Layout::new(plan, &sizes)?.run(&state);
             Ok(state.proven(least))
         }
+        Ending::Search(task) => search::run(state, task),
         Ending::Cases { variable, cases } => {
             state.present(*variable)?;
             let values = state.values[*variable as usize].clone();
@@ -160,6 +162,10 @@ fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, Strin
             let plan = Layout::new(plan, &sizes)?.effort;
             effort.joint_entries = effort.joint_entries.saturating_add(plan.joint_entries);
             effort.bytes = effort.bytes.max(plan.bytes);
+        }
+        Ending::Search(task) => {
+            effort.joint_entries = effort.joint_entries.saturating_add(task.work);
+            effort.bytes = effort.bytes.max(task.bytes);
         }
         Ending::Cases { variable, cases } => {
             for (set, branch) in cases {

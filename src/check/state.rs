@@ -190,6 +190,11 @@ impl State {
         &mut self.unary[v as usize]
     }
 
+    /// All functions.
+    pub(super) fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter().flatten()
+    }
+
     /// The functions of a variable.
     pub(super) fn functions_of(&self, v: u32) -> impl Iterator<Item = &Function> {
         self.incidence[v as usize].iter().filter_map(|&slot| self.functions[slot as usize].as_ref())

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Error;
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Proof, Step, seal};
-use crate::inference::{Climb, Ladder, Progress, Run, Stage, trivial_bound};
+use crate::inference::{Climb, Ladder, Progress, Run, Stage, Style, trivial_bound};
 use crate::model::ModelError;
 use crate::order::{Method, best_orders};
 use crate::reduce::Reducer;
@@ -70,7 +70,7 @@ fn sums_far_beyond_64_bits() -> Result<(), ModelError> {
 }
 
 /// A random network: arity 0 to 4, forbidden entries, ties, negative costs, dense and sparse, with and without top.
-fn random(rng: &mut Rng) -> Network {
+pub(super) fn random(rng: &mut Rng) -> Network {
     let mut builder = Network::builder("random");
     let n = 1 + rng.index(7);
     let domains: Vec<u32> = (0..n).map(|_| [1, 2, 2, 3, 4, 5][rng.index(6)]).collect();
@@ -178,7 +178,12 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
             }
             Stage::Branch(mut branch, work) => {
                 let (end, before) = (branch.work_done() + work, branch.lower_bound());
-                while branch.advance(1000, &stop) == Progress::More && branch.work_done() < end {}
+                let least = 1 + rng.below(3000);
+                while branch.advance(least, &stop) == Progress::More && branch.work_done() < end {}
+                match branch.proof(&reducer) {
+                    Some(proof) => proven.push((branch.lower_bound().min(upper), proof)),
+                    None => assert!(branch.style() == Style::Heavy, "log and forks"),
+                }
                 climb.searched(branch, before);
             }
         }
@@ -186,12 +191,12 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     proven
 }
 
-fn follow(network: &Network, certificate: &Certificate) -> Result<Cost, Error> {
+pub(super) fn follow(network: &Network, certificate: &Certificate) -> Result<Cost, Error> {
     Replay::new(network, certificate)?.run(1 << 30)
 }
 
 /// The solutions of a network by cost, and what no assignment costs less than.
-fn solved(network: &Network) -> (Vec<(Cost, Vec<u32>)>, Cost) {
+pub(super) fn solved(network: &Network) -> (Vec<(Cost, Vec<u32>)>, Cost) {
     let costs = assignments(network).into_iter().map(|x| (evaluate(network, &x).cost, x));
     let mut solutions: Vec<(Cost, Vec<u32>)> = costs.filter(|(cost, _)| *cost < network.top()).collect();
     solutions.sort();
@@ -223,8 +228,9 @@ fn certificates_of_every_method_are_accepted_and_never_pass_the_optimum() {
         "scale",
         "move",
         "elimination",
+        "search",
     ];
-    let mut counts = [0; 11];
+    let mut counts = [0; 12];
     for case in 0..3000 {
         let network = random(&mut rng);
         let (certificates, optimum) = certificates(&network, &mut rng);
@@ -240,7 +246,7 @@ fn certificates_of_every_method_are_accepted_and_never_pass_the_optimum() {
             counts.iter_mut().zip(occurs).for_each(|(count, occurs)| *count += occurs);
         }
     }
-    assert!(counts.iter().all(|&count| count > 100), "every kind of step must occur: {names:?} {counts:?}");
+    assert!(counts.iter().all(|&count| count > 50), "every kind of step must occur: {names:?} {counts:?}");
 }
 
 /// Each digit changed in turn: the seal refuses it; sealed again it is refused or says something true.

@@ -50,6 +50,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         table_bytes: 0,
         joint_entries: 0,
         streamed: false,
+        spilled_bytes: 0,
         time_s: 0.0,
         device: "cpu".into(),
     };
@@ -92,6 +93,8 @@ struct Bounding<'a> {
     /// The device, as long as it works; the CPU without one.
     device: Opened,
     report: BoundReport,
+    /// Bytes that tables may take in files.
+    spill: u64,
     lower: Cost,
     /// The best bound that has a proof, and the proof.
     proof: (Cost, Proof),
@@ -125,6 +128,7 @@ impl<'a> Bounding<'a> {
             recorder,
             device: Opened::default(),
             report,
+            spill: config.spill,
             lower,
             proof: (lower, Proof::default()),
             best: None,
@@ -189,9 +193,9 @@ impl<'a> Bounding<'a> {
         // what the device does not hold is streamed from the host
         let memory = self.config.memory;
         if self.config.method == BoundChoice::Be {
-            self.must_fit(&problem, &order, memory)?;
+            self.must_fit(&problem, &order)?;
         }
-        let ladder = Ladder::new(vec![order], memory, self.config.z).above(self.highest / 2);
+        let ladder = Ladder::new(vec![order], memory, self.config.z).spill(self.spill).above(self.highest / 2);
         let ladder = match self.config.method {
             BoundChoice::Be => ladder.exact_work(u64::MAX),
             BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
@@ -255,6 +259,11 @@ impl<'a> Bounding<'a> {
                             }
                         }
                     }
+                    if let Some(error) = run.failure() {
+                        self.lose_files(error);
+                        climb.without_spill();
+                        continue;
+                    }
                     let streamed = run.streamed();
                     let Some(outcome) = run.finish() else { break };
                     climb.note(&attempt, attempt.lower_bound(&outcome));
@@ -298,18 +307,21 @@ impl<'a> Bounding<'a> {
         if let Some(error) = branch.take_trouble() {
             self.lose_device(&error);
         }
-        self.raise(branch.lower_bound(), name, || None)?;
+        let core = self.cores.iter().find(|known| Arc::ptr_eq(&known.0, branch.problem()));
+        let reducer = core.map(|(_, reducer)| reducer.clone());
+        self.raise(branch.lower_bound(), name, || branch.proof(&reducer?))?;
         Ok(progress == Progress::More)
     }
 
     /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.
-    fn must_fit(&self, problem: &Problem, order: &Order, limit: u64) -> Result<(), Error> {
-        if Plan::new(problem, order, &Limits::new(limit)).exact {
+    fn must_fit(&self, problem: &Problem, order: &Order) -> Result<(), Error> {
+        let (limit, spill) = (self.config.memory, self.spill);
+        if Plan::new(problem, order, &Limits { spill, ..Limits::new(limit) }).exact {
             return Ok(());
         }
         Err(Error::Usage(format!(
-            "bucket elimination does not fit into {limit} bytes: induced width {}, {:.2e} joint entries, the largest \
-             table has {:.2e} entries (--bound-memory raises the limit, --method mbe splits buckets)",
+            "bucket elimination does not fit into {limit} bytes and {spill} of files: induced width {}, {:.2e} joint entries, the largest \
+             table has {:.2e} entries (--bound-memory and --spill raise the limits, --method mbe splits buckets)",
             order.width, order.joint_entries, order.largest
         )))
     }
@@ -333,6 +345,7 @@ impl<'a> Bounding<'a> {
             self.report.table_bytes = plan.table_bytes;
             self.report.joint_entries = plan.joint_entries;
             self.report.streamed = streamed;
+            self.report.spilled_bytes = outcome.spilled_bytes();
         }
         if let Some(core) = outcome.assign() {
             self.offer(reducer.lift(&core), &attempt.name);
@@ -385,6 +398,12 @@ impl<'a> Bounding<'a> {
         if let Some(message) = self.device.lose(error) {
             self.recorder.warn(&message);
         }
+    }
+
+    /// Files for tables have failed: says so once, and the run goes on within memory.
+    fn lose_files(&mut self, error: &Error) {
+        self.spill = 0;
+        self.recorder.warn(&format!("{error}; going on without tables in files"));
     }
 
     fn tick(&mut self) {

@@ -57,6 +57,9 @@ pub struct SolveFlags {
     /// Memory for bound tables: 512M, 4G [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     bound_memory: Option<u64>,
+    /// Disk for tables of an exact elimination beyond that memory, in the folder that TMPDIR names: 100G, 0 for none [default: half of what is free, none with --rounds]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    spill: Option<u64>,
     /// Work without the exact reductions
     #[arg(long)]
     no_reduce: bool,
@@ -131,6 +134,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
             bound: flags.bound,
             z: flags.z,
             bound_memory: flags.bound_memory,
+            spill: flags.spill,
             reduce: !flags.no_reduce,
             target: flags.target,
             gap: flags.gap,

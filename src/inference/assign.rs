@@ -1,17 +1,17 @@
 //! From messages back to values: the value-assignment phase and ratings of partial assignments.
 
-use super::cuda::{Pilot, Resident};
+use super::cuda::Pilot;
 use super::kernel::Entry;
 use super::plan::{Plan, Source};
 use super::run::{Messages, Outcome, Store, Tables};
 use super::sparse::Sparse;
-use crate::device::DeviceError;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, add};
 
 impl Outcome {
     /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment
     /// if the run was exact and the optimum is below its limit, otherwise a good start. `None` where the
-    /// plan did not keep the messages, and where a run by rows found no solution below its limit.
+    /// plan did not keep the messages, a run by rows found no solution below its limit, or messages are in files that cannot be
+    /// read any more.
     pub fn assign(&self) -> Option<Vec<u32>> {
         if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages) {
             if let Ok(Some(pilot)) = Pilot::new(resident, &self.problem, &self.plan, self.lower_bound)
@@ -20,10 +20,13 @@ impl Outcome {
                 return Some(assignment);
             }
             if resident.copied().is_none()
-                && let Ok(assignment) = self.assign_by_entries(resident)
+                && let Ok(assignment) = self.assign_by_entries(|wanted| resident.entries(wanted))
             {
                 return Some(assignment);
             }
+        }
+        if let (Messages::Files(messages), true) = (&self.messages, self.plan.keep_messages) {
+            return self.assign_by_entries(|wanted| messages.entries(wanted)).ok();
         }
         let guide = self.cost_to_go()?;
         let mut assignment = vec![0; self.plan.sequence.len()];
@@ -36,9 +39,9 @@ impl Outcome {
         Some(assignment)
     }
 
-    /// The same for functions too large for that: only the entries that decide leave the device. What a bucket sent is
-    /// the same for all values and decides nothing.
-    fn assign_by_entries(&self, messages: &Resident) -> Result<Vec<u32>, DeviceError> {
+    /// The same where functions are too large for that, or messages in files: only the entries that decide are fetched, given
+    /// as steps and indices. What a bucket sent is the same for all values and decides nothing.
+    fn assign_by_entries<X>(&self, fetch: impl Fn(&[(u32, u64)]) -> Result<Vec<Cost>, X>) -> Result<Vec<u32>, X> {
         let Outcome { problem, plan, .. } = self;
         let mut assignment = vec![0; plan.sequence.len()];
         let mut row = Vec::new();
@@ -59,7 +62,7 @@ impl Outcome {
                 }
             }
             let values = row.len();
-            for (place, entry) in messages.entries(&wanted)?.into_iter().enumerate() {
+            for (place, entry) in fetch(&wanted)?.into_iter().enumerate() {
                 row[place % values] = add(row[place % values], entry);
             }
             assignment[variable as usize] = least(&row);
@@ -68,7 +71,7 @@ impl Outcome {
     }
 
     /// Ratings of partial assignments. `None` where the plan did not keep the messages, or they are on a device and the
-    /// host's memory does not take them.
+    /// host's memory does not take them, or in files.
     pub fn cost_to_go(&self) -> Option<CostToGo<'_>> {
         if !self.plan.keep_messages {
             return None;

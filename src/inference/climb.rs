@@ -45,7 +45,7 @@ pub struct Means {
     /// Exact elimination by rows of what shifting leaves.
     pub rows: bool,
     /// Searches over values.
-    pub branch: bool,
+    pub branch: &'static [Style],
 }
 
 /// The ways to a better bound on one network.
@@ -57,6 +57,8 @@ pub struct Climb {
     /// Whether shifting keeps a journal.
     journal: bool,
     begun: bool,
+    /// Whether an exact plan with tables in files may still come, once all ways have ended.
+    spill: bool,
     plain: Option<Way>,
     shifted: Option<Way>,
     graphs: Option<GraphWay>,
@@ -208,7 +210,7 @@ impl Climb {
         };
         let plain = means.plain.then(way);
         // taken from the end
-        let styles = if means.branch { Style::ALL.into_iter().rev().collect() } else { Vec::new() };
+        let styles = means.branch.iter().rev().copied().collect();
         let (problem, best) = (problem.clone(), Cost::MIN);
         Climb {
             problem,
@@ -216,6 +218,7 @@ impl Climb {
             means,
             journal: false,
             begun: false,
+            spill: means.plain,
             plain,
             shifted: None,
             graphs: None,
@@ -242,7 +245,7 @@ impl Climb {
         self
     }
 
-    /// Shifting keeps a journal, for a certificate; bounds of values, which no certificate holds, are left out.
+    /// Shifting keeps a journal and searches what they branch on, for a certificate; bounds of values, which no certificate holds, are left out.
     pub fn keep_journal(mut self, keep: bool) -> Climb {
         self.journal = keep;
         self
@@ -260,6 +263,15 @@ impl Climb {
     /// The searches that are not at work.
     pub fn into_searches(self) -> Vec<Branch> {
         self.searches.into_iter().map(|(search, _)| search).collect()
+    }
+
+    /// Goes on without files for tables.
+    pub fn without_spill(&mut self) {
+        self.spill = false;
+        self.ladder.without_spill();
+        for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
+            way.ladder.without_spill();
+        }
     }
 
     /// Leaves bytes to others than the plans.
@@ -291,7 +303,7 @@ impl Climb {
         // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound more than
         // anything else in the time
         let first = match &self.pending {
-            Some(Stage::Run(_, plan)) => self.ladder.affordable() && plan.exact,
+            Some(Stage::Run(_, plan)) => self.ladder.affords(plan),
             Some(Stage::Shift(shifting)) => shifting.is_brief(),
             _ => false,
         };
@@ -345,7 +357,7 @@ impl Climb {
                 continue;
             }
             let plain = match others {
-                [None, None] => return None,
+                [None, None] => return self.spilled(ub),
                 [Some(shifted), Some(plain)] => plain < shifted,
                 [shifted, _] => shifted.is_none(),
             };
@@ -384,6 +396,15 @@ impl Climb {
         true
     }
 
+    /// An exact plan with tables in files: it may take long, so all else comes first.
+    fn spilled(&mut self, ub: Option<Cost>) -> Option<Stage> {
+        let last = std::mem::take(&mut self.spill).then(|| self.ladder.last(&self.problem, ub));
+        let Rung { name, work, plan, .. } = last??;
+        self.work = self.work.saturating_add(work);
+        let attempt = Attempt { name, work, problem: self.problem.clone(), shift: None, joined: false, by_rows: false };
+        Some(Stage::Run(attempt, plan))
+    }
+
     /// The next join graph. It may take half of the memory, which the plans then have less.
     fn next_graph(&mut self, ub: Option<Cost>) -> Option<Shifting> {
         let held = self.graph_bytes;
@@ -406,6 +427,7 @@ impl Climb {
             let memory = self.ladder.memory() / SEARCH_MEMORY;
             if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
                 self.reserve(memory);
+                let search = if self.journal { search.keep_forks() } else { search };
                 return Some(Stage::Branch(Box::new(search.on(self.gpu.as_ref())), FIRST_TURN));
             }
         }

@@ -190,7 +190,7 @@ impl GraphWay {
         small: u64,
         fits: impl Fn(&Plan) -> bool,
     ) -> Option<Plan> {
-        let limits = Limits { z: Some(z), max_bytes: u64::MAX, keep_messages: true, ub };
+        let limits = Limits { z: Some(z), max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
         let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).product();
         // a function is not lowered
         let least: u64 = problem.functions.iter().map(|function| sizes(&function.scope)).max().unwrap_or(0);
@@ -216,7 +216,7 @@ impl GraphWay {
 
     fn plan(&self, problem: &Problem, z: u32, ub: Option<Cost>) -> Plan {
         // its messages are never made
-        let limits = Limits { z: Some(z), max_bytes: u64::MAX, keep_messages: true, ub };
+        let limits = Limits { z: Some(z), max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
         Plan::new(problem, &self.order, &limits)
     }
 

@@ -9,7 +9,7 @@ use crate::order::Order;
 pub struct Rung {
     /// `be` or `mbe(z)`.
     pub name: String,
-    /// Combinations it looks at.
+    /// Combinations it looks at, with what files take ([`Plan::work`]).
     pub work: u64,
     /// Which of the ladder's orders it follows.
     pub order: usize,
@@ -26,6 +26,7 @@ pub struct Rung {
 pub struct Ladder {
     orders: Vec<Order>,
     memory: u64,
+    spill: u64,
     fixed: Option<u32>,
     exact_work: u64,
     z: u32,
@@ -42,13 +43,27 @@ impl Ladder {
     /// fixed one.
     pub fn new(orders: Vec<Order>, memory: u64, z: Option<u32>) -> Ladder {
         let done = orders.is_empty();
-        Ladder { orders, memory, fixed: z, exact_work: EXACT_WORK, z: 0, order: 0, work: 0, done }
+        Ladder { orders, memory, spill: 0, fixed: z, exact_work: EXACT_WORK, z: 0, order: 0, work: 0, done }
     }
 
     /// Changes the work up to which elimination is exact without trying mini-buckets first.
     pub fn exact_work(mut self, work: u64) -> Ladder {
         self.exact_work = work;
         self
+    }
+
+    /// Lets files take so many bytes of messages for an exact plan that does not fit into memory. It is [`Ladder::last`], or the only
+    /// rung where it takes little work or [`Ladder::exact_work`] sets no limit.
+    pub fn spill(mut self, bytes: u64) -> Ladder {
+        self.spill = bytes;
+        self
+    }
+
+    /// Goes on without files.
+    pub fn without_spill(&mut self) {
+        self.spill = 0;
+        // the exact plan was the first: now the others come
+        self.done &= self.z > 0;
     }
 
     /// Leaves out rungs of less work, for a network whose like has been bounded before.
@@ -90,6 +105,12 @@ impl Ladder {
         self.fixed.is_none() && self.orders.first().is_some_and(fits)
     }
 
+    /// Whether a plan is exact and takes little enough to come first.
+    pub fn affords(&self, plan: &Plan) -> bool {
+        let few = plan.spilled_bytes() == 0 || self.exact_work == u64::MAX || plan.work() <= EXACT_WORK;
+        self.affordable() && plan.exact && few
+    }
+
     /// Combinations of the last plan.
     pub fn work(&self) -> u64 {
         self.work
@@ -107,7 +128,7 @@ impl Ladder {
             } else {
                 if self.affordable() {
                     let plan = self.plan(problem, ub, None);
-                    if plan.exact {
+                    if self.affords(&plan) {
                         self.done = true;
                         return Some(self.rung(plan));
                     }
@@ -164,12 +185,19 @@ impl Ladder {
         Some(self.rung(found))
     }
 
+    /// The exact plan with files, for when nothing else is left; `None` where z is fixed or there is no room.
+    pub fn last(&self, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {
+        let wanted = self.spill > 0 && self.fixed.is_none() && !self.orders.is_empty();
+        let plan = if wanted { self.plan(problem, ub, None) } else { return None };
+        (plan.spilled_bytes() > 0).then(|| self.rung(plan))
+    }
+
     fn plan(&self, problem: &Problem, ub: Option<Cost>, z: Option<u32>) -> Plan {
-        let limits = Limits { z, max_bytes: self.memory, keep_messages: true, ub };
+        let limits = Limits { z, max_bytes: self.memory, spill: self.spill, keep_messages: true, ub };
         Plan::new(problem, &self.orders[self.order], &limits)
     }
 
     fn rung(&self, plan: Plan) -> Rung {
-        Rung { name: plan.name(), work: plan.joint_entries, order: self.order, plan }
+        Rung { name: plan.name(), work: plan.work(), order: self.order, plan }
     }
 }

@@ -28,13 +28,15 @@ mod run;
 mod schedule;
 mod shift;
 mod shifting;
+mod slices;
 mod sparse;
+mod spill;
 mod storage;
 mod table;
 mod tables;
 
 pub use assign::CostToGo;
-pub use branch::{Branch, Style};
+pub use branch::{Branch, Fork, Forks, Style};
 pub use climb::{Attempt, Climb, Means, Stage};
 pub use cuda::{Gpu, Measured, measure, sources};
 pub use graphs::Graphs;
@@ -46,6 +48,7 @@ pub use run::{Outcome, Progress, Run};
 pub use shift::Shift;
 pub use shifting::Shifting;
 pub use sparse::RowLimits;
+pub use spill::{folder as spill_folder, room as spill_room};
 
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 

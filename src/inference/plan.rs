@@ -6,10 +6,13 @@
 //! kernel wants. The variables eliminated last, which most messages share, run fastest.
 
 use super::kernel::Shape;
+use super::slices::entries;
 use super::sparse::{self, RowLimits};
+use super::spill::{Spill, share};
 use super::{cap, table};
 use crate::model::{Cost, Problem};
 use crate::order::Order;
+use std::sync::Arc;
 
 /// What a plan may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct Limits {
     pub z: Option<u32>,
     /// Bytes of all tables alive at a time.
     pub max_bytes: u64,
+    /// Bytes of messages that files may take beyond that, for an exact plan that does not fit otherwise.
+    pub spill: u64,
     /// Keep every message: needed to assign values or to rate partial assignments afterwards.
     pub keep_messages: bool,
     /// Only solutions below this are of interest, besides the problem's own `top`.
@@ -27,7 +32,7 @@ pub struct Limits {
 impl Limits {
     /// Keeps messages within `max_bytes`.
     pub fn new(max_bytes: u64) -> Self {
-        Limits { z: None, max_bytes, keep_messages: true, ub: None }
+        Limits { z: None, max_bytes, spill: 0, keep_messages: true, ub: None }
     }
 }
 
@@ -114,7 +119,7 @@ pub struct Plan {
     pub largest_table: u64,
     /// Bytes of all messages.
     pub table_bytes: u64,
-    /// Bytes alive at the worst moment: messages, the inputs of a step and scratch.
+    /// Bytes of memory alive at the worst moment: messages, the inputs of a step and scratch.
     pub peak_bytes: u64,
     /// Entry type.
     pub width: Width,
@@ -123,6 +128,8 @@ pub struct Plan {
     /// Tables list only entries that a solution below the limit may use, within these limits. Entries, combinations and bytes
     /// are those of dense tables, which nobody makes then; an outcome's plan has those of the rows.
     pub rows: Option<RowLimits>,
+    /// What lies in files.
+    pub(super) spill: Option<Arc<Spill>>,
     /// What entries are clamped to.
     pub(super) cap: Cost,
     /// Solutions from here on are of no interest.
@@ -134,7 +141,7 @@ pub struct Plan {
 const TRIES: usize = 32;
 
 /// Threads that scratch memory is counted for. A fixed number, so that plans do not depend on the machine.
-const THREADS: u64 = 16;
+pub(super) const THREADS: u64 = 16;
 
 impl Plan {
     /// Plans elimination along `order`: exact where `limits` allow, otherwise with the largest z that fits.
@@ -150,6 +157,9 @@ impl Plan {
         let message = context.limits.max_bytes / width.bytes();
         high = high.min(context.most_variables(message).saturating_add(1)).max(1);
         if let Some(plan) = context.plan(high, message, true) {
+            return plan;
+        }
+        if let Some(plan) = Plan::spilled(problem, order, limits, width, cap, limit) {
             return plan;
         }
         let mut best = None;
@@ -190,10 +200,36 @@ impl Plan {
     /// `None` where keys would be too wide.
     pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits) -> Option<Plan> {
         let limit = ub.map_or(problem.top, |ub| ub.min(problem.top));
-        let limits = Limits { z: None, max_bytes: u64::MAX, keep_messages: true, ub };
+        let limits = Limits { z: None, max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
         let context = Context::new(problem, order, &limits, Width::I64, cap(problem, limit), limit);
         let plan = Plan { rows: Some(rows), ..context.plan(u32::MAX, u64::MAX, false)? };
         (plan.exact && sparse::fits(&plan)).then_some(plan)
+    }
+
+    /// The exact plan, with files for what the memory does not hold.
+    fn spilled(
+        problem: &Problem,
+        order: &Order,
+        limits: &Limits,
+        width: Width,
+        cap: Cost,
+        limit: Cost,
+    ) -> Option<Plan> {
+        let Limits { z: None, max_bytes, spill: room @ 1.., .. } = *limits else { return None };
+        let both = Limits { max_bytes: max_bytes.saturating_add(room), ..*limits };
+        let context = Context::new(problem, order, &both, width, cap, limit);
+        let plan = context.plan(order.width.saturating_add(1), context.limits.max_bytes / width.bytes(), true)?;
+        share(plan, max_bytes, room).filter(|plan| plan.exact)
+    }
+
+    /// Bytes of messages that lie in files.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spill.as_ref().map_or(0, |spill| spill.bytes)
+    }
+
+    /// Combinations of all mini-buckets, and what could be looked at while files are written and read.
+    pub fn work(&self) -> u64 {
+        self.joint_entries.saturating_add(self.spill.as_ref().map_or(0, |spill| spill.work()))
     }
 
     /// The largest value that entries are clamped to.
@@ -267,7 +303,7 @@ impl<'a> Context<'a> {
     }
 
     fn combinations(&self, scope: &[u32]) -> u64 {
-        scope.iter().fold(1u64, |product, &p| product.saturating_mul(u64::from(self.domains[p as usize])))
+        entries(scope, &self.domains)
     }
 
     /// Simulates elimination; `None` as soon as it needs more than the memory allowed (if `bounded`).
@@ -292,6 +328,7 @@ impl<'a> Context<'a> {
             width: self.width,
             keep_messages: self.limits.keep_messages,
             rows: None,
+            spill: None,
             cap: self.cap,
             limit: self.limit,
         };
@@ -308,7 +345,7 @@ impl<'a> Context<'a> {
             let joined = parts.into_iter().map(|part| self.join(position as u32, part));
             for step in lowered.chain(joined) {
                 widest = widest.max(step.scope.len() as u32 + 1);
-                let now = step.entries.saturating_add(self.temporary(&step)).saturating_mul(bytes);
+                let now = step.entries.saturating_add(temporary(&step, &self.domains)).saturating_mul(bytes);
                 plan.peak_bytes = plan.peak_bytes.max(alive.saturating_add(now));
                 if bounded && plan.peak_bytes > self.limits.max_bytes {
                     return None;
@@ -334,17 +371,6 @@ impl<'a> Context<'a> {
             plan.z = widest;
         }
         Some(plan)
-    }
-
-    /// Entries that a step needs besides its message: laid out functions and scratch.
-    fn temporary(&self, step: &Step) -> u64 {
-        if step.lowered {
-            return step.entries;
-        }
-        let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
-        let loaded = functions.map(|input| self.combinations(&input.scope)).fold(0, u64::saturating_add);
-        let shape = Shape::new(&step.scope, &self.domains, self.domains[step.position as usize] as usize);
-        loaded.saturating_add((shape.scratch(&step.inputs) as u64).saturating_mul(THREADS))
     }
 
     /// A function too large for memory goes on over the positions eliminated last, as many as fit: what
@@ -426,4 +452,15 @@ impl<'a> Context<'a> {
         }
         (count, combinations)
     }
+}
+
+/// Entries that a step needs besides its message: laid out functions and scratch.
+pub(super) fn temporary(step: &Step, domains: &[u32]) -> u64 {
+    if step.lowered {
+        return step.entries;
+    }
+    let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
+    let loaded: u64 = functions.map(|input| entries(&input.scope, domains)).sum();
+    let shape = Shape::new(&step.scope, domains, domains[step.position as usize] as usize);
+    loaded.saturating_add((shape.scratch(&step.inputs) as u64).saturating_mul(THREADS))
 }

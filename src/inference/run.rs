@@ -2,11 +2,13 @@
 
 use super::cuda::{Execution, Gpu, Resident, Streamed};
 use super::kernel::{Join, Shape};
-use super::plan::{Input, Plan, Source, Width};
+use super::plan::{Input, Plan, Source, Step, Width};
 use super::sparse::Sparse;
+use super::spill::{Spilled, folder};
 use super::storage::Storage;
 use super::table::{self, Entry};
 use crate::device::DeviceError;
+use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -45,6 +47,10 @@ enum Engine {
     Cuda(Box<Execution>),
     /// A device whose memory does not hold all tables.
     Streamed(Streamed),
+    /// The CPU, with messages in files.
+    Spilled(Spilled),
+    /// Files could not be written or read: there is no result.
+    Failed(Error),
     /// All is done and lies on a device; with the sum of the messages without variables.
     Done(Arc<Resident>, Cost),
 }
@@ -84,10 +90,7 @@ pub(super) struct Store<E> {
 impl Run {
     /// Prepares a run of `plan`, which must have been made for this problem, on the CPU.
     pub fn new(problem: Arc<Problem>, plan: Plan) -> Run {
-        let engine = match plan.rows {
-            Some(limits) => Engine::Rows(Sparse::new(&problem, &plan, limits)),
-            None => Engine::Cpu(Host::new(&plan)),
-        };
+        let engine = Engine::host(&problem, &plan);
         Run { problem, plan, engine, streamed: false, trouble: None }
     }
 
@@ -99,6 +102,8 @@ impl Run {
         if let (Some(gpu), None) = (gpu, run.plan.rows) {
             let engine = match Execution::new(gpu.clone(), &run.problem, &run.plan) {
                 Ok(Some(execution)) => Ok(Engine::Cuda(Box::new(execution))),
+                // the host does not hold all messages
+                Ok(None) if run.plan.spill.is_some() => return run,
                 Ok(None) => Streamed::new(gpu, &run.problem, &run.plan).map(Engine::Streamed),
                 Err(error) => Err(error),
             };
@@ -118,6 +123,11 @@ impl Run {
         self.streamed
     }
 
+    /// Why there is no result: files for tables could not be written or read.
+    pub fn failure(&self) -> Option<&Error> {
+        if let Engine::Failed(error) = &self.engine { Some(error) } else { None }
+    }
+
     /// Why the CPU does what a device was meant to.
     pub fn trouble(&self) -> Option<&DeviceError> {
         self.trouble.as_ref()
@@ -125,7 +135,7 @@ impl Run {
 
     /// Whether a device does the work.
     pub fn on_device(&self) -> bool {
-        !matches!(self.engine, Engine::Cpu(_) | Engine::Rows(_))
+        matches!(self.engine, Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..))
     }
 
     /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop, or where the
@@ -139,7 +149,7 @@ impl Run {
                     // what the device had done is lost with it: from the beginning
                     self.trouble = Some(error);
                     self.streamed = false;
-                    self.engine = Engine::Cpu(Host::new(&self.plan));
+                    self.engine = Engine::host(&self.problem, &self.plan);
                     return Progress::More;
                 }
             }
@@ -150,7 +160,14 @@ impl Run {
                 let ended = rows.advance(&self.problem, &self.plan, work, stop);
                 if ended { Progress::Done } else { Progress::More }
             }
-            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => Progress::Done,
+            Engine::Spilled(spilled) => match spilled.advance(&self.problem, &self.plan, work, stop) {
+                Ok(progress) => progress,
+                Err(error) => {
+                    self.engine = Engine::Failed(error);
+                    Progress::Done
+                }
+            },
+            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Failed(_) | Engine::Done(..) => Progress::Done,
         }
     }
 
@@ -158,12 +175,12 @@ impl Run {
         let done = match &mut self.engine {
             Engine::Cuda(execution) => execution.advance(work, stop)?,
             Engine::Streamed(streamed) => streamed.advance(work, stop)?,
-            Engine::Cpu(_) | Engine::Rows(_) | Engine::Done(..) => return Ok(Progress::Done),
+            _ => return Ok(Progress::Done),
         };
         if !done {
             return Ok(Progress::More);
         }
-        self.engine = match std::mem::replace(&mut self.engine, Engine::Cpu(Host::new(&self.plan))) {
+        self.engine = match std::mem::replace(&mut self.engine, Engine::host(&self.problem, &self.plan)) {
             Engine::Cuda(execution) => {
                 let total = execution.total()?;
                 Engine::Done(Arc::new(execution.leave()), total)
@@ -179,13 +196,15 @@ impl Run {
         Ok(Progress::Done)
     }
 
-    /// Combinations done so far, of [`Plan::joint_entries`].
+    /// Work done so far, of [`Plan::work`]; on a device of [`Plan::joint_entries`].
     pub fn work_done(&self) -> u64 {
         match &self.engine {
             Engine::Cpu(host) => host.work_done,
             Engine::Rows(rows) => rows.work_done(),
             Engine::Cuda(execution) => execution.work_done(),
             Engine::Streamed(streamed) => streamed.work_done(),
+            Engine::Spilled(spilled) => spilled.work_done(),
+            Engine::Failed(_) => 0,
             Engine::Done(..) => self.plan.joint_entries,
         }
     }
@@ -195,8 +214,8 @@ impl Run {
         &self.plan
     }
 
-    /// The result, once [`Run::advance`] said that it is done; `None` before. A run by rows that has passed its limits comes to a
-    /// bound that is not exact, and keeps no messages.
+    /// The result, once [`Run::advance`] said that it is done; `None` before, and after a failure. A run by rows that has passed its
+    /// limits comes to a bound that is not exact, and keeps no messages.
     pub fn finish(mut self) -> Option<Outcome> {
         let (total, messages) = match self.engine {
             Engine::Cpu(host) if host.step == self.plan.steps.len() => {
@@ -205,6 +224,9 @@ impl Run {
                     Tables::I64(store) => store.total,
                 };
                 (total, Messages::Host(host.tables))
+            }
+            Engine::Spilled(spilled) if spilled.step() == self.plan.steps.len() => {
+                (spilled.total(), Messages::Files(spilled))
             }
             Engine::Done(resident, total) => (total, Messages::Device(resident)),
             Engine::Rows(rows) if !rows.has_ended() => return None,
@@ -216,11 +238,39 @@ impl Run {
                 self.plan.keep_messages &= rows.is_finished() && rows.total() < self.plan.cap;
                 (rows.total(), Messages::Rows(rows))
             }
-            Engine::Cpu(_) | Engine::Cuda(_) | Engine::Streamed(_) => return None,
+            _ => return None,
         };
         let Plan { cap, limit, .. } = self.plan;
         let lower_bound = if total >= cap { limit } else { (self.problem.constant + total).min(limit) };
         Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, messages })
+    }
+}
+
+impl Engine {
+    /// The CPU, with files where the plan says so.
+    fn host(problem: &Problem, plan: &Plan) -> Engine {
+        if let Some(limits) = plan.rows {
+            return Engine::Rows(Sparse::new(problem, plan, limits));
+        }
+        let Some(spill) = &plan.spill else { return Engine::Cpu(Host::new(plan)) };
+        Spilled::new(plan, spill, folder()).map_or_else(Engine::Failed, Engine::Spilled)
+    }
+}
+
+/// Combinations between two looks at the stop flag.
+pub(super) fn poll() -> u64 {
+    POLL * rayon::current_num_threads() as u64
+}
+
+/// Makes tiles of a message from `first` on, on all threads where that pays.
+pub(super) fn fill<E: Entry>(join: &Join<E>, domain: u64, first: usize, out: &mut [E]) {
+    let tile = join.tile();
+    let tile_work = (tile as u64).saturating_mul(domain);
+    let task = (TASK / tile_work).max(1) as usize;
+    if ((out.len() / tile) as u64).saturating_mul(tile_work) < 2 * TASK {
+        join.run(first, out);
+    } else {
+        out.par_chunks_mut(task * tile).enumerate().for_each(|(number, out)| join.run(first + number * task, out));
     }
 }
 
@@ -235,7 +285,7 @@ impl Host {
 
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Progress {
         let mut left = work.max(1);
-        let poll = POLL * rayon::current_num_threads() as u64;
+        let poll = poll();
         while self.step < plan.steps.len() {
             if left == 0 || stop.is_set() {
                 return Progress::More;
@@ -267,33 +317,17 @@ impl<E: Entry> Store<E> {
     }
 
     /// Works on a step; returns the combinations done and whether the step is finished.
-    fn slice(&mut self, problem: &Problem, plan: &Plan, index: usize, work: u64) -> (u64, bool) {
+    pub fn slice(&mut self, problem: &Problem, plan: &Plan, index: usize, work: u64) -> (u64, bool) {
         let step = &plan.steps[index];
-        let variable = plan.sequence[step.position as usize];
-        let cap = plan.cap;
-        let lay_out = |function: u32, scope: &[u32]| {
-            let scope: Vec<u32> = scope.iter().map(|&p| plan.sequence[p as usize]).collect();
-            table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, cap)
-        };
         if let (true, [Input { source: Source::Function(f), .. }]) = (step.lowered, &step.inputs[..]) {
             self.spare.clear();
-            self.output = lay_out(*f, &step.scope);
+            self.output = lay_out(problem, plan, *f, &step.scope);
             self.finish_step(plan, index);
             return (step.joint, true);
         }
         if !self.started {
             self.output = self.reuse(step.entries as usize);
-            self.loaded = step
-                .inputs
-                .iter()
-                .map(|input| match input.source {
-                    Source::Unary => {
-                        problem.unary[variable as usize].iter().map(|&cost| E::from_cost(cost.min(cap))).collect()
-                    }
-                    Source::Function(f) => lay_out(f, &input.scope),
-                    Source::Message(_) => Storage::default(),
-                })
-                .collect();
+            self.loaded = step.inputs.iter().map(|input| load(problem, plan, step, input)).collect();
             self.started = true;
             self.tiles = 0;
         }
@@ -303,19 +337,14 @@ impl<E: Entry> Store<E> {
             Source::Message(from) => (&input.scope[..], &self.messages[from as usize][..]),
             _ => (&input.scope[..], &loaded[..]),
         });
-        let join = Join::new(shape, &step.scope, &plan.domains, tables, E::from_cost(cap));
+        let join = Join::new(shape, &step.scope, &plan.domains, tables, E::from_cost(plan.cap));
         let tile = join.tile();
         let tile_work = (tile as u64).saturating_mul(u64::from(domain));
         let begin = self.tiles;
         let end = (step.entries as usize / tile).min(begin + (work / tile_work).max(1) as usize);
         let out = &mut self.output[begin * tile..end * tile];
         let spent = (end - begin) as u64 * tile_work;
-        let task = (TASK / tile_work).max(1) as usize;
-        if spent < 2 * TASK {
-            join.run(begin, out);
-        } else {
-            out.par_chunks_mut(task * tile).enumerate().for_each(|(number, out)| join.run(begin + number * task, out));
-        }
+        fill(&join, u64::from(domain), begin, out);
         self.tiles = end;
         if (end * tile) < step.entries as usize {
             return (spent, false);
@@ -343,12 +372,34 @@ impl<E: Entry> Store<E> {
             }
         }
         let output = std::mem::take(&mut self.output);
-        if step.scope.is_empty() {
+        self.keep(plan, index, output);
+    }
+
+    /// Takes the message of a step.
+    pub fn keep(&mut self, plan: &Plan, index: usize, output: Storage<E>) {
+        if plan.steps[index].scope.is_empty() {
             let constant = output.first().map_or(0, |entry| entry.cost());
             self.total = self.total.saturating_add(constant);
         }
         self.messages[index] = output;
     }
+}
+
+/// Functions and unary costs that a step joins, as tables; nothing for a message.
+pub(super) fn load<E: Entry>(problem: &Problem, plan: &Plan, step: &Step, input: &Input) -> Storage<E> {
+    match input.source {
+        Source::Unary => {
+            let variable = plan.sequence[step.position as usize];
+            problem.unary[variable as usize].iter().map(|&cost| E::from_cost(cost.min(plan.cap))).collect()
+        }
+        Source::Function(f) => lay_out(problem, plan, f, &input.scope),
+        Source::Message(_) => Storage::default(),
+    }
+}
+
+fn lay_out<E: Entry>(problem: &Problem, plan: &Plan, function: u32, scope: &[u32]) -> Storage<E> {
+    let scope: Vec<u32> = scope.iter().map(|&p| plan.sequence[p as usize]).collect();
+    table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, plan.cap)
 }
 
 /// What a run found.
@@ -366,6 +417,8 @@ pub(super) enum Messages {
     Host(Tables),
     Device(Arc<Resident>),
     Rows(Sparse),
+    /// Some of them in files.
+    Files(Spilled),
 }
 
 impl Messages {
@@ -375,7 +428,7 @@ impl Messages {
         match self {
             Messages::Host(tables) => Some(tables),
             Messages::Device(resident) => resident.tables(),
-            Messages::Rows(_) => None,
+            Messages::Rows(_) | Messages::Files(_) => None,
         }
     }
 }
@@ -392,13 +445,18 @@ impl Outcome {
         self.plan.exact
     }
 
+    /// Bytes of messages in files; none where a device did without.
+    pub fn spilled_bytes(&self) -> u64 {
+        if let Messages::Files(_) = self.messages { self.plan.spilled_bytes() } else { 0 }
+    }
+
     /// The plan that was run.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// The entries of the message that a step sent, in the plan's layout. `None` where the plan did not keep the
-    /// messages, or they are on a device and the host's memory does not take them. What rows leave out is the cap.
+    /// messages, or they are on a device or in files and the host's memory does not take them. What rows leave out is the cap.
     pub fn message(&self, step: usize) -> Option<Vec<Cost>> {
         if let (Messages::Rows(rows), true) = (&self.messages, self.plan.keep_messages) {
             return rows.message(&self.plan, step);

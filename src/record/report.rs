@@ -1,6 +1,7 @@
 //! The summaries: one JSON object, or a few lines for people.
 
 use super::seconds;
+use crate::inference::spill_folder;
 use crate::model::{Network, Number};
 use crate::search::{Options, Status, StoppedBy, Summary};
 use serde::Serialize;
@@ -157,6 +158,8 @@ pub struct BoundReport {
     pub joint_entries: u64,
     /// Whether the device's memory did not hold the tables, which were streamed from the host's.
     pub streamed: bool,
+    /// Bytes of tables that were in files, as memory did not hold them.
+    pub spilled_bytes: u64,
     pub time_s: f64,
     pub device: String,
 }
@@ -174,9 +177,13 @@ impl Display for BoundReport {
         if self.precision_slack > 0.0 {
             writeln!(f, "slack   {} (rounding, taken off the bound)", self.precision_slack)?;
         }
+        let spilled = match self.spilled_bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} of them in files in {}", spill_folder().display()),
+        };
         writeln!(
             f,
-            "tables  {} bytes{}, the largest {} entries; {} joint entries",
+            "tables  {} bytes{}{spilled}, the largest {} entries; {} joint entries",
             self.table_bytes,
             if self.streamed { ", streamed" } else { "" },
             self.largest_table,

@@ -4,7 +4,9 @@
 use super::options::{BoundChoice, Options};
 use crate::certificate::Proof;
 use crate::device::DeviceError;
-use crate::inference::{Attempt, Branch, Climb, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage};
+use crate::inference::{
+    Attempt, Branch, Climb, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage, spill_folder, spill_room,
+};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -41,9 +43,13 @@ pub(crate) struct Bounds {
     choice: BoundChoice,
     z: Option<u32>,
     memory: u64,
+    /// Bytes that tables may take in files.
+    spill: u64,
     /// Where exact plans run that pay there.
     gpu: Option<Arc<Gpu>>,
     trouble: Option<DeviceError>,
+    /// What there is to say of tables in files, and whether they have failed.
+    spilling: Option<Spilling>,
     climb: Option<Climb>,
     running: Option<Rising>,
     /// Searches over values that go on when the core has changed, and the cores they are for.
@@ -71,6 +77,14 @@ enum Work {
     Shift(Box<Shifting>),
     Run(Attempt, Box<Run>),
     Branch(Turn),
+}
+
+/// What there is to say of tables in files.
+pub(crate) enum Spilling {
+    /// A plan that has some begins.
+    Begun(String),
+    /// They could not be written or read.
+    Failed(String),
 }
 
 /// A turn of a search over values.
@@ -123,7 +137,9 @@ impl Bounds {
             z: options.z,
             memory,
             gpu,
+            spill: if options.rounds.is_some() { options.spill.unwrap_or(0) } else { spill_room(options.spill) },
             trouble: None,
+            spilling: None,
             climb: None,
             running: None,
             searches: Vec::new(),
@@ -202,11 +218,15 @@ impl Bounds {
         // a device that fails loses what it had done
         self.work += run.work_done().saturating_sub(before).max(1);
         let trouble = run.trouble().cloned();
+        let failure = run.failure().map(|error| format!("{error}; going on without tables in files"));
         if self.lose(trouble) && self.choice != BoundChoice::Be {
             // the plan may be too much for the CPU
             self.running = None;
             self.rebase();
             return None;
+        }
+        if let Some(message) = failure {
+            return self.lose_files(message);
         }
         if progress == Progress::More { None } else { self.finish_run(upper, stop) }
     }
@@ -223,6 +243,20 @@ impl Bounds {
     /// Why bounds went from the device to the CPU, told once.
     pub fn take_trouble(&mut self) -> Option<DeviceError> {
         self.trouble.take()
+    }
+
+    /// What there is to say of tables in files, told once.
+    pub fn take_spilling(&mut self) -> Option<Spilling> {
+        self.spilling.take()
+    }
+
+    /// Goes on without the plan at work and without files.
+    fn lose_files(&mut self, message: String) -> Option<Step> {
+        (self.running, self.spill, self.spilling) = (None, 0, Some(Spilling::Failed(message)));
+        if let Some(climb) = &mut self.climb {
+            climb.without_spill();
+        }
+        None
     }
 
     fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
@@ -246,7 +280,8 @@ impl Bounds {
         let over = progress == Progress::Done || turn.branch.work_done() >= turn.end;
         let source = turn.branch.style().name().into();
         let core = core.clone();
-        let step = Step { core, lower, assignment, source, outcome: None, value_bounds: None, proof: None };
+        let proof = turn.branch.proof(&core.reducer);
+        let step = Step { core, lower, assignment, source, outcome: None, value_bounds: None, proof };
         if over && let Some(Rising { work: Work::Branch(turn), .. }) = self.running.take() {
             match &mut self.climb {
                 Some(climb) => climb.searched(turn.branch, turn.before),
@@ -303,7 +338,8 @@ impl Bounds {
                 BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
                 _ => 0,
             };
-            let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
+            let ladder =
+                Ladder::new(orders, self.memory, self.z).spill(self.spill).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();
             let means = self.choice.means(certified);
             let mut climb = Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref(), true);
@@ -313,6 +349,12 @@ impl Bounds {
         let work = match climb.next(Some(upper)) {
             Some(Stage::Shift(shift)) => Work::Shift(shift),
             Some(Stage::Run(attempt, plan)) => {
+                if let spilled @ 1.. = plan.spilled_bytes() {
+                    let (name, all, folder) = (&attempt.name, plan.table_bytes, spill_folder());
+                    let text =
+                        format!("{name}: tables of {all} bytes, {spilled} of them in files in {}", folder.display());
+                    self.spilling = Some(Spilling::Begun(text));
+                }
                 let gpu = self.gpu.as_ref().filter(|_| plan.exact && Gpu::pays(attempt.work as f64));
                 let run = Box::new(Run::on(gpu, attempt.problem.clone(), plan));
                 Work::Run(attempt, run)

@@ -1,7 +1,7 @@
 //! What a caller may ask of a run.
 
 use crate::device::Opening;
-use crate::inference::{Graphs, Means};
+use crate::inference::{Graphs, Means, Style};
 use std::time::{Duration, Instant};
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
@@ -32,6 +32,9 @@ pub struct Options {
     pub z: Option<u32>,
     /// Bytes that bound tables may take; half of free memory where `None`.
     pub bound_memory: Option<u64>,
+    /// Bytes that tables of an exact elimination may take in files beyond that; half of what is free where `None`, nothing then with
+    /// a budget of rounds.
+    pub spill: Option<u64>,
     /// Whether the exact reductions run.
     pub reduce: bool,
     /// A first solution.
@@ -61,6 +64,7 @@ impl Default for Options {
             bound: BoundChoice::Auto,
             z: None,
             bound_memory: None,
+            spill: None,
             reduce: true,
             warm_start: None,
             target: None,
@@ -152,7 +156,11 @@ impl BoundChoice {
                 _ => Graphs::None,
             },
             rows: all || self == BoundChoice::SparseBe,
-            branch: all || self == BoundChoice::Branch,
+            branch: match self {
+                BoundChoice::Auto if certified => &Style::ALL[..1],
+                BoundChoice::Auto | BoundChoice::Branch => &Style::ALL,
+                _ => &[],
+            },
         }
     }
 

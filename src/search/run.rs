@@ -2,7 +2,7 @@
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
 use super::beside::Beside;
-use super::bounds::{Bounds, Core, Step};
+use super::bounds::{Bounds, Core, Spilling, Step};
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
@@ -48,7 +48,7 @@ pub(crate) enum News {
     Progress(Totals),
     /// Something worth knowing.
     Note(String),
-    /// The device has failed, and the run survives.
+    /// The device or the disk has failed, and the run survives.
     Warning(String),
 }
 
@@ -313,6 +313,7 @@ impl<'a> Run<'a> {
         if let Some(error) = self.bounds.here().and_then(Bounds::take_trouble) {
             (self.tell)(News::Warning(format!("bounds go on on the CPU: {error}")));
         }
+        self.tell_of_files();
         if self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.search_work > 0 {
                 self.bounds.begin(&self.core, upper, seed, self.stop);
@@ -323,10 +324,21 @@ impl<'a> Run<'a> {
         let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(self.search_work, stalled)) else {
             return Ok(false);
         };
-        if let Some(step) = bounds.slice(&self.core, upper, seed, self.stop) {
+        let step = bounds.slice(&self.core, upper, seed, self.stop);
+        self.tell_of_files();
+        if let Some(step) = step {
             self.follow(step)?;
         }
         Ok(true)
+    }
+
+    /// Whether tables are in files, or cannot be.
+    fn tell_of_files(&mut self) {
+        match self.bounds.here().and_then(Bounds::take_spilling) {
+            Some(Spilling::Begun(text)) => (self.tell)(News::Note(text)),
+            Some(Spilling::Failed(text)) => (self.tell)(News::Warning(text)),
+            None => {}
+        }
     }
 
     /// What follows from a finished rung.

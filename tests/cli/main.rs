@@ -3,6 +3,7 @@
 mod certificate;
 mod devices;
 mod refusals;
+mod spill;
 
 use assert_cmd::Command;
 use serde_json::Value;

@@ -6,6 +6,7 @@ use crate::cli::output::{self, OutputFlags};
 use crate::cli::values;
 use clap::Args;
 use fangs::device::Choice;
+use fangs::inference::spill_room;
 use fangs::record::Verbosity;
 use fangs::search::BoundChoice;
 use fangs::{Error, memory};
@@ -39,6 +40,9 @@ pub struct BoundFlags {
     /// Memory for tables: 512M, 4G [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     bound_memory: Option<u64>,
+    /// Disk for tables of an exact elimination beyond that memory, in the folder that TMPDIR names: 100G, 0 for none [default: half of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    spill: Option<u64>,
     #[command(flatten)]
     output: OutputFlags,
     /// Warnings only on standard error
@@ -63,6 +67,7 @@ pub struct Config {
     pub(super) threads: Option<usize>,
     pub(super) time: Duration,
     pub(super) memory: u64,
+    pub(super) spill: u64,
     pub(super) output: OutputFlags,
     pub(super) verbosity: Verbosity,
 }
@@ -90,6 +95,7 @@ impl TryFrom<Box<BoundFlags>> for Config {
             threads: flags.threads,
             time: flags.time,
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
+            spill: spill_room(flags.spill),
             output: flags.output,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
         })

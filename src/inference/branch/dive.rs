@@ -51,9 +51,9 @@ pub(super) struct Node {
 /// The values that a variable is left, after other choices.
 #[derive(Debug)]
 pub(super) struct Choice {
-    variable: u32,
-    values: Box<[u32]>,
-    before: Option<Arc<Choice>>,
+    pub variable: u32,
+    pub values: Box<[u32]>,
+    pub before: Option<Arc<Choice>>,
 }
 
 /// The least bound first, then the deepest, then the newest.
@@ -97,6 +97,8 @@ pub(super) struct Found {
     /// Of it, on the way to the node.
     pub replayed: u64,
     pub nodes: u64,
+    /// The last choice on the way to each node that was branched, and the variable.
+    pub forks: Vec<(Option<Arc<Choice>>, u32)>,
     /// Why the device did not do what it was meant to.
     pub trouble: Option<DeviceError>,
 }
@@ -129,6 +131,7 @@ impl Dive<'_> {
         loop {
             if stop.is_set() {
                 found.open = vec![node];
+                found.forks.clear();
                 break;
             }
             if let Some((path, bound)) = at.take() {
@@ -149,9 +152,9 @@ impl Dive<'_> {
                     Some(Solved::Bound { bound: better, assignment, work }) => {
                         eliminated += work;
                         self.offer(assignment, state, &mut found);
-                        forks.push(self.fork(state, path, bound.max(better)));
+                        forks.push(self.fork(state, path, bound.max(better), &mut found.forks));
                     }
-                    None => forks.push(self.fork(state, path, bound)),
+                    None => forks.push(self.fork(state, path, bound, &mut found.forks)),
                 }
             }
             // the next child of the deepest fork that has one
@@ -238,12 +241,19 @@ impl Dive<'_> {
     }
 
     /// Chooses the variable to branch on and puts its values in order.
-    fn fork(&self, state: &mut State, path: Option<Arc<Choice>>, bound: Cost) -> Fork {
+    fn fork(
+        &self,
+        state: &mut State,
+        path: Option<Arc<Choice>>,
+        bound: Cost,
+        log: &mut Vec<(Option<Arc<Choice>>, u32)>,
+    ) -> Fork {
         let frame = self.frame;
         let variable = match self.style {
             Style::Light => decisive(frame, state),
             Style::Heavy => cheapest(frame, state),
         };
+        log.push((path.clone(), variable as u32));
         let cost = |value: &u32| state.unary(frame, variable, *value);
         let mut values = state.values(frame, variable).to_vec();
         values.sort_by_key(|value| std::cmp::Reverse((cost(value), *value)));

@@ -10,6 +10,7 @@
 //! The work of a batch is counted and its nodes are searched apart from each other, so threads do not change anything.
 
 mod dive;
+mod forks;
 mod frame;
 mod leaf;
 mod state;
@@ -18,12 +19,15 @@ mod tests;
 
 use super::cuda::Gpu;
 use super::run::Progress;
+use crate::certificate::Proof;
 use crate::device::DeviceError;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
+use crate::reduce::Reducer;
 use crate::stop::Stop;
 pub use dive::Style;
 use dive::{Dive, Found, Node};
+pub use forks::{Fork, Forks};
 use frame::Frame;
 use leaf::{Budget, DEVICE_SPEED};
 use rayon::prelude::*;
@@ -79,6 +83,8 @@ pub struct Branch {
     /// Where heavy nodes are eliminated that pay there.
     gpu: Option<Arc<Gpu>>,
     trouble: Option<DeviceError>,
+    /// What was branched on, where a certificate is wanted.
+    forks: Option<Forks>,
 }
 
 impl Branch {
@@ -111,6 +117,7 @@ impl Branch {
             mini: LEAST_MINI,
             gpu: None,
             trouble: None,
+            forks: None,
         })
     }
 
@@ -118,6 +125,28 @@ impl Branch {
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> Branch {
         self.gpu = gpu.filter(|_| self.style == Style::Heavy).cloned();
         self
+    }
+
+    /// Keeps what is branched on, for a certificate. A heavy search keeps nothing: its bounds are those of mini-buckets.
+    pub fn keep_forks(mut self) -> Branch {
+        self.forks = (self.style == Style::Light).then(Forks::default);
+        self
+    }
+
+    /// Leaves are eliminated only where that takes no more than so many combinations: tests have small networks.
+    #[cfg(test)]
+    pub fn leaves(mut self, joint_entries: f64) -> Branch {
+        self.leaf = joint_entries;
+        self
+    }
+
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
+    pub fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
+        Some(Proof::reductions(reducer)?.searched(
+            self.frame.bits,
+            self.forks.as_ref()?,
+            Frame::bytes(&self.frame.problem).1,
+        ))
     }
 
     /// Why heavy nodes went from the device to the CPU, told once.
@@ -210,10 +239,12 @@ impl Branch {
         let search = |state: &mut State, node: Node| dive.search(state, node, stop);
         let found: Vec<Found> = nodes.into_par_iter().with_max_len(1).map_init(|| self.root.clone(), search).collect();
         let (mut spent, mut replayed) = (0, 0);
+        let mut forks = Vec::new();
         for found in found {
             spent += found.work;
             replayed += found.replayed;
             self.nodes += found.nodes;
+            forks.extend(found.forks);
             if let Some(error) = found.trouble {
                 self.lose(error);
             }
@@ -227,6 +258,9 @@ impl Branch {
             }
         }
         self.work += spent.max(1);
+        if let Some(log) = &self.forks {
+            log.add(forks.into_iter(), self.work);
+        }
         // as much as a tenth of the work on the way back to open nodes (hybrid best-first search)
         if replayed * 10 > spent {
             self.dive = (self.dive * 2).min(MOST_DIVE);

@@ -4,9 +4,9 @@
 //! turns: while one is copied by the device the host works on the other.
 
 use super::execution::Element;
-use super::parts::Stretch;
 use super::program::{ALIGNMENT, DeviceTable};
 use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Pinned};
+use crate::inference::slices::Stretch;
 use crate::stop::Stop;
 use rayon::prelude::*;
 

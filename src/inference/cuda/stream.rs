@@ -7,13 +7,14 @@
 
 use super::Gpu;
 use super::execution::{Element, Loaded, SLICE, lay_out};
-use super::parts::{Part, Stretch, parts};
+use super::parts::{Part, parts};
 use super::program::{Content, Program};
 use super::staging::{Staging, Window, gather, scatter, windows};
 use super::tile::Chip;
 use crate::device::{CudaEvent, CudaSlice, CudaStream, DeviceError, DevicePtr};
 use crate::inference::plan::{Input, Plan, Source, Width};
 use crate::inference::run::{Store, Tables};
+use crate::inference::slices::Stretch;
 use crate::inference::storage::Storage;
 use crate::inference::table;
 use crate::memory;

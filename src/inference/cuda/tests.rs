@@ -1,13 +1,14 @@
 //! The program of a plan, executed on the host as its descriptors say.
 
 use super::execution::lay_out;
-use super::parts::{Stretch, parts};
+use super::parts::parts;
 use super::program::{Content, DeviceTable, Program};
 use super::stage::{GROUPS, Staged};
 use super::staging::{gather, scatter, windows};
 use super::tile::{Chip, INPUTS, Kinds, Variant};
 use super::words::{BoxWords, DigitWords, InputWords};
 use crate::inference::plan::{Plan, Source, Step};
+use crate::inference::slices::Stretch;
 use crate::inference::storage::Storage;
 use crate::inference::table;
 use crate::inference::tests::{messages, random, run, shuffled, wide};
@@ -245,7 +246,8 @@ fn programs_of_random_plans_make_the_messages_of_the_cpu() {
         let z = [None, Some(1), Some(2), Some(3)][rng.index(4)];
         let ub = [None, Some(rng.below(60) as Cost)][rng.index(2)];
         let max_bytes = [60, 400, 3000, 1 << 30][rng.index(4)];
-        let mut plan = Plan::new(&problem, &order, &Limits { z, max_bytes, keep_messages: round % 3 > 0, ub });
+        let mut plan =
+            Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub });
         if round.is_multiple_of(5) {
             plan.width = Width::I64;
         }
@@ -415,7 +417,8 @@ fn parts_of_plans_make_the_messages_of_the_cpu() {
         let order = shuffled(&problem, &mut rng);
         let z = [None, Some(1), Some(2), Some(3)][rng.index(4)];
         let max_bytes = [60, 400, 3000, 1 << 30][rng.index(4)];
-        let mut plan = Plan::new(&problem, &order, &Limits { z, max_bytes, keep_messages: round % 3 > 0, ub: None });
+        let mut plan =
+            Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub: None });
         if round.is_multiple_of(5) {
             plan.width = Width::I64;
         }

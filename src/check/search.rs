@@ -1,0 +1,413 @@
+//! The search over values of a certificate: the replay's own, led by what was branched on. A certificate tells variables, not
+//! bounds: at each node costs are shifted again, by code of this module, and where that is not enough, what is left is eliminated
+//! or branched on further. So a wrong hint costs time and proves nothing.
+//!
+//! Nothing is ever negative: functions give what all of them cost for each value of a variable to its values, those the least to
+//! the constant, and get shares of the rest back (a node-wise version of the passes of Cooper et al., "Soft arc consistency
+//! revisited", 2010, directional). A value that costs as much as the limit leaves then.
+
+use super::state::State;
+use super::tables::{self, combinations};
+use crate::certificate::Search;
+use crate::model::{Cost, FORBIDDEN};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Sums of costs that matter stay below this: some hundred of them fit into 64 bits.
+const MOST: Cost = 1 << 55;
+/// Pairs of passes at a node, as long as one gains an eighth of what is missing to the limit; at the root, a thousandth.
+const PASSES: usize = 10;
+const PART: Cost = 8;
+const ROOT_PASSES: usize = 200;
+const ROOT_PART: Cost = 1000;
+/// Combinations for which what is left of a node is eliminated; few in tests, whose networks are small.
+const ELIMINATED: u64 = if cfg!(test) { 12 } else { 1 << 18 };
+
+/// What a search proves for the network as it stands: the constant and the least of what is left, or the limit.
+///
+/// # Errors
+/// Costs that are too large, and more entries to look at or more bytes than the certificate states.
+pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
+    state.limit_to_what_is_allowed();
+    state.check_room()?;
+    if state.closed {
+        return Ok(state.proven(0));
+    }
+    state.forbid();
+    if state.dear() >= MOST {
+        return Err(format!("costs of {} and more are too large for a search", state.dear()));
+    }
+    let (frame, root) = Frame::new(&state)?;
+    let hints = Hints::new(search)?;
+    let mut task = Task { state: &state, frame, hints, work: search.work, bytes: search.bytes };
+    let mut least = state.dear();
+    task.node(root, Some(0), &mut least, (ROOT_PASSES, ROOT_PART))?;
+    Ok(state.proven(least.into()))
+}
+
+/// What was branched on, by node.
+struct Hints {
+    variables: Vec<u32>,
+    /// By node and value.
+    next: FxHashMap<(u32, u32), u32>,
+}
+
+impl Hints {
+    fn new(search: &Search) -> Result<Hints, String> {
+        let mut hints = Hints { variables: Vec::new(), next: FxHashMap::default() };
+        for (index, &(variable, before, value)) in (0..).zip(&search.forks) {
+            if index > 0 {
+                if before >= index {
+                    return Err(format!("fork {index} comes before fork {before}, which leads to it"));
+                }
+                if hints.next.insert((before, value), index).is_some() {
+                    return Err(format!("two forks come after value {value} of fork {before}"));
+                }
+            }
+            hints.variables.push(variable);
+        }
+        Ok(hints)
+    }
+}
+
+/// A function with its table written out.
+struct Function {
+    scope: Box<[u32]>,
+    strides: Box<[usize]>,
+    costs: Arc<[Cost]>,
+    /// By place in the scope, where what was taken for its values begins among the cells of a node.
+    taken: Box<[usize]>,
+}
+
+/// What all nodes share. Values go by their places among those of the root.
+struct Frame {
+    functions: Vec<Function>,
+    /// By variable, its functions and its place in them.
+    incidence: Vec<Vec<(u32, u32)>>,
+    /// By variable, where its costs begin among the cells.
+    own: Vec<usize>,
+}
+
+/// A network with some of the values.
+#[derive(Clone)]
+struct Node {
+    constant: Cost,
+    /// By variable, the places of the values left.
+    values: Vec<Vec<u32>>,
+    /// What values cost, and what was taken from functions for them (negative where more was given).
+    cells: Vec<Cost>,
+}
+
+impl Frame {
+    fn new(state: &State) -> Result<(Frame, Node), String> {
+        let mut frame =
+            Frame { functions: Vec::new(), incidence: vec![Vec::new(); state.values.len()], own: Vec::new() };
+        let mut cells: Vec<Cost> = Vec::new();
+        for unary in &state.unary {
+            frame.own.push(cells.len());
+            cells.extend(unary);
+        }
+        for function in state.functions() {
+            let sizes = state.sizes(&function.scope);
+            let mut strides = vec![1; sizes.len()];
+            for k in (1..sizes.len()).rev() {
+                strides[k - 1] = strides[k] * sizes[k];
+            }
+            let mut taken = Vec::new();
+            for (place, (&v, &size)) in (0..).zip(function.scope.iter().zip(&sizes)) {
+                frame.incidence[v as usize].push((frame.functions.len() as u32, place));
+                taken.push(cells.len());
+                cells.resize(cells.len() + size, 0);
+            }
+            let costs = tables::dense(&function.table, &sizes)?;
+            let scope = function.scope.clone();
+            frame.functions.push(Function { scope, strides: strides.into(), costs, taken: taken.into() });
+        }
+        let values = state.unary.iter().map(|unary| (0..unary.len() as u32).collect()).collect();
+        Ok((frame, Node { constant: 0, values, cells }))
+    }
+}
+
+/// A search on its way.
+struct Task<'a> {
+    state: &'a State,
+    frame: Frame,
+    hints: Hints,
+    /// Entries that may still be looked at, and bytes that may still be taken.
+    work: u64,
+    bytes: u64,
+}
+
+impl Task<'_> {
+    /// Lowers `least` to what an assignment of the node costs, if one costs less: then nothing better is proven.
+    fn node(
+        &mut self,
+        mut node: Node,
+        hint: Option<u32>,
+        least: &mut Cost,
+        passes: (usize, Cost),
+    ) -> Result<(), String> {
+        if !self.shift(&mut node, *least, passes)? {
+            return Ok(());
+        }
+        let branched = hint.and_then(|at| Some((at, *self.hints.variables.get(at as usize)?)));
+        let open = |v: u32| node.values.get(v as usize).is_some_and(|values| values.len() > 1);
+        let branched = branched.filter(|&(_, v)| open(v));
+        let v = match branched {
+            Some((_, v)) => v,
+            None => {
+                let (order, joint) = self.order(&node)?;
+                if joint <= ELIMINATED {
+                    self.spend(joint)?;
+                    *least = (*least).min(self.eliminate(&node, &order, *least)?);
+                    return Ok(());
+                }
+                // the smallest domain for the most functions
+                let smallest = order.iter().copied().min_by_key(|&v| {
+                    (node.values[v as usize].len() * 1024 / (1 + self.frame.incidence[v as usize].len()), v)
+                });
+                match smallest {
+                    Some(v) => v,
+                    None => return Err("nothing is left to branch on".into()),
+                }
+            }
+        };
+        let bytes = (node.cells.len() * size_of::<Cost>() + node.values.len() * size_of::<Vec<u32>>()) as u64;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or("a search takes more memory than its certificate states")?;
+        for &value in &node.values[v as usize].clone() {
+            let mut child = node.clone();
+            child.values[v as usize] = vec![value];
+            let next = branched.and_then(|(at, v)| {
+                let name = self.state.values[v as usize].get(value as usize)?;
+                self.hints.next.get(&(at, *name)).copied()
+            });
+            self.node(child, next, least, (PASSES, PART))?;
+        }
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    fn spend(&mut self, work: u64) -> Result<(), String> {
+        self.work = self.work.checked_sub(work).ok_or("a search takes more work than its certificate states")?;
+        Ok(())
+    }
+
+    /// Moves costs to the constant by passes there and back; whether anything below `limit` may be left.
+    fn shift(&mut self, node: &mut Node, limit: Cost, (passes, part): (usize, Cost)) -> Result<bool, String> {
+        let variables: Vec<u32> =
+            (0..node.values.len() as u32).filter(|&v| !node.values[v as usize].is_empty()).collect();
+        for pass in 0..passes {
+            let before = node.constant;
+            for onward in [true, false] {
+                for at in 0..variables.len() {
+                    let v = variables[if onward { at } else { variables.len() - 1 - at }];
+                    // what an assigned one has to give it gave at first
+                    if (pass > 0 || !onward) && node.values[v as usize].len() == 1 {
+                        continue;
+                    }
+                    if !self.visit(node, v, onward, limit)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            if (node.constant - before).saturating_mul(part) < limit - node.constant {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Collects what the functions of a variable cost for its values; whether one below `limit` is left. What they cost besides the
+    /// least goes on to functions with variables to come.
+    fn visit(&mut self, node: &mut Node, v: u32, onward: bool, limit: Cost) -> Result<bool, String> {
+        let (own, count) = (self.frame.own[v as usize], node.values[v as usize].len());
+        let mut sums: Vec<Cost> = node.values[v as usize].iter().map(|&a| node.cells[own + a as usize]).collect();
+        let (mut ahead, mut behind) = (Vec::new(), 0);
+        let mut work = 0;
+        for &(index, place) in &self.frame.incidence[v as usize] {
+            let function = &self.frame.functions[index as usize];
+            let least = function.least(node, place as usize, &mut work);
+            let open = |&&u: &&u32| node.values[u as usize].len() > 1;
+            let (after, before) = (
+                function.scope.iter().filter(open).any(|&u| u > v),
+                function.scope.iter().filter(open).any(|&u| u < v),
+            );
+            if if onward { after } else { before } {
+                ahead.push((index, place));
+            }
+            behind += Cost::from(if onward { before } else { after });
+            let taken = function.taken[place as usize];
+            for ((sum, &least), &a) in sums.iter_mut().zip(&least).zip(&node.values[v as usize]) {
+                if least >= FORBIDDEN {
+                    *sum = FORBIDDEN;
+                } else {
+                    *sum = (*sum + least).min(FORBIDDEN);
+                    node.cells[taken + a as usize] += least;
+                    if node.cells[taken + a as usize].abs() > MOST << 3 {
+                        return Err("costs grow too large in a search".into());
+                    }
+                }
+            }
+        }
+        self.spend(work)?;
+        let lowest = sums.iter().copied().fold(FORBIDDEN, Cost::min);
+        if lowest >= limit - node.constant {
+            return Ok(false);
+        }
+        node.constant += lowest;
+        let dear = limit - node.constant;
+        let mut kept = Vec::with_capacity(count);
+        for (&a, sum) in node.values[v as usize].iter().zip(&sums) {
+            if sum - lowest < dear {
+                node.cells[own + a as usize] = sum - lowest;
+                kept.push(a);
+            }
+        }
+        let parts = (ahead.len() as Cost).max(behind);
+        if parts > 0 && kept.len() > 1 {
+            for &a in &kept {
+                let share = node.cells[own + a as usize] / parts;
+                for &(index, place) in &ahead {
+                    node.cells[self.frame.functions[index as usize].taken[place as usize] + a as usize] -= share;
+                }
+                node.cells[own + a as usize] -= share * ahead.len() as Cost;
+            }
+        }
+        node.values[v as usize] = kept;
+        Ok(true)
+    }
+
+    /// The open variables in the order in which each leaves behind the fewest combinations, and all of these.
+    fn order(&mut self, node: &Node) -> Result<(Vec<u32>, u64), String> {
+        let mut left: Vec<u32> = (0..node.values.len() as u32).filter(|&v| node.values[v as usize].len() > 1).collect();
+        let mut neighbours: FxHashMap<u32, Vec<u32>> = left.iter().map(|&v| (v, Vec::new())).collect();
+        for function in &self.frame.functions {
+            let open: Vec<u32> = function.scope.iter().copied().filter(|v| neighbours.contains_key(v)).collect();
+            join(&mut neighbours, &open);
+        }
+        self.spend((left.len() + self.frame.functions.len()) as u64)?;
+        let (mut order, mut joint) = (Vec::new(), 0u64);
+        while !left.is_empty() {
+            let room = |v: &u32| {
+                let sizes = neighbours[v].iter().chain([v]).map(|&u| node.values[u as usize].len());
+                combinations(&sizes.collect::<Vec<_>>())
+            };
+            let Some((at, &v)) = left.iter().enumerate().min_by_key(|(_, v)| (room(v), **v)) else { break };
+            joint = joint.saturating_add(room(&v));
+            let _ = left.swap_remove(at);
+            let own = neighbours.remove(&v).unwrap_or_default();
+            for u in &own {
+                if let Some(others) = neighbours.get_mut(u) {
+                    others.retain(|&w| w != v);
+                }
+            }
+            join(&mut neighbours, &own);
+            order.push(v);
+            if joint > ELIMINATED {
+                order.extend(left);
+                break;
+            }
+        }
+        Ok((order, joint))
+    }
+
+    /// What the cheapest assignment of a node costs, with its constant; `limit` or more where none costs less.
+    fn eliminate(&self, node: &Node, order: &[u32], limit: Cost) -> Result<Cost, String> {
+        let at = |v: u32| &node.values[v as usize];
+        let mut constant = node.constant;
+        let mut tables: Vec<(Vec<u32>, Vec<Cost>)> = Vec::new();
+        for v in (0..node.values.len() as u32).filter(|&v| !at(v).is_empty()) {
+            let costs: Vec<Cost> = at(v).iter().map(|&a| node.cells[self.frame.own[v as usize] + a as usize]).collect();
+            match costs[..] {
+                [cost] => constant = tables::sum(constant, cost),
+                _ => tables.push((vec![v], costs)),
+            }
+        }
+        for function in &self.frame.functions {
+            let scope: Vec<u32> = function.scope.iter().copied().filter(|&v| at(v).len() > 1).collect();
+            let costs = function.entries(node);
+            if scope.is_empty() { constant = tables::sum(constant, costs[0]) } else { tables.push((scope, costs)) }
+        }
+        for &v in order {
+            let (own, rest): (Vec<_>, Vec<_>) = tables.into_iter().partition(|(scope, _)| scope.contains(&v));
+            let mut scope: Vec<u32> = own.iter().flat_map(|(scope, _)| scope).copied().filter(|&u| u != v).collect();
+            scope.sort_unstable();
+            scope.dedup();
+            scope.push(v);
+            let sizes: Vec<usize> = scope.iter().map(|&u| at(u).len()).collect();
+            let mut joint = vec![0; combinations(&sizes) as usize];
+            for (scope_of, costs) in &own {
+                let axes = tables::axes(&scope_of.iter().map(|&u| at(u).len()).collect::<Vec<_>>());
+                let along = |(u, &size): (&u32, &usize)| {
+                    scope_of.iter().position(|w| w == u).map_or_else(|| vec![0; size], |k| axes[k].clone())
+                };
+                let spread: Vec<Vec<usize>> = scope.iter().zip(&sizes).map(along).collect();
+                let terms = tables::gather(costs, &spread);
+                joint.iter_mut().zip(terms).for_each(|(total, term)| *total = tables::sum(*total, term));
+            }
+            let least: Vec<Cost> =
+                joint.chunks_exact(at(v).len()).map(|row| row.iter().copied().fold(FORBIDDEN, Cost::min)).collect();
+            let _ = scope.pop();
+            tables = rest;
+            if scope.is_empty() { constant = tables::sum(constant, least[0]) } else { tables.push((scope, least)) }
+        }
+        Ok(constant.min(limit))
+    }
+}
+
+/// Makes variables neighbours of each other.
+fn join(neighbours: &mut FxHashMap<u32, Vec<u32>>, together: &[u32]) {
+    for v in together {
+        let Some(known) = neighbours.get_mut(v) else { continue };
+        for u in together {
+            if u != v && !known.contains(u) {
+                known.push(*u);
+            }
+        }
+    }
+}
+
+impl Function {
+    /// The least entry for each value left of the variable at a place.
+    fn least(&self, node: &Node, place: usize, work: &mut u64) -> Vec<Cost> {
+        let own = &node.values[self.scope[place] as usize];
+        let mut least = vec![FORBIDDEN; own.len()];
+        self.each(node, Some(place), |base, taken| {
+            for (least, &a) in least.iter_mut().zip(own) {
+                let cost = self.costs[base + a as usize * self.strides[place]];
+                if cost < FORBIDDEN {
+                    *least = (*least).min(cost - taken);
+                }
+            }
+            *work += own.len() as u64;
+        });
+        for (least, &a) in least.iter_mut().zip(own).filter(|(least, _)| **least < FORBIDDEN) {
+            *least -= node.cells[self.taken[place] + a as usize];
+        }
+        least
+    }
+
+    /// What is left of it over the values left, the last variable running fastest.
+    fn entries(&self, node: &Node) -> Vec<Cost> {
+        let mut entries = Vec::new();
+        self.each(node, None, |base, taken| entries.push(tables::less(self.costs[base], taken)));
+        entries
+    }
+
+    /// All combinations of the values left, of all variables but the one at `but`: where they lead in the table, and what was taken
+    /// for them.
+    fn each(&self, node: &Node, but: Option<usize>, mut look: impl FnMut(usize, Cost)) {
+        let places: Vec<usize> = (0..self.scope.len()).filter(|&k| Some(k) != but).collect();
+        let list = |k: usize| &node.values[self.scope[k] as usize];
+        let term = |k: usize, a: u32| (a as usize * self.strides[k], node.cells[self.taken[k] + a as usize]);
+        let Some((&last, outer)) = places.split_last() else { return look(0, 0) };
+        let axes: Vec<Vec<(usize, Cost)>> =
+            outer.iter().map(|&k| list(k).iter().map(|&a| term(k, a)).collect()).collect();
+        let fast: Vec<(usize, Cost)> = list(last).iter().map(|&a| term(last, a)).collect();
+        for (base, taken) in tables::sums(&axes, (0, 0), |a, b| (a.0 + b.0, a.1 + b.1)) {
+            for &(step, more) in &fast {
+                look(base + step, taken + more);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Certificates of searches over values against brute force.
+
+use super::tests::{follow, random, solved};
+use crate::certificate::{Certificate, Ending, Proof, seal};
+use crate::inference::{Branch, Progress, Style};
+use crate::model::{Cost, FORBIDDEN, Network};
+use crate::order::{Method, best_orders};
+use crate::reduce::Reducer;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// A search of a random network, ended early or not, with its bound and the optimum.
+fn search(rng: &mut Rng) -> Option<(Network, Certificate, Cost)> {
+    let stop = Stop::new();
+    let network = random(rng);
+    let (solutions, optimum) = solved(&network);
+    let reducer = Arc::new(Reducer::logged(&network, rng.below(4) == 0, &stop).expect("nobody stops"));
+    let problem = Arc::new(reducer.problem());
+    if reducer.infeasible() || problem.variables() == 0 {
+        return None;
+    }
+    let order = best_orders(&problem, &[Method::MinFill], 1, 1, 1, &stop).remove(0);
+    let known = solutions.get(rng.index(2 * solutions.len() + 1)).map(|(cost, _)| *cost);
+    let branch = Branch::new(&problem, known, &order, 1 << 30, Style::Light)?;
+    let mut branch = branch.keep_forks().leaves(4.0);
+    while branch.advance(1 + rng.below(2000), &stop) == Progress::More && rng.below(6) > 0 {}
+    let bound = branch.lower_bound().min(network.top());
+    let solution = solutions.first().map(|(cost, values)| (*cost, &values[..]));
+    let certificate = branch.proof(&reducer).expect("log and forks").certificate(&network, bound, solution);
+    Some((network, certificate, optimum))
+}
+
+fn forks(certificate: &Certificate) -> usize {
+    match &certificate.proof.ending {
+        Ending::Search(search) => search.forks.len(),
+        _ => panic!("no search"),
+    }
+}
+
+#[test]
+fn searches_are_followed_and_never_pass_the_optimum() {
+    let mut rng = Rng::new(51);
+    let (mut branched, mut optimal) = (0, 0);
+    for case in 0..4000 {
+        let Some((network, certificate, optimum)) = search(&mut rng) else { continue };
+        branched += usize::from(forks(&certificate) > 2);
+        optimal += usize::from(certificate.bound == optimum);
+        match follow(&network, &certificate) {
+            Ok(proven) => assert!(proven >= certificate.bound && proven <= optimum, "case {case}: {proven} {optimum}"),
+            Err(error) => panic!("case {case}: {error}\n{}", certificate.to_text().expect("text")),
+        }
+    }
+    assert!(branched > 500 && optimal > 1000, "{branched} {optimal}");
+}
+
+#[test]
+fn no_wrong_fork_proves_anything_wrong() {
+    let mut rng = Rng::new(52);
+    let (mut changed, mut accepted) = (0, 0);
+    for case in 0..600 {
+        let Some((network, certificate, optimum)) = search(&mut rng) else { continue };
+        let text = certificate.to_text().expect("text");
+        let body = text.lines().next().expect("a first line");
+        let begin = body.find("\"proof\"").expect("a proof");
+        for (place, digit) in body.char_indices().skip(begin).filter(|(_, character)| character.is_ascii_digit()) {
+            let other = char::from(b'0' + (digit as u8 - b'0' + 1 + rng.below(9) as u8) % 10);
+            let body = format!("{}{other}{}", &body[..place], &body[place + 1..]);
+            let Ok(certificate) = Certificate::from_text(&seal(&body)) else { continue };
+            changed += 1;
+            if follow(&network, &certificate).is_ok() {
+                assert!(certificate.bound <= optimum, "case {case}: {} above {optimum}: {body}", certificate.bound);
+                accepted += 1;
+            }
+        }
+    }
+    assert!(changed > 5000 && accepted > 1000, "{changed} {accepted}");
+}
+
+#[test]
+fn a_search_proves_no_more_than_there_is_and_keeps_to_what_it_states() {
+    let mut rng = Rng::new(53);
+    let (mut above, mut starved) = (0, 0);
+    for case in 0..1000 {
+        let Some((network, mut certificate, optimum)) = search(&mut rng) else { continue };
+        if let Ending::Search(search) = &mut certificate.proof.ending {
+            search.work = rng.below(20);
+        }
+        if let Err(error) = follow(&network, &certificate) {
+            assert!(error.to_string().contains("more work"), "case {case}: {error}");
+            starved += 1;
+        }
+        if optimum < network.top().min(FORBIDDEN) {
+            let proof = Proof::default();
+            let mut claim = proof.certificate(&network, optimum + 1, None);
+            claim.proof = certificate.proof.clone();
+            for step in &mut claim.proof.steps {
+                if let crate::certificate::Step::Limit(limit) = step {
+                    *limit = (*limit).max(optimum + 1);
+                }
+            }
+            if let Ending::Search(search) = &mut claim.proof.ending {
+                search.work = u64::MAX / 2;
+            }
+            let error = follow(&network, &claim).expect_err("above the optimum").to_string();
+            assert!(error.contains("less than") || error.contains("large"), "case {case}: {error}");
+            above += 1;
+        }
+    }
+    assert!(above > 300 && starved > 100, "{above} {starved}");
+}
