@@ -193,7 +193,7 @@ impl GraphWay {
         let limits = Limits { z: Some(z), max_bytes: u64::MAX, keep_messages: true, ub };
         let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).product();
         // a function is not lowered
-        let least: u64 = problem.functions.iter().map(|function| sizes(&function.scope)).max().unwrap_or(0);
+        let least: u64 = problem.functions.iter().map(|function| sizes(&function.scope)).max().unwrap_or(1);
         let mut entries = whole.largest_table / 2;
         while entries >= least {
             let plan = Plan::capped(problem, &self.order, &limits, entries);
