@@ -4,7 +4,7 @@
 use super::options::{BoundChoice, Options};
 use crate::certificate::Proof;
 use crate::device::DeviceError;
-use crate::inference::{Attempt, Branch, Climb, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage};
+use crate::inference::{Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage};
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, best_orders};
@@ -43,6 +43,8 @@ pub(crate) struct Bounds {
     memory: u64,
     /// Where exact plans run that pay there.
     gpu: Option<Arc<Gpu>>,
+    /// Join graphs that run there, too.
+    graphs: DeviceGraphs,
     trouble: Option<DeviceError>,
     climb: Option<Climb>,
     running: Option<Rising>,
@@ -122,6 +124,8 @@ impl Bounds {
             z: options.z,
             memory,
             gpu,
+            // a run that is to be the same anywhere does not depend on free memory
+            graphs: if options.rounds.is_some() { DeviceGraphs::None } else { DeviceGraphs::Large },
             trouble: None,
             climb: None,
             running: None,
@@ -295,7 +299,8 @@ impl Bounds {
             let ladder = Ladder::new(orders, self.memory, self.z).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();
             let means = self.choice.means(certified);
-            let mut climb = Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref(), true);
+            let mut climb =
+                Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref(), self.graphs);
             climb.resume(std::mem::take(searches));
             climb
         });
