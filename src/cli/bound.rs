@@ -8,7 +8,7 @@ use fangs::certificate::Proof;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats;
 use fangs::inference::{
-    Attempt, Branch, Climb, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound,
+    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound,
 };
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::Order;
@@ -204,7 +204,8 @@ impl<'a> Bounding<'a> {
         };
         let certified = self.config.output.certificate.is_some();
         let means = self.config.method.means(certified);
-        let mut climb = Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref(), false);
+        let mut climb =
+            Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref(), DeviceGraphs::Most);
         climb.resume(std::mem::take(&mut self.searches));
         let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {

@@ -5,7 +5,7 @@
 
 use super::branch::{Branch, Style};
 use super::cuda::Gpu;
-use super::graphs::{GraphWay, Graphs};
+use super::graphs::{DeviceGraphs, GraphWay, Graphs};
 use super::ladder::{Ladder, Rung};
 use super::plan::Plan;
 use super::run::Outcome;
@@ -73,7 +73,7 @@ pub struct Climb {
     /// Combinations of all plans so far, the next one included.
     work: u64,
     gpu: Option<Arc<Gpu>>,
-    shared: bool,
+    device_graphs: DeviceGraphs,
     best: Cost,
     /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
     /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
@@ -229,7 +229,7 @@ impl Climb {
             pending: None,
             work: 0,
             gpu: None,
-            shared: false,
+            device_graphs: DeviceGraphs::None,
             gains: false,
             graph_bytes: 0,
             best,
@@ -239,9 +239,9 @@ impl Climb {
         }
     }
 
-    /// Searches and large join graphs may use a device; where it is `shared`, join graphs that the CPU cannot take only.
-    pub fn on(mut self, gpu: Option<&Arc<Gpu>>, shared: bool) -> Climb {
-        (self.gpu, self.shared) = (gpu.cloned(), shared);
+    /// Searches may use a device, and so may some join graphs.
+    pub fn on(mut self, gpu: Option<&Arc<Gpu>>, graphs: DeviceGraphs) -> Climb {
+        (self.gpu, self.device_graphs) = (gpu.cloned(), graphs);
         self
     }
 
@@ -484,7 +484,8 @@ impl Climb {
                 }
                 if self.means.graphs != Graphs::None {
                     let gpu = self.gpu.as_ref();
-                    self.graphs = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.shared);
+                    self.graphs =
+                        GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_graphs);
                 }
                 if self.means.shifted {
                     let (ladder, shift) = (self.ladder.clone(), Some(shift));

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const LARGEST: u64 = 1 << 26;
 /// The same on a device.
 const DEVICE_LARGEST: u64 = 1 << 34;
-/// Entries from which on a graph is a device's that does nothing else.
+/// Entries from which on a graph is not small to a device.
 const DEVICE: u64 = 1 << 21;
 /// How many times the entries the next graph has at least, where there is room.
 const GROWTH: u64 = 4;
@@ -41,6 +41,17 @@ pub enum Graphs {
 /// Bytes of a graph on the host with those of the problem that it becomes.
 fn host_bytes(plan: &Plan) -> u64 {
     JoinGraph::bytes(plan).saturating_add(plan.joint_entries.saturating_mul(size_of::<Cost>() as u64))
+}
+
+/// Which of them a device takes, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceGraphs {
+    /// None: their sizes depend on its free memory.
+    None,
+    /// Those that the CPU cannot take, as it has other work.
+    Large,
+    /// All but small ones.
+    Most,
 }
 
 /// Graphs of growing z.
@@ -72,15 +83,14 @@ pub(super) struct GraphWay {
 }
 
 impl GraphWay {
-    /// Graphs of a shifted problem, along a ladder's first order and of its z if it has a fixed one; large ones on a
-    /// device; on one that is `shared` with a search, those that the CPU does not take.
+    /// Graphs of a shifted problem, along a ladder's first order and of its z if it has a fixed one.
     pub fn new(
         problem: &Arc<Problem>,
         shift: &Arc<Shift>,
         ladder: &Ladder,
         graphs: Graphs,
         gpu: Option<&Arc<Gpu>>,
-        shared: bool,
+        on_device: DeviceGraphs,
     ) -> Option<GraphWay> {
         let (problem, shift, order) = (problem.clone(), shift.clone(), ladder.order()?.clone());
         let fixed = ladder.fixed();
@@ -90,8 +100,8 @@ impl GraphWay {
             shift,
             order,
             graphs,
-            gpu: gpu.cloned(),
-            large: if shared { LARGEST } else { DEVICE },
+            gpu: gpu.filter(|_| on_device != DeviceGraphs::None).cloned(),
+            large: if on_device == DeviceGraphs::Large { LARGEST } else { DEVICE },
             left: None,
             z: begin,
             entries: 0,
@@ -193,7 +203,7 @@ impl GraphWay {
         let limits = Limits { z: Some(z), max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
         let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).product();
         // a function is not lowered
-        let least: u64 = problem.functions.iter().map(|function| sizes(&function.scope)).max().unwrap_or(0);
+        let least: u64 = problem.functions.iter().map(|function| sizes(&function.scope)).max().unwrap_or(1);
         let mut entries = whole.largest_table / 2;
         while entries >= least {
             let plan = Plan::capped(problem, &self.order, &limits, entries);

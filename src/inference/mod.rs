@@ -39,7 +39,7 @@ pub use assign::CostToGo;
 pub use branch::{Branch, Fork, Forks, Style};
 pub use climb::{Attempt, Climb, Means, Stage};
 pub use cuda::{Gpu, Measured, measure, sources};
-pub use graphs::Graphs;
+pub use graphs::{DeviceGraphs, Graphs};
 pub use joingraph::{JoinGraph, Patience};
 pub use journal::Entry;
 pub use ladder::{Ladder, Rung};

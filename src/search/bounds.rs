@@ -5,7 +5,8 @@ use super::options::{BoundChoice, Options};
 use crate::certificate::Proof;
 use crate::device::DeviceError;
 use crate::inference::{
-    Attempt, Branch, Climb, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage, spill_folder, spill_room,
+    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage, spill_folder,
+    spill_room,
 };
 use crate::memory;
 use crate::model::{Cost, Problem};
@@ -47,6 +48,8 @@ pub(crate) struct Bounds {
     spill: u64,
     /// Where exact plans run that pay there.
     gpu: Option<Arc<Gpu>>,
+    /// Join graphs that run there, too.
+    graphs: DeviceGraphs,
     trouble: Option<DeviceError>,
     /// What there is to say of tables in files, and whether they have failed.
     spilling: Option<Spilling>,
@@ -138,6 +141,8 @@ impl Bounds {
             memory,
             gpu,
             spill: if options.rounds.is_some() { options.spill.unwrap_or(0) } else { spill_room(options.spill) },
+            // a run that is to be the same anywhere does not depend on free memory
+            graphs: if options.rounds.is_some() { DeviceGraphs::None } else { DeviceGraphs::Large },
             trouble: None,
             spilling: None,
             climb: None,
@@ -342,7 +347,8 @@ impl Bounds {
                 Ladder::new(orders, self.memory, self.z).spill(self.spill).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();
             let means = self.choice.means(certified);
-            let mut climb = Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref(), true);
+            let mut climb =
+                Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref(), self.graphs);
             climb.resume(std::mem::take(searches));
             climb
         });
