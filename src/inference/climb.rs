@@ -110,7 +110,7 @@ impl RowWay {
     /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little smaller
     /// is no reason.
     fn is_worthwhile(&self, gap: Cost, work: u64) -> bool {
-        let closer = |last: Cost| gap <= last - last / 4;
+        let closer = |last: Cost| gap < last && gap <= last - last / 4;
         self.tried.is_none_or(|(last, allowed)| allowed < u64::MAX && (closer(last) || work / 4 >= allowed))
     }
 }
@@ -283,7 +283,9 @@ impl Climb {
         }
         // an exact plan that takes little comes first
         let exact = self.ladder.affordable() && matches!(&self.pending, Some(Stage::Run(_, plan)) if plan.exact);
-        if !exact && let Some(stage) = self.by_rows(ub, self.work.max(FIRST_TURN)) {
+        let searched = self.searches.iter().map(|(search, _)| search.work_done());
+        let so_far = searched.fold(self.work, u64::saturating_add).max(FIRST_TURN);
+        if !exact && let Some(stage) = self.by_rows(ub, so_far) {
             return Some(stage);
         }
         if !exact && let Some(stage) = self.search(ub) {
@@ -293,7 +295,7 @@ impl Climb {
         self.pending.take().or_else(|| self.by_rows(ub, u64::MAX))
     }
 
-    /// Elimination by rows, with as much work as all plans so far, wherever the gap has become a good deal smaller.
+    /// Elimination by rows, with as much work as all plans and searches so far, where the gap has become a good deal smaller.
     fn by_rows(&mut self, ub: Option<Cost>, work: u64) -> Option<Stage> {
         let way = self.rows.as_mut()?;
         // costs of the network are whole: what is of interest costs no more than the next one below

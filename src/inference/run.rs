@@ -3,7 +3,7 @@
 use super::cuda::{Execution, Gpu, Resident, Streamed};
 use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Width};
-use super::sparse::Sparse;
+use super::sparse::{Listed, Sparse};
 use super::storage::Storage;
 use super::table::{self, Entry};
 use crate::device::DeviceError;
@@ -84,19 +84,25 @@ pub(super) struct Store<E> {
 impl Run {
     /// Prepares a run of `plan`, which must have been made for this problem, on the CPU.
     pub fn new(problem: Arc<Problem>, plan: Plan) -> Run {
-        let engine = match plan.rows {
-            Some(limits) => Engine::Rows(Sparse::new(&problem, &plan, limits)),
-            None => Engine::Cpu(Host::new(&plan)),
-        };
+        let engine = Engine::on_host(&problem, &plan);
         Run { problem, plan, engine, streamed: false, trouble: None }
     }
 
     /// Prepares a run on a device, if there is one: the same messages to the last bit. Where the device's memory does
-    /// not hold all tables they are streamed from the host's. A plan that the host does not hold either, and whatever
+    /// not hold all tables they are streamed from the host's. Rows with keys that are too wide for a device stay on the CPU. A plan that the host does not hold either, and whatever
     /// fails on the device later, leaves the work to the CPU ([`Run::trouble`] says why).
     pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
         let mut run = Run::new(problem, plan);
-        if let (Some(gpu), None) = (gpu, run.plan.rows) {
+        if let Some(gpu) = gpu {
+            if let Some(limits) = run.plan.rows {
+                match Sparse::on(gpu, &run.problem, &run.plan, limits) {
+                    Ok(Some(rows)) => run.engine = Engine::Rows(rows),
+                    // keys wider than a device's stay with the CPU
+                    Ok(None) => {}
+                    Err(error) => run.trouble = Some(error),
+                }
+                return run;
+            }
             let engine = match Execution::new(gpu.clone(), &run.problem, &run.plan) {
                 Ok(Some(execution)) => Ok(Engine::Cuda(Box::new(execution))),
                 Ok(None) => Streamed::new(gpu, &run.problem, &run.plan).map(Engine::Streamed),
@@ -125,31 +131,32 @@ impl Run {
 
     /// Whether a device does the work.
     pub fn on_device(&self) -> bool {
-        !matches!(self.engine, Engine::Cpu(_) | Engine::Rows(_))
+        match &self.engine {
+            Engine::Cpu(_) => false,
+            Engine::Rows(rows) => rows.on_device(),
+            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => true,
+        }
     }
 
     /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop.
     /// Slices, threads and devices do not change the result.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
-        if let Engine::Cuda(_) | Engine::Streamed(_) = self.engine {
-            match self.advance_device(work, stop) {
-                Ok(progress) => return progress,
-                Err(error) => {
-                    // what the device had done is lost with it: from the beginning
-                    self.trouble = Some(error);
-                    self.streamed = false;
-                    self.engine = Engine::Cpu(Host::new(&self.plan));
-                }
-            }
-        }
-        match &mut self.engine {
-            Engine::Cpu(host) => host.advance(&self.problem, &self.plan, work, stop),
-            Engine::Rows(rows) => {
-                let ended = rows.advance(&self.problem, &self.plan, work, stop);
-                if ended { Progress::Done } else { Progress::More }
-            }
-            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => Progress::Done,
-        }
+        let progress = match &mut self.engine {
+            Engine::Cpu(host) => return host.advance(&self.problem, &self.plan, work, stop),
+            Engine::Rows(rows) => match rows.advance(&self.problem, &self.plan, work, stop) {
+                Ok(true) => Ok(Progress::Done),
+                Ok(false) => Ok(Progress::More),
+                Err(error) => Err(error),
+            },
+            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => self.advance_device(work, stop),
+        };
+        progress.unwrap_or_else(|error| {
+            // what the device had done is lost with it: from the beginning, where nothing can fail
+            self.trouble = Some(error);
+            self.streamed = false;
+            self.engine = Engine::on_host(&self.problem, &self.plan);
+            self.advance(work, stop)
+        })
     }
 
     fn advance_device(&mut self, work: u64, stop: &Stop) -> Result<Progress, DeviceError> {
@@ -205,20 +212,30 @@ impl Run {
                 (total, Messages::Host(host.tables))
             }
             Engine::Done(resident, total) => (total, Messages::Device(resident)),
-            Engine::Rows(rows) if !rows.has_ended() => return None,
             Engine::Rows(rows) => {
-                self.plan.exact = rows.is_finished();
-                // what it took, not what dense tables would have
-                (self.plan.joint_entries, self.plan.largest_table, self.plan.table_bytes) = rows.taken();
+                let rows = rows.finish()?;
+                let (ledger, plan) = (rows.ledger(), &mut self.plan);
+                plan.exact = ledger.is_finished();
                 // where no solution is below the limit some messages were never made
-                self.plan.keep_messages &= rows.is_finished() && rows.total() < self.plan.cap;
-                (rows.total(), Messages::Rows(rows))
+                plan.keep_messages &= ledger.is_finished() && ledger.total() < plan.cap;
+                // what it took, not what dense tables would have
+                (plan.joint_entries, plan.largest_table, plan.table_bytes) = ledger.taken();
+                (ledger.total(), Messages::Rows(rows))
             }
             Engine::Cpu(_) | Engine::Cuda(_) | Engine::Streamed(_) => return None,
         };
         let Plan { cap, limit, .. } = self.plan;
         let lower_bound = if total >= cap { limit } else { (self.problem.constant + total).min(limit) };
         Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, messages })
+    }
+}
+
+impl Engine {
+    fn on_host(problem: &Problem, plan: &Plan) -> Engine {
+        match plan.rows {
+            Some(limits) => Engine::Rows(Sparse::new(problem, plan, limits)),
+            None => Engine::Cpu(Host::new(plan)),
+        }
     }
 }
 
@@ -363,7 +380,7 @@ pub struct Outcome {
 pub(super) enum Messages {
     Host(Tables),
     Device(Arc<Resident>),
-    Rows(Sparse),
+    Rows(Listed),
 }
 
 impl Messages {

@@ -83,6 +83,7 @@ fn what_no_certificate_holds_is_claimed_by_none() -> Result {
     for (command, option, method) in [
         ("bound", "--method", "join-graph"),
         ("bound", "--method", "mbe-mm"),
+        ("bound", "--method", "sparse-be"),
         ("bound", "--method", "branch"),
         ("solve", "--bound", "branch"),
     ] {

@@ -12,6 +12,7 @@ mod kernels;
 mod parts;
 mod pilot;
 mod program;
+mod rows;
 mod stage;
 mod staging;
 mod stream;
@@ -20,6 +21,7 @@ mod words;
 
 pub(super) use execution::{Execution, Resident};
 pub(super) use pilot::Pilot;
+pub(super) use rows::DeviceRows;
 pub(super) use stream::Streamed;
 
 use super::plan::{Plan, Width};
@@ -143,8 +145,9 @@ const GROW: &str = "grow";
 
 /// The text that has a kernel.
 fn source(expression: &str) -> Source {
-    let texts = [(GROW, "assign.cu"), (STAGED, "staged.cu")];
-    let text = texts.iter().find(|(name, _)| expression.starts_with(name)).map_or("bucket.cu", |(_, text)| text);
+    let rows = DeviceRows::KERNELS.map(|name| (name, "sparse.cu"));
+    let mut texts = [(GROW, "assign.cu"), (STAGED, "staged.cu")].into_iter().chain(rows);
+    let text = texts.find(|(name, _)| expression.starts_with(name)).map_or("bucket.cu", |(_, text)| text);
     Source::embedded(text).kernel(expression)
 }
 
@@ -187,7 +190,9 @@ pub fn sources() -> Vec<Source> {
         .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
     let pilot = Source::embedded("assign.cu");
     let pilot = [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)));
-    vec![source, staged, pilot]
+    let rows = Source::embedded("sparse.cu");
+    let rows = DeviceRows::KERNELS.into_iter().fold(rows, Source::kernel);
+    vec![source, staged, pilot, rows]
 }
 
 #[cfg(test)]
