@@ -143,7 +143,7 @@ pub enum Stage {
     /// To shift costs ([`Shifting::advance`]), then [`Climb::shifted`].
     Shift(Box<Shifting>),
     /// To run a plan on the attempt's network, then [`Climb::note`].
-    Run(Attempt, Plan),
+    Run(Box<Attempt>, Plan),
     /// To search for so much work ([`Branch::advance`]), then [`Climb::searched`].
     Branch(Box<Branch>, u64),
 }
@@ -312,7 +312,7 @@ impl Climb {
         };
         way.tried = Some((gap, work));
         let (problem, shift, name) = (way.problem.clone(), Some(way.shift.clone()), way.prefix.clone() + "sparse-be");
-        Some(Stage::Run(Attempt { name, work, problem, shift, joined: false, by_rows: true }, plan))
+        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, joined: false, by_rows: true }), plan))
     }
 
     /// The next plan or join graph of the way that is next.
@@ -345,7 +345,7 @@ impl Climb {
                     let name = way.prefix.clone() + &name;
                     let (problem, shift, joined) = (way.problem.clone(), way.shift.clone(), way.joined);
                     let attempt = Attempt { name, work, problem, shift, joined, by_rows: false };
-                    return Some(Stage::Run(attempt, plan));
+                    return Some(Stage::Run(Box::new(attempt), plan));
                 }
                 None => *slot = None,
             }

@@ -380,7 +380,7 @@ pub struct Outcome {
 pub(super) enum Messages {
     Host(Tables),
     Device(Arc<Resident>),
-    Rows(Listed),
+    Rows(Box<Listed>),
 }
 
 impl Messages {

@@ -64,7 +64,7 @@ pub(super) fn fits(plan: &Plan) -> bool {
 /// An elimination on its way.
 #[derive(Debug)]
 pub(super) enum Sparse {
-    Host(Listed),
+    Host(Box<Listed>),
     Device(Box<DeviceRows>),
 }
 
@@ -79,11 +79,12 @@ impl Sparse {
     /// Begins with a plan that has limits for rows.
     pub fn new(problem: &Problem, plan: &Plan, limits: RowLimits) -> Self {
         let ledger = Ledger::new(problem, plan, limits);
-        Sparse::Host(if widest(plan) <= <u64 as Key>::BITS {
+        let narrow = widest(plan) <= <u64 as Key>::BITS;
+        Sparse::Host(Box::new(if narrow {
             Listed::Narrow(Elimination::new(ledger, plan))
         } else {
             Listed::Wide(Elimination::new(ledger, plan))
-        })
+        }))
     }
 
     /// The same on a device; `None` where keys are too wide for it.
@@ -103,8 +104,7 @@ impl Sparse {
     /// Does about so much work; whether all is done that will be. What a device has made is then on the host.
     pub fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
         let rows = match self {
-            Sparse::Host(Listed::Narrow(elimination)) => return Ok(elimination.advance(problem, plan, work, stop)),
-            Sparse::Host(Listed::Wide(elimination)) => return Ok(elimination.advance(problem, plan, work, stop)),
+            Sparse::Host(rows) => return Ok(rows.advance(problem, plan, work, stop)),
             Sparse::Device(rows) => rows,
         };
         let ended = rows.advance(problem, plan, work, stop)?;
@@ -113,7 +113,7 @@ impl Sparse {
             let mut messages = if solved && plan.keep_messages { rows.messages()? } else { Vec::new() };
             messages.iter_mut().for_each(|rows| rows.par_sort_unstable());
             let ledger = std::mem::take(&mut rows.ledger);
-            *self = Sparse::Host(Listed::Narrow(Elimination { ledger, messages, current: None }));
+            *self = Sparse::Host(Box::new(Listed::Narrow(Elimination { ledger, messages, current: None })));
         }
         Ok(ended)
     }
@@ -127,7 +127,7 @@ impl Sparse {
     }
 
     /// What it has come to; `None` where it has not ended.
-    pub fn finish(self) -> Option<Listed> {
+    pub fn finish(self) -> Option<Box<Listed>> {
         match self {
             Sparse::Host(rows) if rows.ledger().has_ended() => Some(rows),
             Sparse::Host(_) | Sparse::Device(_) => None,
@@ -136,6 +136,13 @@ impl Sparse {
 }
 
 impl Listed {
+    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> bool {
+        match self {
+            Listed::Narrow(elimination) => elimination.advance(problem, plan, work, stop),
+            Listed::Wide(elimination) => elimination.advance(problem, plan, work, stop),
+        }
+    }
+
     /// The accounts.
     pub fn ledger(&self) -> &Ledger {
         match self {
