@@ -18,6 +18,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
     ("merge.cuh", include_str!("../../kernels/merge.cuh")),
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
+    ("sparse.cu", include_str!("../../kernels/sparse.cu")),
     ("staged.cu", include_str!("../../kernels/staged.cu")),
     ("table.cuh", include_str!("../../heuristics/table.cuh")),
     ("tabu.cu", include_str!("../../kernels/tabu.cu")),

@@ -4,7 +4,7 @@ use super::cuda::Pilot;
 use super::kernel::Entry;
 use super::plan::{Plan, Source};
 use super::run::{Messages, Outcome, Store, Tables};
-use super::sparse::Sparse;
+use super::sparse::Listed;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, add};
 
 impl Outcome {
@@ -118,7 +118,7 @@ pub struct CostToGo<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Lookup<'a> {
     Dense(&'a Tables),
-    Rows(&'a Sparse),
+    Rows(&'a Listed),
 }
 
 impl CostToGo<'_> {

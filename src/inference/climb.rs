@@ -117,7 +117,7 @@ impl RowWay {
     /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little smaller
     /// is no reason.
     fn is_worthwhile(&self, gap: Cost, work: u64) -> bool {
-        let closer = |last: Cost| gap <= last - last / 4;
+        let closer = |last: Cost| gap < last && gap <= last - last / 4;
         self.tried.is_none_or(|(last, allowed)| allowed < u64::MAX && (closer(last) || work / 4 >= allowed))
     }
 }
@@ -150,7 +150,7 @@ pub enum Stage {
     /// To shift costs ([`Shifting::advance`]), then [`Climb::shifted`].
     Shift(Box<Shifting>),
     /// To run a plan on the attempt's network, then [`Climb::note`].
-    Run(Attempt, Plan),
+    Run(Box<Attempt>, Plan),
     /// To search for so much work ([`Branch::advance`]), then [`Climb::searched`].
     Branch(Box<Branch>, u64),
 }
@@ -307,7 +307,9 @@ impl Climb {
             Some(Stage::Shift(shifting)) => shifting.is_brief(),
             _ => false,
         };
-        if !first && let Some(stage) = self.by_rows(ub, self.work.max(FIRST_TURN)) {
+        let searched = self.searches.iter().map(|(search, _)| search.work_done());
+        let so_far = searched.fold(self.work, u64::saturating_add).max(FIRST_TURN);
+        if !first && let Some(stage) = self.by_rows(ub, so_far) {
             return Some(stage);
         }
         if !first && let Some(stage) = self.search(ub) {
@@ -317,7 +319,7 @@ impl Climb {
         self.pending.take().or_else(|| self.by_rows(ub, u64::MAX))
     }
 
-    /// Elimination by rows, with as much work as all plans so far, wherever the gap has become a good deal smaller.
+    /// Elimination by rows, with as much work as all plans and searches so far, where the gap has become a good deal smaller.
     fn by_rows(&mut self, ub: Option<Cost>, work: u64) -> Option<Stage> {
         let way = self.rows.as_mut()?;
         // costs of the network are whole: what is of interest costs no more than the next one below
@@ -337,7 +339,7 @@ impl Climb {
             return None;
         };
         let (problem, shift, name) = (way.problem.clone(), Some(way.shift.clone()), way.prefix.clone() + "sparse-be");
-        Some(Stage::Run(Attempt { name, work, problem, shift, joined: false, by_rows: true }, plan))
+        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, joined: false, by_rows: true }), plan))
     }
 
     /// The next plan or join graph of the way that is next.
@@ -376,7 +378,7 @@ impl Climb {
                     let name = way.prefix.clone() + &name;
                     let (problem, shift, joined) = (way.problem.clone(), way.shift.clone(), way.joined);
                     let attempt = Attempt { name, work, problem, shift, joined, by_rows: false };
-                    return Some(Stage::Run(attempt, plan));
+                    return Some(Stage::Run(Box::new(attempt), plan));
                 }
                 None => *slot = None,
             }
@@ -402,7 +404,7 @@ impl Climb {
         let Rung { name, work, plan, .. } = last??;
         self.work = self.work.saturating_add(work);
         let attempt = Attempt { name, work, problem: self.problem.clone(), shift: None, joined: false, by_rows: false };
-        Some(Stage::Run(attempt, plan))
+        Some(Stage::Run(Box::new(attempt), plan))
     }
 
     /// The next join graph. It may take half of the memory, which the plans then have less.

@@ -9,7 +9,8 @@
 //!
 //! Every bound is valid by construction. Entries are integers and only ever lowered: to a cap that no
 //! solution worth finding reaches (`ub - constant`, or more than all finite costs together), by splitting
-//! a bucket, or by taking the minimum over some variables of a function that is too large.
+//! a bucket, or by taking the minimum over some variables of a function that is too large. Plans by rows
+//! ([`Plan::by_rows`]) leave out entries that no solution below the limit uses: their bound is at most the limit.
 
 mod assign;
 mod blocks;

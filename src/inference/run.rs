@@ -3,7 +3,7 @@
 use super::cuda::{Execution, Gpu, Resident, Streamed};
 use super::kernel::{Join, Shape};
 use super::plan::{Input, Plan, Source, Step, Width};
-use super::sparse::Sparse;
+use super::sparse::{Listed, Sparse};
 use super::spill::{Spilled, folder};
 use super::storage::Storage;
 use super::table::{self, Entry};
@@ -95,11 +95,20 @@ impl Run {
     }
 
     /// Prepares a run on a device, if there is one: the same messages to the last bit. Where the device's memory does
-    /// not hold all tables they are streamed from the host's. A plan that the host does not hold either, and whatever
+    /// not hold all tables they are streamed from the host's. Rows with keys that are too wide for a device stay on the CPU. A plan that the host does not hold either, and whatever
     /// fails on the device later, leaves the work to the CPU ([`Run::trouble`] says why).
     pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
         let mut run = Run::new(problem, plan);
-        if let (Some(gpu), None) = (gpu, run.plan.rows) {
+        if let Some(gpu) = gpu {
+            if let Some(limits) = run.plan.rows {
+                match Sparse::on(gpu, &run.problem, &run.plan, limits) {
+                    Ok(Some(rows)) => run.engine = Engine::Rows(rows),
+                    // keys wider than a device's stay with the CPU
+                    Ok(None) => {}
+                    Err(error) => run.trouble = Some(error),
+                }
+                return run;
+            }
             let engine = match Execution::new(gpu.clone(), &run.problem, &run.plan) {
                 Ok(Some(execution)) => Ok(Engine::Cuda(Box::new(execution))),
                 // the host does not hold all messages
@@ -135,40 +144,41 @@ impl Run {
 
     /// Whether a device does the work.
     pub fn on_device(&self) -> bool {
-        matches!(self.engine, Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..))
+        match &self.engine {
+            Engine::Cpu(_) | Engine::Spilled(_) | Engine::Failed(_) => false,
+            Engine::Rows(rows) => rows.on_device(),
+            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => true,
+        }
     }
 
     /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop, or where the
     /// device fails: what it was meant to do may be too much for a CPU.
     /// Slices, threads and devices do not change the result.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
-        if let Engine::Cuda(_) | Engine::Streamed(_) = self.engine {
-            match self.advance_device(work, stop) {
+        let progress = match &mut self.engine {
+            Engine::Cpu(host) => return host.advance(&self.problem, &self.plan, work, stop),
+            Engine::Spilled(spilled) => match spilled.advance(&self.problem, &self.plan, work, stop) {
                 Ok(progress) => return progress,
                 Err(error) => {
-                    // what the device had done is lost with it: from the beginning
-                    self.trouble = Some(error);
-                    self.streamed = false;
-                    self.engine = Engine::host(&self.problem, &self.plan);
-                    return Progress::More;
-                }
-            }
-        }
-        match &mut self.engine {
-            Engine::Cpu(host) => host.advance(&self.problem, &self.plan, work, stop),
-            Engine::Rows(rows) => {
-                let ended = rows.advance(&self.problem, &self.plan, work, stop);
-                if ended { Progress::Done } else { Progress::More }
-            }
-            Engine::Spilled(spilled) => match spilled.advance(&self.problem, &self.plan, work, stop) {
-                Ok(progress) => progress,
-                Err(error) => {
                     self.engine = Engine::Failed(error);
-                    Progress::Done
+                    return Progress::Done;
                 }
             },
-            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Failed(_) | Engine::Done(..) => Progress::Done,
-        }
+            Engine::Failed(_) => return Progress::Done,
+            Engine::Rows(rows) => match rows.advance(&self.problem, &self.plan, work, stop) {
+                Ok(true) => Ok(Progress::Done),
+                Ok(false) => Ok(Progress::More),
+                Err(error) => Err(error),
+            },
+            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => self.advance_device(work, stop),
+        };
+        progress.unwrap_or_else(|error| {
+            // what the device had done is lost with it: from the beginning
+            self.trouble = Some(error);
+            self.streamed = false;
+            self.engine = Engine::host(&self.problem, &self.plan);
+            Progress::More
+        })
     }
 
     fn advance_device(&mut self, work: u64, stop: &Stop) -> Result<Progress, DeviceError> {
@@ -229,14 +239,15 @@ impl Run {
                 (spilled.total(), Messages::Files(spilled))
             }
             Engine::Done(resident, total) => (total, Messages::Device(resident)),
-            Engine::Rows(rows) if !rows.has_ended() => return None,
             Engine::Rows(rows) => {
-                self.plan.exact = rows.is_finished();
-                // what it took, not what dense tables would have
-                (self.plan.joint_entries, self.plan.largest_table, self.plan.table_bytes) = rows.taken();
+                let rows = rows.finish()?;
+                let (ledger, plan) = (rows.ledger(), &mut self.plan);
+                plan.exact = ledger.is_finished();
                 // where no solution is below the limit some messages were never made
-                self.plan.keep_messages &= rows.is_finished() && rows.total() < self.plan.cap;
-                (rows.total(), Messages::Rows(rows))
+                plan.keep_messages &= ledger.is_finished() && ledger.total() < plan.cap;
+                // what it took, not what dense tables would have
+                (plan.joint_entries, plan.largest_table, plan.table_bytes) = ledger.taken();
+                (ledger.total(), Messages::Rows(rows))
             }
             _ => return None,
         };
@@ -416,7 +427,7 @@ pub struct Outcome {
 pub(super) enum Messages {
     Host(Tables),
     Device(Arc<Resident>),
-    Rows(Sparse),
+    Rows(Box<Listed>),
     /// Some of them in files.
     Files(Spilled),
 }

@@ -361,9 +361,11 @@ impl Bounds {
                         format!("{name}: tables of {all} bytes, {spilled} of them in files in {}", folder.display());
                     self.spilling = Some(Spilling::Begun(text));
                 }
-                let gpu = self.gpu.as_ref().filter(|_| plan.exact && Gpu::pays(attempt.work as f64));
+                // many small launches would each wait for the search's: mini-buckets and rows stay on the CPU
+                let large = plan.exact && plan.rows.is_none() && Gpu::pays(attempt.work as f64);
+                let gpu = self.gpu.as_ref().filter(|_| large);
                 let run = Box::new(Run::on(gpu, attempt.problem.clone(), plan));
-                Work::Run(attempt, run)
+                Work::Run(*attempt, run)
             }
             Some(Stage::Branch(branch, work)) => {
                 let known = self.cores.iter().find(|core| Arc::ptr_eq(&core.problem, branch.problem()));

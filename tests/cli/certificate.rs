@@ -80,7 +80,9 @@ fn what_no_certificate_holds_is_claimed_by_none() -> Result {
     let folder = tempfile::tempdir()?;
     let (file, certificate) = (folder.path().join("potts.wcsp"), folder.path().join("c"));
     let _ = fangs().args(["generate", "potts", "--side", "7", "--d", "2", "-o"]).arg(&file).assert().success();
-    for (command, option, method) in [("bound", "--method", "join-graph"), ("bound", "--method", "mbe-mm")] {
+    for (command, option, method) in
+        [("bound", "--method", "join-graph"), ("bound", "--method", "mbe-mm"), ("bound", "--method", "sparse-be")]
+    {
         let mut writing = fangs();
         let _ = writing.arg(command).arg(&file).args(["--no-reduce", "--json", option, method]);
         let output = writing.arg("--certificate").arg(&certificate).assert().success().get_output().clone();

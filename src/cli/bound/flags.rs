@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct BoundFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// auto (exact where affordable, else shifting, join graphs, growing z and searches), shift, join-graph, mbe, mbe-mm, be, sparse-be or branch
+    /// auto (exact where affordable, else shifting, join graphs, growing z, elimination by rows and searches), shift, join-graph, mbe, mbe-mm, be, sparse-be or branch
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
     method: BoundChoice,
     /// Most variables of a mini-bucket [default: grows while time remains]

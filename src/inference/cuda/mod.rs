@@ -13,6 +13,7 @@ mod kernels;
 mod parts;
 mod pilot;
 mod program;
+mod rows;
 mod stage;
 mod staging;
 mod stream;
@@ -23,6 +24,7 @@ mod words;
 pub(super) use execution::{Execution, Resident};
 pub(super) use graph::{Graph, begin as begin_graph};
 pub(super) use pilot::Pilot;
+pub(super) use rows::DeviceRows;
 pub(super) use stream::Streamed;
 
 use super::plan::{Plan, Width};
@@ -146,8 +148,10 @@ const GROW: &str = "grow";
 
 /// The text that has a kernel.
 fn source(expression: &str) -> Source {
-    let texts = [(GROW, "assign.cu"), (STAGED, "staged.cu"), (graph::PREFIX, "joingraph.cu")];
-    let text = texts.iter().find(|(name, _)| expression.starts_with(name)).map_or("bucket.cu", |(_, text)| text);
+    let rows = DeviceRows::KERNELS.map(|name| (name, "sparse.cu"));
+    let mut texts =
+        [(GROW, "assign.cu"), (STAGED, "staged.cu"), (graph::PREFIX, "joingraph.cu")].into_iter().chain(rows);
+    let text = texts.find(|(name, _)| expression.starts_with(name)).map_or("bucket.cu", |(_, text)| text);
     Source::embedded(text).kernel(expression)
 }
 
@@ -192,7 +196,9 @@ pub fn sources() -> Vec<Source> {
     let pilot = [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)));
     let graph = ["int", "long long"].map(graph::expressions).into_iter().flatten();
     let graph = graph.fold(Source::embedded("joingraph.cu"), Source::kernel);
-    vec![source, staged, pilot, graph]
+    let rows = Source::embedded("sparse.cu");
+    let rows = DeviceRows::KERNELS.into_iter().fold(rows, Source::kernel);
+    vec![source, staged, pilot, graph, rows]
 }
 
 #[cfg(test)]

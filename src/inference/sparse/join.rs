@@ -13,7 +13,8 @@
 //! joint table, which that needs memory for, is several times as large as the message.
 
 use super::Row;
-use super::key::{Key, Projection, width};
+use super::key::{Key, Projection};
+use super::recipe::{Recipe, StageRecipe};
 use crate::model::Cost;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -23,15 +24,6 @@ const PART: usize = 1 << 11;
 /// Places of an index for each of its rows, at most, and at any rate.
 const PLACES: usize = 4;
 const FREE_PLACES: usize = 1 << 12;
-
-/// An input of a join: ascending positions, the eliminated one first, and rows sorted by key.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Operand<'a, K> {
-    pub scope: &'a [u32],
-    pub rows: &'a [Row<K>],
-    /// The least cost of a row.
-    pub least: Cost,
-}
 
 /// Where the rows with a key begin and end.
 #[derive(Debug)]
@@ -57,19 +49,8 @@ struct Stage<K> {
 /// A join on its way: everything but the driver's rows.
 #[derive(Debug)]
 pub(super) struct Join<K> {
-    /// Which operand drives.
-    pub driver: usize,
-    /// From the driver's keys to joint ones.
-    lay: Projection<K>,
+    pub recipe: Recipe<K>,
     stages: Vec<Stage<K>>,
-    /// Fields of the message in a joint key.
-    message: K,
-    /// Whether stages extend keys.
-    grows: bool,
-    /// Sums from here on are left out.
-    limit: Cost,
-    /// Bits of the driver's keys but for the eliminated variable.
-    others: u32,
     /// The runs of the driver: where each begins, and last its end.
     runs: Vec<usize>,
     /// Keys, the eliminated variable left out, at which parts begin.
@@ -83,46 +64,17 @@ pub(super) struct Part<K> {
 }
 
 impl<K: Key> Join<K> {
-    /// `joint` are the positions of all operands, ascending, the eliminated one first; there is at least one operand. Only sums
-    /// below `limit` count.
-    pub fn new(joint: &[u32], domains: &[u32], operands: &[Operand<'_, K>], limit: Cost) -> Self {
-        let driver = (0..operands.len()).max_by_key(|&k| (operands[k].rows.len(), operands.len() - k)).unwrap_or(0);
-        let mut waiting: Vec<usize> = (0..operands.len()).filter(|&k| k != driver).collect();
-        let mut known = operands[driver].scope.to_vec();
-        let mut stages = Vec::new();
-        // always the table that extends a key by the fewest rows
-        let growth = |known: &[u32], k: usize| {
-            let shared = operands[k].scope.iter().filter(|p| known.contains(p));
-            let combinations: f64 = shared.map(|&p| f64::from(domains[p as usize])).product();
-            operands[k].rows.len() as f64 / combinations
-        };
-        while let Some(next) =
-            (0..waiting.len()).min_by(|&a, &b| growth(&known, waiting[a]).total_cmp(&growth(&known, waiting[b])))
-        {
-            let operand = &operands[waiting.swap_remove(next)];
-            let rest: Cost = waiting.iter().map(|&k| operands[k].least).sum();
-            stages.push(Stage::new(joint, domains, operand, &known, rest));
-            known.extend(operand.scope.iter().filter(|p| !known.contains(p)).copied().collect::<Vec<_>>());
-        }
-        let Operand { scope, rows, .. } = operands[driver];
-        let others = width(&scope[1..], domains);
-        let begin = |value| rows.partition_point(|row| row.0 < K::value(value) << others);
-        let runs = (0..domains[joint[0] as usize]).map(begin).chain([rows.len()]).collect();
-        let own = K::ones(others);
+    /// Joins `tables`, sorted rows of the recipe's operands; the eliminated variable has `domain` values.
+    pub fn new(recipe: Recipe<K>, domain: u32, tables: &[&[Row<K>]]) -> Self {
+        let stages = recipe.stages.iter().map(|stage| Stage::new(stage, tables[stage.operand])).collect();
+        let rows = tables[recipe.driver];
+        let begin = |value| rows.partition_point(|row| row.0 < K::value(value) << recipe.others);
+        let runs = (0..domain).map(begin).chain([rows.len()]).collect();
+        let own = K::ones(recipe.others);
         let mut cuts: Vec<K> = rows.iter().step_by(PART).skip(1).map(|row| row.0 & own).collect();
         cuts.sort_unstable();
         cuts.dedup();
-        Join {
-            driver,
-            lay: Projection::new(scope, joint, scope, domains),
-            message: K::ones(width(&joint[1..], domains)),
-            grows: known.len() > scope.len(),
-            stages,
-            limit,
-            others,
-            runs,
-            cuts,
-        }
+        Join { recipe, stages, runs, cuts }
     }
 
     /// In how many parts it is made.
@@ -132,7 +84,7 @@ impl<K: Key> Join<K> {
 
     /// Whether the parts one after the other are sorted.
     pub fn sorted(&self) -> bool {
-        !self.grows
+        !self.recipe.grows
     }
 
     /// Bytes of the tables made for it.
@@ -150,7 +102,7 @@ impl<K: Key> Join<K> {
 
     /// One part of the message, from the driver's rows. Ends early with more rows than `most`, or more work.
     pub fn part(&self, number: usize, rows: &[Row<K>], most: usize, most_work: u64) -> Part<K> {
-        let own = K::ones(self.others);
+        let own = K::ones(self.recipe.others);
         let mut part = Part { rows: Vec::new(), work: 0 };
         // what is left of each run
         let mut runs: Vec<&[Row<K>]> = self
@@ -173,10 +125,10 @@ impl<K: Key> Join<K> {
                 {
                     *run = left;
                     part.work += 1;
-                    self.extend(&self.stages, self.lay.of(first.0), first.1, &mut found, &mut part.work);
+                    self.extend(&self.stages, self.recipe.lay.of(first.0), first.1, &mut found, &mut part.work);
                 }
             }
-            if self.grows {
+            if self.recipe.grows {
                 found.sort_unstable();
                 found.dedup_by_key(|row| row.0);
                 part.rows.extend_from_slice(&found);
@@ -192,12 +144,12 @@ impl<K: Key> Join<K> {
 
     fn extend(&self, stages: &[Stage<K>], key: K, sum: Cost, found: &mut Vec<Row<K>>, work: &mut u64) {
         let Some((stage, stages)) = stages.split_first() else {
-            if sum < self.limit {
-                found.push((key & self.message, sum));
+            if sum < self.recipe.limit {
+                found.push((key & self.recipe.message, sum));
             }
             return;
         };
-        let room = self.limit - stage.rest - sum;
+        let room = self.recipe.limit - stage.rest - sum;
         for &(new, cost) in stage.of(key).iter().take_while(|row| row.1 < room) {
             *work += 1;
             self.extend(stages, key | new, sum + cost, found, work);
@@ -206,18 +158,14 @@ impl<K: Key> Join<K> {
 }
 
 impl<K: Key> Stage<K> {
-    fn new(joint: &[u32], domains: &[u32], operand: &Operand<'_, K>, known: &[u32], rest: Cost) -> Self {
-        let scope = operand.scope;
-        let (shared, new): (Vec<u32>, Vec<u32>) = scope.iter().partition(|p| known.contains(p));
-        let of_table = Projection::new(scope, &shared, &shared, domains);
-        let added = Projection::new(scope, joint, &new, domains);
-        let row = |&(key, cost): &Row<K>| (of_table.of(key), cost, added.of(key));
-        let mut sorted: Vec<(K, Cost, K)> = operand.rows.iter().map(row).collect();
-        // without new positions keys keep their order
-        if !new.is_empty() {
+    fn new(recipe: &StageRecipe<K>, rows: &[Row<K>]) -> Self {
+        let StageRecipe { bits, rest, .. } = *recipe;
+        let row = |&(key, cost): &Row<K>| (recipe.of_table.of(key), cost, recipe.added.of(key));
+        let mut sorted: Vec<(K, Cost, K)> = rows.iter().map(row).collect();
+        // without new fields keys keep their order
+        if recipe.grows {
             sorted.par_sort_unstable();
         }
-        let bits = width(&shared, domains);
         let most = FREE_PLACES.max(sorted.len().saturating_mul(PLACES));
         let index = if bits < usize::BITS - 1 && 1 << bits <= most {
             let mut starts = vec![0u32; (1 << bits) + 1];
@@ -230,7 +178,7 @@ impl<K: Key> Stage<K> {
             Index::Direct(starts)
         } else {
             let mut ends = FxHashMap::default();
-            ends.reserve(if new.is_empty() { sorted.len() } else { 0 });
+            ends.reserve(if recipe.grows { 0 } else { sorted.len() });
             let mut begin = 0u32;
             for group in sorted.chunk_by(|a, b| a.0 == b.0) {
                 let end = begin + group.len() as u32;
@@ -240,7 +188,7 @@ impl<K: Key> Stage<K> {
             Index::Hashed(ends)
         };
         let rows = sorted.into_iter().map(|(_, cost, new)| (new, cost)).collect();
-        Stage { shared: Projection::new(joint, &shared, &shared, domains), index, rows, rest }
+        Stage { shared: recipe.shared.clone(), index, rows, rest }
     }
 
     /// The rows that agree with a joint key.

@@ -76,7 +76,7 @@ pub(super) fn shifts(scope: &[u32], domains: &[u32]) -> Vec<u32> {
 
 /// Takes some fields of a key to the places that they have in another.
 #[derive(Clone, Debug)]
-pub(super) struct Projection<K> {
+pub(in crate::inference) struct Projection<K> {
     /// Which bits, and how far they go up and down; neighbours that stay together are moved together.
     moves: Box<[(K, u32, u32)]>,
 }
@@ -100,6 +100,11 @@ impl<K: Key> Projection<K> {
             }
         }
         Projection { moves: moves.into() }
+    }
+
+    /// Which bits, and how far they go up and down.
+    pub fn moves(&self) -> impl Iterator<Item = (K, u32, u32)> {
+        self.moves.iter().copied()
     }
 
     /// Those fields of a key.

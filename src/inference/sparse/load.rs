@@ -6,7 +6,7 @@ use crate::inference::plan::{Input, Plan, Source, Step};
 use crate::model::{Cost, CostFunction, Problem, Table};
 
 /// What a table of the problem costs at least.
-pub(super) fn least(problem: &Problem, plan: &Plan, step: &Step, input: &Input) -> Cost {
+pub(in crate::inference) fn least(problem: &Problem, plan: &Plan, step: &Step, input: &Input) -> Cost {
     match input.source {
         Source::Function(f) => problem.functions[f as usize].min(&problem.domains),
         _ => problem.unary[plan.sequence[step.position as usize] as usize].iter().copied().min().unwrap_or(0),
@@ -15,7 +15,7 @@ pub(super) fn least(problem: &Problem, plan: &Plan, step: &Step, input: &Input) 
 
 /// The entries of a table of the problem below `limit`, by key. `None` where more combinations would have to be gone through
 /// than `room`, as a default cost is below the limit.
-pub(super) fn rows<K: Key>(
+pub(in crate::inference) fn rows<K: Key>(
     problem: &Problem,
     plan: &Plan,
     step: &Step,

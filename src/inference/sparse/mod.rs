@@ -14,20 +14,30 @@
 
 mod join;
 mod key;
-mod load;
+mod ledger;
+pub(super) mod load;
+mod recipe;
 
+pub(super) use key::Projection;
+pub(super) use ledger::Ledger;
+pub(super) use recipe::{Operand, Recipe, StageRecipe};
+
+use super::cuda::{DeviceRows, Gpu};
 use super::plan::{Plan, Source};
+use crate::device::DeviceError;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::stop::Stop;
-use join::{Join, Operand};
+use join::Join;
 use key::Key;
+use ledger::Open;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// A key and its cost.
-pub(super) type Row<K> = (K, Cost);
+pub(in crate::inference) type Row<K> = (K, Cost);
 
 /// What an elimination by rows may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowLimits {
     /// Bytes of all tables alive at a time, about.
     pub bytes: u64,
@@ -35,8 +45,6 @@ pub struct RowLimits {
     pub work: u64,
 }
 
-/// Combinations that a row looked at counts: it takes as long as so many of dense tables, 20 to 60 ns of one core.
-const WORK: u64 = 32;
 /// Parts between two looks at the stop flag.
 const BATCH: usize = 64;
 
@@ -53,109 +61,120 @@ pub(super) fn fits(plan: &Plan) -> bool {
     widest(plan) <= <u128 as Key>::BITS
 }
 
-/// An elimination on its way, with keys as wide as the plan needs.
+/// An elimination on its way.
 #[derive(Debug)]
 pub(super) enum Sparse {
-    Narrow(Elimination<u64>),
-    Wide(Elimination<u128>),
+    Host(Box<Listed>),
+    Device(Box<DeviceRows>),
 }
 
-macro_rules! of_any_width {
-    ($self:expr, $elimination:ident => $result:expr) => {
-        match $self {
-            Sparse::Narrow($elimination) => $result,
-            Sparse::Wide($elimination) => $result,
-        }
-    };
+/// One on the host, with keys as wide as the plan needs.
+#[derive(Debug)]
+pub(super) enum Listed {
+    Narrow(Elimination<u64>),
+    Wide(Elimination<u128>),
 }
 
 impl Sparse {
     /// Begins with a plan that has limits for rows.
     pub fn new(problem: &Problem, plan: &Plan, limits: RowLimits) -> Self {
-        if widest(plan) <= <u64 as Key>::BITS {
-            Sparse::Narrow(Elimination::new(problem, plan, limits))
+        let ledger = Ledger::new(problem, plan, limits);
+        let narrow = widest(plan) <= <u64 as Key>::BITS;
+        Sparse::Host(Box::new(if narrow {
+            Listed::Narrow(Elimination::new(ledger, plan))
         } else {
-            Sparse::Wide(Elimination::new(problem, plan, limits))
-        }
+            Listed::Wide(Elimination::new(ledger, plan))
+        }))
     }
 
-    /// Does about so much work; whether all is done that will be.
-    pub fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> bool {
-        of_any_width!(self, elimination => elimination.advance(problem, plan, work, stop))
+    /// The same on a device; `None` where keys are too wide for it.
+    pub fn on(gpu: &Arc<Gpu>, problem: &Problem, plan: &Plan, limits: RowLimits) -> Result<Option<Self>, DeviceError> {
+        if !DeviceRows::fits(widest(plan)) {
+            return Ok(None);
+        }
+        let rows = DeviceRows::new(gpu.clone(), Ledger::new(problem, plan, limits), plan.steps.len())?;
+        Ok(Some(Sparse::Device(Box::new(rows))))
+    }
+
+    /// Whether a device does the work.
+    pub fn on_device(&self) -> bool {
+        matches!(self, Sparse::Device(_))
+    }
+
+    /// Does about so much work; whether all is done that will be. What a device has made is then on the host.
+    pub fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
+        let rows = match self {
+            Sparse::Host(rows) => return Ok(rows.advance(problem, plan, work, stop)),
+            Sparse::Device(rows) => rows,
+        };
+        let ended = rows.advance(problem, plan, work, stop)?;
+        if ended {
+            let solved = rows.ledger.is_finished() && rows.ledger.total() < plan.cap;
+            let mut messages = if solved && plan.keep_messages { rows.messages()? } else { Vec::new() };
+            messages.iter_mut().for_each(|rows| rows.par_sort_unstable());
+            let ledger = std::mem::take(&mut rows.ledger);
+            *self = Sparse::Host(Box::new(Listed::Narrow(Elimination { ledger, messages, current: None })));
+        }
+        Ok(ended)
     }
 
     /// Work so far.
     pub fn work_done(&self) -> u64 {
-        of_any_width!(self, elimination => elimination.work.saturating_mul(WORK))
+        match self {
+            Sparse::Host(rows) => rows.ledger().work_done(),
+            Sparse::Device(rows) => rows.ledger.work_done(),
+        }
     }
 
-    /// What all tables that are left cost at least together; the plan's cap where there is no solution below its limit.
-    pub fn total(&self) -> Cost {
-        of_any_width!(self, elimination => elimination.total)
+    /// What it has come to; `None` where it has not ended.
+    pub fn finish(self) -> Option<Box<Listed>> {
+        match self {
+            Sparse::Host(rows) if rows.ledger().has_ended() => Some(rows),
+            Sparse::Host(_) | Sparse::Device(_) => None,
+        }
+    }
+}
+
+impl Listed {
+    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> bool {
+        match self {
+            Listed::Narrow(elimination) => elimination.advance(problem, plan, work, stop),
+            Listed::Wide(elimination) => elimination.advance(problem, plan, work, stop),
+        }
     }
 
-    /// Whether it has ended, finished or not.
-    pub fn has_ended(&self) -> bool {
-        of_any_width!(self, elimination => elimination.end.is_some())
-    }
-
-    /// Whether it has come to the end of the plan, or to a message without rows.
-    pub fn is_finished(&self) -> bool {
-        of_any_width!(self, elimination => elimination.end == Some(End::Finished))
+    /// The accounts.
+    pub fn ledger(&self) -> &Ledger {
+        match self {
+            Listed::Narrow(elimination) => &elimination.ledger,
+            Listed::Wide(elimination) => &elimination.ledger,
+        }
     }
 
     /// Rises of the values at a position as [`CostToGo::rate`](super::CostToGo::rate) has them. What is not listed is forbidden.
     pub fn rate(&self, problem: &Problem, plan: &Plan, position: usize, assignment: &[u32], row: &mut [Cost]) {
-        of_any_width!(self, elimination => elimination.rate(problem, plan, position, assignment, row));
+        match self {
+            Listed::Narrow(elimination) => elimination.rate(problem, plan, position, assignment, row),
+            Listed::Wide(elimination) => elimination.rate(problem, plan, position, assignment, row),
+        }
     }
 
     /// All entries of a message in the plan's layout, the cap where none is listed.
     pub fn message(&self, plan: &Plan, step: usize) -> Option<Vec<Cost>> {
-        of_any_width!(self, elimination => elimination.message(plan, step))
+        match self {
+            Listed::Narrow(elimination) => elimination.message(plan, step),
+            Listed::Wide(elimination) => elimination.message(plan, step),
+        }
     }
-
-    /// Rows looked at, rows of the largest message that there is, and the bytes of all.
-    pub fn taken(&self) -> (u64, u64, u64) {
-        of_any_width!(self, elimination => {
-            let most = elimination.messages.iter().map(Vec::len).max().unwrap_or(0);
-            (elimination.work, most as u64, elimination.held)
-        })
-    }
-
-    /// What entries of a message were left out from.
-    #[cfg(test)]
-    pub fn limit(&self, step: usize) -> Option<Cost> {
-        of_any_width!(self, elimination => elimination.dropped.get(step).copied())
-    }
-}
-
-/// How an elimination has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Finished,
-    GaveUp,
 }
 
 /// An elimination with keys of one width.
 #[derive(Debug)]
 pub(super) struct Elimination<K> {
-    limits: RowLimits,
-    step: usize,
+    ledger: Ledger,
     /// By step, sorted by key; empty where not made yet.
     messages: Vec<Vec<Row<K>>>,
-    /// The least cost of each message.
-    least: Vec<Cost>,
-    /// Where the entries that each message leaves out begin.
-    #[cfg(test)]
-    dropped: Vec<Cost>,
-    /// What all tables that wait cost at least together.
-    total: Cost,
-    /// Bytes of the messages.
-    held: u64,
-    /// Rows looked at.
-    work: u64,
     current: Option<Current<K>>,
-    end: Option<End>,
 }
 
 /// A step at work.
@@ -167,44 +186,23 @@ struct Current<K> {
     /// Parts made, and their rows.
     parts: usize,
     rows: Vec<Row<K>>,
-    /// What the tables cost that take no part.
-    rest: Cost,
-    limit: Cost,
+    open: Open,
 }
 
 impl<K: Key> Elimination<K> {
-    fn new(problem: &Problem, plan: &Plan, limits: RowLimits) -> Self {
-        let least = |step: &super::plan::Step| {
-            let inputs = step.inputs.iter().filter(|input| !matches!(input.source, Source::Message(_)));
-            inputs.map(|input| load::least(problem, plan, step, input)).fold(0, add)
-        };
-        let steps = plan.steps.len();
-        Elimination {
-            limits,
-            step: 0,
-            messages: (0..steps).map(|_| Vec::new()).collect(),
-            least: vec![0; steps],
-            #[cfg(test)]
-            dropped: Vec::new(),
-            total: plan.steps.iter().map(least).fold(0, add).min(plan.cap),
-            held: 0,
-            work: 0,
-            current: None,
-            end: None,
-        }
+    fn new(ledger: Ledger, plan: &Plan) -> Self {
+        Elimination { ledger, messages: plan.steps.iter().map(|_| Vec::new()).collect(), current: None }
     }
 
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> bool {
-        let until = self.work.saturating_add((work / WORK).max(1));
-        while self.end.is_none() && self.work < until && !stop.is_set() {
-            if self.step == plan.steps.len() || self.total >= plan.cap {
-                self.end = Some(End::Finished);
-            } else if self.slice(problem, plan).is_none() {
+        let until = self.ledger.after(work);
+        while self.ledger.goes_on(plan, until) && !stop.is_set() {
+            if self.slice(problem, plan).is_none() {
                 self.current = None;
-                self.end = Some(End::GaveUp);
+                self.ledger.give_up();
             }
         }
-        self.end.is_some()
+        self.ledger.has_ended()
     }
 
     /// Some parts of a message; `None` where that passes a limit.
@@ -213,22 +211,21 @@ impl<K: Key> Elimination<K> {
             Some(current) => current,
             None => self.begin(problem, plan)?,
         };
-        let step = &plan.steps[self.step];
-        let bytes = |rows: usize| (rows * size_of::<Row<K>>()) as u64;
-        let used = self.held + bytes(current.driver.len()) + current.join.bytes();
-        let most = self.limits.bytes.checked_sub(used + bytes(current.rows.len()))? / bytes(1);
-        let most_work = (self.limits.work / WORK).checked_sub(self.work)?;
-        let driver = match step.inputs.get(current.join.driver).map(|input| input.source) {
+        let step = &plan.steps[self.ledger.step()];
+        let driver = match step.inputs.get(current.join.recipe.driver).map(|input| input.source) {
             Some(Source::Message(from)) => &self.messages[from as usize],
             _ => &current.driver,
         };
+        let beside = current.join.bytes() / size_of::<Row<K>>() as u64 + current.driver.len() as u64;
+        let room = self.ledger.room::<K>().checked_sub(beside)?;
+        let (most, most_work) = (room.checked_sub(current.rows.len() as u64)?, self.ledger.left());
         let end = current.join.parts().min(current.parts + BATCH);
         let part = |number| current.join.part(number, driver, most as usize, most_work);
         let parts: Vec<_> = (current.parts..end).into_par_iter().map(part).collect();
         current.parts = end;
-        self.work += parts.iter().map(|part| part.work).sum::<u64>();
         parts.iter().for_each(|part| current.rows.extend_from_slice(&part.rows));
-        if used + bytes(current.rows.len()) > self.limits.bytes || self.work > self.limits.work / WORK {
+        self.ledger.spend(parts.iter().map(|part| part.work).sum());
+        if current.rows.len() as u64 > room || !self.ledger.allows(0) {
             return None;
         }
         if end < current.join.parts() {
@@ -241,79 +238,58 @@ impl<K: Key> Elimination<K> {
 
     /// Loads what the next step joins; `None` where that passes a limit.
     fn begin(&mut self, problem: &Problem, plan: &Plan) -> Option<Current<K>> {
-        let step = &plan.steps[self.step];
-        let least: Vec<Cost> = step
-            .inputs
-            .iter()
-            .map(|input| match input.source {
-                Source::Message(from) => self.least[from as usize],
-                _ => load::least(problem, plan, step, input),
-            })
-            .collect();
-        let own: Cost = least.iter().sum();
-        // below the cap, so that nothing here overflows
-        let rest = self.total - own;
-        let limit = plan.cap - rest;
-        let room = self.limits.bytes.checked_sub(self.held)? / size_of::<Row<K>>() as u64;
+        let step = &plan.steps[self.ledger.step()];
+        let open = self.ledger.open(problem, plan);
+        let room = self.ledger.room::<K>();
         let mut loaded: Vec<Vec<Row<K>>> = Vec::new();
-        for (input, &least) in step.inputs.iter().zip(&least) {
+        for (number, input) in step.inputs.iter().enumerate() {
             loaded.push(match input.source {
                 Source::Message(_) => Vec::new(),
-                // what the other inputs cost at least leaves so much
-                _ => load::rows(problem, plan, step, input, limit - (own - least), room)?,
+                _ => load::rows(problem, plan, step, input, open.limit_of(number), room)?,
             });
         }
         if step.inputs.is_empty() {
             // a variable that nothing reads
             loaded.push(vec![(K::ZERO, 0)]);
         }
-        let alone = [step.position];
-        let mut operands: Vec<Operand<'_, K>> = Vec::new();
-        for (k, rows) in loaded.iter().enumerate() {
-            operands.push(match step.inputs.get(k) {
-                Some(input) => {
-                    let rows = match input.source {
-                        Source::Message(from) => &self.messages[from as usize],
-                        _ => rows,
-                    };
-                    Operand { scope: &input.scope, rows, least: least[k] }
-                }
-                None => Operand { scope: &alone, rows, least: 0 },
-            });
-        }
-        if operands.iter().any(|operand| u32::try_from(operand.rows.len()).is_err()) {
+        let table = |k: usize| match step.inputs.get(k).map(|input| input.source) {
+            Some(Source::Message(from)) => &self.messages[from as usize][..],
+            _ => &loaded[k][..],
+        };
+        let tables: Vec<&[Row<K>]> = (0..loaded.len()).map(table).collect();
+        if tables.iter().any(|rows| u32::try_from(rows.len()).is_err()) {
             return None;
         }
-        let joint: Vec<u32> = alone.iter().chain(&step.scope).copied().collect();
-        let join = Join::new(&joint, &plan.domains, &operands, limit);
-        self.work += operands.iter().map(|operand| operand.rows.len() as u64).sum::<u64>();
-        let driver = std::mem::take(&mut loaded[join.driver]);
-        Some(Current { join, driver, parts: 0, rows: Vec::new(), rest, limit })
+        let alone = [step.position];
+        let operand = |k: usize| Operand {
+            scope: step.inputs.get(k).map_or(&alone[..], |input| &input.scope),
+            rows: tables[k].len(),
+            least: open.least.get(k).copied().unwrap_or(0),
+        };
+        let operands: Vec<Operand<'_>> = (0..tables.len()).map(operand).collect();
+        let recipe = Recipe::of_step(plan, step, &operands, open.limit);
+        let join = Join::new(recipe, plan.domains[step.position as usize], &tables);
+        self.ledger.spend(tables.iter().map(|rows| rows.len() as u64).sum());
+        let driver = std::mem::take(&mut loaded[join.recipe.driver]);
+        Some(Current { join, driver, parts: 0, rows: Vec::new(), open })
     }
 
     fn finish_step(&mut self, plan: &Plan, current: Current<K>) {
-        let Current { join, mut rows, rest, limit, .. } = current;
+        let Current { join, mut rows, open, .. } = current;
         if !join.sorted() {
             rows.par_sort_unstable();
         }
         rows.shrink_to_fit();
-        #[cfg(test)]
-        self.dropped.push(limit);
-        // without a row there is no solution below the plan's limit
-        let least = rows.iter().map(|row| row.1).min().unwrap_or(limit);
-        self.total = rest + least;
-        self.held += size_of_val(&rows[..]) as u64;
-        self.least[self.step] = least;
-        self.messages[self.step] = rows;
+        let step = self.ledger.step();
+        self.ledger.close::<K>(plan, &open, rows.len() as u64, rows.iter().map(|row| row.1).min());
+        self.messages[step] = rows;
         if !plan.keep_messages {
-            for input in &plan.steps[self.step].inputs {
+            for input in &plan.steps[step].inputs {
                 if let Source::Message(from) = input.source {
-                    self.held -= size_of_val(&self.messages[from as usize][..]) as u64;
                     self.messages[from as usize] = Vec::new();
                 }
             }
         }
-        self.step += 1;
     }
 
     /// An entry, perhaps with another value of the position that it waits for.

@@ -1,0 +1,214 @@
+// Elimination by rows: tables list keys and costs (src/inference/sparse), in any order on a device.
+//
+// A thread takes a row of the driver and goes through the stages depth first: each is a hash table from the positions that the
+// joint key has by then to a chain of rows, which extend it by their new fields. What comes to less than the limit goes into
+// a hash table by the key of the message, the minimum by an atomic operation. So nothing is sorted and no joint table is
+// written, and which rows a message has and what they cost does not depend on the order of threads.
+//
+// Keys have at most 63 bits: all ones are no key.
+
+#include "rng.cuh"
+
+typedef long long i64;
+
+constexpr u64 NONE = ~0ull;
+constexpr u32 END = ~0u;
+// Slots looked at for a key before a table counts as full.
+constexpr u32 PROBES = 256;
+// Every stage that extends keys adds a bit at least.
+constexpr u32 LEVELS = 64;
+
+// Fields that are moved together: a projection is some of them.
+struct Move {
+    u64 mask;
+    u32 up, down;
+};
+
+struct Moves {
+    const Move *moves;
+    u64 count;
+
+    __device__ __forceinline__ u64 of(u64 key) const {
+        u64 moved = 0;
+        for (u32 k = 0; k < count; k++) moved |= (key & moves[k].mask) << moves[k].up >> moves[k].down;
+        return moved;
+    }
+};
+
+// A table as a stage: chains of rows by what they share with the joint key.
+struct Stage {
+    // From joint keys to those of the slots.
+    Moves shared;
+    // By slot: its key and its first row. One less than a power of two slots.
+    u64 *keys;
+    u32 *heads;
+    u64 mask;
+    // By row: the next of its chain, its new fields of the joint key, its cost.
+    u32 *next;
+    u64 *fields;
+    const i64 *costs;
+    // What the stages that follow cost at least.
+    i64 rest;
+    // Whether it extends keys: else a chain has one row.
+    u64 grows;
+};
+
+// A message on its way, by slot.
+struct Found {
+    u64 *keys;
+    i64 *costs;
+    u64 mask;
+    // Keys in it, and all rows looked at.
+    u64 *count;
+    u64 *work;
+    // Set where it is full.
+    u32 *full;
+};
+
+struct Join {
+    const Stage *stages;
+    const u64 *keys;
+    const i64 *costs;
+    u64 rows;
+    // From the driver's keys to joint ones.
+    Moves lay;
+    // The fields of the message, and where sums are left out.
+    u64 message;
+    i64 limit;
+    u32 count;
+    u32 unused;
+};
+
+__device__ __forceinline__ u64 hash(u64 key) { return mix(key, 0); }
+
+// Every row into the chain of its slot. Slots are NONE and END before.
+__global__ void index_rows(Stage stage, const u64 *rows, u64 count, Moves of_table, Moves added) {
+    for (u64 row = blockIdx.x * (u64)blockDim.x + threadIdx.x; row < count; row += gridDim.x * (u64)blockDim.x) {
+        const u64 key = of_table.of(rows[row]);
+        stage.fields[row] = added.of(rows[row]);
+        // there are twice as many slots as rows
+        u64 slot = hash(key) & stage.mask;
+        for (;; slot = (slot + 1) & stage.mask) {
+            const u64 before = atomicCAS(stage.keys + slot, NONE, key);
+            if (before == NONE || before == key) break;
+        }
+        stage.next[row] = atomicExch(stage.heads + slot, (u32)row);
+    }
+}
+
+__device__ __forceinline__ u32 first_of(const Stage &stage, u64 joint) {
+    const u64 key = stage.shared.of(joint);
+    for (u64 slot = hash(key) & stage.mask;; slot = (slot + 1) & stage.mask) {
+        const u64 there = stage.keys[slot];
+        if (there == key) return stage.heads[slot];
+        if (there == NONE) return END;
+    }
+}
+
+// Whether there was room.
+__device__ __forceinline__ bool keep(const Found &found, u64 key, i64 cost, u32 &kept) {
+    u64 slot = hash(key) & found.mask;
+    for (u32 probe = 0; probe < PROBES; probe++, slot = (slot + 1) & found.mask) {
+        u64 there = found.keys[slot];
+        if (there == NONE) {
+            there = atomicCAS(found.keys + slot, NONE, key);
+            kept += there == NONE;
+        }
+        if (there == NONE || there == key) {
+            atomicMin(found.costs + slot, cost);
+            return true;
+        }
+    }
+    return false;
+}
+
+// Rows `first` to `last` of the driver.
+__global__ void join_rows(Join join, Found found, u64 first, u64 last) {
+    u64 keys[LEVELS];
+    i64 sums[LEVELS];
+    u32 rows[LEVELS];
+    u32 stages[LEVELS];
+    u64 work = 0;
+    u32 kept = 0;
+    for (u64 row = first + blockIdx.x * (u64)blockDim.x + threadIdx.x; row < last; row += gridDim.x * (u64)blockDim.x) {
+        if (*(volatile u32 *)found.full) break;
+        u64 key = join.lay.of(join.keys[row]);
+        i64 sum = join.costs[row];
+        u32 stage = 0, level = 0;
+        work++;
+        for (;;) {
+            bool fits = true;
+            while (stage < join.count) {
+                const Stage &next = join.stages[stage];
+                const u32 at = first_of(next, key);
+                if (next.grows) {
+                    // goes on below with its first row
+                    keys[level] = key, sums[level] = sum, rows[level] = at, stages[level] = stage;
+                    level++;
+                    fits = false;
+                    break;
+                }
+                fits = at != END && next.costs[at] < join.limit - next.rest - sum;
+                if (!fits) break;
+                work++;
+                sum += next.costs[at];
+                key |= next.fields[at];
+                stage++;
+            }
+            if (fits && sum < join.limit && !keep(found, key & join.message, sum, kept)) {
+                atomicExch(found.full, 1u);
+                break;
+            }
+            // the next row of the last stage that has one
+            bool any = false;
+            while (level > 0 && !any) {
+                const Stage &last = join.stages[stages[level - 1]];
+                u32 &at = rows[level - 1];
+                const i64 room = join.limit - last.rest - sums[level - 1];
+                while (at != END && last.costs[at] >= room) at = last.next[at];
+                if (at == END) {
+                    level--;
+                    continue;
+                }
+                work++;
+                key = keys[level - 1] | last.fields[at];
+                sum = sums[level - 1] + last.costs[at];
+                stage = stages[level - 1] + 1;
+                at = last.next[at];
+                any = true;
+            }
+            if (!any) break;
+        }
+    }
+    for (u32 step = 16; step > 0; step >>= 1) {
+        work += __shfl_xor_sync(~0u, work, step);
+        kept += __shfl_xor_sync(~0u, kept, step);
+    }
+    if (threadIdx.x % 32 == 0) {
+        atomicAdd(found.work, work);
+        atomicAdd(found.count, (u64)kept);
+    }
+}
+
+// The slots of a message as rows in any order, and their least cost. `count` counts from 0 up.
+__global__ void list_rows(const u64 *keys, const i64 *costs, u64 slots, u64 *to_keys, i64 *to_costs, u64 *count, i64 *least) {
+    const u64 threads = gridDim.x * (u64)blockDim.x;
+    const u32 lane = threadIdx.x % 32;
+    i64 lowest = 0x7fffffffffffffffll;
+    // all lanes of a warp go on together
+    for (u64 begin = blockIdx.x * (u64)blockDim.x + threadIdx.x - lane; begin < slots; begin += threads) {
+        const u64 slot = begin + lane;
+        const u64 key = slot < slots ? keys[slot] : NONE;
+        const u32 has = __ballot_sync(~0u, key != NONE);
+        u64 place = 0;
+        if (lane == 0 && has) place = atomicAdd(count, (u64)__popc(has));
+        place = __shfl_sync(~0u, place, 0) + __popc(has & ((1u << lane) - 1));
+        if (key == NONE) continue;
+        to_keys[place] = key;
+        to_costs[place] = costs[slot];
+        lowest = min(lowest, costs[slot]);
+    }
+    __syncwarp();
+    for (u32 step = 16; step > 0; step >>= 1) lowest = min(lowest, __shfl_xor_sync(~0u, lowest, step));
+    if (lane == 0) atomicMin(least, lowest);
+}
