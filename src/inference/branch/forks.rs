@@ -27,11 +27,14 @@ pub struct Fork {
 }
 
 impl Forks {
-    /// Adds forks of a batch, after which the search has done so much work.
-    pub(super) fn add(&self, forks: impl Iterator<Item = (Option<Arc<Choice>>, u32)>, work: u64) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        log.forks.extend(forks);
-        log.work = work;
+    /// Adds forks of a batch.
+    pub(super) fn add(&self, forks: Vec<(Option<Arc<Choice>>, u32)>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).forks.extend(forks);
+    }
+
+    /// The search has done so much work, that at the root included.
+    pub(super) fn spent(&self, work: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).work = work;
     }
 
     /// Entries that the search has looked at.

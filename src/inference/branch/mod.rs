@@ -259,7 +259,7 @@ impl Branch {
         }
         self.work += spent.max(1);
         if let Some(log) = &self.forks {
-            log.add(forks.into_iter(), self.work);
+            log.add(forks);
         }
         // as much as a tenth of the work on the way back to open nodes (hybrid best-first search)
         if replayed * 10 > spent {
@@ -285,6 +285,9 @@ impl Branch {
 
     /// The bound of what is open; nodes that cannot hold anything better go.
     fn settle(&mut self) {
+        if let Some(log) = &self.forks {
+            log.spent(self.work);
+        }
         let least = self.open.peek().map(|node| node.bound).filter(|&bound| bound < self.root.limit);
         match least {
             Some(bound) => self.bound = self.bound.max(self.frame.total(bound)).min(self.ub),

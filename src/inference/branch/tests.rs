@@ -141,3 +141,29 @@ fn searches_that_do_not_fit_are_declined() {
     problem.unary[0][0] = 1 << 50;
     assert!(Branch::new(&Arc::new(problem), None, &order, ROOMY, Style::Light).is_none());
 }
+
+#[test]
+fn forks_know_all_work_and_lead_to_each_other() {
+    let mut rng = Rng::new(47);
+    let mut several = 0;
+    for _ in 0..300 {
+        let problem = Arc::new(random(&mut rng, 4));
+        let order = shuffled(&problem, &mut rng);
+        let branch = Branch::new(&problem, None, &order, ROOMY, Style::Light).expect("small costs");
+        let mut branch = branch.keep_forks().leaves(2.0);
+        let forks = branch.forks.clone().expect("a light search keeps them");
+        loop {
+            let progress = branch.advance(1, &Stop::new());
+            // a certificate states it: what the root took counts, also where nothing was branched on yet
+            assert_eq!(forks.work(), branch.work_done());
+            let (list, deepest) = forks.list();
+            assert!(deepest as usize <= list.len());
+            assert!(list.iter().enumerate().skip(1).all(|(place, fork)| (fork.before as usize) < place));
+            several += usize::from(list.len() > 3);
+            if progress == Progress::Done {
+                break;
+            }
+        }
+    }
+    assert!(several > 20, "{several}");
+}
