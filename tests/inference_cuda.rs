@@ -1,4 +1,4 @@
-//! Elimination on a CUDA device against the CPU: every message, bound and assignment, to the last bit.
+//! Elimination and join graphs on a CUDA device against the CPU: every message, table, bound and assignment, to the last bit.
 //!
 //! Without a device the tests print so and pass; `FANGS_REQUIRE_GPU=1` makes its absence a failure.
 

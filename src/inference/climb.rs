@@ -304,7 +304,7 @@ impl Climb {
         // anything else in the time
         let first = match &self.pending {
             Some(Stage::Run(_, plan)) => self.ladder.affords(plan),
-            Some(Stage::Shift(shifting)) => shifting.is_brief(),
+            Some(Stage::Shift(shifting)) => shifting.is_brief() || self.graphs.as_ref().is_some_and(GraphWay::is_brief),
             _ => false,
         };
         let searched = self.searches.iter().map(|(search, _)| search.work_done());
@@ -348,7 +348,8 @@ impl Climb {
             let weight_of = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
             let graphs = self.graphs.as_ref().map(|way| weight(way.work, way.reached, self.best));
             let others = [weight_of(&self.shifted), weight_of(&self.plain)];
-            if graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
+            let brief = self.graphs.as_ref().is_some_and(GraphWay::is_brief);
+            if brief || graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
                 match self.next_graph(ub) {
                     Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
                     None => {

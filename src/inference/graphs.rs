@@ -177,8 +177,6 @@ impl GraphWay {
             let found = fits && (plan.exact || plan.joint_entries > small);
             if found {
                 best = Some(plan);
-            } else if !fits {
-                best = self.part(problem, z, ub, &plan, small, |plan| on_host(plan) || on_device(plan)).or(best);
             }
             if found && enough || stuck || !fits {
                 let large = |plan: &Plan| plan.joint_entries >= self.large || self.left_on_device();
@@ -188,31 +186,6 @@ impl GraphWay {
                 });
             }
         }
-    }
-
-    /// A plan of a z that is too large, with messages of so many entries that it fits; if that is worth it.
-    fn part(
-        &self,
-        problem: &Problem,
-        z: u32,
-        ub: Option<Cost>,
-        whole: &Plan,
-        small: u64,
-        fits: impl Fn(&Plan) -> bool,
-    ) -> Option<Plan> {
-        let limits = Limits { z: Some(z), max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
-        let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).product();
-        // a function is not lowered
-        let least: u64 = problem.functions.iter().map(|function| sizes(&function.scope)).max().unwrap_or(1);
-        let mut entries = whole.largest_table / 2;
-        while entries >= least {
-            let plan = Plan::capped(problem, &self.order, &limits, entries);
-            if fits(&plan) {
-                return (plan.joint_entries / 2 >= small).then_some(plan);
-            }
-            entries /= 2;
-        }
-        None
     }
 
     fn left_on_device(&self) -> bool {
@@ -228,6 +201,12 @@ impl GraphWay {
         // its messages are never made
         let limits = Limits { z: Some(z), max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
         Plan::new(problem, &self.order, &limits)
+    }
+
+    /// Whether a device takes the next graph, and is soon done with it.
+    pub fn is_brief(&self) -> bool {
+        let large = self.large == DEVICE || self.entries.saturating_mul(GROWTH) >= self.large;
+        self.gpu.is_some() && !self.last && (large || self.left_on_device())
     }
 
     /// Entries of the last graph.

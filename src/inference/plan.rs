@@ -46,11 +46,6 @@ pub enum Width {
 }
 
 impl Width {
-    /// For entries that are clamped to a value: five terms meet before a sum is capped again, base, stage and three direct inputs.
-    fn new(cap: Cost) -> Self {
-        if cap < (1 << 31) / 5 { Width::I32 } else { Width::I64 }
-    }
-
     /// Bytes of an entry.
     pub fn bytes(self) -> u64 {
         match self {
@@ -149,7 +144,8 @@ impl Plan {
     pub fn new(problem: &Problem, order: &Order, limits: &Limits) -> Plan {
         let limit = limits.ub.map_or(problem.top, |ub| ub.min(problem.top));
         let cap = cap(problem, limit);
-        let width = Width::new(cap);
+        // five terms meet before a sum is capped again: base, stage and three direct inputs
+        let width = if cap < (1 << 31) / 5 { Width::I32 } else { Width::I64 };
         let context = Context::new(problem, order, limits, width, cap, limit);
         // a bucket has width + 1 variables; a larger z changes nothing
         let widest = order.width.saturating_add(1);
@@ -185,15 +181,6 @@ impl Plan {
             }
         }
         context.plan(1, 1, false).expect("a plan without a memory limit")
-    }
-
-    /// The same with messages of at most so many entries, whatever memory all of them take.
-    pub(super) fn capped(problem: &Problem, order: &Order, limits: &Limits, entries: u64) -> Plan {
-        let limit = limits.ub.map_or(problem.top, |ub| ub.min(problem.top));
-        let cap = cap(problem, limit);
-        let context = Context::new(problem, order, limits, Width::new(cap), cap, limit);
-        let z = limits.z.unwrap_or(u32::MAX).clamp(1, order.width.saturating_add(1).max(1));
-        context.plan(z, entries, false).expect("a plan without a memory limit")
     }
 
     /// Plans exact elimination along `order` by rows, whatever dense tables would take: whether rows fit is known only as it goes.

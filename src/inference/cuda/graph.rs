@@ -7,7 +7,7 @@
 
 use super::Gpu;
 use super::execution::Element;
-use super::waves::{CHUNK, Words};
+use super::waves::Words;
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
 use crate::inference::blocks::{Movable, NEVER};
 use crate::inference::joingraph::Origin;
@@ -391,5 +391,3 @@ impl<E: Moved> Tables for Graph<E> {
         Some((self.table_address(cluster), size_of::<E>()))
     }
 }
-
-const _: () = assert!(CHUNK > THREADS as u64);

@@ -12,7 +12,7 @@ const SHORT_WALK: usize = 1 << 11;
 /// Blocks of threads that a device has at a time, about.
 const DEVICE: usize = 512;
 /// Entries of slots for a block of threads.
-pub(super) const CHUNK: u64 = 4096;
+const CHUNK: u64 = 4096;
 
 /// `Operation` of kernels/joingraph.cu.
 #[repr(C)]
