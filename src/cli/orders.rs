@@ -3,7 +3,7 @@
 use super::values;
 use fangs::Error;
 use fangs::model::{Network, Problem};
-use fangs::order::{Method, Order, best_order};
+use fangs::order::{Method, Order, best_order, promising_orders};
 use fangs::reduce::Reducer;
 use fangs::stop::Stop;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Where the elimination order comes from.
 #[derive(Clone, Debug)]
 pub enum OrderChoice {
-    /// The best of some runs of all rules.
+    /// The best of some runs of all rules where elimination may be exact, else of min-fill.
     Best,
     /// The best of some runs of one rule.
     Rule(Method),
@@ -43,8 +43,8 @@ impl OrderChoice {
     /// Reads the file, if there is one.
     pub fn resolve(&self, network: &Network) -> Result<Ordering, Error> {
         let path = match self {
-            OrderChoice::Best => return Ok(Ordering::Rules(Method::ALL.map(|(_, method)| method).into())),
-            OrderChoice::Rule(method) => return Ok(Ordering::Rules(vec![*method])),
+            OrderChoice::Best => return Ok(Ordering::Promising),
+            OrderChoice::Rule(method) => return Ok(Ordering::Rule(*method)),
             OrderChoice::File(path) => path,
         };
         let cannot = |source| Error::Io { path: path.clone(), action: "cannot read", source };
@@ -57,8 +57,10 @@ impl OrderChoice {
 
 /// How the core is put in order.
 pub enum Ordering {
-    /// By rules.
-    Rules(Vec<Method>),
+    /// By the rule that promises most.
+    Promising,
+    /// By a rule.
+    Rule(Method),
     /// By the place of each variable of the network.
     Given(Vec<usize>),
 }
@@ -67,9 +69,11 @@ impl Ordering {
     /// The order for a core.
     pub fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
         match self {
-            Ordering::Rules(methods) => {
-                Ok(best_order(problem, methods, 1, restarts(problem) / methods.len().max(1) as u32, stop))
+            Ordering::Promising => {
+                let restarts = restarts(problem) / Method::ALL.len() as u32;
+                Ok(promising_orders(problem, &[Method::MinFill], 1, restarts, 1, stop).swap_remove(0))
             }
+            Ordering::Rule(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
             Ordering::Given(places) => {
                 let core = reducer.variables();
                 let mut sequence: Vec<u32> = (0..core.len() as u32).collect();

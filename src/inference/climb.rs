@@ -28,6 +28,10 @@ const FREE: u64 = 100_000_000;
 const BEYOND: u64 = 4;
 /// Work of the first turn of a search: a tenth of a second. Each turn doubles the search's work.
 const FIRST_TURN: u64 = 1 << 26;
+/// Combinations that could be looked at in the time of a row.
+const ROW: u64 = 8;
+/// Memory of a try by rows: lists that pay are no longer, and to sort more takes seconds.
+const ROW_MEMORY: u64 = 1 << 29;
 /// The part of the memory that a search may take.
 const SEARCH_MEMORY: u64 = 8;
 
@@ -107,7 +111,8 @@ struct RowWay {
     problem: Arc<Problem>,
     shift: Arc<Shift>,
     prefix: String,
-    /// What of its cost has become constant.
+    /// What of its cost was constant at first, and what has become so.
+    begin: Cost,
     constant: Cost,
     /// How far the limit was above the constant when it was tried last, and what work that was allowed.
     tried: Option<(Cost, u64)>,
@@ -309,7 +314,7 @@ impl Climb {
         };
         let searched = self.searches.iter().map(|(search, _)| search.work_done());
         let so_far = searched.fold(self.work, u64::saturating_add).max(FIRST_TURN);
-        if !first && let Some(stage) = self.by_rows(ub, so_far) {
+        if !first && let Some(stage) = self.by_rows(ub, so_far / ROW) {
             return Some(stage);
         }
         if !first && let Some(stage) = self.search(ub) {
@@ -325,7 +330,9 @@ impl Climb {
         // costs of the network are whole: what is of interest costs no more than the next one below
         let limit = ub.map(|ub| way.shift.scaled(ub.saturating_sub(1)).saturating_add(1)).map(|ub| ub.min(FORBIDDEN));
         let gap = limit.map_or(way.problem.top, |limit| limit.min(way.problem.top)).saturating_sub(way.constant);
-        if !way.is_worthwhile(gap, work) {
+        // rows are few once bounds have come the larger part of the way: on frequency assignment, where they do not, tries took
+        // half of the time for nothing
+        if work < u64::MAX && gap > way.constant - way.begin || !way.is_worthwhile(gap, work) {
             return None;
         }
         way.tried = Some((gap, work));
@@ -333,7 +340,8 @@ impl Climb {
             return None;
         }
         let way = self.rows.as_ref()?;
-        let limits = RowLimits { bytes: self.ladder.memory(), work };
+        let bytes = if work < u64::MAX { ROW_MEMORY } else { u64::MAX };
+        let limits = RowLimits { bytes: bytes.min(self.ladder.memory()), work };
         let Some(plan) = Plan::by_rows(&way.problem, self.ladder.order()?, limit, limits) else {
             self.rows = None;
             return None;
@@ -481,9 +489,9 @@ impl Climb {
                 self.gains = bound > trivial_bound(&self.problem);
                 let (problem, shift) = (Arc::new(shift.problem()), Arc::new(shift));
                 if self.means.rows {
-                    let (problem, shift, prefix, constant) =
-                        (problem.clone(), shift.clone(), prefix.clone(), problem.constant);
-                    self.rows = Some(RowWay { problem, shift, prefix, constant, tried: None });
+                    let (begin, constant) = (shift.scaled(trivial_bound(&self.problem)), problem.constant);
+                    let (problem, shift, prefix) = (problem.clone(), shift.clone(), prefix.clone());
+                    self.rows = Some(RowWay { problem, shift, prefix, begin, constant, tried: None });
                 }
                 if self.means.graphs != Graphs::None {
                     let gpu = self.gpu.as_ref();

@@ -10,7 +10,7 @@ use crate::inference::{
 };
 use crate::memory;
 use crate::model::{Cost, Problem};
-use crate::order::{Method, best_orders};
+use crate::order::{Method, promising_orders};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -332,8 +332,8 @@ impl Bounds {
         let climb = self.climb.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
             let restarts = (50_000 / size.max(1)).min(32) as u32;
-            let methods = Method::ALL.map(|(_, method)| method);
-            let orders = best_orders(problem, &methods, seed, restarts, ORDERS, stop);
+            let methods = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
+            let orders = promising_orders(problem, &methods, seed, restarts, ORDERS, stop);
             self.induced_width = orders.first().map(|order| order.width);
             // ordering is not counted by itself; it costs about as much as a pass over the tables for each restart
             self.work += size as u64 * 1000;

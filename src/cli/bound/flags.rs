@@ -22,7 +22,8 @@ pub struct BoundFlags {
     /// Most variables of a mini-bucket [default: grows while time remains]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     z: Option<u32>,
-    /// min-fill, weighted-min-fill, min-degree, sweep, the best of these, or file:ORDER with all variables, the first eliminated first
+    /// min-fill, weighted-min-fill, min-degree, sweep, best (of these if exact elimination is in sight, else min-fill), or file:ORDER with all
+    /// variables, the first eliminated first
     #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse)]
     order: OrderChoice,
     /// Work without the exact reductions

@@ -16,14 +16,23 @@ use super::Row;
 use super::key::{Key, Projection};
 use super::recipe::{Recipe, StageRecipe};
 use crate::model::Cost;
+use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Rows of the driver in a part, about: what a thread does at a time.
 const PART: usize = 1 << 11;
 /// Places of an index for each of its rows, at most, and at any rate.
 const PLACES: usize = 4;
 const FREE_PLACES: usize = 1 << 12;
+/// Rows of a group that are kept before equal keys are merged, at first; rows between two looks at what all parts have; work
+/// between two looks at the stop flag.
+const ROOM: usize = 1 << 16;
+/// Rows of a group from which on tables are not sparse: to sort more takes seconds.
+const LARGEST_GROUP: usize = 1 << 20;
+const COUNT: usize = 1 << 12;
+const POLL: u64 = 1 << 16;
 
 /// Where the rows with a key begin and end.
 #[derive(Debug)]
@@ -61,6 +70,8 @@ pub(super) struct Join<K> {
 pub(super) struct Part<K> {
     pub rows: Vec<Row<K>>,
     pub work: u64,
+    /// Rows are missing: there would be too many.
+    pub over: bool,
 }
 
 impl<K: Key> Join<K> {
@@ -100,10 +111,9 @@ impl<K: Key> Join<K> {
         self.stages.iter().map(bytes).sum()
     }
 
-    /// One part of the message, from the driver's rows. Ends early with more rows than `most`, or more work.
-    pub fn part(&self, number: usize, rows: &[Row<K>], most: usize, most_work: u64) -> Part<K> {
+    /// One part of the message, from the driver's rows. Ends early where that passes a limit, and when told to stop.
+    pub fn part(&self, number: usize, rows: &[Row<K>], limits: &Limits<'_>) -> Part<K> {
         let own = K::ones(self.recipe.others);
-        let mut part = Part { rows: Vec::new(), work: 0 };
         // what is left of each run
         let mut runs: Vec<&[Row<K>]> = self
             .runs
@@ -116,44 +126,110 @@ impl<K: Key> Join<K> {
             })
             .filter(|run| !run.is_empty())
             .collect();
-        let mut found = Vec::new();
+        let part = Part { rows: Vec::new(), work: 0, over: false };
+        let grows = self.recipe.grows;
+        let mut found = Found { part, rows: Vec::new(), room: ROOM, counted: 0, grows, limits };
         while let Some(key) = runs.iter().filter_map(|run| run.first()).map(|row| row.0 & own).min() {
-            found.clear();
             for run in &mut runs {
                 if let Some((first, left)) = run.split_first()
                     && first.0 & own == key
                 {
                     *run = left;
-                    part.work += 1;
-                    self.extend(&self.stages, self.recipe.lay.of(first.0), first.1, &mut found, &mut part.work);
+                    found.part.work += 1;
+                    self.extend(&self.stages, self.recipe.lay.of(first.0), first.1, &mut found);
                 }
             }
-            if self.recipe.grows {
-                found.sort_unstable();
-                found.dedup_by_key(|row| row.0);
-                part.rows.extend_from_slice(&found);
-            } else {
-                part.rows.extend(found.iter().min());
-            }
-            if part.rows.len() > most || part.work > most_work {
+            found.close();
+            if found.is_over() {
                 break;
             }
         }
-        part
+        found.part
     }
 
-    fn extend(&self, stages: &[Stage<K>], key: K, sum: Cost, found: &mut Vec<Row<K>>, work: &mut u64) {
+    fn extend(&self, stages: &[Stage<K>], key: K, sum: Cost, found: &mut Found<'_, K>) {
         let Some((stage, stages)) = stages.split_first() else {
             if sum < self.recipe.limit {
-                found.push((key & self.recipe.message, sum));
+                found.push(key & self.recipe.message, sum);
             }
             return;
         };
         let room = self.recipe.limit - stage.rest - sum;
         for &(new, cost) in stage.of(key).iter().take_while(|row| row.1 < room) {
-            *work += 1;
-            self.extend(stages, key | new, sum + cost, found, work);
+            found.part.work += 1;
+            if found.is_over() {
+                return;
+            }
+            self.extend(stages, key | new, sum + cost, found);
         }
+    }
+}
+
+/// What parts that are made at the same time may take together.
+pub(super) struct Limits<'a> {
+    /// Rows that they have, about, and may have.
+    pub rows: AtomicUsize,
+    pub most: usize,
+    /// Work of one.
+    pub work: u64,
+    pub stop: &'a Stop,
+}
+
+/// A part, and the rows that the group at hand comes to: one key of nine tables may have 10^12.
+struct Found<'a, K> {
+    part: Part<K>,
+    rows: Vec<Row<K>>,
+    /// With so many rows the dearer ones of equal keys go.
+    room: usize,
+    /// Rows told to the limits. They only grow, so that passing the limit early is passing it.
+    counted: usize,
+    grows: bool,
+    limits: &'a Limits<'a>,
+}
+
+impl<K: Key> Found<'_, K> {
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        let work = self.part.work;
+        self.part.over || work > self.limits.work || work.is_multiple_of(POLL) && self.limits.stop.is_set()
+    }
+
+    #[inline(always)]
+    fn push(&mut self, key: K, sum: Cost) {
+        match self.rows.first_mut().filter(|_| !self.grows) {
+            Some(row) => row.1 = row.1.min(sum),
+            None => self.rows.push((key, sum)),
+        }
+        if self.rows.len() >= self.room {
+            self.tidy();
+            self.room = self.room.max(2 * self.rows.len());
+            self.part.over |= self.rows.len() > LARGEST_GROUP;
+            self.count();
+        }
+    }
+
+    /// Of equal keys the cheapest row stays, in the keys' order.
+    fn tidy(&mut self) {
+        if self.grows {
+            self.rows.sort_unstable();
+            self.rows.dedup_by_key(|row| row.0);
+        }
+    }
+
+    /// The group is complete.
+    fn close(&mut self) {
+        self.tidy();
+        self.part.rows.append(&mut self.rows);
+        if self.part.rows.len() >= self.counted + COUNT {
+            self.count();
+        }
+    }
+
+    fn count(&mut self) {
+        let rows = self.part.rows.len() + self.rows.len();
+        let before = self.limits.rows.fetch_add(rows - self.counted, Relaxed);
+        self.part.over |= before + rows - self.counted > self.limits.most;
+        self.counted = rows;
     }
 }
 

@@ -27,11 +27,12 @@ use super::plan::{Plan, Source};
 use crate::device::DeviceError;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::stop::Stop;
-use join::Join;
+use join::{Join, Limits};
 use key::Key;
 use ledger::Open;
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// A key and its cost.
 pub(in crate::inference) type Row<K> = (K, Cost);
@@ -197,7 +198,7 @@ impl<K: Key> Elimination<K> {
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> bool {
         let until = self.ledger.after(work);
         while self.ledger.goes_on(plan, until) && !stop.is_set() {
-            if self.slice(problem, plan).is_none() {
+            if self.slice(problem, plan, stop).is_none() {
                 self.current = None;
                 self.ledger.give_up();
             }
@@ -206,7 +207,7 @@ impl<K: Key> Elimination<K> {
     }
 
     /// Some parts of a message; `None` where that passes a limit.
-    fn slice(&mut self, problem: &Problem, plan: &Plan) -> Option<()> {
+    fn slice(&mut self, problem: &Problem, plan: &Plan, stop: &Stop) -> Option<()> {
         let mut current = match self.current.take() {
             Some(current) => current,
             None => self.begin(problem, plan)?,
@@ -218,14 +219,21 @@ impl<K: Key> Elimination<K> {
         };
         let beside = current.join.bytes() / size_of::<Row<K>>() as u64 + current.driver.len() as u64;
         let room = self.ledger.room::<K>().checked_sub(beside)?;
-        let (most, most_work) = (room.checked_sub(current.rows.len() as u64)?, self.ledger.left());
+        let (most, work) = (room.checked_sub(current.rows.len() as u64)? as usize, self.ledger.left());
+        let limits = Limits { rows: AtomicUsize::new(0), most, work, stop };
         let end = current.join.parts().min(current.parts + BATCH);
-        let part = |number| current.join.part(number, driver, most as usize, most_work);
+        let part = |number| current.join.part(number, driver, &limits);
         let parts: Vec<_> = (current.parts..end).into_par_iter().map(part).collect();
+        if stop.is_set() {
+            // some may have ended early
+            self.current = Some(current);
+            return Some(());
+        }
         current.parts = end;
         parts.iter().for_each(|part| current.rows.extend_from_slice(&part.rows));
         self.ledger.spend(parts.iter().map(|part| part.work).sum());
-        if current.rows.len() as u64 > room || !self.ledger.allows(0) {
+        let over = parts.iter().any(|part| part.over) || current.rows.len() as u64 > room;
+        if over || !self.ledger.allows(0) {
             return None;
         }
         if end < current.join.parts() {
