@@ -70,8 +70,7 @@ impl Ordering {
     pub fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
         match self {
             Ordering::Promising => {
-                let restarts = restarts(problem) / Method::ALL.len() as u32;
-                Ok(promising_orders(problem, &[Method::MinFill], 1, restarts, 1, stop).swap_remove(0))
+                Ok(promising_orders(problem, &[Method::MinFill], 1, restarts(problem), 1, stop).swap_remove(0))
             }
             Ordering::Rule(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
             Ordering::Given(places) => {

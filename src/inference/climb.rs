@@ -498,7 +498,8 @@ impl Climb {
                     self.graphs =
                         GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_graphs);
                 }
-                if self.means.shifted {
+                // the same network, where nothing was gained
+                if self.means.shifted && self.gains {
                     let (ladder, shift) = (self.ladder.clone(), Some(shift));
                     self.shifted = Some(Way { problem, shift, joined: false, prefix, ladder, reached: None });
                 }

@@ -162,7 +162,7 @@ impl JoinGraph {
     }
 
     /// Makes tables and moves costs for about `work` entries, on a device for more. Where that fails the bound stays, and
-    /// [`JoinGraph::trouble`] says why nothing else does.
+    /// `trouble` says why nothing else does.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let end = self.work.saturating_add(work);
         while !self.done && self.constant < self.range && !self.layout.clusters.is_empty() {

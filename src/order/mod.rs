@@ -159,7 +159,8 @@ pub fn promising_orders(
     keep: usize,
     stop: &Stop,
 ) -> Vec<Order> {
-    let orders = best_orders(problem, &Method::ALL.map(|(_, method)| method), seed, restarts, keep, stop);
+    let all = Method::ALL.map(|(_, method)| method);
+    let orders = best_orders(problem, &all, seed, restarts / all.len() as u32, keep, stop);
     if orders[0].joint_entries <= HOPEFUL { orders } else { best_orders(problem, greedy, seed, restarts, keep, stop) }
 }
 
