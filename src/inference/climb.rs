@@ -32,6 +32,8 @@ const FIRST_TURN: u64 = 1 << 26;
 const ROW: u64 = 8;
 /// Memory of a try by rows: lists that pay are no longer, and to sort more takes seconds.
 const ROW_MEMORY: u64 = 1 << 29;
+/// The part of the work that the light search has while join graphs grow.
+const LIGHT_PART: u64 = 4;
 /// The part of the memory that a search may take.
 const SEARCH_MEMORY: u64 = 8;
 
@@ -307,11 +309,17 @@ impl Climb {
         }
         // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound more than
         // anything else in the time
-        let first = match &self.pending {
-            Some(Stage::Run(_, plan)) => self.ladder.affords(plan),
-            Some(Stage::Shift(shifting)) => shifting.is_brief() || self.graphs.as_ref().is_some_and(GraphWay::is_brief),
-            _ => false,
+        let (first, grows) = match &self.pending {
+            Some(Stage::Run(_, plan)) => (self.ladder.affords(plan), false),
+            Some(Stage::Shift(shifting)) => {
+                let grows = shifting.is_brief() || self.graphs.as_ref().is_some_and(GraphWay::is_brief);
+                (grows, grows)
+            }
+            _ => (false, false),
         };
+        if grows && let Some(stage) = self.light_search(ub) {
+            return Some(stage);
+        }
         let searched = self.searches.iter().map(|(search, _)| search.work_done());
         let so_far = searched.fold(self.work, u64::saturating_add).max(FIRST_TURN);
         if !first && let Some(stage) = self.by_rows(ub, so_far / ROW) {
@@ -450,12 +458,27 @@ impl Climb {
         if !due(weight) {
             return None;
         }
+        Some(self.turn(at, ub))
+    }
+
+    /// A turn of a search.
+    fn turn(&mut self, at: usize, ub: Option<Cost>) -> Stage {
         let (mut search, _) = self.searches.swap_remove(at);
         if let Some(ub) = ub {
             search.tighten(ub);
         }
         let work = search.work_done().max(FIRST_TURN);
-        Some(Stage::Branch(Box::new(search), work))
+        Stage::Branch(Box::new(search), work)
+    }
+
+    /// The turn of the light search that it has while join graphs grow: up to a part of the work. It proves small networks in less
+    /// time than graphs take to grow.
+    fn light_search(&mut self, ub: Option<Cost>) -> Option<Stage> {
+        if self.styles.last() == Some(&Style::Light) {
+            return self.search(ub);
+        }
+        let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
+        (self.searches[at].0.work_done() < self.work / LIGHT_PART).then(|| self.turn(at, ub))
     }
 
     /// A search has had its turn, which began with a bound of `before`.
