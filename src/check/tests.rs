@@ -246,7 +246,7 @@ fn certificates_of_every_method_are_accepted_and_never_pass_the_optimum() {
             counts.iter_mut().zip(occurs).for_each(|(count, occurs)| *count += occurs);
         }
     }
-    assert!(counts.iter().all(|&count| count > 50), "every kind of step must occur: {names:?} {counts:?}");
+    assert!(counts.iter().all(|&count| count > 20), "every kind of step must occur: {names:?} {counts:?}");
 }
 
 /// Each digit changed in turn: the seal refuses it; sealed again it is refused or says something true.
