@@ -179,7 +179,8 @@ template <bool BLOCK, class T> __device__ __forceinline__ u64 sum(const T &team,
 
 // Makes the children of slots first..last. A team of lanes has a child to itself, or a block of threads where BLOCK.
 template <int NV, int NN, int Q, bool HALF, class V, bool BLOCK>
-__global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core core, Generation g, Herd herd, u32 first, u32 last) {
+__global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core core, const Generation *__restrict__ generation, Herd herd, u32 first, u32 last) {
+    const Generation &g = *generation;
     using T = Team<NV, NN, Q, HALF>;
     constexpr int LANES = T::LANES;
     extern __shared__ __align__(16) u8 shared[];
@@ -320,7 +321,8 @@ __global__ void remember(Herd herd) {
 
 // Children replace their parents where they are not worse and new: unlike all elites before and the children of lower slots.
 // A warp a slot; energies and hashes of the population after go to the `next` arrays.
-template <class V> __global__ void settle(Core core, Generation g, Herd herd) {
+template <class V> __global__ void settle(Core core, const Generation *__restrict__ generation, Herd herd) {
+    const Generation &g = *generation;
     const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (slot >= herd.states) return;
     const i64 before = herd.totals[slot], after = herd.child_totals[slot];

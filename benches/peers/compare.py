@@ -13,8 +13,8 @@ FANGS, ANNEALING and TOULBAR2 name the programs; build the first two with `cargo
 import argparse, bz2, csv, json, lzma, os, pathlib, queue, re, subprocess, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 
-FANGS = os.environ.get("FANGS", "target/release/fangs")
-ANNEALING = os.environ.get("ANNEALING", "target/release/examples/annealing")
+FANGS = os.path.abspath(os.environ.get("FANGS", "target/release/fangs"))
+ANNEALING = os.path.abspath(os.environ.get("ANNEALING", "target/release/examples/annealing"))
 TOULBAR2 = os.environ.get("TOULBAR2", "toulbar2")
 # as its user guide has them: hybrid best-first search, decomposition-guided neighbourhoods, virtual arc consistency with
 # relaxation-aware probing, long INCOP
@@ -138,6 +138,8 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
+    # programs run in folders of their own
+    options.instances = options.instances.resolve()
     runners = {mode: run_toulbar2 for mode in TOULBAR2_MODES} | {"annealing": run_annealing}
     runners["fangs"] = lambda *arguments: run_fangs(*arguments, options.device)
     processors = queue.Queue()

@@ -154,6 +154,10 @@ impl Cuda {
         match self.never {}
     }
 
+    pub fn beside(&self) -> Result<Arc<Cuda>, DeviceError> {
+        match self.never {}
+    }
+
     pub fn fork(&self) -> Result<Arc<CudaStream>, DeviceError> {
         match self.never {}
     }
@@ -271,6 +275,20 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
         _count: usize,
         _target: &mut S,
     ) -> Result<(), DeviceError> {
+        match self.0 {}
+    }
+
+    /// # Safety
+    /// Nothing is recorded.
+    #[allow(unsafe_code, reason = "the signature is that of memory.rs")]
+    pub unsafe fn record_upload(&self, _stream: &CudaStream, _target: &CudaSlice<T>) -> Result<(), DeviceError> {
+        match self.0 {}
+    }
+
+    /// # Safety
+    /// Nothing is recorded.
+    #[allow(unsafe_code, reason = "the signature is that of memory.rs")]
+    pub unsafe fn record_download(&self, _stream: &CudaStream, _source: &CudaSlice<T>) -> Result<(), DeviceError> {
         match self.0 {}
     }
 

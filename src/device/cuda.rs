@@ -17,7 +17,7 @@ pub struct Cuda {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     /// What was loaded before.
-    pub(super) modules: Mutex<Vec<(Source, Arc<Module>)>>,
+    pub(super) modules: Arc<Mutex<Vec<(Source, Arc<Module>)>>>,
 }
 
 impl Cuda {
@@ -39,7 +39,7 @@ impl Cuda {
         // SAFETY: all work of a `Cuda` goes through its streams in order; whoever uses a second one orders them by events.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
-        let cuda = Cuda { info, context, stream, modules: Mutex::default() };
+        let cuda = Cuda { info, context, stream, modules: Arc::default() };
         // the first memory takes the driver some milliseconds, which whoever opens in the background does not notice
         drop(cuda.reserve::<u8>(1)?);
         Ok(Arc::new(cuda))
@@ -70,6 +70,16 @@ impl Cuda {
     /// Its context.
     pub fn context(&self) -> &Arc<CudaContext> {
         &self.context
+    }
+
+    /// The same device with a stream of its own: whoever works on it neither waits for the other's work nor gets into what the
+    /// other records.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn beside(&self) -> Result<Arc<Cuda>, DeviceError> {
+        let (context, modules, stream) = (self.context.clone(), self.modules.clone(), self.fork()?);
+        Ok(Arc::new(Cuda { info: self.info.clone(), context, stream, modules }))
     }
 
     /// A second stream, for work beside that of the first. Nothing orders the two but [`Cuda::mark`] and [`Cuda::wait`];

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
 use super::super::breed::{Generation, Tally};
-use crate::device::DeviceRepr;
+use crate::device::{DeviceRepr, ValidAsZeroBits};
 
 /// `kernels/anneal.cu`: Herd.
 #[repr(C)]
@@ -65,6 +65,8 @@ impl Survey {
 unsafe impl DeviceRepr for HerdArgument {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for Generation {}
+// SAFETY: as above.
+unsafe impl ValidAsZeroBits for Generation {}
 
 /// Moves and ratings; then a gain and a work for each of 16 choices.
 pub(super) const COUNTERS: usize = 2 + 2 * 16;

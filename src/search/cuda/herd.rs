@@ -2,8 +2,10 @@
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
+mod turn;
+
 use super::super::boltzmann::Boltzmann;
-use super::super::breed::{Bred, GROUP, Generation, Herd, STEPS, Settled};
+use super::super::breed::{Bred, Generation, Herd, STEPS, Settled};
 use super::super::driver::Field;
 use super::super::host_herd;
 use super::super::rows::Energy;
@@ -15,6 +17,7 @@ use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::stop::Stop;
 use std::ops::Range;
 use std::sync::Arc;
+use turn::{RECORD_AFTER, Recorded};
 
 /// A population on a device.
 pub(crate) struct CudaHerd {
@@ -30,6 +33,8 @@ pub(crate) struct CudaHerd {
     portable: bool,
     /// States from which on there are enough of them to keep the lanes busy one by one.
     pub(super) crowd: usize,
+    /// Generations of a population before they are recorded.
+    pub(super) record_after: u32,
 }
 
 /// Kernels for a core, and how they are launched.
@@ -66,6 +71,12 @@ struct States {
     known: (CudaSlice<u64>, CudaSlice<u32>),
     violations: [CudaSlice<u32>; 3],
     counters: CudaSlice<u64>,
+    /// The generation in hand.
+    generation: CudaSlice<Generation>,
+    /// Once generations were many.
+    recorded: Option<Recorded>,
+    /// Whole generations made.
+    generations: u32,
     /// Kept for their memory.
     _others: (CudaSlice<u8>, CudaSlice<u32>, CudaSlice<u32>, CudaSlice<i64>),
     /// Not 0 once children are to end early.
@@ -85,10 +96,23 @@ impl States {
 impl CudaHerd {
     /// A herd without states.
     pub fn new(cuda: Device, portable: bool) -> Result<CudaHerd, DeviceError> {
+        // bounds use the device too
+        let cuda = cuda.beside()?;
         let (steps, aside) = (cuda.zeros(2 * STEPS)?, cuda.fork()?);
         let crowd = CROWD * cuda.info.multiprocessors as usize;
         let (best, best_allowed) = (i64::MAX, i64::MAX);
-        Ok(CudaHerd { cuda, aside, core: None, states: None, steps, best, best_allowed, portable, crowd })
+        Ok(CudaHerd {
+            cuda,
+            aside,
+            core: None,
+            states: None,
+            steps,
+            best,
+            best_allowed,
+            portable,
+            crowd,
+            record_after: RECORD_AFTER,
+        })
     }
 
     fn upload(&mut self, field: &Field) -> Result<(), DeviceError> {
@@ -212,6 +236,9 @@ impl CudaHerd {
             known,
             violations,
             counters,
+            generation: cuda.zeros(1)?,
+            recorded: None,
+            generations: 0,
             _others: (others, scratch, labels, deltas),
             stop,
             survey_of_elites: Survey::default(),
@@ -222,71 +249,6 @@ impl CudaHerd {
 
     fn parts(&self) -> Result<(&DeviceCore, &States), DeviceError> {
         Ok((self.core.as_ref().ok_or_else(missing)?, self.states.as_ref().ok_or_else(missing)?))
-    }
-
-    /// Launches the making of children; nothing is waited for but the end of blocks that a stop may cut short.
-    fn make(&self, generation: &Generation, slots: &Range<usize>, stop: &Stop) -> Result<(), DeviceError> {
-        let (core, states) = self.parts()?;
-        let program = &states.program;
-        let (first, last) = (slots.start as u32, slots.end as u32);
-        let begin = if program.block { first } else { first / GROUP as u32 * GROUP as u32 };
-        let grid = (last - begin).div_ceil(program.teams());
-        self.cuda.set_bytes(&states.counters, 0)?;
-        // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
-        unsafe {
-            program.breed.launch(self.cuda.stream(), (grid, program.threads, program.shared), |arguments| {
-                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument).arg(&first).arg(&last);
-            })?;
-        }
-        if program.block {
-            super::watch(&self.cuda, &self.aside, &states.stop, stop)?;
-        }
-        self.survey(slots, true)
-    }
-
-    /// Launches the selection.
-    fn select(&mut self, generation: &Generation) -> Result<(), DeviceError> {
-        let (core, states) = self.parts()?;
-        self.cuda.set_bytes(&states.known.0, 0)?;
-        self.cuda.set_bytes(&states.known.1, 0xFF)?;
-        let count = states.argument.states;
-        // SAFETY: as above.
-        unsafe {
-            states.program.remember.launch(self.cuda.stream(), ((2 * count).div_ceil(256), 256, 0), |arguments| {
-                let _ = arguments.arg(&states.argument);
-            })?;
-            states.program.settle.launch(self.cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
-                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
-            })?;
-        }
-        let Some(known) = &mut self.states else { return Err(missing()) };
-        let argument = &mut known.argument;
-        std::mem::swap(&mut argument.totals, &mut argument.next_totals);
-        std::mem::swap(&mut argument.hashes, &mut argument.next_hashes);
-        known.turned = !known.turned;
-        self.survey(&(0..count as usize), false)
-    }
-
-    /// Launches a survey of the children or elites of some slots.
-    fn survey(&self, slots: &Range<usize>, children: bool) -> Result<(), DeviceError> {
-        let (_, states) = self.parts()?;
-        // the elites' numbers alternate between two places
-        let HerdArgument { totals, child_totals, violations, child_violations, hashes, child_hashes, .. } =
-            states.argument;
-        let of = if children { (child_totals, child_violations, child_hashes) } else { (totals, violations, hashes) };
-        let (first, last) = (slots.start as u32, slots.end as u32);
-        let found = states.counters.slice(if children { COUNTERS } else { COUNTERS + SURVEY }..);
-        // SAFETY: the arguments are the kernel's; the slots are below the number of states.
-        unsafe {
-            states.program.survey.launch(self.cuda.stream(), (1, 1024, 0), |arguments| {
-                let _ = arguments.arg(&of.0).arg(&of.1).arg(&of.2).arg(&first).arg(&last).arg(&found);
-            })
-        }
-    }
-
-    /// Waits for what was launched; returns all counters and surveys.
-    fn counters(&self) -> Result<Vec<u64>, DeviceError> {
-        self.cuda.read(&self.parts()?.1.counters)
     }
 
     /// What the counters say of `children` made, with those that are better than all before.
@@ -463,14 +425,12 @@ impl Herd for CudaHerd {
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Bred, DeviceError> {
-        self.make(generation, &slots, stop)?;
-        let counters = self.counters()?;
+        let counters = self.children_of(generation, &slots, stop)?;
         self.bred(field, &counters, slots.len())
     }
 
     fn settle(&mut self, _: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
-        self.select(generation)?;
-        let counters = self.counters()?;
+        let counters = self.selection_of(generation)?;
         Ok(self.settled(&counters))
     }
 
@@ -482,9 +442,7 @@ impl Herd for CudaHerd {
         states: usize,
         stop: &Stop,
     ) -> Result<(Bred, Option<Settled>), DeviceError> {
-        self.make(generation, &(0..states), stop)?;
-        self.select(generation)?;
-        let counters = self.counters()?;
+        let counters = self.whole(generation, stop)?;
         Ok((self.bred(field, &counters, states)?, Some(self.settled(&counters))))
     }
 
