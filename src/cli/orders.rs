@@ -3,7 +3,7 @@
 use super::values;
 use fangs::Error;
 use fangs::model::{Network, Problem};
-use fangs::order::{Method, Order, best_order, promising_orders};
+use fangs::order::{Method, Order, best_order, promising_order};
 use fangs::reduce::Reducer;
 use fangs::stop::Stop;
 use std::path::PathBuf;
@@ -69,9 +69,7 @@ impl Ordering {
     /// The order for a core.
     pub fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
         match self {
-            Ordering::Promising => {
-                Ok(promising_orders(problem, &[Method::MinFill], 1, restarts(problem), 1, stop).swap_remove(0))
-            }
+            Ordering::Promising => Ok(promising_order(problem, &[Method::MinFill], 1, restarts(problem), stop)),
             Ordering::Rule(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
             Ordering::Given(places) => {
                 let core = reducer.variables();

@@ -15,7 +15,11 @@ pub(super) enum Rule<'a> {
     Given(&'a [u32]),
 }
 
-/// Eliminates all variables. `None` as soon as the sum of joint tables passes `limit`. After `effort`
+/// Basic steps after which one run of a rule gives up following fill edges. Some tenths of a second; what is
+/// left then is a core too dense for bucket elimination, and only its rough order matters to mini-buckets.
+pub(super) const EFFORT: u64 = 140_000_000;
+
+/// Eliminates all variables; the steps it took are told, too. `None` as soon as the sum of joint tables passes `limit`. After `effort`
 /// steps (or when told to stop) no more fill edges are added: the order is then completed by the degrees
 /// that are left, and its cost is infinite.
 pub(super) fn eliminate(
@@ -25,7 +29,7 @@ pub(super) fn eliminate(
     limit: f64,
     effort: u64,
     stop: &Stop,
-) -> Option<Order> {
+) -> (Option<Order>, u64) {
     let (method, seed) = match rule {
         Rule::Greedy { method, seed } => (Some(method), seed),
         Rule::Given(_) => (None, 0),
@@ -65,7 +69,7 @@ pub(super) fn eliminate(
             order.joint_entries += entries * f64::from(domains[v as usize]);
         }
         if order.joint_entries > limit {
-            return None;
+            return (None, effort - graph.effort);
         }
         order.sequence.push(v);
         graph.remove(v);
@@ -76,7 +80,7 @@ pub(super) fn eliminate(
     if graph.filling {
         order.sequence = postorder(&order.sequence, &graph.adjacency);
     }
-    Some(order)
+    (Some(order), effort - graph.effort)
 }
 
 /// Steps that adding an edge counts for: it touches lists all over memory, where scans run along one.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::{CostFunction, Table};
-use crate::rng::Rng;
+use crate::rng::{Rng, mix};
 
 fn graph(domains: Vec<u32>, edges: &[(u32, u32)]) -> Problem {
     let functions = edges
@@ -84,7 +84,7 @@ fn min_fill_always_takes_the_least_fill() {
             let method = if weighted { Method::WeightedMinFill } else { Method::MinFill };
             let neighbours = problem.neighbours();
             let rule = Rule::Greedy { method, seed: 3 };
-            let run = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, EFFORT, &Stop::new());
+            let (run, _) = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, EFFORT, &Stop::new());
             let cost = run.expect("no limit").joint_entries;
             // replay: a literal min-fill with the same ties
             let weight = |v: u32| if weighted { u64::from(problem.domains[v as usize]) } else { 1 };
@@ -197,4 +197,31 @@ fn large_grids_are_followed_to_the_end_and_dense_cores_are_not() {
     let mut sorted = order.sequence;
     sorted.sort_unstable();
     assert!(sorted.iter().enumerate().all(|(place, &v)| place == v as usize));
+}
+
+/// How a search is cut into slices changes nothing, and where elimination is out of reach only greedy rules count.
+#[test]
+fn slices_find_what_a_whole_search_finds() {
+    let stop = Stop::new();
+    let mut rng = Rng::new(8);
+    let greedy = [Method::MinFill, Method::WeightedMinFill];
+    let search = |problem: &Problem, slice: u64| {
+        let mut search = OrderSearch::promising(problem, &greedy, 3, 8, 2);
+        let mut slices = 0;
+        while search.advance(slice, &stop) {
+            slices += 1;
+        }
+        (search.steps() > 0, slices, search.into_orders())
+    };
+    for _ in 0..20 {
+        let problem = random(&mut rng, 25);
+        let (whole, slices) = (search(&problem, u64::MAX), search(&problem, 1));
+        assert!(whole.0 && slices.0 && slices.1 > whole.1, "{} {}", slices.1, whole.1);
+        assert_eq!(whole.2, slices.2);
+        assert_eq!(whole.2[0], promising_order(&problem, &greedy, 3, 8, &stop));
+    }
+    let (_, _, near) = search(&grid(12, 2), u64::MAX);
+    assert_eq!(near, best_orders(&grid(12, 2), &Method::ALL.map(|(_, method)| method), 3, 2, 2, &stop));
+    let (_, _, far) = search(&grid(50, 2), u64::MAX);
+    assert!(far.iter().all(|order| order.method.is_some_and(|method| greedy.contains(&method))), "{far:?}");
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 const ROUND_WORK: u64 = 20_000_000;
 /// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on SPOT5.
 const FIRST_SWEEPS: u32 = 4;
-const OPENING_SWEEPS: u32 = 128;
+const OPENING_SWEEPS: u32 = 32;
 /// The second where all children are made at once: sweeps follow each other at the pace of a single state there, and 128 of
 /// them took longer than all that came after (results/notes/search-cuda.md).
 const SHORT_OPENING_SWEEPS: u32 = 16;
@@ -185,7 +185,8 @@ impl Anneal {
             sweeps,
             cold: self.choices.cold.thresholds(),
             region: self.choices.region.thresholds(),
-            tree: if field.forests.is_empty() { never } else { self.choices.tree.thresholds() },
+            // forests are not waited for before there is a solution
+            tree: if breed == 0 || field.forests().is_empty() { never } else { self.choices.tree.thresholds() },
             before: if field.is_large() { self.choices.before.thresholds() } else { never },
             starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
         }

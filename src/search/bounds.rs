@@ -10,7 +10,7 @@ use crate::inference::{
 };
 use crate::memory;
 use crate::model::{Cost, Problem};
-use crate::order::{Method, promising_orders};
+use crate::order::{Method, OrderSearch};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ const STALLED_SHARE: f64 = 2.0;
 const SLOW: f64 = 0.25;
 /// Bytes of tables where a run must not depend on the machine's free memory.
 const FIXED_MEMORY: u64 = 1 << 30;
+/// Steps of a slice of the search for orders: less than a tenth of a second.
+const ORDER_SLICE: u64 = 50_000_000;
 /// Orders that mini-buckets of one z follow, one after the other.
 const ORDERS: usize = 2;
 
@@ -53,6 +55,8 @@ pub(crate) struct Bounds {
     trouble: Option<DeviceError>,
     /// What there is to say of tables in files, and whether they have failed.
     spilling: Option<Spilling>,
+    /// The orders of the core, until there is a climb along them.
+    ordering: Option<OrderSearch>,
     climb: Option<Climb>,
     running: Option<Rising>,
     /// Searches over values that go on when the core has changed, and the cores they are for.
@@ -145,6 +149,7 @@ impl Bounds {
             graphs: if options.rounds.is_some() { DeviceGraphs::None } else { DeviceGraphs::Large },
             trouble: None,
             spilling: None,
+            ordering: None,
             climb: None,
             running: None,
             searches: Vec::new(),
@@ -197,7 +202,10 @@ impl Bounds {
     /// One slice; `Some` when a rung is finished. `upper` is the best total known.
     pub fn slice(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) -> Option<Step> {
         if self.running.is_none() {
-            self.begin(core, upper, seed, stop);
+            if self.climb.is_none() && self.order(&core.problem, seed, stop) {
+                return None;
+            }
+            self.begin(core, upper);
         }
         let run = match &mut self.running.as_mut()?.work {
             Work::Shift(shift) => {
@@ -323,20 +331,30 @@ impl Bounds {
         if let Some(climb) = self.climb.take() {
             self.searches.extend(climb.into_searches());
         }
+        self.ordering = None;
         self.done = self.choice == BoundChoice::None;
     }
 
-    fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
-        let problem = &core.problem;
-        let searches = &mut self.searches;
-        let climb = self.climb.get_or_insert_with(|| {
+    /// Searches for orders; whether there is more to do.
+    fn order(&mut self, problem: &Problem, seed: u64, stop: &Stop) -> bool {
+        let ordering = self.ordering.get_or_insert_with(|| {
             let size = problem.variables() + problem.functions.len();
             let restarts = (50_000 / size.max(1)).min(32) as u32;
-            let methods = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
-            let orders = promising_orders(problem, &methods, seed, restarts, ORDERS, stop);
+            let greedy = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
+            OrderSearch::promising(problem, &greedy, seed, restarts, ORDERS)
+        });
+        let before = ordering.steps();
+        let more = ordering.advance(ORDER_SLICE, stop);
+        self.work += (ordering.steps() - before).max(1);
+        more
+    }
+
+    fn begin(&mut self, core: &Core, upper: Cost) {
+        let problem = &core.problem;
+        let (searches, ordering) = (&mut self.searches, &mut self.ordering);
+        let climb = self.climb.get_or_insert_with(|| {
+            let orders = ordering.take().map(OrderSearch::into_orders).unwrap_or_default();
             self.induced_width = orders.first().map(|order| order.width);
-            // ordering is not counted by itself; it costs about as much as a pass over the tables for each restart
-            self.work += size as u64 * 1000;
             let exact = match self.choice {
                 BoundChoice::Be => u64::MAX,
                 BoundChoice::Auto | BoundChoice::None if self.gpu.is_some() => DEVICE_EXACT_WORK,

@@ -230,7 +230,7 @@ mod tests {
         let (mut solved, mut none) = (0, 0);
         for case in 0..400 {
             let problem = Arc::new(random(&mut rng));
-            let field = Field::new(&problem, price(&problem), None, &mut rng, &stop);
+            let field = Field::new(&problem, price(&problem), None, &mut rng);
             let Some(optimum) = optimum(&problem).filter(|_| field.rows.shift == 0) else { continue };
             let outcome = outcome(&problem, None);
             let guide = outcome.cost_to_go().expect("messages are kept");
@@ -254,7 +254,7 @@ mod tests {
         let stop = Stop::new();
         for _ in 0..100 {
             let problem = Arc::new(random(&mut rng));
-            let field = Field::new(&problem, price(&problem), None, &mut rng, &stop);
+            let field = Field::new(&problem, price(&problem), None, &mut rng);
             let mut construct = Construct::new(rng.split());
             let mut pool = Pool::default();
             assert!(construct.round(&field, &mut pool, &stop).work > 0 && pool.elites().is_empty());

@@ -27,8 +27,9 @@ pub(crate) struct Field {
     pub classes: Option<Vec<Vec<u32>>>,
     /// Numbers prime to the number of variables, below it: strides of affine orders.
     pub strides: Vec<u32>,
-    /// Random induced forests for tree moves; none where they would hold next to nothing.
-    pub forests: Vec<Forest>,
+    /// Where [`Field::forests`] come from, and they.
+    forest_draw: u64,
+    forests: OnceLock<Vec<Forest>>,
     /// Where [`Field::regions`] come from, and they.
     region_draw: u64,
     regions: OnceLock<Vec<u32>>,
@@ -55,24 +56,11 @@ const LARGE_TREE: u32 = 64;
 
 impl Field {
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
-    pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng, stop: &Stop) -> Field {
+    pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> Field {
         let rows = Rows::new(problem, price);
         let graph = Graph::new(problem);
         let n = problem.variables();
         let classes = (n > LARGE).then(|| graph.classes());
-        let wanted = (1_000_000 / n.max(1)).clamp(8, 128);
-        let mut forests = Vec::new();
-        for _ in 0..wanted {
-            if stop.is_set() {
-                break;
-            }
-            let forest = Forest::random(&rows, if n > LARGE { LARGE_TREE } else { u32::MAX }, rng);
-            // alone, a forest of few edges is a sweep that costs more
-            if forest.edges() * 10 < n {
-                break;
-            }
-            forests.push(forest);
-        }
         let schedule = Schedule::of(&rows);
         let sweep_work = (0..n).map(|v| 30 + rows.degree(v) as u64 * (2 + u64::from(rows.width[v]) / 4)).sum();
         Field {
@@ -80,7 +68,8 @@ impl Field {
             graph,
             classes,
             strides: strides(n as u64, rng.draw()),
-            forests,
+            forest_draw: rng.draw(),
+            forests: OnceLock::new(),
             region_draw: rng.draw(),
             regions: OnceLock::new(),
             schedule,
@@ -99,6 +88,23 @@ impl Field {
             let grow =
                 |region: &mut Region, k| region.grow(&self.graph, n, &mut Rng::new(mix(self.region_draw, k))).to_vec();
             (0..count).into_par_iter().map_init(Region::default, grow).flatten().collect()
+        })
+    }
+
+    /// Random induced forests for tree moves; none where they would hold next to nothing. Made when first asked for, as regions
+    /// are; whoever makes children in parallel asks before.
+    pub fn forests(&self) -> &[Forest] {
+        self.forests.get_or_init(|| {
+            let n = self.variables();
+            let count = (1_000_000 / n.max(1)).clamp(8, 128) as u64;
+            let largest = if self.is_large() { LARGE_TREE } else { u32::MAX };
+            let forest = |k| Forest::random(&self.rows, largest, &mut Rng::new(mix(self.forest_draw, k)));
+            // alone, a forest of few edges is a sweep that costs more
+            let first = forest(0);
+            if first.edges() * 10 < n {
+                return Vec::new();
+            }
+            [vec![first], (1..count).into_par_iter().map(forest).collect()].concat()
         })
     }
 

@@ -70,7 +70,7 @@ impl Bench {
         let reducer = Reducer::new(network, true, &Stop::new())?;
         let problem = Arc::new(reducer.problem());
         let price = problem.top.saturating_sub(problem.constant).max(1);
-        Ok(Bench { field: Field::new(&problem, price, None, &mut Rng::new(1), &Stop::new()) })
+        Ok(Bench { field: Field::new(&problem, price, None, &mut Rng::new(1)) })
     }
 
     /// The core.
@@ -114,7 +114,7 @@ impl Bench {
                 sweeps,
                 cold: std::array::from_fn(|arm| u32::MAX / 8 * (arm as u32 + 1)),
                 region: std::array::from_fn(|arm| u32::MAX / 4 * (arm as u32 + 1)),
-                tree: if trees && !field.forests.is_empty() { [0, u32::MAX] } else { never },
+                tree: if trees && !field.forests().is_empty() { [0, u32::MAX] } else { never },
                 before: never,
                 starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
             };

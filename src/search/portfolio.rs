@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// Rounds after which the shares of the drivers are drawn anew.
 const PERIOD: u64 = 16;
+/// The first rounds are the first driver's: it shows a solution soonest and fills the pool for the others.
+const FIRST: u64 = 4;
 /// Share of the rounds that is dealt out evenly.
 const FLOOR: f64 = 0.15;
 
@@ -46,8 +48,7 @@ impl Portfolio {
 
     /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
-        // the first rounds are the first driver's: it shows a solution soonest and fills the pool for the others
-        let turn = if self.rounds < PERIOD { 0 } else { self.arms.choose(self.rng.unit()) };
+        let turn = if self.rounds < FIRST { 0 } else { self.arms.choose(self.rng.unit()) };
         let before = pool.best();
         let driver = &mut self.drivers[turn];
         let effort = driver.round(field, pool, stop);

@@ -131,10 +131,10 @@ impl<'a> Run<'a> {
             return Err(Error::Stopped);
         }
         let problem = Arc::new(reducer.problem());
-        let field = prepare(&problem, options, &mut rng, stop);
+        let field = prepare(&problem, options, &mut rng);
         // while a device takes its time to begin
         if options.device.choice() != Choice::Cpu {
-            let _ = field.regions();
+            let _ = (field.regions(), field.forests());
         }
         let device = options.device.wait(stop)?;
         tell(News::Note(device.to_string()));
@@ -399,7 +399,7 @@ impl<'a> Run<'a> {
         let new = Core { reducer, problem: Arc::new(problem) };
         let old = std::mem::replace(&mut self.core, new);
         self.raise(self.core.problem.constant, "reduce", Proof::reductions(&self.core.reducer));
-        self.field = prepare(&self.core.problem, self.options, &mut self.rng, self.stop);
+        self.field = prepare(&self.core.problem, self.options, &mut self.rng);
         let new = &self.core.reducer;
         let translate = |values: &[u16]| -> Vec<u16> {
             let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
@@ -442,9 +442,9 @@ impl<'a> Run<'a> {
 
 /// The field of a core. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
 /// "Hard constraints": W = min(top, incumbent)).
-fn prepare(problem: &Arc<Problem>, options: &Options, rng: &mut Rng, stop: &Stop) -> Field {
+fn prepare(problem: &Arc<Problem>, options: &Options, rng: &mut Rng) -> Field {
     let price = problem.top.saturating_sub(problem.constant).max(1);
-    let mut field = Field::new(problem, price, options.population, rng, stop);
+    let mut field = Field::new(problem, price, options.population, rng);
     field.portable = options.rounds.is_some();
     field
 }

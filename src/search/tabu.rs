@@ -142,7 +142,7 @@ mod tests {
         let stop = Stop::new();
         for _ in 0..4 {
             let problem = Arc::new(random_dense(&mut rng));
-            let field = Field::new(&problem, price(&problem), None, &mut rng, &stop);
+            let field = Field::new(&problem, price(&problem), None, &mut rng);
             let mut tabu = Tabu::new(rng.split(), None);
             let mut pool = Pool::default();
             let effort = tabu.round(&field, &mut pool, &stop);

@@ -256,7 +256,7 @@ fn greedy_sweeps_never_raise_the_energy() {
     let stop = Stop::new();
     for case in 0..500 {
         let problem = Arc::new(random(&mut rng));
-        let mut field = Field::new(&problem, price(&problem), None, &mut rng, &stop);
+        let mut field = Field::new(&problem, price(&problem), None, &mut rng);
         if field.rows.shift > 0 {
             continue;
         }

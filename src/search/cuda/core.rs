@@ -178,12 +178,12 @@ impl DeviceCore {
         let n = rows.variables();
         let quads = rows.width.iter().max().map_or(1, |width| width / 4);
         let wide = n > usize::from(u16::MAX);
-        let units = Units::new(rows);
+        let (units, forests) = (Units::new(rows), field.forests());
         let (unary, entries) = rows.entries().split_at(units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
         let ((words, incidences), (functions, forests)) = rayon::join(
             || rayon::join(|| units.words(entries), || incidences(rows, units, wide)),
-            || rayon::join(|| functions(rows), || Forests::new(rows, &field.forests, units)),
+            || rayon::join(|| functions(rows), || Forests::new(rows, forests, units)),
         );
         let mut up = Uploads { cuda, pointers: Vec::new(), kept: Vec::new() };
         up.units(units.zeros as usize, &words)?;
@@ -218,7 +218,7 @@ impl DeviceCore {
         let argument = CoreArgument {
             variables: n as i32,
             functions: rows.problem.functions.len() as i32,
-            forests: field.forests.len() as i32,
+            forests: field.forests().len() as i32,
             shapes: (regions.len() / n.max(1)) as i32,
             strides_count: field.strides.len() as i32,
             classes: begin_len(&field.classes),
@@ -231,7 +231,7 @@ impl DeviceCore {
             argument,
             quads,
             half: units.entries == 8,
-            nodes: field.forests.iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
+            nodes: field.forests().iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
             wide,
             domains: rows.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
             _kept: up.kept,

@@ -325,7 +325,7 @@ const MOST_STATES: usize = 32768;
 impl Herd for CudaHerd {
     fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
         if self.portable {
-            return Ok(host_herd::suitable_states(field, base_sweeps));
+            return Ok(host_herd::suitable_states(field, base_sweeps, epoch));
         }
         self.upload(field)?;
         let core = self.core.as_ref().ok_or_else(missing)?;
@@ -347,7 +347,7 @@ impl Herd for CudaHerd {
     }
 
     fn tree_sweeps(&self, field: &Field) -> f64 {
-        let (Some(classes), false, Some(forest)) = (&field.classes, self.portable, field.forests.first()) else {
+        let (Some(classes), false, Some(forest)) = (&field.classes, self.portable, field.forests().first()) else {
             return host_herd::TREE_SWEEPS;
         };
         // a block goes from barrier to barrier: through classes in a sweep, through levels in a tree move

@@ -34,7 +34,7 @@ fn generation(rng: &mut Rng, breed: u32, field: &Field, sweeps: u32) -> Generati
         sweeps,
         cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
         region: std::array::from_fn(|k| u32::MAX / 4 * (k as u32 + 1)),
-        tree: if field.forests.is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+        tree: if field.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
         before: if large { [u32::MAX / 2, u32::MAX] } else { [u32::MAX; 2] },
         starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
     }
@@ -58,7 +58,7 @@ fn compare_teams(
 ) {
     let stop = Stop::new();
     let mut rng = Rng::new(9);
-    let field = Field::new(problem, price(problem), None, &mut rng, &stop);
+    let field = Field::new(problem, price(problem), None, &mut rng);
     if super::unfit(&field).is_some() || field.variables() == 0 {
         return;
     }

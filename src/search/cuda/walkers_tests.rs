@@ -21,7 +21,7 @@ use std::sync::Arc;
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walkers: usize, rounds: &[u32]) {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
-    let field = Field::new(problem, price(problem), None, &mut rng, &stop);
+    let field = Field::new(problem, price(problem), None, &mut rng);
     let layout = Arc::new(Layout::new(&field.rows));
     let mut host = HostWalkers::default();
     let mut device = CudaWalkers::new(cuda.clone(), true).expect("the device is there");

@@ -1,0 +1,187 @@
+//! The search for an order: rules run again and again with other ties, in slices of counted steps.
+
+use super::eliminate::{EFFORT, Rule, eliminate};
+use super::{Method, Order, sweep};
+use crate::model::Problem;
+use crate::rng::mix;
+use crate::stop::Stop;
+use rayon::prelude::*;
+
+/// Joint entries up to which elimination may yet be exact, by values left out or on a device.
+const HOPEFUL: f64 = 1e13;
+
+/// Runs that go side by side and share one limit, at most. Fixed, so that threads cannot change the result.
+const BATCH: u64 = 8;
+
+/// Steps after which no run begins but the first of each rule: some hundredths of a second.
+const RESTARTS: u64 = 50_000_000;
+
+/// A search for elimination orders that goes on where it was left.
+#[derive(Debug)]
+pub struct OrderSearch {
+    neighbours: Vec<Vec<u32>>,
+    domains: Vec<u32>,
+    seed: u64,
+    keep: usize,
+    restarts: u32,
+    /// Who takes turns.
+    rules: Vec<Method>,
+    /// Who goes on alone where elimination is out of reach; none where all do.
+    greedy: Vec<Method>,
+    /// Best first: of all rules, and of the greedy ones.
+    best: Vec<Order>,
+    of_greedy: Vec<Order>,
+    /// Runs made.
+    made: u32,
+    /// Steps of all runs, and of the one that took most.
+    steps: u64,
+    dearest: u64,
+}
+
+impl OrderSearch {
+    /// For the `keep` best different orders of `rules`: each runs once, then `restarts` times with other ties as long as that is
+    /// quick.
+    pub fn new(problem: &Problem, rules: &[Method], seed: u64, restarts: u32, keep: usize) -> OrderSearch {
+        OrderSearch {
+            neighbours: problem.neighbours(),
+            domains: problem.domains.clone(),
+            seed,
+            keep: keep.max(1),
+            restarts,
+            rules: if rules.is_empty() { vec![Method::MinFill] } else { rules.to_vec() },
+            greedy: Vec::new(),
+            best: Vec::new(),
+            of_greedy: Vec::new(),
+            made: 0,
+            steps: 0,
+            dearest: 0,
+        }
+    }
+
+    /// The same of all rules where elimination along an order may be exact, else of `greedy` ones, the first of
+    /// [`Method::ALL`]: what counts for mini-buckets are the first buckets, which greedy rules keep small, and not the sum of
+    /// all (of scen06, mini-buckets of z = 5 come to 1214 by min-fill, and to 983 by the sweep).
+    pub fn promising(problem: &Problem, greedy: &[Method], seed: u64, restarts: u32, keep: usize) -> OrderSearch {
+        let all = Method::ALL.map(|(_, method)| method);
+        debug_assert!(all.starts_with(greedy));
+        OrderSearch { greedy: greedy.to_vec(), ..OrderSearch::new(problem, &all, seed, restarts, keep) }
+    }
+
+    /// Steps done: about a nanosecond each.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Runs some rules, in about so many steps after the first; whether there is more to do. Once `stop` is set there is not,
+    /// but for the first run.
+    pub fn advance(&mut self, slice: u64, stop: &Stop) -> bool {
+        let runs = (self.rules.len() as u32).saturating_mul(self.share().saturating_add(1));
+        let first = self.made < self.rules.len() as u32;
+        let kept = if self.rules == self.greedy { &self.of_greedy } else { &self.best };
+        let hopeless = || kept.iter().all(|order| order.joint_entries.is_infinite());
+        // where counting was given up, restarts would only be given up again
+        let enough = !first && (self.steps > RESTARTS || hopeless());
+        if self.made >= runs || enough || (stop.is_set() && !self.best.is_empty()) {
+            return false;
+        }
+        // how long a run takes is not known before the first, unless there is time for all
+        let batch = match self.dearest {
+            0 if slice < u64::MAX => 1,
+            dearest => (slice / dearest.max(1)).clamp(1, BATCH) as u32,
+        };
+        let end = (self.made + batch).min(if first { self.rules.len() as u32 } else { runs });
+        let found: Vec<_> = (self.made..end).into_par_iter().map(|index| self.run(index, stop)).collect();
+        for (order, steps) in found {
+            self.steps += steps;
+            self.dearest = self.dearest.max(steps);
+            let Some(order) = order else { continue };
+            if order.method.is_some_and(|method| self.greedy.contains(&method)) {
+                insert(&mut self.of_greedy, order.clone(), self.keep);
+            }
+            insert(&mut self.best, order, self.keep);
+        }
+        self.made = end;
+        if first && end == self.rules.len() as u32 && !self.greedy.is_empty() && !self.is_hopeful() {
+            // their first runs are made
+            self.rules.clone_from(&self.greedy);
+            self.made = self.rules.len() as u32;
+        }
+        true
+    }
+
+    /// The orders, best first; at least one once there was a run.
+    pub fn into_orders(self) -> Vec<Order> {
+        if self.greedy.is_empty() || self.is_hopeful() { self.best } else { self.of_greedy }
+    }
+
+    /// Restarts of each rule: where all rules go on instead of a few, each has a part of them.
+    fn share(&self) -> u32 {
+        let all = !self.greedy.is_empty() && self.rules.len() > self.greedy.len();
+        if all { self.restarts / self.rules.len() as u32 } else { self.restarts }
+    }
+
+    fn is_hopeful(&self) -> bool {
+        self.best.first().is_some_and(|order| order.joint_entries <= HOPEFUL)
+    }
+
+    /// One run, given up where it costs more than the worst order kept; and the steps it took.
+    fn run(&self, index: u32, stop: &Stop) -> (Option<Order>, u64) {
+        let method = self.rules[index as usize % self.rules.len()];
+        let seed = mix(self.seed, u64::from(index));
+        let worst = |orders: &[Order]| orders.get(self.keep - 1).map_or(f64::INFINITY, |order| order.joint_entries);
+        let of_greedy = if self.greedy.contains(&method) { worst(&self.of_greedy) } else { 0.0 };
+        ordered(&self.neighbours, &self.domains, (method, seed), worst(&self.best).max(of_greedy), stop)
+    }
+}
+
+/// One run of a rule with the ties of a seed: nothing where it costs more than `limit`, and the steps it took.
+pub(super) fn ordered(
+    neighbours: &[Vec<u32>],
+    domains: &[u32],
+    (method, seed): (Method, u64),
+    limit: f64,
+    stop: &Stop,
+) -> (Option<Order>, u64) {
+    let sequence = (method == Method::Sweep).then(|| sweep::sweep(neighbours, seed));
+    let rule = sequence.as_ref().map_or(Rule::Greedy { method, seed }, |sequence| Rule::Given(sequence));
+    let (order, steps) = eliminate(neighbours, domains, rule, limit, EFFORT, stop);
+    (order.map(|order| Order { method: Some(method), ..order }), steps)
+}
+
+/// Keeps an order if it is new and among the `keep` best.
+fn insert(orders: &mut Vec<Order>, order: Order, keep: usize) {
+    if orders.iter().any(|known| known.sequence == order.sequence) {
+        return;
+    }
+    let place = orders.partition_point(|known| known.rank() <= order.rank());
+    orders.insert(place, order);
+    orders.truncate(keep);
+}
+
+/// The best order that `methods` find: each runs once, then `restarts` times with other ties as long as that is quick.
+pub fn best_order(problem: &Problem, methods: &[Method], seed: u64, restarts: u32, stop: &Stop) -> Order {
+    best_orders(problem, methods, seed, restarts, 1, stop).swap_remove(0)
+}
+
+/// The `keep` best different orders, best first; at least one. Setting `stop` ends the restarts; what was found until then is
+/// returned.
+pub fn best_orders(
+    problem: &Problem,
+    methods: &[Method],
+    seed: u64,
+    restarts: u32,
+    keep: usize,
+    stop: &Stop,
+) -> Vec<Order> {
+    all_of(OrderSearch::new(problem, methods, seed, restarts, keep), stop)
+}
+
+/// The best order of [`OrderSearch::promising`].
+pub fn promising_order(problem: &Problem, greedy: &[Method], seed: u64, restarts: u32, stop: &Stop) -> Order {
+    all_of(OrderSearch::promising(problem, greedy, seed, restarts, 1), stop).swap_remove(0)
+}
+
+fn all_of(mut search: OrderSearch, stop: &Stop) -> Vec<Order> {
+    while search.advance(u64::MAX, stop) {}
+    search.into_orders()
+}
