@@ -426,6 +426,9 @@ impl Climb {
 
     /// The next join graph. It may take half of the memory, which the plans then have less.
     fn next_graph(&mut self, ub: Option<Cost>) -> Option<Shifting> {
+        if self.graphs.as_ref().is_some_and(GraphWay::begins_again) {
+            let _ = self.follow_graphs();
+        }
         let held = self.graph_bytes;
         let (shifting, bytes) = self.graphs.as_mut()?.next(ub, (self.ladder.memory() + held) / 2)?;
         self.reserve(bytes.saturating_sub(held));
@@ -529,11 +532,12 @@ impl Climb {
             }
             Between::MiniBuckets(graph, shift) => {
                 let Some(graphs) = &mut self.graphs else { return };
-                graphs.note(graph, work, bound);
                 self.work = self.work.saturating_add(work);
-                self.left = Some(prefix);
-                if let Some(way) = &mut self.rows {
-                    way.constant = shift.scaled(bound);
+                if graphs.note(graph, work, bound) {
+                    self.left = Some(prefix);
+                    if let Some(way) = &mut self.rows {
+                        way.constant = shift.scaled(bound);
+                    }
                 }
                 if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
                     way.ladder.follow(graphs.entries().saturating_mul(BEYOND));

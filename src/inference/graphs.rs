@@ -1,5 +1,6 @@
 //! The way up by join graphs: mini-buckets of growing z, costs shifted between them, each graph made of the tables that the last one
 //! left. A larger z gains more than further passes (results/notes/shifting.md), so each has few; the last that fits in memory goes on.
+//! Then a device begins again along other orders: which variables meet in a mini-bucket is much a matter of luck.
 
 use super::cuda::Gpu;
 use super::joingraph::{JoinGraph, Patience};
@@ -8,7 +9,9 @@ use super::plan::{Limits, Plan};
 use super::shift::Shift;
 use super::shifting::{Between, Shifting};
 use crate::model::{Cost, Problem};
-use crate::order::Order;
+use crate::order::{Method, Order};
+use crate::rng::mix;
+use crate::stop::Stop;
 use std::sync::Arc;
 
 /// Entries of a graph at most on the CPU, whatever the memory: a pass over more takes longer than a second.
@@ -26,6 +29,10 @@ const FIRST: u32 = 3;
 const LEADING: u64 = 4;
 /// The part of the bound that passes over the last graph must gain for more of them.
 const WORTHWHILE: Cost = 500;
+
+/// Orders after the first that a device tries: of scen06 the first came to 1710, one of the next eight to 2472
+/// (results/notes/shifting.md).
+const ORDERS: u32 = 24;
 
 /// Which graphs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +83,9 @@ pub(super) struct GraphWay {
     /// No larger one fits.
     last: bool,
     done: bool,
+    /// Orders that were gone along to the end, and whether the next graph is the first along another.
+    ended: u32,
+    again: bool,
     /// Work of the last one.
     pub work: u64,
     /// The best bound, and what the last ones gained.
@@ -109,6 +119,8 @@ impl GraphWay {
             fixed,
             last: false,
             done: false,
+            ended: 0,
+            again: false,
             work: 0,
             reached: None,
         })
@@ -118,6 +130,9 @@ impl GraphWay {
     pub fn next(&mut self, ub: Option<Cost>, memory: u64) -> Option<(Shifting, u64)> {
         if self.done {
             return None;
+        }
+        if std::mem::take(&mut self.again) {
+            self.begin_again();
         }
         let outline = self.left.as_ref().map(|left| Arc::new(left.outline()));
         let problem = outline.as_ref().unwrap_or(&self.problem).clone();
@@ -130,6 +145,7 @@ impl GraphWay {
         let patience = match (matching, self.last) {
             (true, _) => Patience::Once,
             (false, false) => Patience::Short,
+            (false, true) if self.goes_on() => Patience::Steady,
             (false, true) => Patience::Long,
         };
         self.done |= self.last && matching;
@@ -205,6 +221,9 @@ impl GraphWay {
 
     /// Whether a device takes the next graph, and is soon done with it.
     pub fn is_brief(&self) -> bool {
+        if self.ended > 0 || self.again {
+            return false;
+        }
         let large = self.large == DEVICE || self.entries.saturating_mul(GROWTH) >= self.large;
         self.gpu.is_some() && !self.last && (large || self.left_on_device())
     }
@@ -214,8 +233,28 @@ impl GraphWay {
         self.entries
     }
 
+    /// Whether other orders are tried after this one.
+    fn goes_on(&self) -> bool {
+        self.left_on_device() && self.graphs == Graphs::Growing && self.fixed.is_none() && self.ended < ORDERS
+    }
+
+    /// Whether the next graph is the first along another order: what was left goes.
+    pub fn begins_again(&self) -> bool {
+        self.again
+    }
+
+    /// Graphs of the network as it is, along an order with other ties.
+    fn begin_again(&mut self) {
+        self.ended += 1;
+        let method = Method::ALL[self.ended as usize % 3].1;
+        self.order = Order::greedy(&self.problem, method, mix(1 << 32, u64::from(self.ended)), &Stop::new());
+        (self.left, self.last) = (None, false);
+        (self.z, self.entries) = (self.begin, 0);
+    }
+
     /// A graph has come to a bound; what it left is what the next is made of. Where its device failed all begins again on the CPU.
-    pub fn note(&mut self, graph: JoinGraph, work: u64, bound: Cost) {
+    /// Whether there was no better one along another order.
+    pub fn note(&mut self, graph: JoinGraph, work: u64, bound: Cost) -> bool {
         if graph.tables().is_none() && graph.on_device() {
             (self.gpu, self.left, self.last, self.done) = (None, None, false, false);
             (self.z, self.entries) = (self.begin, 0);
@@ -225,8 +264,11 @@ impl GraphWay {
         // the last one goes on for as long as what else there is to do takes
         self.work = if self.last { self.work.saturating_add(work) } else { work / LEADING };
         let (before, gain) = self.reached.unwrap_or((bound, 0));
-        self.done |= self.last && bound - before <= bound.max(0) / WORTHWHILE;
+        if self.last && !self.done && bound - before <= bound.max(0) / WORTHWHILE {
+            (self.again, self.done) = (self.goes_on(), !self.goes_on());
+        }
         self.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
+        bound >= before
     }
 
     /// The problem that is left, if its tables take at most so many bytes.
