@@ -1,8 +1,8 @@
 //! From the reductions, the shifts and the plan that led to a bound to its certificate.
 
-use super::{Branch, Certificate, Elimination, Ending, Join, Search, Solution, Step};
-use crate::inference::{Entry, Forks, Plan, Shift, Source};
-use crate::model::{Cost, Network};
+use super::{Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Search, Solution, Step};
+use crate::inference::{Entry, Forks, MiniBucket, Passes, Plan, Shift, Source};
+use crate::model::{Cost, Network, Problem};
 use crate::reduce::Reducer;
 use std::sync::Arc;
 
@@ -12,8 +12,17 @@ pub struct Proof {
     /// The reductions, which kept a log; none where the bound is that of the network's own minima.
     reducer: Option<Arc<Reducer>>,
     shifting: Option<Shifting>,
-    plan: Option<Plan>,
+    /// Join graphs, each of what the one before left.
+    graphs: Vec<Arc<Passes>>,
+    plan: Option<Eliminated>,
     search: Option<Searched>,
+}
+
+/// A plan, and the scopes of the functions that it joins, of the core's variables.
+#[derive(Clone, Debug)]
+struct Eliminated {
+    plan: Plan,
+    scopes: Vec<Box<[u32]>>,
 }
 
 /// A search over values.
@@ -31,6 +40,8 @@ const MORE_WORK: u64 = 8;
 /// Work and nodes that it may have besides.
 const LEAST_WORK: u64 = 1 << 22;
 const MORE_DEPTH: u64 = 64;
+/// Passes over the last join graph that the replay may make besides those made: it ends once it has come to the bound.
+const MORE_PASSES: u32 = 16;
 
 /// How costs were shifted.
 #[derive(Clone, Debug)]
@@ -58,9 +69,16 @@ impl Proof {
         self
     }
 
-    /// Elimination after that.
-    pub fn eliminated(mut self, plan: &Plan) -> Proof {
-        self.plan = Some(plan.clone());
+    /// Costs moved between mini-buckets after that.
+    pub fn joined(mut self, graphs: Vec<Arc<Passes>>) -> Proof {
+        self.graphs = graphs;
+        self
+    }
+
+    /// Elimination after that, of the functions of `problem`.
+    pub fn eliminated(mut self, plan: &Plan, problem: &Problem) -> Proof {
+        let scopes = problem.functions.iter().map(|function| function.scope.clone()).collect();
+        self.plan = Some(Eliminated { plan: plan.clone(), scopes });
         self
     }
 
@@ -84,6 +102,10 @@ impl Proof {
             steps.push(Step::Scale(*bits));
             steps.extend(entries.iter().map(|entry| core.step(entry)));
         }
+        for (place, passes) in (1..).zip(&self.graphs) {
+            let more = if place == self.graphs.len() && self.plan.is_none() { MORE_PASSES } else { 0 };
+            steps.push(Step::Graph(core.graph(passes, more)));
+        }
         if let Some(searched) = &self.search {
             steps.push(Step::Scale(searched.bits));
             return Branch { steps, ending: Ending::Search(core.search(searched)) };
@@ -91,6 +113,13 @@ impl Proof {
         let ending = self.plan.as_ref().map_or(Ending::Constant, |plan| Ending::Elimination(core.elimination(plan)));
         Branch { steps, ending }
     }
+}
+
+/// The network's names of a core's variables, ascending.
+fn named(reducer: &Reducer, scope: &[u32]) -> Box<[u32]> {
+    let mut names: Box<[u32]> = scope.iter().map(|&v| reducer.variables()[v as usize]).collect();
+    names.sort_unstable();
+    names
 }
 
 /// The names that the network has for what the core consists of.
@@ -101,10 +130,8 @@ struct Core<'a> {
 
 impl<'a> Core<'a> {
     fn new(reducer: &'a Reducer) -> Self {
-        let variables = reducer.variables();
-        let name = |&v: &u32| variables[v as usize];
         let problem = reducer.problem();
-        let scopes = problem.functions.iter().map(|function| function.scope.iter().map(name).collect()).collect();
+        let scopes = problem.functions.iter().map(|function| named(reducer, &function.scope)).collect();
         Core { reducer, scopes }
     }
 
@@ -139,7 +166,17 @@ impl<'a> Core<'a> {
         }
     }
 
-    fn elimination(&self, plan: &Plan) -> Elimination {
+    fn graph(&self, passes: &Passes, more: u32) -> Graph {
+        let cluster = |bucket: &MiniBucket| Cluster {
+            over: named(self.reducer, &bucket.scope),
+            to: bucket.to,
+            beside: bucket.beside,
+        };
+        let clusters = passes.clusters.iter().map(cluster).collect();
+        Graph { clusters, passes: passes.directed, even: passes.even + more }
+    }
+
+    fn elimination(&self, Eliminated { plan, scopes }: &Eliminated) -> Elimination {
         let variable = |&position: &u32| self.reducer.variables()[plan.sequence[position as usize] as usize];
         let join = |step: &crate::inference::Step| {
             let mut join = Join { variable: variable(&step.position), ..Join::default() };
@@ -153,6 +190,7 @@ impl<'a> Core<'a> {
             join.keep = step.lowered.then(|| step.scope.iter().map(variable).collect());
             join
         };
-        Elimination { functions: self.scopes.clone(), joins: plan.steps.iter().map(join).collect() }
+        let functions = scopes.iter().map(|scope| named(self.reducer, scope)).collect();
+        Elimination { functions, joins: plan.steps.iter().map(join).collect() }
     }
 }

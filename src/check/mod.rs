@@ -5,6 +5,7 @@
 //! look-up of sparse tuples, own summation (128 bits, so that nothing can overflow or saturate on the way).
 
 mod elimination;
+mod graph;
 mod replay;
 mod search;
 #[cfg(test)]

@@ -155,10 +155,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
                 // sometimes ended early
                 while shift.advance(1 + rng.below(200), &stop) == Progress::More && rng.below(20) > 0 {}
                 let bound = shift.lower_bound(upper);
-                match shift.proof(&reducer) {
-                    Some(proof) => proven.push((bound, proof)),
-                    None => assert!(shift.name() != "shift", "log and journal"),
-                }
+                proven.push((bound, shift.proof(&reducer).expect("log and journal")));
                 climb.shifted(*shift);
             }
             Stage::Run(attempt, plan) => {
@@ -169,10 +166,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
                 climb.note(&attempt, bound);
                 match attempt.proof(&reducer, &outcome) {
                     Some(proof) => proven.push((bound, proof)),
-                    None => {
-                        let without = attempt.name.starts_with("jg(") || attempt.name.ends_with("sparse-be");
-                        assert!(without, "log and journal: {}", attempt.name);
-                    }
+                    None => assert!(attempt.name.ends_with("sparse-be"), "log and journal: {}", attempt.name),
                 }
                 assert!(climb.value_bounds(&attempt, &outcome, upper, &stop).is_none());
             }
@@ -227,10 +221,12 @@ fn certificates_of_every_method_are_accepted_and_never_pass_the_optimum() {
         "separate",
         "scale",
         "move",
+        "graph",
         "elimination",
         "search",
     ];
-    let mut counts = [0; 12];
+    let mut counts = [0; 13];
+    let (mut failed, mut total) = (0, 0);
     for case in 0..5000 {
         let network = random(&mut rng);
         let (certificates, optimum) = certificates(&network, &mut rng);
@@ -240,12 +236,20 @@ fn certificates_of_every_method_are_accepted_and_never_pass_the_optimum() {
             assert_eq!(Certificate::from_text(&text).expect("its own text"), certificate);
             match follow(&network, &certificate) {
                 Ok(proven) => assert!(proven >= bound && proven <= optimum, "case {case}: {bound} {proven} {optimum}"),
-                Err(error) => panic!("case {case}: {bound}: {error}\n{text}"),
+                Err(error) => {
+                    failed += 1;
+                    if failed < 30 {
+                        eprintln!("case {case}: {bound}: {error} {}", text.len());
+                    }
+                }
             }
+            total += 1;
             let occurs = names.map(|name| u32::from(text.contains(&format!("\"{name}\""))));
             counts.iter_mut().zip(occurs).for_each(|(count, occurs)| *count += occurs);
         }
     }
+    eprintln!("{failed} of {total} {counts:?}");
+    assert_eq!(failed, 0);
     assert!(counts.iter().all(|&count| count > 50), "every kind of step must occur: {names:?} {counts:?}");
 }
 
@@ -267,12 +271,8 @@ fn no_wrong_digit_proves_anything_wrong() {
             assert!(Certificate::from_text(&tampered).is_err(), "case {case}: {tampered}");
             changed += 1;
             let Ok(certificate) = Certificate::from_text(&seal(&body)) else { continue };
-            if follow(&network, &certificate).is_ok() {
-                assert!(
-                    certificate.bound <= optimum,
-                    "case {case}: {} is no bound, {optimum}: {body}",
-                    certificate.bound
-                );
+            if let Ok(proven) = follow(&network, &certificate) {
+                assert!(proven <= optimum, "case {case}: {proven} is no bound, {optimum}: {body}");
                 still_true += 1;
             }
         }

@@ -7,6 +7,7 @@ use super::branch::{Branch, Style};
 use super::cuda::Gpu;
 use super::graphs::{DeviceGraphs, GraphWay, Graphs};
 use super::ladder::{Ladder, Rung};
+use super::passes::Passes;
 use super::plan::Plan;
 use super::run::Outcome;
 use super::shift::Shift;
@@ -98,8 +99,8 @@ pub struct Climb {
 struct Way {
     problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
-    /// Whether the problem is what a join graph left.
-    joined: bool,
+    /// What was done over join graphs until there was the problem.
+    graphs: Vec<Arc<Passes>>,
     /// Goes before the names of plans.
     prefix: String,
     ladder: Ladder,
@@ -172,7 +173,7 @@ pub struct Attempt {
     /// What the plan was made for.
     pub problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
-    joined: bool,
+    graphs: Vec<Arc<Passes>>,
     by_rows: bool,
 }
 
@@ -183,10 +184,10 @@ impl Attempt {
         self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
     }
 
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, after
-    /// join graphs, as certificates have no step for them, and by rows, as who follows a plan makes dense tables.
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, and by rows, as who follows
+    /// a plan makes dense tables.
     pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Option<Proof> {
-        if self.joined || self.by_rows {
+        if self.by_rows {
             return None;
         }
         let reduced = Proof::reductions(reducer)?;
@@ -194,7 +195,7 @@ impl Attempt {
             Some(shift) => reduced.shifted(shift)?,
             None => reduced,
         };
-        Some(shifted.eliminated(outcome.plan()))
+        Some(shifted.joined(self.graphs.clone()).eliminated(outcome.plan(), &self.problem))
     }
 
     /// Whether it is for the network as it is: only its messages speak of that network's costs.
@@ -210,7 +211,7 @@ impl Climb {
         let way = || Way {
             problem: problem.clone(),
             shift: None,
-            joined: false,
+            graphs: Vec::new(),
             prefix: String::new(),
             ladder: ladder.clone(),
             reached: None,
@@ -355,7 +356,7 @@ impl Climb {
             return None;
         };
         let (problem, shift, name) = (way.problem.clone(), Some(way.shift.clone()), way.prefix.clone() + "sparse-be");
-        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, joined: false, by_rows: true }), plan))
+        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, graphs: Vec::new(), by_rows: true }), plan))
     }
 
     /// The next plan or join graph of the way that is next.
@@ -393,8 +394,8 @@ impl Climb {
                 Some(Rung { name, work, plan, .. }) => {
                     self.work = self.work.saturating_add(work);
                     let name = way.prefix.clone() + &name;
-                    let (problem, shift, joined) = (way.problem.clone(), way.shift.clone(), way.joined);
-                    let attempt = Attempt { name, work, problem, shift, joined, by_rows: false };
+                    let (problem, shift, graphs) = (way.problem.clone(), way.shift.clone(), way.graphs.clone());
+                    let attempt = Attempt { name, work, problem, shift, graphs, by_rows: false };
                     return Some(Stage::Run(Box::new(attempt), plan));
                 }
                 None => *slot = None,
@@ -410,7 +411,7 @@ impl Climb {
             (way.problem, way.prefix) = (problem.clone(), prefix.clone());
         }
         if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
-            (way.problem, way.joined, way.prefix) = (problem, true, prefix);
+            (way.problem, way.graphs, way.prefix) = (problem, graphs.passes(), prefix);
         }
         true
     }
@@ -420,7 +421,8 @@ impl Climb {
         let last = std::mem::take(&mut self.spill).then(|| self.ladder.last(&self.problem, ub));
         let Rung { name, work, plan, .. } = last??;
         self.work = self.work.saturating_add(work);
-        let attempt = Attempt { name, work, problem: self.problem.clone(), shift: None, joined: false, by_rows: false };
+        let attempt =
+            Attempt { name, work, problem: self.problem.clone(), shift: None, graphs: Vec::new(), by_rows: false };
         Some(Stage::Run(Box::new(attempt), plan))
     }
 
@@ -518,13 +520,13 @@ impl Climb {
                 }
                 if self.means.graphs != Graphs::None {
                     let gpu = self.gpu.as_ref();
-                    self.graphs =
-                        GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_graphs);
+                    let way = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_graphs);
+                    self.graphs = way.map(|way| way.checked(self.journal));
                 }
                 // the same network, where nothing was gained
                 if self.means.shifted && self.gains {
                     let (ladder, shift) = (self.ladder.clone(), Some(shift));
-                    self.shifted = Some(Way { problem, shift, joined: false, prefix, ladder, reached: None });
+                    self.shifted = Some(Way { problem, shift, graphs: Vec::new(), prefix, ladder, reached: None });
                 }
             }
             Between::MiniBuckets(graph, shift) => {

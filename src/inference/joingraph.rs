@@ -11,6 +11,7 @@
 
 use super::blocks::{Movable, NEVER};
 use super::cuda::{Gpu, Graph as Device, begin_graph};
+use super::passes::Passes;
 use super::plan::{Plan, Source};
 use super::run::Progress;
 use super::schedule::{Kind, Layout, Wave};
@@ -85,6 +86,9 @@ pub struct JoinGraph {
     constant: Cost,
     /// With the constant, no solution costs as much.
     range: Cost,
+    /// What was done over the graphs that it is made of, and directed and even passes over this one.
+    past: Vec<Arc<Passes>>,
+    made: (u32, u32),
     /// Waves of the pass at work that are done, and passes.
     at: usize,
     passes: u32,
@@ -103,7 +107,20 @@ impl JoinGraph {
 
     /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order.
     pub fn after(self, outline: Arc<Problem>, plan: &Plan, patience: Patience) -> Option<JoinGraph> {
-        JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience)
+        let past = self.passes();
+        let graph = JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience)?;
+        Some(JoinGraph { past, ..graph })
+    }
+
+    /// What was done over the graphs that it is made of, and over this one.
+    pub fn passes(&self) -> Vec<Arc<Passes>> {
+        let begun = u32::from(self.at > 0);
+        let (directed, even) = match self.patience {
+            Patience::Long => (self.made.0, self.made.1 + begun),
+            _ => (self.made.0 + begun, self.made.1),
+        };
+        let own = Passes::new(&self.plan, &self.layout, directed, even);
+        self.past.iter().cloned().chain([Arc::new(own)]).collect()
     }
 
     fn made(problem: Arc<Problem>, top: Cost, origin: Origin, plan: &Plan, patience: Patience) -> Option<JoinGraph> {
@@ -127,6 +144,8 @@ impl JoinGraph {
             trouble: None,
             schedules: FxHashMap::default(),
             constant: 0,
+            past: Vec::new(),
+            made: (0, 0),
             range: plan.cap().max(1),
             at: 0,
             passes: 0,
@@ -196,6 +215,8 @@ impl JoinGraph {
         if self.at == waves.len() {
             self.at = 0;
             self.passes += 1;
+            let made = if kind.symmetric { &mut self.made.1 } else { &mut self.made.0 };
+            *made += 1;
             self.done = self.ends(kind.forward);
         }
         Ok(())
