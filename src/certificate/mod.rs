@@ -189,6 +189,20 @@ pub enum Ending {
     },
     /// By a search over values of whoever follows the certificate.
     Search(Search),
+    /// By exact elimination with tables that list only what is not too dear.
+    Rows(Rows),
+}
+
+/// An elimination by rows, to be done again: how long tables get shows only as it goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    /// The variables in the order in which they leave.
+    pub order: Box<[u32]>,
+    /// Rows that it may look at.
+    pub work: u64,
+    /// Bytes that rows may take at a time.
+    pub bytes: u64,
 }
 
 /// A search over values, to be done again. At each node costs are shifted and what little is left is eliminated; nothing of that is

@@ -1,6 +1,6 @@
 //! From the reductions, the shifts and the plan that led to a bound to its certificate.
 
-use super::{Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Search, Solution, Step};
+use super::{Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Rows, Search, Solution, Step};
 use crate::inference::{Entry, Forks, MiniBucket, Passes, Plan, Shift, Source};
 use crate::model::{Cost, Network, Problem};
 use crate::reduce::Reducer;
@@ -15,6 +15,7 @@ pub struct Proof {
     /// Join graphs, each of what the one before left.
     graphs: Vec<Arc<Passes>>,
     plan: Option<Eliminated>,
+    rows: Option<Plan>,
     search: Option<Searched>,
 }
 
@@ -34,11 +35,12 @@ struct Searched {
     node: u64,
 }
 
-/// How many times as much as the search the replay may do: it bounds in its own way, and visits each node anew. It took as much at
-/// most where that was measured (results/notes/certificates.md).
+/// How many times as much as the search, or an elimination by rows, the replay may do: it bounds in its own way, and visits each node
+/// anew. It took as much at most where that was measured (results/notes/certificates.md).
 const MORE_WORK: u64 = 8;
-/// Work and nodes that it may have besides.
+/// Work, bytes of rows and nodes that it may have besides.
 const LEAST_WORK: u64 = 1 << 22;
+const LEAST_BYTES: u64 = 1 << 26;
 const MORE_DEPTH: u64 = 64;
 /// Passes over the last join graph that the replay may make besides those made: it ends once it has come to the bound.
 const MORE_PASSES: u32 = 16;
@@ -82,6 +84,12 @@ impl Proof {
         self
     }
 
+    /// Elimination by rows after that; `plan` says what that took.
+    pub fn by_rows(mut self, plan: &Plan) -> Proof {
+        self.rows = Some(plan.clone());
+        self
+    }
+
     /// The certificate that `bound` is one, with the best solution known and its cost.
     pub fn certificate(&self, network: &Network, bound: Cost, solution: Option<(Cost, &[u32])>) -> Certificate {
         let solution = solution.map(|(cost, values)| Solution { cost, values: values.to_vec() });
@@ -93,7 +101,7 @@ impl Proof {
             return Branch { steps: Vec::new(), ending: Ending::Constant };
         };
         let mut steps = reducer.steps().unwrap_or_default().to_vec();
-        if self.shifting.is_some() || self.plan.is_some() || self.search.is_some() {
+        if self.shifting.is_some() || self.plan.is_some() || self.rows.is_some() || self.search.is_some() {
             // whatever was known then: what costs as much as the bound does not speak against it
             steps.push(Step::Limit(bound));
         }
@@ -103,14 +111,19 @@ impl Proof {
             steps.extend(entries.iter().map(|entry| core.step(entry)));
         }
         for (place, passes) in (1..).zip(&self.graphs) {
-            let more = if place == self.graphs.len() && self.plan.is_none() { MORE_PASSES } else { 0 };
+            let more =
+                if place == self.graphs.len() && self.plan.is_none() && self.rows.is_none() { MORE_PASSES } else { 0 };
             steps.push(Step::Graph(core.graph(passes, more)));
         }
         if let Some(searched) = &self.search {
             steps.push(Step::Scale(searched.bits));
             return Branch { steps, ending: Ending::Search(core.search(searched)) };
         }
-        let ending = self.plan.as_ref().map_or(Ending::Constant, |plan| Ending::Elimination(core.elimination(plan)));
+        let ending = match (&self.plan, &self.rows) {
+            (Some(plan), _) => Ending::Elimination(core.elimination(plan)),
+            (None, Some(plan)) => Ending::Rows(core.rows(plan)),
+            (None, None) => Ending::Constant,
+        };
         Branch { steps, ending }
     }
 }
@@ -164,6 +177,12 @@ impl<'a> Core<'a> {
             bytes: node.saturating_mul(u64::from(deepest) + MORE_DEPTH),
             forks: list.iter().map(fork).collect(),
         }
+    }
+
+    fn rows(&self, plan: &Plan) -> Rows {
+        let order = plan.sequence.iter().map(|&v| self.reducer.variables()[v as usize]).collect();
+        let more = |taken: u64, least: u64| taken.saturating_mul(MORE_WORK).saturating_add(least);
+        Rows { order, work: more(plan.joint_entries, LEAST_WORK), bytes: more(plan.table_bytes, LEAST_BYTES) }
     }
 
     fn graph(&self, passes: &Passes, more: u32) -> Graph {

@@ -13,10 +13,11 @@ use crate::model::{Cost, FORBIDDEN, Table};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Entries of a block, about: the fastest digits of a table, which are gone through by a list of places.
-const BLOCK: usize = 1 << 11;
+/// Entries of a block, about: the fastest digits of a table, which are gone through by a list of places. Few in tests, whose tables
+/// are small.
+const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 11 };
 /// Entries from which on several threads share a table, and the parts that they take.
-const LARGE: usize = 1 << 16;
+const LARGE: usize = if cfg!(test) { 24 } else { 1 << 16 };
 const PARTS: usize = 8;
 /// Times that a move goes through a table.
 const LOOKS: u64 = 2;
@@ -41,7 +42,7 @@ struct Edge {
 
 /// How a smaller table lies along a larger one.
 struct Lie {
-    /// Where each block of the larger one begins, and each entry of a block from there.
+    /// Where each block of the larger one begins, and each entry of a block from there: scopes ascend, so that is less than a block.
     begin: Vec<usize>,
     along: Vec<u32>,
 }

@@ -6,7 +6,10 @@
 
 mod elimination;
 mod graph;
+#[cfg(test)]
+mod graph_tests;
 mod replay;
+mod rows;
 mod search;
 #[cfg(test)]
 mod search_tests;

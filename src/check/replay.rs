@@ -3,8 +3,8 @@
 
 use super::elimination::{Effort, Layout};
 use super::evaluate;
-use super::search;
 use super::state::State;
+use super::{rows, search};
 use crate::certificate::{Branch, Certificate, Ending, Step, digest};
 use crate::error::Error;
 use crate::model::{Cost, Network};
@@ -96,6 +96,7 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
             Ok(state.proven(least))
         }
         Ending::Search(task) => search::run(state, task),
+        Ending::Rows(task) => rows::run(state, task),
         Ending::Cases { variable, cases } => {
             state.present(*variable)?;
             let values = state.values[*variable as usize].clone();
@@ -173,6 +174,11 @@ fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, Strin
         }
         Ending::Search(task) => {
             effort.joint_entries = effort.joint_entries.saturating_add(task.work);
+            effort.bytes = effort.bytes.max(task.bytes.saturating_add(held));
+        }
+        Ending::Rows(task) => {
+            // all tables are looked through
+            effort.joint_entries = effort.joint_entries.saturating_add(task.work).saturating_add(held / 8);
             effort.bytes = effort.bytes.max(task.bytes.saturating_add(held));
         }
         Ending::Cases { variable, cases } => {

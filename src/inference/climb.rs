@@ -113,6 +113,7 @@ struct Way {
 struct RowWay {
     problem: Arc<Problem>,
     shift: Arc<Shift>,
+    graphs: Vec<Arc<Passes>>,
     prefix: String,
     /// What of its cost was constant at first, and what has become so.
     begin: Cost,
@@ -184,18 +185,16 @@ impl Attempt {
         self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
     }
 
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, and by rows, as who follows
-    /// a plan makes dense tables.
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
     pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Option<Proof> {
-        if self.by_rows {
-            return None;
-        }
         let reduced = Proof::reductions(reducer)?;
         let shifted = match &self.shift {
             Some(shift) => reduced.shifted(shift)?,
             None => reduced,
         };
-        Some(shifted.joined(self.graphs.clone()).eliminated(outcome.plan(), &self.problem))
+        let joined = shifted.joined(self.graphs.clone());
+        let plan = outcome.plan();
+        Some(if self.by_rows { joined.by_rows(plan) } else { joined.eliminated(plan, &self.problem) })
     }
 
     /// Whether it is for the network as it is: only its messages speak of that network's costs.
@@ -356,7 +355,8 @@ impl Climb {
             return None;
         };
         let (problem, shift, name) = (way.problem.clone(), Some(way.shift.clone()), way.prefix.clone() + "sparse-be");
-        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, graphs: Vec::new(), by_rows: true }), plan))
+        let graphs = way.graphs.clone();
+        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, graphs, by_rows: true }), plan))
     }
 
     /// The next plan or join graph of the way that is next.
@@ -408,7 +408,7 @@ impl Climb {
         let (Some(prefix), Some(graphs)) = (self.left.take(), &self.graphs) else { return true };
         let Some(problem) = graphs.problem(self.ladder.memory() / 4).map(Arc::new) else { return false };
         if let Some(way) = &mut self.rows {
-            (way.problem, way.prefix) = (problem.clone(), prefix.clone());
+            (way.problem, way.graphs, way.prefix) = (problem.clone(), graphs.passes(), prefix.clone());
         }
         if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
             (way.problem, way.graphs, way.prefix) = (problem, graphs.passes(), prefix);
@@ -516,7 +516,8 @@ impl Climb {
                 if self.means.rows {
                     let (begin, constant) = (shift.scaled(trivial_bound(&self.problem)), problem.constant);
                     let (problem, shift, prefix) = (problem.clone(), shift.clone(), prefix.clone());
-                    self.rows = Some(RowWay { problem, shift, prefix, begin, constant, tried: None });
+                    self.rows =
+                        Some(RowWay { problem, shift, graphs: Vec::new(), prefix, begin, constant, tried: None });
                 }
                 if self.means.graphs != Graphs::None {
                     let gpu = self.gpu.as_ref();

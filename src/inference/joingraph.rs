@@ -105,8 +105,12 @@ impl JoinGraph {
         JoinGraph::made(problem.clone(), problem.top, Origin::Problem(problem.clone()), plan, patience)
     }
 
-    /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order.
+    /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order. `None` within a
+    /// pass.
     pub fn after(self, outline: Arc<Problem>, plan: &Plan, patience: Patience) -> Option<JoinGraph> {
+        if self.is_within_pass() {
+            return None;
+        }
         let past = self.passes();
         let graph = JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience)?;
         Some(JoinGraph { past, ..graph })
@@ -262,6 +266,11 @@ impl JoinGraph {
         Ok(())
     }
 
+    /// Whether what has left some tables has not come to others yet. Where there is no solution that makes no difference.
+    fn is_within_pass(&self) -> bool {
+        self.at > 0 && self.constant < self.range
+    }
+
     /// Why a device that was meant to does nothing any more, told once. The tables are lost.
     pub fn take_trouble(&mut self) -> Option<DeviceError> {
         self.trouble.take()
@@ -362,12 +371,13 @@ impl JoinGraph {
         }
     }
 
-    /// The problem whose functions are the mini-buckets as they are; `None` before the tables are made.
+    /// The problem whose functions are the mini-buckets as they are; `None` before the tables are made, and within a pass, when what
+    /// has left some of them has not come to others yet.
     ///
     /// # Errors
     /// Those of a device that has them.
     pub fn problem(&self) -> Result<Option<Problem>, DeviceError> {
-        let Some(tables) = &self.tables else { return Ok(None) };
+        let Some(tables) = self.tables.as_ref().filter(|_| !self.is_within_pass()) else { return Ok(None) };
         let back = |cost: &mut Cost| *cost = if *cost >= NEVER { FORBIDDEN } else { *cost };
         let mut unary: Vec<Vec<Cost>> = self.problem.domains.iter().map(|&d| vec![0; d as usize]).collect();
         let mut functions = Vec::with_capacity(self.plan.steps.len());

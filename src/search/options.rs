@@ -153,7 +153,7 @@ impl BoundChoice {
                 BoundChoice::MbeMm => Graphs::Matching,
                 _ => Graphs::None,
             },
-            rows: auto && !certified || self == BoundChoice::SparseBe,
+            rows: auto || self == BoundChoice::SparseBe,
             branch: match self {
                 BoundChoice::Auto if certified => &Style::ALL[..1],
                 BoundChoice::Auto | BoundChoice::Branch => &Style::ALL,
