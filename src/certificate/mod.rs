@@ -135,6 +135,41 @@ pub enum Step {
         /// What each of its values, ascending, costs more, and the function less.
         amounts: Box<[Cost]>,
     },
+    /// Functions, and costs of single variables, are summed up in larger tables, and costs move between these.
+    Graph(Graph),
+}
+
+/// A join graph (Ihler, Flerova, Dechter, Otten, "Join-graph based cost-shifting schemes", 2012). Which table takes which function, what
+/// moves, and how far it comes, is up to whoever follows the certificate: an assignment costs the same whatever moves. What is
+/// told here is where costs may move and how often; [`check::Replay`](crate::check::Replay) does it in the following way.
+///
+/// Each function, and the costs of each variable, go to the last cluster that has all of their variables, if there is one. Clusters
+/// without `beside` begin a group; a pass goes through the groups. In each one the difference between a cluster and the one beside it
+/// is halved, for all combinations of the variables that both have; then, on the way there, each gives what they cost at least to
+/// the cluster that it leads to, and on the way back gets a share from it. What all combinations cost becomes constant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// The tables.
+    pub clusters: Vec<Cluster>,
+    /// Passes there and back, the first there.
+    pub passes: u32,
+    /// Passes after them in which differences are halved along all edges.
+    pub even: u32,
+}
+
+/// A table of a join graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Its variables, ascending.
+    pub over: Box<[u32]>,
+    /// A later cluster: costs move there first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<u32>,
+    /// An earlier cluster of the same group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<u32>,
 }
 
 /// How a network is bounded.
@@ -154,6 +189,20 @@ pub enum Ending {
     },
     /// By a search over values of whoever follows the certificate.
     Search(Search),
+    /// By exact elimination with tables that list only what is not too dear.
+    Rows(Rows),
+}
+
+/// An elimination by rows, to be done again: how long tables get shows only as it goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    /// The variables in the order in which they leave.
+    pub order: Box<[u32]>,
+    /// Rows that it may look at.
+    pub work: u64,
+    /// Bytes that rows may take at a time.
+    pub bytes: u64,
 }
 
 /// A search over values, to be done again. At each node costs are shifted and what little is left is eliminated; nothing of that is

@@ -1,8 +1,8 @@
 //! From the reductions, the shifts and the plan that led to a bound to its certificate.
 
-use super::{Branch, Certificate, Elimination, Ending, Join, Search, Solution, Step};
-use crate::inference::{Entry, Forks, Plan, Shift, Source};
-use crate::model::{Cost, Network};
+use super::{Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Rows, Search, Solution, Step};
+use crate::inference::{Entry, Forks, MiniBucket, Passes, Plan, Shift, Source};
+use crate::model::{Cost, Network, Problem};
 use crate::reduce::Reducer;
 use std::sync::Arc;
 
@@ -12,8 +12,18 @@ pub struct Proof {
     /// The reductions, which kept a log; none where the bound is that of the network's own minima.
     reducer: Option<Arc<Reducer>>,
     shifting: Option<Shifting>,
-    plan: Option<Plan>,
+    /// Join graphs, each of what the one before left.
+    graphs: Vec<Arc<Passes>>,
+    plan: Option<Eliminated>,
+    rows: Option<Plan>,
     search: Option<Searched>,
+}
+
+/// A plan, and the scopes of the functions that it joins, of the core's variables.
+#[derive(Clone, Debug)]
+struct Eliminated {
+    plan: Plan,
+    scopes: Vec<Box<[u32]>>,
 }
 
 /// A search over values.
@@ -25,12 +35,15 @@ struct Searched {
     node: u64,
 }
 
-/// How many times as much as the search the replay may do: it bounds in its own way, and visits each node anew. It took as much at
-/// most where that was measured (results/notes/certificates.md).
+/// How many times as much as the search, or an elimination by rows, the replay may do: it bounds in its own way, and visits each node
+/// anew. It took as much at most where that was measured (results/notes/certificates.md).
 const MORE_WORK: u64 = 8;
-/// Work and nodes that it may have besides.
+/// Work, bytes of rows and nodes that it may have besides.
 const LEAST_WORK: u64 = 1 << 22;
+const LEAST_BYTES: u64 = 1 << 26;
 const MORE_DEPTH: u64 = 64;
+/// Passes over the last join graph that the replay may make besides those made: it ends once it has come to the bound.
+const MORE_PASSES: u32 = 16;
 
 /// How costs were shifted.
 #[derive(Clone, Debug)]
@@ -58,9 +71,22 @@ impl Proof {
         self
     }
 
-    /// Elimination after that.
-    pub fn eliminated(mut self, plan: &Plan) -> Proof {
-        self.plan = Some(plan.clone());
+    /// Costs moved between mini-buckets after that.
+    pub fn joined(mut self, graphs: Vec<Arc<Passes>>) -> Proof {
+        self.graphs = graphs;
+        self
+    }
+
+    /// Elimination after that, of the functions of `problem`.
+    pub fn eliminated(mut self, plan: &Plan, problem: &Problem) -> Proof {
+        let scopes = problem.functions.iter().map(|function| function.scope.clone()).collect();
+        self.plan = Some(Eliminated { plan: plan.clone(), scopes });
+        self
+    }
+
+    /// Elimination by rows after that; `plan` says what that took.
+    pub fn by_rows(mut self, plan: &Plan) -> Proof {
+        self.rows = Some(plan.clone());
         self
     }
 
@@ -75,7 +101,7 @@ impl Proof {
             return Branch { steps: Vec::new(), ending: Ending::Constant };
         };
         let mut steps = reducer.steps().unwrap_or_default().to_vec();
-        if self.shifting.is_some() || self.plan.is_some() || self.search.is_some() {
+        if self.shifting.is_some() || self.plan.is_some() || self.rows.is_some() || self.search.is_some() {
             // whatever was known then: what costs as much as the bound does not speak against it
             steps.push(Step::Limit(bound));
         }
@@ -84,13 +110,29 @@ impl Proof {
             steps.push(Step::Scale(*bits));
             steps.extend(entries.iter().map(|entry| core.step(entry)));
         }
+        for (place, passes) in (1..).zip(&self.graphs) {
+            let more =
+                if place == self.graphs.len() && self.plan.is_none() && self.rows.is_none() { MORE_PASSES } else { 0 };
+            steps.push(Step::Graph(core.graph(passes, more)));
+        }
         if let Some(searched) = &self.search {
             steps.push(Step::Scale(searched.bits));
             return Branch { steps, ending: Ending::Search(core.search(searched)) };
         }
-        let ending = self.plan.as_ref().map_or(Ending::Constant, |plan| Ending::Elimination(core.elimination(plan)));
+        let ending = match (&self.plan, &self.rows) {
+            (Some(plan), _) => Ending::Elimination(core.elimination(plan)),
+            (None, Some(plan)) => Ending::Rows(core.rows(plan)),
+            (None, None) => Ending::Constant,
+        };
         Branch { steps, ending }
     }
+}
+
+/// The network's names of a core's variables, ascending.
+fn named(reducer: &Reducer, scope: &[u32]) -> Box<[u32]> {
+    let mut names: Box<[u32]> = scope.iter().map(|&v| reducer.variables()[v as usize]).collect();
+    names.sort_unstable();
+    names
 }
 
 /// The names that the network has for what the core consists of.
@@ -101,10 +143,8 @@ struct Core<'a> {
 
 impl<'a> Core<'a> {
     fn new(reducer: &'a Reducer) -> Self {
-        let variables = reducer.variables();
-        let name = |&v: &u32| variables[v as usize];
         let problem = reducer.problem();
-        let scopes = problem.functions.iter().map(|function| function.scope.iter().map(name).collect()).collect();
+        let scopes = problem.functions.iter().map(|function| named(reducer, &function.scope)).collect();
         Core { reducer, scopes }
     }
 
@@ -139,7 +179,23 @@ impl<'a> Core<'a> {
         }
     }
 
-    fn elimination(&self, plan: &Plan) -> Elimination {
+    fn rows(&self, plan: &Plan) -> Rows {
+        let order = plan.sequence.iter().map(|&v| self.reducer.variables()[v as usize]).collect();
+        let more = |taken: u64, least: u64| taken.saturating_mul(MORE_WORK).saturating_add(least);
+        Rows { order, work: more(plan.joint_entries, LEAST_WORK), bytes: more(plan.table_bytes, LEAST_BYTES) }
+    }
+
+    fn graph(&self, passes: &Passes, more: u32) -> Graph {
+        let cluster = |bucket: &MiniBucket| Cluster {
+            over: named(self.reducer, &bucket.scope),
+            to: bucket.to,
+            beside: bucket.beside,
+        };
+        let clusters = passes.clusters.iter().map(cluster).collect();
+        Graph { clusters, passes: passes.directed, even: passes.even + more }
+    }
+
+    fn elimination(&self, Eliminated { plan, scopes }: &Eliminated) -> Elimination {
         let variable = |&position: &u32| self.reducer.variables()[plan.sequence[position as usize] as usize];
         let join = |step: &crate::inference::Step| {
             let mut join = Join { variable: variable(&step.position), ..Join::default() };
@@ -153,6 +209,7 @@ impl<'a> Core<'a> {
             join.keep = step.lowered.then(|| step.scope.iter().map(variable).collect());
             join
         };
-        Elimination { functions: self.scopes.clone(), joins: plan.steps.iter().map(join).collect() }
+        let functions = scopes.iter().map(|scope| named(self.reducer, scope)).collect();
+        Elimination { functions, joins: plan.steps.iter().map(join).collect() }
     }
 }

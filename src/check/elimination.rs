@@ -7,7 +7,7 @@ use super::tables::{self, axes, combinations};
 use crate::certificate::{Elimination, Join};
 use crate::model::{Cost, FORBIDDEN};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a plan takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,11 @@ impl<'a> Layout<'a> {
         let twice = |used: &mut bool| std::mem::replace(used, true);
         let known = |&v: &u32| sizes.get(v as usize).is_some_and(|&size| size > 0);
         let room = |scope: &[u32]| combinations(&scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>());
+        let mut scopes = FxHashSet::default();
         for scope in &plan.functions {
+            if !scopes.insert(scope) {
+                return Err(format!("the plan has the function over {scope:?} twice"));
+            }
             if !ascending(scope)?.iter().all(known) {
                 return Err(format!("the plan's function over {scope:?} reads a variable that is not there"));
             }

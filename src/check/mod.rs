@@ -5,7 +5,11 @@
 //! look-up of sparse tuples, own summation (128 bits, so that nothing can overflow or saturate on the way).
 
 mod elimination;
+mod graph;
+#[cfg(test)]
+mod graph_tests;
 mod replay;
+mod rows;
 mod search;
 #[cfg(test)]
 mod search_tests;

@@ -3,8 +3,8 @@
 
 use super::elimination::{Effort, Layout};
 use super::evaluate;
-use super::search;
 use super::state::State;
+use super::{rows, search};
 use crate::certificate::{Branch, Certificate, Ending, Step, digest};
 use crate::error::Error;
 use crate::model::{Cost, Network};
@@ -96,6 +96,7 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
             Ok(state.proven(least))
         }
         Ending::Search(task) => search::run(state, task),
+        Ending::Rows(task) => rows::run(state, task),
         Ending::Cases { variable, cases } => {
             state.present(*variable)?;
             let values = state.values[*variable as usize].clone();
@@ -120,6 +121,8 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
 /// What a branch takes for a network whose variables have so many values. What steps lack shows when they are followed.
 fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, String> {
     let mut effort = Effort::default();
+    // of the tables of the last graph
+    let mut held = 0u64;
     let room = |sizes: &[usize], scope: &[u32]| {
         let size = |&v: &u32| sizes.get(v as usize).map_or(1, |&size| size as u64);
         scope.iter().map(size).fold(1, u64::saturating_mul)
@@ -153,6 +156,12 @@ fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, Strin
                 lose(&mut sizes, *variable, usize::MAX);
             }
             Step::Substitute { variable, .. } => lose(&mut sizes, *variable, usize::MAX),
+            Step::Graph(graph) => {
+                let (own, stay) = super::graph::effort(graph, &sizes)?;
+                effort.joint_entries = effort.joint_entries.saturating_add(own.joint_entries);
+                effort.bytes = effort.bytes.max(own.bytes.saturating_add(held));
+                held = stay;
+            }
             Step::Limit(_) | Step::Forbid | Step::Scale(_) => {}
         }
     }
@@ -161,11 +170,16 @@ fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, Strin
         Ending::Elimination(plan) => {
             let plan = Layout::new(plan, &sizes)?.effort;
             effort.joint_entries = effort.joint_entries.saturating_add(plan.joint_entries);
-            effort.bytes = effort.bytes.max(plan.bytes);
+            effort.bytes = effort.bytes.max(plan.bytes.saturating_add(held));
         }
         Ending::Search(task) => {
             effort.joint_entries = effort.joint_entries.saturating_add(task.work);
-            effort.bytes = effort.bytes.max(task.bytes);
+            effort.bytes = effort.bytes.max(task.bytes.saturating_add(held));
+        }
+        Ending::Rows(task) => {
+            // all tables are looked through
+            effort.joint_entries = effort.joint_entries.saturating_add(task.work).saturating_add(held / 8);
+            effort.bytes = effort.bytes.max(task.bytes.saturating_add(held));
         }
         Ending::Cases { variable, cases } => {
             for (set, branch) in cases {
@@ -175,7 +189,7 @@ fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, Strin
                 }
                 let case = branch_effort(branch, sizes)?;
                 effort.joint_entries = effort.joint_entries.saturating_add(case.joint_entries);
-                effort.bytes = effort.bytes.max(case.bytes);
+                effort.bytes = effort.bytes.max(case.bytes.saturating_add(held));
             }
         }
     }

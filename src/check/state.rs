@@ -164,7 +164,8 @@ impl State {
         self.constant <<= bits;
         self.ceiling <<= bits;
         if self.top < UNLIMITED {
-            self.top <<= bits;
+            // costs of the file are integers: what is more than the last one below the limit reaches it
+            self.top = ((self.top - 1) << bits) + 1;
         }
         self.check_room()
     }

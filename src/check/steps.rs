@@ -31,6 +31,7 @@ impl State {
             Step::Substitute { variable, by, image } => self.substitute(*variable, *by, image),
             Step::Separate { scope, variable, shares } => self.separate(scope, *variable, shares),
             Step::Scale(bits) => self.scale(*bits),
+            Step::Graph(graph) => self.join(graph),
             Step::Move { .. } => Ok(()),
         }?;
         self.settle();
@@ -97,7 +98,9 @@ impl State {
     fn remove(&mut self, v: u32, values: &[u32]) -> Result<(), String> {
         let mut kept = vec![true; self.values[v as usize].len()];
         for &value in values {
-            kept[self.value(v, value)?] = false;
+            if !std::mem::replace(&mut kept[self.value(v, value)?], false) {
+                return Err(format!("value {value} of variable {v} leaves twice"));
+            }
         }
         let kept: Vec<usize> = (0..kept.len()).filter(|&value| kept[value]).collect();
         self.keep_values(v, &kept)

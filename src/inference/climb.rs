@@ -7,6 +7,7 @@ use super::branch::{Branch, Style};
 use super::cuda::Gpu;
 use super::graphs::{DeviceGraphs, GraphWay, Graphs};
 use super::ladder::{Ladder, Rung};
+use super::passes::Passes;
 use super::plan::Plan;
 use super::run::Outcome;
 use super::shift::Shift;
@@ -98,8 +99,8 @@ pub struct Climb {
 struct Way {
     problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
-    /// Whether the problem is what a join graph left.
-    joined: bool,
+    /// What was done over join graphs until there was the problem.
+    graphs: Vec<Arc<Passes>>,
     /// Goes before the names of plans.
     prefix: String,
     ladder: Ladder,
@@ -112,6 +113,7 @@ struct Way {
 struct RowWay {
     problem: Arc<Problem>,
     shift: Arc<Shift>,
+    graphs: Vec<Arc<Passes>>,
     prefix: String,
     /// What of its cost was constant at first, and what has become so.
     begin: Cost,
@@ -172,7 +174,7 @@ pub struct Attempt {
     /// What the plan was made for.
     pub problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
-    joined: bool,
+    graphs: Vec<Arc<Passes>>,
     by_rows: bool,
 }
 
@@ -183,18 +185,16 @@ impl Attempt {
         self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
     }
 
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, after
-    /// join graphs, as certificates have no step for them, and by rows, as who follows a plan makes dense tables.
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
     pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Option<Proof> {
-        if self.joined || self.by_rows {
-            return None;
-        }
         let reduced = Proof::reductions(reducer)?;
         let shifted = match &self.shift {
             Some(shift) => reduced.shifted(shift)?,
             None => reduced,
         };
-        Some(shifted.eliminated(outcome.plan()))
+        let joined = shifted.joined(self.graphs.clone());
+        let plan = outcome.plan();
+        Some(if self.by_rows { joined.by_rows(plan) } else { joined.eliminated(plan, &self.problem) })
     }
 
     /// Whether it is for the network as it is: only its messages speak of that network's costs.
@@ -210,7 +210,7 @@ impl Climb {
         let way = || Way {
             problem: problem.clone(),
             shift: None,
-            joined: false,
+            graphs: Vec::new(),
             prefix: String::new(),
             ladder: ladder.clone(),
             reached: None,
@@ -355,7 +355,8 @@ impl Climb {
             return None;
         };
         let (problem, shift, name) = (way.problem.clone(), Some(way.shift.clone()), way.prefix.clone() + "sparse-be");
-        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, joined: false, by_rows: true }), plan))
+        let graphs = way.graphs.clone();
+        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, graphs, by_rows: true }), plan))
     }
 
     /// The next plan or join graph of the way that is next.
@@ -393,8 +394,8 @@ impl Climb {
                 Some(Rung { name, work, plan, .. }) => {
                     self.work = self.work.saturating_add(work);
                     let name = way.prefix.clone() + &name;
-                    let (problem, shift, joined) = (way.problem.clone(), way.shift.clone(), way.joined);
-                    let attempt = Attempt { name, work, problem, shift, joined, by_rows: false };
+                    let (problem, shift, graphs) = (way.problem.clone(), way.shift.clone(), way.graphs.clone());
+                    let attempt = Attempt { name, work, problem, shift, graphs, by_rows: false };
                     return Some(Stage::Run(Box::new(attempt), plan));
                 }
                 None => *slot = None,
@@ -407,10 +408,10 @@ impl Climb {
         let (Some(prefix), Some(graphs)) = (self.left.take(), &self.graphs) else { return true };
         let Some(problem) = graphs.problem(self.ladder.memory() / 4).map(Arc::new) else { return false };
         if let Some(way) = &mut self.rows {
-            (way.problem, way.prefix) = (problem.clone(), prefix.clone());
+            (way.problem, way.graphs, way.prefix) = (problem.clone(), graphs.passes(), prefix.clone());
         }
         if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
-            (way.problem, way.joined, way.prefix) = (problem, true, prefix);
+            (way.problem, way.graphs, way.prefix) = (problem, graphs.passes(), prefix);
         }
         true
     }
@@ -420,7 +421,8 @@ impl Climb {
         let last = std::mem::take(&mut self.spill).then(|| self.ladder.last(&self.problem, ub));
         let Rung { name, work, plan, .. } = last??;
         self.work = self.work.saturating_add(work);
-        let attempt = Attempt { name, work, problem: self.problem.clone(), shift: None, joined: false, by_rows: false };
+        let attempt =
+            Attempt { name, work, problem: self.problem.clone(), shift: None, graphs: Vec::new(), by_rows: false };
         Some(Stage::Run(Box::new(attempt), plan))
     }
 
@@ -461,16 +463,20 @@ impl Climb {
         if !due(weight) {
             return None;
         }
-        Some(self.turn(at, ub))
+        // where its work counts more it ends its turn sooner
+        let behind = weight / self.searches[at].0.work_done().max(1);
+        Some(self.turn(at, ub, if plans { planned / behind.max(1) } else { u64::MAX }))
     }
 
-    /// A turn of a search.
-    fn turn(&mut self, at: usize, ub: Option<Cost>) -> Stage {
+    /// A turn of a search: until it has had so much work, but a quarter of that at least, and as much as before at most. Turns as long as
+    /// all before kept what else there was to do waiting for half of the time.
+    fn turn(&mut self, at: usize, ub: Option<Cost>, level: u64) -> Stage {
         let (mut search, _) = self.searches.swap_remove(at);
         if let Some(ub) = ub {
             search.tighten(ub);
         }
-        let work = search.work_done().max(FIRST_TURN);
+        let done = search.work_done();
+        let work = level.saturating_sub(done).max(level / 4).min(done).max(FIRST_TURN);
         Stage::Branch(Box::new(search), work)
     }
 
@@ -481,7 +487,8 @@ impl Climb {
             return self.search(ub);
         }
         let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
-        (self.searches[at].0.work_done() < self.work / LIGHT_PART).then(|| self.turn(at, ub))
+        let level = self.work / LIGHT_PART;
+        (self.searches[at].0.work_done() < level).then(|| self.turn(at, ub, level))
     }
 
     /// A search has had its turn, which began with a bound of `before`.
@@ -517,17 +524,18 @@ impl Climb {
                 if self.means.rows {
                     let (begin, constant) = (shift.scaled(trivial_bound(&self.problem)), problem.constant);
                     let (problem, shift, prefix) = (problem.clone(), shift.clone(), prefix.clone());
-                    self.rows = Some(RowWay { problem, shift, prefix, begin, constant, tried: None });
+                    self.rows =
+                        Some(RowWay { problem, shift, graphs: Vec::new(), prefix, begin, constant, tried: None });
                 }
                 if self.means.graphs != Graphs::None {
                     let gpu = self.gpu.as_ref();
-                    self.graphs =
-                        GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_graphs);
+                    let way = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_graphs);
+                    self.graphs = way.map(|way| way.checked(self.journal));
                 }
                 // the same network, where nothing was gained
                 if self.means.shifted && self.gains {
                     let (ladder, shift) = (self.ladder.clone(), Some(shift));
-                    self.shifted = Some(Way { problem, shift, joined: false, prefix, ladder, reached: None });
+                    self.shifted = Some(Way { problem, shift, graphs: Vec::new(), prefix, ladder, reached: None });
                 }
             }
             Between::MiniBuckets(graph, shift) => {

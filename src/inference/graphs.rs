@@ -5,6 +5,7 @@
 use super::cuda::Gpu;
 use super::joingraph::{JoinGraph, Patience};
 use super::ladder::Ladder;
+use super::passes::Passes;
 use super::plan::{Limits, Plan};
 use super::shift::Shift;
 use super::shifting::{Between, Shifting};
@@ -18,6 +19,8 @@ use std::sync::Arc;
 const LARGEST: u64 = 1 << 26;
 /// The same on a device.
 const DEVICE_LARGEST: u64 = 1 << 34;
+/// The same where a certificate is wanted, on any device: whoever checks it makes as many passes, on a CPU, with entries of 64 bits.
+const CHECKED_LARGEST: u64 = 1 << 23;
 /// Entries from which on a graph is not small to a device.
 const DEVICE: u64 = 1 << 21;
 /// How many times the entries the next graph has at least, where there is room.
@@ -72,6 +75,8 @@ pub(super) struct GraphWay {
     gpu: Option<Arc<Gpu>>,
     /// Entries from which on a graph is the device's.
     large: u64,
+    /// Entries of a graph at most.
+    most: u64,
     /// What the last graph left.
     left: Option<JoinGraph>,
     /// Those of the last plan.
@@ -112,6 +117,7 @@ impl GraphWay {
             graphs,
             gpu: gpu.filter(|_| on_device != DeviceGraphs::None).cloned(),
             large: if on_device == DeviceGraphs::Large { LARGEST } else { DEVICE },
+            most: u64::MAX,
             left: None,
             z: begin,
             entries: 0,
@@ -124,6 +130,12 @@ impl GraphWay {
             work: 0,
             reached: None,
         })
+    }
+
+    /// Graphs that somebody can follow who checks a certificate.
+    pub fn checked(mut self, wanted: bool) -> GraphWay {
+        self.most = if wanted { CHECKED_LARGEST } else { u64::MAX };
+        self
     }
 
     /// The next graph and its bytes of the host's memory, of at most so many; `None` once there is none.
@@ -179,8 +191,9 @@ impl GraphWay {
     fn grow(&self, problem: &Problem, ub: Option<Cost>, memory: u64) -> Option<(Plan, bool)> {
         let device = self.budget();
         // the host's also take those of the problem that they become
-        let on_host = |plan: &Plan| plan.joint_entries <= LARGEST && host_bytes(plan) <= memory;
-        let on_device = |plan: &Plan| plan.joint_entries <= DEVICE_LARGEST && JoinGraph::bytes(plan) <= device;
+        let on_host = |plan: &Plan| plan.joint_entries <= LARGEST.min(self.most) && host_bytes(plan) <= memory;
+        let on_device =
+            |plan: &Plan| plan.joint_entries <= DEVICE_LARGEST.min(self.most) && JoinGraph::bytes(plan) <= device;
         let mut best: Option<Plan> = None;
         let mut z = self.z;
         loop {
@@ -269,6 +282,11 @@ impl GraphWay {
         }
         self.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
         bound >= before
+    }
+
+    /// What was done until there is what the last graph left.
+    pub fn passes(&self) -> Vec<Arc<Passes>> {
+        self.left.as_ref().map(JoinGraph::passes).unwrap_or_default()
     }
 
     /// The problem that is left, if its tables take at most so many bytes.

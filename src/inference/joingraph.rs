@@ -11,6 +11,7 @@
 
 use super::blocks::{Movable, NEVER};
 use super::cuda::{Gpu, Graph as Device, begin_graph};
+use super::passes::Passes;
 use super::plan::{Plan, Source};
 use super::run::Progress;
 use super::schedule::{Kind, Layout, Wave};
@@ -87,6 +88,9 @@ pub struct JoinGraph {
     constant: Cost,
     /// With the constant, no solution costs as much.
     range: Cost,
+    /// What was done over the graphs that it is made of, and directed and even passes over this one.
+    past: Vec<Arc<Passes>>,
+    made: (u32, u32),
     /// Waves of the pass at work that are done, and passes.
     at: usize,
     passes: u32,
@@ -103,9 +107,26 @@ impl JoinGraph {
         JoinGraph::made(problem.clone(), problem.top, Origin::Problem(problem.clone()), plan, patience)
     }
 
-    /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order.
+    /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order. `None` within a
+    /// pass.
     pub fn after(self, outline: Arc<Problem>, plan: &Plan, patience: Patience) -> Option<JoinGraph> {
-        JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience)
+        if self.is_within_pass() {
+            return None;
+        }
+        let past = self.passes();
+        let graph = JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience)?;
+        Some(JoinGraph { past, ..graph })
+    }
+
+    /// What was done over the graphs that it is made of, and over this one.
+    pub fn passes(&self) -> Vec<Arc<Passes>> {
+        let begun = u32::from(self.at > 0);
+        let (directed, even) = match self.patience {
+            Patience::Long => (self.made.0, self.made.1 + begun),
+            _ => (self.made.0 + begun, self.made.1),
+        };
+        let own = Passes::new(&self.plan, &self.layout, directed, even);
+        self.past.iter().cloned().chain([Arc::new(own)]).collect()
     }
 
     fn made(problem: Arc<Problem>, top: Cost, origin: Origin, plan: &Plan, patience: Patience) -> Option<JoinGraph> {
@@ -129,6 +150,8 @@ impl JoinGraph {
             trouble: None,
             schedules: FxHashMap::default(),
             constant: 0,
+            past: Vec::new(),
+            made: (0, 0),
             range: plan.cap().max(1),
             at: 0,
             passes: 0,
@@ -198,6 +221,8 @@ impl JoinGraph {
         if self.at == waves.len() {
             self.at = 0;
             self.passes += 1;
+            let made = if kind.symmetric { &mut self.made.1 } else { &mut self.made.0 };
+            *made += 1;
             self.done = self.ends(kind.forward);
         }
         Ok(())
@@ -242,6 +267,11 @@ impl JoinGraph {
         };
         self.work += layout.clusters.iter().zip(&plan.steps).map(inputs).sum::<u64>() / self.speed();
         Ok(())
+    }
+
+    /// Whether what has left some tables has not come to others yet. Where there is no solution that makes no difference.
+    fn is_within_pass(&self) -> bool {
+        self.at > 0 && self.constant < self.range
     }
 
     /// Why a device that was meant to does nothing any more, told once. The tables are lost.
@@ -344,12 +374,13 @@ impl JoinGraph {
         }
     }
 
-    /// The problem whose functions are the mini-buckets as they are; `None` before the tables are made.
+    /// The problem whose functions are the mini-buckets as they are; `None` before the tables are made, and within a pass, when what
+    /// has left some of them has not come to others yet.
     ///
     /// # Errors
     /// Those of a device that has them.
     pub fn problem(&self) -> Result<Option<Problem>, DeviceError> {
-        let Some(tables) = &self.tables else { return Ok(None) };
+        let Some(tables) = self.tables.as_ref().filter(|_| !self.is_within_pass()) else { return Ok(None) };
         let back = |cost: &mut Cost| *cost = if *cost >= NEVER { FORBIDDEN } else { *cost };
         let mut unary: Vec<Vec<Cost>> = self.problem.domains.iter().map(|&d| vec![0; d as usize]).collect();
         let mut functions = Vec::with_capacity(self.plan.steps.len());

@@ -123,6 +123,13 @@ impl Layout {
         Layout { clusters, slots, links, first: plan.first.clone() }
     }
 
+    /// The clusters at the other ends of a cluster's edges: the one that takes its message, and the one before it of the same variable.
+    pub fn neighbours(&self, cluster: usize) -> (Option<u32>, Option<u32>) {
+        let links = &self.links[cluster];
+        let of = |slot: u32| self.slots[slot as usize].cluster;
+        ((!links.orphan).then(|| of(links.parent + 1)), links.sibling.map(of))
+    }
+
     /// The same of a plan's graph before it is made.
     pub fn entries_of(plan: &Plan) -> u64 {
         let scopes: Vec<Vec<u32>> = (0..plan.steps.len()).map(|index| plan.scope(index)).collect();

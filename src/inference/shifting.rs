@@ -80,12 +80,12 @@ impl Shifting {
         }
     }
 
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept, and between
-    /// mini-buckets, as certificates have no step for that.
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
     pub fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
+        let reduced = Proof::reductions(reducer)?;
         match &self.between {
-            Between::Functions(shift) => Proof::reductions(reducer)?.shifted(shift),
-            Between::MiniBuckets(..) => None,
+            Between::Functions(shift) => reduced.shifted(shift),
+            Between::MiniBuckets(graph, shift) => Some(reduced.shifted(shift)?.joined(graph.passes())),
         }
     }
 

@@ -144,18 +144,16 @@ impl BoundChoice {
     /// is all that is claimed. By their names such ways are taken all the same.
     pub fn means(self, certified: bool) -> Means {
         let auto = self == BoundChoice::Auto;
-        let all = auto && !certified;
         Means {
             plain: matches!(self, BoundChoice::Auto | BoundChoice::Mbe | BoundChoice::Be),
             shift: auto || matches!(self, BoundChoice::Shift | BoundChoice::JoinGraph | BoundChoice::SparseBe),
             shifted: auto,
             graphs: match self {
-                BoundChoice::JoinGraph | BoundChoice::SparseBe => Graphs::Growing,
-                BoundChoice::Auto if all => Graphs::Growing,
+                BoundChoice::Auto | BoundChoice::JoinGraph | BoundChoice::SparseBe => Graphs::Growing,
                 BoundChoice::MbeMm => Graphs::Matching,
                 _ => Graphs::None,
             },
-            rows: all || self == BoundChoice::SparseBe,
+            rows: auto || self == BoundChoice::SparseBe,
             branch: match self {
                 BoundChoice::Auto if certified => &Style::ALL[..1],
                 BoundChoice::Auto | BoundChoice::Branch => &Style::ALL,
