@@ -58,33 +58,45 @@ fn weigh(bencher: Bencher, text: &str, domain: usize) {
     bencher.counter(ItemsCount::new(domain)).bench_local(weigh);
 }
 
-#[divan::bench(args = DOMAINS)]
+#[divan::bench(args = DOMAINS, sample_size = 1000)]
 fn boltzmann_in_a_file(bencher: Bencher, domain: usize) {
     weigh(bencher, BOLTZMANN, domain);
 }
 
-#[divan::bench(args = DOMAINS)]
+#[divan::bench(args = DOMAINS, sample_size = 1000)]
 fn tabu_in_a_file(bencher: Bencher, domain: usize) {
     weigh(bencher, TABU, domain);
 }
 
 /// The same arithmetic in one loop.
-#[divan::bench(args = DOMAINS)]
+struct Boltzmann<'a> {
+    costs: &'a [f64],
+    temperature: f64,
+    weights: &'a mut [u32],
+}
+
+impl pulp::WithSimd for Boltzmann<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> u64 {
+        let least = self.costs.iter().fold(f64::INFINITY, |least, &cost| if cost < least { cost } else { least });
+        for (weight, &cost) in self.weights.iter_mut().zip(self.costs) {
+            *weight = scale(exp((least - cost) / self.temperature), 1.0);
+        }
+        self.weights.iter().map(|&weight| u64::from(weight)).sum()
+    }
+}
+
+#[divan::bench(args = DOMAINS, sample_size = 1000)]
 fn boltzmann_in_rust(bencher: Bencher, domain: usize) {
     let place = |name: &str| INPUTS.iter().position(|input| input.name == name).unwrap_or_default();
     let (cost, temperature) = (place("cost"), place("temperature"));
     let (visit, mut weights) = (Visit::new(domain), vec![0u32; domain]);
     let weigh = || {
-        let visit = black_box(&visit);
-        let weights = black_box(&mut weights);
-        pulp::Arch::new().dispatch(|| {
-            let (costs, temperature) = (visit.column(cost), visit.scalar(temperature));
-            let least = costs.iter().fold(f64::INFINITY, |least, &cost| if cost < least { cost } else { least });
-            for (weight, &cost) in weights.iter_mut().zip(costs) {
-                *weight = scale(exp((least - cost) / temperature), 1.0);
-            }
-            weights.iter().map(|&weight| u64::from(weight)).sum::<u64>()
-        })
+        let (visit, weights) = (black_box(&visit), black_box(&mut weights[..]));
+        let (costs, temperature) = (visit.column(cost), visit.scalar(temperature));
+        pulp::Arch::new().dispatch(Boltzmann { costs, temperature, weights })
     };
     bencher.counter(ItemsCount::new(domain)).bench_local(weigh);
 }

@@ -71,6 +71,9 @@ fn the_whole_file_is_right() {
     assert_eq!(tables.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["wish", "priority", "group"]);
     assert_eq!((tables[0].1.row(2), tables[1].1.number(2), tables[1].1.number(0)), (&[-1.0, 0.5][..], 4.0, 0.0));
     assert_eq!([0, 1, 2].map(|variable| tables[2].1.number(variable)), [0.0, 0.0, 1.0]);
+    let empty = Heuristic::parse("e", "rating = \"cost + group\"\n[groups]\nnobody = []", &variables());
+    let empty = empty.expect("nothing is wrong");
+    assert_eq!(empty.tables().map(|(name, table)| (name, table.number(2))).collect::<Vec<_>>(), [("group", -1.0)]);
 }
 
 /// Lines of a file and a part of what is said of them.

@@ -34,7 +34,10 @@ template <class H> __global__ void weigh(const double *fields, const u32 *starts
 }
 ";
 
-/// Samples in one text.
+/// Samples in a text.
+const BATCH: usize = 50;
+
+/// The text of samples.
 fn source(heuristics: &[Heuristic]) -> Source {
     let names: Vec<String> = (0..heuristics.len()).map(|index| format!("Sample{index}")).collect();
     let structs: String = names.iter().zip(heuristics).map(|(name, heuristic)| heuristic.cuda(name)).collect();
@@ -51,11 +54,25 @@ fn texts_of_random_heuristics_compile() {
     };
     let mut rng = Rng::new(6);
     let setting = Setting::new(&mut rng);
-    let heuristics: Vec<Heuristic> = (0..300).map(|_| setting.heuristic(&Sample::random(&mut rng))).collect();
-    heuristics.par_chunks(100).for_each(|heuristics| {
+    let heuristics: Vec<Heuristic> = (0..200).map(|_| setting.heuristic(&Sample::random(&mut rng))).collect();
+    heuristics.par_chunks(BATCH).for_each(|heuristics| {
         let image = nvrtc.compile(&source(heuristics), 90).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(image.symbols.len(), heuristics.len());
     });
+}
+
+#[test]
+fn a_heuristic_that_tells_its_largest_weight_makes_one_pass() {
+    let passes = |text: &str| {
+        let text = Heuristic::parse("h", text, &[]).unwrap_or_else(|error| panic!("{error}")).cuda("Mine");
+        let line = text.lines().find_map(|line| line.trim().strip_prefix("static constexpr int PASSES = "));
+        line.and_then(|line| line.strip_suffix(';')?.parse::<u32>().ok()).expect("it says so")
+    };
+    assert_eq!(passes(include_str!("../../heuristics/boltzmann.toml")), 1);
+    assert_eq!(passes("rating = \"cost\""), 1);
+    assert_eq!(passes("rating = \"cost\"\nweight = \"rating == best(rating)\""), 1);
+    assert_eq!(passes("rating = \"cost\"\nweight = \"1 / (1 + rating)\""), 1);
+    assert_eq!(passes("rating = \"cost - min(cost)\"\nweight = \"exp(-rating / max(rating))\""), 3);
 }
 
 #[test]
@@ -79,22 +96,28 @@ fn a_device_weighs_as_the_cpu_does() {
     let mut rng = Rng::new(7);
     let setting = Setting::new(&mut rng);
     let mut scratch = Scratch::default();
-    for batch in 0..20 {
-        let samples: Vec<Sample> = (0..100).map(|_| Sample::random(&mut rng)).collect();
-        let heuristics: Vec<Heuristic> = samples.iter().map(|sample| setting.heuristic(sample)).collect();
-        let source = source(&heuristics);
+    let samples: Vec<Sample> = (0..2000).map(|_| Sample::random(&mut rng)).collect();
+    let heuristics: Vec<Heuristic> = samples.iter().map(|sample| setting.heuristic(sample)).collect();
+    // the compiler takes a thread a text, and minutes for all
+    let load = |heuristics: &[Heuristic]| {
+        let source = source(heuristics);
         let module = cuda.load(&source).unwrap_or_else(|error| panic!("{error}"));
-        for ((sample, heuristic), kernel) in samples.iter().zip(&heuristics).zip(&source.kernels) {
+        (source, module)
+    };
+    let modules: Vec<_> = heuristics.par_chunks(BATCH).map(load).collect();
+    let batches = samples.chunks(BATCH).zip(heuristics.chunks(BATCH)).zip(&modules).enumerate();
+    for (batch, ((samples, heuristics), (source, module))) in batches {
+        for ((sample, heuristic), kernel) in samples.iter().zip(heuristics).zip(&source.kernels) {
             let visits: Vec<Visit> =
                 (0..3 * DOMAINS.len()).map(|i| setting.visit(&mut rng, i % DOMAINS.len())).collect();
             let mut starts = vec![0u32];
             let (mut fields, mut expected, mut flags) = (Vec::new(), Vec::new(), Vec::new());
             for visit in &visits {
-                let mut weights = vec![0; visit.known().len()];
+                let mut weights = vec![0; visit.known.len()];
                 let weighed = heuristic.weigh(visit.variable, visit, &mut scratch, &mut weights);
                 let active = heuristic.active(visit.variable, visit, &mut scratch);
                 flags.push(u32::from(weighed.nonsense.is_some()) * 2 + u32::from(active));
-                fields.extend(visit.known().iter().flatten().copied());
+                fields.extend(visit.known.iter().flatten().copied());
                 expected.extend(weights);
                 starts.push(expected.len() as u32);
             }

@@ -28,7 +28,7 @@ pub const INPUTS_AND_TABLES: usize = INPUTS.len() + 2;
 #[derive(Clone, Debug)]
 pub struct Visit {
     pub variable: usize,
-    known: Vec<[f64; INPUTS_AND_TABLES]>,
+    pub known: Vec<[f64; INPUTS_AND_TABLES]>,
     columns: Vec<Vec<f64>>,
 }
 
@@ -338,11 +338,6 @@ impl Visit {
         let known: Vec<[f64; INPUTS_AND_TABLES]> = (0..domain).map(row).collect();
         let columns = (0..INPUTS.len()).map(|place| known.iter().map(|known| known[place]).collect()).collect();
         Visit { variable, known, columns }
-    }
-
-    /// What is known of each value.
-    pub fn known(&self) -> &[[f64; INPUTS_AND_TABLES]] {
-        &self.known
     }
 
     /// Changes a column.

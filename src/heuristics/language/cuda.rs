@@ -19,8 +19,8 @@ impl Heuristic {
     /// A struct of functions that a device weighs values by, called `name`; it includes `inputs.cuh` and `expression.cuh`.
     ///
     /// `Known` is what is known of a value and its visit: [`INPUTS`], and `table_NAME` for each table of the user's. A visit makes
-    /// `PASSES` passes over its values: each adds to the aggregates, from `none()` on, what `accumulate` makes of a value;
-    /// aggregates of parts of the values are joined by `merge`, in any order. Then `weight` is the integer of a value, and
+    /// `PASSES` passes over its values: each adds to the aggregates, from `none()` on, what `accumulate` makes of a value.
+    /// Parts of the values begin with copies of what the passes before came to, and are joined by `merge` in any order. Then `weight` is the integer of a value, and
     /// `nonsense` whether it is 0 because it is no number. `active` reads only what is known of the variable, `NEEDS` has a
     /// bit for each input that is read, by its place in the list.
     pub fn cuda(&self, name: &str) -> String {

@@ -158,6 +158,7 @@ impl File {
         let DeValue::Array(members) = value.get_ref() else {
             return Err(mistyped(value, value.get_ref(), "a list of variables, by index or by name"));
         };
+        self.group_of.resize(variables.count(), -1.0);
         let mut group = Group { number: self.groups.len(), names: &self.groups, of: &mut self.group_of };
         for member in members.iter() {
             let text = match member.get_ref() {

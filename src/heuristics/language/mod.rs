@@ -102,6 +102,11 @@ impl Heuristic {
         })
     }
 
+    /// The file, as it was named.
+    pub fn file(&self) -> &str {
+        &self.file.text.file
+    }
+
     /// What its author says of it.
     pub fn about(&self) -> &str {
         &self.file.about
@@ -134,15 +139,7 @@ impl Heuristic {
             weights.fill(0);
             return Weighed { sum: 0, nonsense: Some(0) };
         }
-        pulp::Arch::new().dispatch(|| {
-            self.weights.run(&visit, scratch);
-            let reals = self.weights.result(0, &visit, scratch);
-            let top = match self.meaning.largest.map(|_| self.weights.result(1, &visit, scratch)) {
-                Some(View::One(top)) => top,
-                _ => largest(reals),
-            };
-            scaled(reals, top, self.meaning.largest.is_some(), weights)
-        })
+        pulp::Arch::new().dispatch(Weigh { heuristic: self, visit, scratch, weights })
     }
 
     /// A line about a weight that is no number: the file, the variable and its value by their numbers in the network, and all that
@@ -164,8 +161,33 @@ impl Heuristic {
             Some(format!("{name} = {}", found.filter(|found| !found.is_nan())?))
         };
         let known = used.map(input).chain(self.tables().filter_map(table)).collect::<Vec<_>>().join(", ");
-        let file = &self.file.text.file;
+        let file = self.file();
         format!("{file}: the weight of value {number} of variable {variable} is no number where {known}")
+    }
+}
+
+/// [`Heuristic::weigh`] with the widest vectors of this machine: closures are not inlined into what knows them.
+struct Weigh<'a, 'b, N> {
+    heuristic: &'a Heuristic,
+    visit: Visit<'a, N>,
+    scratch: &'b mut Scratch,
+    weights: &'b mut [u32],
+}
+
+impl<N: Numbers> pulp::WithSimd for Weigh<'_, '_, N> {
+    type Output = Weighed;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Weighed {
+        let Weigh { heuristic, visit, scratch, weights } = self;
+        let told = heuristic.meaning.largest.is_some();
+        heuristic.weights.run(&visit, scratch);
+        let reals = heuristic.weights.result(0, &visit, scratch);
+        let top = match told.then(|| heuristic.weights.result(1, &visit, scratch)) {
+            Some(View::One(top)) => top,
+            _ => largest(reals),
+        };
+        scaled(reals, top, told, weights)
     }
 }
 

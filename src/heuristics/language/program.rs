@@ -227,6 +227,9 @@ impl Scratch {
     }
 }
 
+/// Numbers that are worked out together.
+const PACK: usize = 8;
+
 #[inline(always)]
 fn choose(condition: f64, x: f64, y: f64) -> f64 {
     if condition != 0.0 { x } else { y }
@@ -306,8 +309,8 @@ fn choose_all(condition: View<'_>, x: View<'_>, y: View<'_>, to: &mut [f64]) {
 /// Eight values at a time: the order of aggregates does not matter.
 #[inline(always)]
 fn fold(numbers: &[f64], start: f64, with: impl Fn(f64, f64) -> f64) -> f64 {
-    let mut lanes = [start; 8];
-    let (packs, rest) = numbers.as_chunks::<8>();
+    let mut lanes = [start; PACK];
+    let (packs, rest) = numbers.as_chunks::<PACK>();
     for pack in packs {
         for (lane, &number) in lanes.iter_mut().zip(pack) {
             *lane = with(*lane, number);

@@ -112,28 +112,27 @@ impl Meaning {
             let _ = resolver.named(name, expression)?;
         }
         let rating = resolver.rating()?.0;
-        let mut largest = match resolver.part("largest") {
-            Some((name, expression)) => Some(resolver.named(name, expression)?.0),
-            None => None,
-        };
         let (mut weight, typed) = match resolver.part("weight") {
             Some((name, expression)) => resolver.named(name, expression)?,
             // at most 1, as a truth value is
             None => (resolver.expression(&parse(WEIGHT, 0..WEIGHT.len())?)?.0, Type::Truth),
         };
-        if typed == Type::Truth && largest.is_none() {
-            largest = Some(resolver.dag.number(1.0));
-        }
         if let Some((name, expression)) = resolver.part("allowed") {
             let allowed = resolver.named_truth(name, expression)?;
             let nothing = resolver.dag.number(0.0);
             weight = resolver.dag.add(Node::Choose(allowed, weight, nothing));
         }
-        if let Some((_, expression)) =
-            resolver.part("largest").filter(|_| largest.is_some_and(|id| resolver.dag.get(id).column))
-        {
-            return Err(Wrong::new(expression.at.clone(), ONE_A_VISIT).found("one number a value"));
-        }
+        let largest = match resolver.part("largest") {
+            Some((name, expression)) => {
+                let (id, _) = resolver.named(name, expression)?;
+                if resolver.dag.get(id).column {
+                    let wrong = Wrong::new(expression.at.clone(), "one number a visit").found("one number a value");
+                    return Err(wrong.hint("aggregates (min, max, count, best) make one of a column"));
+                }
+                Some(id)
+            }
+            None => (typed == Type::Truth).then(|| resolver.dag.number(1.0)),
+        };
         Ok(Meaning { dag: resolver.dag, active, rating, weight, largest })
     }
 
@@ -149,8 +148,6 @@ impl Meaning {
         })
     }
 }
-
-const ONE_A_VISIT: &str = "one number a visit: aggregates (min, max, count, best) make one of a column";
 
 impl<'a> Resolver<'a> {
     /// The expression of a name.

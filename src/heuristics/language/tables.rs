@@ -20,6 +20,11 @@ impl<'a> Variables<'a> {
         Variables { all: Some(all), by_name: named.collect() }
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.map_or(0, <[Variable]>::len)
+    }
+
     /// The variable that a name or an index means; nothing without a network.
     fn find(&self, text: &str) -> Result<Option<usize>, Wrong> {
         let Some(all) = self.all else { return Ok(None) };
@@ -66,7 +71,6 @@ impl Group<'_> {
     /// Takes a variable in.
     pub fn take(&mut self, text: &str, variables: &Variables<'_>) -> Result<(), Wrong> {
         let Some(variable) = variables.find(text)? else { return Ok(()) };
-        self.of.resize(variables.all.map_or(0, <[Variable]>::len), -1.0);
         let before = self.of[variable];
         if before >= 0.0 {
             let group = self.names.get(before as usize).map_or("this one", String::as_str);
