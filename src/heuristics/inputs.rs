@@ -149,6 +149,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_are_found_by_place() {
+        let place = |name: &str| INPUTS.iter().position(|input| input.name == name).expect("it is in the list");
+        let inputs = Inputs { cost: &[1.0, 2.0], unary: &[3.0], temperature: 4.0, group: -1.0, ..Inputs::default() };
+        assert_eq!((inputs.column(place("cost")), inputs.column(place("unary"))), (&[1.0, 2.0][..], &[3.0][..]));
+        assert_eq!((inputs.scalar(place("temperature")), inputs.scalar(place("group"))), (4.0, -1.0));
+        assert!(inputs.column(place("group")).is_empty() && inputs.scalar(place("cost")).is_nan());
+    }
+
+    #[test]
     fn names_and_places_are_unique() {
         for (place, input) in INPUTS.iter().enumerate() {
             assert!(INPUTS[..place].iter().all(|other| other.name != input.name && !other.needs.any(input.needs)));
