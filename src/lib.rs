@@ -22,7 +22,7 @@
 //! [`formats::read`] reads networks from files, [`model::Network::builder`] makes them; [`search::solve`] tells a callback
 //! what happens, [`search::start`] runs in the background and is an iterator. [`stop::Stop`] ends a run from any thread.
 //! Inference alone is in [`order`] and [`inference`], the reductions in [`reduce`], successor generation for states of any
-//! kind in [`fang`].
+//! kind in [`fang`], heuristics that users write in files in [`heuristics::language`].
 
 pub mod bench;
 pub mod certificate;
@@ -32,6 +32,7 @@ pub mod error;
 pub mod fang;
 pub mod formats;
 pub mod generate;
+pub mod heuristics;
 pub mod inference;
 pub mod memory;
 pub mod model;

@@ -12,8 +12,10 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("bucket.cuh", include_str!("../../kernels/bucket.cuh")),
     ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),
     ("core.cuh", include_str!("../../kernels/core.cuh")),
+    ("expression.cuh", include_str!("../../kernels/expression.cuh")),
     ("fang.cuh", include_str!("../../kernels/fang.cuh")),
     ("halves.cuh", include_str!("../../kernels/halves.cuh")),
+    ("inputs.cuh", include_str!("../../kernels/inputs.cuh")),
     ("joingraph.cu", include_str!("../../kernels/joingraph.cu")),
     ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
     ("merge.cuh", include_str!("../../kernels/merge.cuh")),
@@ -30,6 +32,7 @@ pub const TEXTS: &[(&str, &str)] = &[
 const AREAS: &[fn() -> Vec<Source>] = &[
     shared,
     crate::fang::cuda::sources,
+    crate::heuristics::language::sources,
     crate::inference::sources,
     crate::bench::mbe::sources,
     crate::search::sources,

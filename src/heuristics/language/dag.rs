@@ -1,0 +1,133 @@
+//! Typed expressions as a graph of operations: equal parts are one node, and what constants say is worked out at once.
+
+use super::arithmetic::{Aggregate, Binary, Unary};
+use rustc_hash::FxHashMap;
+
+/// The number of a node. What it reads has lesser numbers.
+pub(super) type Id = usize;
+
+/// An operation. All numbers are doubles, truth values 1 and 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Node {
+    /// A constant, by its bits.
+    Constant(u64),
+    /// The input at a place of the list, one number a visit.
+    Scalar(usize),
+    /// The input at a place of the list, one number a value.
+    Column(usize),
+    /// A number of a table by variables.
+    ByVariable(usize),
+    /// A number of a table by variables and values.
+    ByValue(usize),
+    /// Of one number.
+    Unary(Unary, Id),
+    /// Of two.
+    Binary(Binary, Id, Id),
+    /// The second where the first is not 0, else the third.
+    Choose(Id, Id, Id),
+    /// Of all values of the variable.
+    Aggregate(Aggregate, Id),
+}
+
+/// What is known of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// The operation.
+    pub node: Node,
+    /// Whether there is a number for each value.
+    pub column: bool,
+    /// How many aggregates have to be known one after the other before it.
+    pub level: usize,
+}
+
+/// The graph.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dag {
+    nodes: Vec<Known>,
+    ids: FxHashMap<Node, Id>,
+}
+
+impl Node {
+    /// What it reads.
+    pub fn operands(self) -> impl Iterator<Item = Id> {
+        let operands = match self {
+            Node::Unary(_, x) | Node::Aggregate(_, x) => [Some(x), None, None],
+            Node::Binary(_, x, y) => [Some(x), Some(y), None],
+            Node::Choose(x, y, z) => [Some(x), Some(y), Some(z)],
+            _ => [None; 3],
+        };
+        operands.into_iter().flatten()
+    }
+}
+
+impl Dag {
+    /// A node.
+    pub fn get(&self, id: Id) -> Known {
+        self.nodes[id]
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The value of a constant.
+    pub fn constant(&self, id: Id) -> Option<f64> {
+        match self.nodes[id].node {
+            Node::Constant(bits) => Some(f64::from_bits(bits)),
+            _ => None,
+        }
+    }
+
+    /// A constant's node.
+    pub fn number(&mut self, number: f64) -> Id {
+        self.add(Node::Constant(number.to_bits()))
+    }
+
+    /// A node, the one that is there already if there is one.
+    pub fn add(&mut self, node: Node) -> Id {
+        if let Some(id) = self.folded(node) {
+            return id;
+        }
+        if let Some(&id) = self.ids.get(&node) {
+            return id;
+        }
+        let column = match node {
+            Node::Column(_) | Node::ByValue(_) => true,
+            Node::Aggregate(..) => false,
+            node => node.operands().any(|id| self.nodes[id].column),
+        };
+        let level = node.operands().map(|id| self.nodes[id].level).max().unwrap_or(0);
+        let level = level + usize::from(matches!(node, Node::Aggregate(..)));
+        let id = self.nodes.len();
+        self.nodes.push(Known { node, column, level });
+        let _ = self.ids.insert(node, id);
+        id
+    }
+
+    /// What comes to a constant, or to one of its operands.
+    fn folded(&mut self, node: Node) -> Option<Id> {
+        match node {
+            Node::Unary(function, x) => self.constant(x).map(|x| self.number(function.apply(x))),
+            Node::Binary(function, x, y) => {
+                self.constant(x).zip(self.constant(y)).map(|(x, y)| self.number(function.apply(x, y)))
+            }
+            Node::Choose(condition, x, y) => self.constant(condition).map(|holds| if holds != 0.0 { x } else { y }),
+            _ => None,
+        }
+    }
+
+    /// Whether each node is needed for one of `roots`.
+    pub fn needed(&self, roots: &[Id]) -> Vec<bool> {
+        let mut needed = vec![false; self.nodes.len()];
+        for &root in roots {
+            needed[root] = true;
+        }
+        for id in (0..self.nodes.len()).rev() {
+            if needed[id] {
+                self.nodes[id].node.operands().for_each(|operand| needed[operand] = true);
+            }
+        }
+        needed
+    }
+}

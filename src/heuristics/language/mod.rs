@@ -1,0 +1,218 @@
+//! Heuristics that users write: a small TOML file says which variables are visited and what their values weigh, in expressions
+//! over what is known of a visit ([`INPUTS`]) and tables of their own.
+//!
+//! ```text
+//! file ─ file, syntax ─► trees ─ resolve ─► graph of operations (dag) ─┬─ program: columns on the CPU
+//!                                                                      └─ cuda: text for a device
+//! ```
+//!
+//! Both sides do the same arithmetic in doubles (`arithmetic`), so that they draw from equal weights. docs/heuristics-language.md
+//! is the reference of the language.
+
+pub mod arithmetic;
+mod cuda;
+mod dag;
+mod file;
+mod program;
+mod resolve;
+mod syntax;
+mod tables;
+mod text;
+
+pub use cuda::sources;
+pub use program::{Numbers, Scratch};
+pub use resolve::{CONSTANTS, FUNCTIONS, Function};
+pub use tables::Table;
+
+use super::{INPUTS, Input, Kind, Needs};
+use crate::error::Error;
+use crate::model::Variable;
+use file::File;
+use program::{Program, View, Visit, largest};
+use resolve::Meaning;
+use std::path::Path;
+use tables::Variables;
+use text::Text;
+
+/// A heuristic read from a file.
+#[derive(Clone, Debug)]
+pub struct Heuristic {
+    file: File,
+    meaning: Meaning,
+    needs: Needs,
+    /// The user's tables, and the number of each variable's group.
+    tables: Vec<Table>,
+    /// Places of the columns that are read.
+    columns: Vec<usize>,
+    active: Program,
+    /// Its roots: the weights, and what the largest is.
+    weights: Program,
+}
+
+/// What the values of a visit weigh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weighed {
+    /// The sum of the weights.
+    pub sum: u64,
+    /// The first value whose weight is no number, if there is one. Such values weigh 0; the others weigh what they do without them.
+    pub nonsense: Option<usize>,
+}
+
+impl Heuristic {
+    /// Reads a file for a network of `variables`.
+    ///
+    /// # Errors
+    /// Where the file or one of its tables is wrong, with line and column and the names that exist.
+    pub fn read(path: &Path, variables: &[Variable]) -> Result<Heuristic, Error> {
+        Heuristic::of(File::read(path, &Variables::of(variables))?)
+    }
+
+    /// Reads a text that messages call `file`; tables are looked for where the program runs.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn parse(file: &str, text: &str, variables: &[Variable]) -> Result<Heuristic, Error> {
+        let text = Text { file: file.into(), text: text.into() };
+        Heuristic::of(File::parse(text, Path::new(""), &Variables::of(variables))?)
+    }
+
+    /// Checks a file alone, without a network: everything but which variables and values its tables and groups name.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn check(path: &Path) -> Result<(), Error> {
+        Heuristic::of(File::read(path, &Variables::default())?).map(|_| ())
+    }
+
+    fn of(mut file: File) -> Result<Heuristic, Error> {
+        let meaning = Meaning::of(&file).map_err(|wrong| file.text.error(wrong))?;
+        let roots: Vec<dag::Id> = [meaning.weight].into_iter().chain(meaning.largest).collect();
+        let mut tables: Vec<Table> = file.tables.iter_mut().map(|(_, table)| std::mem::take(table)).collect();
+        tables.push(Table::of_groups(std::mem::take(&mut file.group_of)));
+        let needs = meaning.needs();
+        let column = |place: &usize| INPUTS[*place].kind == Kind::Column && needs.any(INPUTS[*place].needs);
+        Ok(Heuristic {
+            active: Program::new(&meaning.dag, &[meaning.active]),
+            weights: Program::new(&meaning.dag, &roots),
+            columns: (0..INPUTS.len()).filter(column).collect(),
+            needs,
+            tables,
+            meaning,
+            file,
+        })
+    }
+
+    /// The file, as it was named.
+    pub fn file(&self) -> &str {
+        &self.file.text.file
+    }
+
+    /// What its author says of it.
+    pub fn about(&self) -> &str {
+        &self.file.about
+    }
+
+    /// The inputs that it uses; others need not be known.
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// The user's tables by name; after them that of the groups, whose name is `group`.
+    pub fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
+        let names = self.file.tables.iter().map(|(name, _)| name.as_str()).chain(["group"]);
+        names.zip(&self.tables)
+    }
+
+    /// Whether the variable may get a new value. `variable` is its number in the network; of the inputs only scalars are read.
+    pub fn active(&self, variable: usize, inputs: &impl Numbers, scratch: &mut Scratch) -> bool {
+        let visit = Visit { inputs, variable, tables: &self.tables, length: 0 };
+        self.active.run(&visit, scratch);
+        matches!(self.active.result(0, &visit, scratch), View::One(holds) if holds != 0.0)
+    }
+
+    /// Weighs the values of a variable: as many as `weights` has places. `variable` is its number in the network, and the input
+    /// `value` holds the values' numbers there, which the user's tables go by.
+    pub fn weigh(&self, variable: usize, inputs: &impl Numbers, scratch: &mut Scratch, weights: &mut [u32]) -> Weighed {
+        let visit = Visit { inputs, variable, tables: &self.tables, length: weights.len() };
+        if self.columns.iter().any(|&place| inputs.column(place).len() < weights.len()) {
+            // a driver that does not fill what is needed
+            weights.fill(0);
+            return Weighed { sum: 0, nonsense: Some(0) };
+        }
+        pulp::Arch::new().dispatch(Weigh { heuristic: self, visit, scratch, weights })
+    }
+
+    /// A line about a weight that is no number: the file, the variable and its value by their numbers in the network, and all that
+    /// the heuristic knew. `value` is its place among the weights.
+    pub fn explain(&self, variable: usize, inputs: &impl Numbers, value: usize) -> String {
+        let used = INPUTS.iter().enumerate().filter(|(_, input)| self.needs.any(input.needs));
+        let input = |(place, input): (usize, &Input)| {
+            let number = match input.kind {
+                Kind::Scalar => inputs.scalar(place),
+                Kind::Column => inputs.column(place).get(value).copied().unwrap_or(f64::NAN),
+            };
+            format!("{} = {number}", input.name)
+        };
+        let place = INPUTS.iter().position(|input| input.name == "value").unwrap_or_default();
+        let number = inputs.column(place).get(value).map_or(value, |&number| number as usize);
+        let table = |(name, table): (&str, &Table)| {
+            let found =
+                if table.by_value() { table.row(variable).get(number).copied() } else { Some(table.number(variable)) };
+            Some(format!("{name} = {}", found.filter(|found| !found.is_nan())?))
+        };
+        let known = used.map(input).chain(self.tables().filter_map(table)).collect::<Vec<_>>().join(", ");
+        let file = self.file();
+        format!("{file}: the weight of value {number} of variable {variable} is no number where {known}")
+    }
+}
+
+/// [`Heuristic::weigh`] with the widest vectors of this machine: closures are not inlined into what knows them.
+struct Weigh<'a, 'b, N> {
+    heuristic: &'a Heuristic,
+    visit: Visit<'a, N>,
+    scratch: &'b mut Scratch,
+    weights: &'b mut [u32],
+}
+
+impl<N: Numbers> pulp::WithSimd for Weigh<'_, '_, N> {
+    type Output = Weighed;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Weighed {
+        let Weigh { heuristic, visit, scratch, weights } = self;
+        let told = heuristic.meaning.largest.is_some();
+        heuristic.weights.run(&visit, scratch);
+        let reals = heuristic.weights.result(0, &visit, scratch);
+        let top = match told.then(|| heuristic.weights.result(1, &visit, scratch)) {
+            Some(View::One(top)) => top,
+            _ => largest(reals),
+        };
+        scaled(reals, top, told, weights)
+    }
+}
+
+/// Integers for weights, where `top` becomes the largest; `told` where the file says what that is.
+#[inline(always)]
+fn scaled(reals: View<'_>, top: f64, told: bool, weights: &mut [u32]) -> Weighed {
+    let mut nan = false;
+    match reals {
+        View::One(real) => {
+            nan |= real.is_nan();
+            weights.fill(arithmetic::scale(real, top));
+        }
+        View::Many(reals) => {
+            for (weight, &real) in weights.iter_mut().zip(reals) {
+                nan |= real.is_nan();
+                *weight = arithmetic::scale(real, top);
+            }
+        }
+    }
+    // 2^10 weights of up to 2^20 fit a 32-bit sum
+    let sum = weights.chunks(1024).map(|chunk| u64::from(chunk.iter().sum::<u32>())).sum();
+    let nonsense = match reals {
+        _ if told && (top <= 0.0 || top.is_nan()) => Some(0),
+        View::Many(reals) if nan => reals.iter().position(|real| real.is_nan()),
+        _ => nan.then_some(0),
+    };
+    Weighed { sum, nonsense }
+}
