@@ -32,6 +32,7 @@ pub mod error;
 pub mod fang;
 pub mod formats;
 pub mod generate;
+pub mod heuristics;
 pub mod inference;
 pub mod memory;
 pub mod model;

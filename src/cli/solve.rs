@@ -7,11 +7,13 @@ use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, Opening};
 use fangs::formats;
+use fangs::heuristics::ValueHeuristic;
 use fangs::record::plot::{Chart, PictureFile, TimeScale};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
-use fangs::search::{self, BoundChoice, Clock, DriverChoice, Event, Options, Status};
+use fangs::search::{self, Assertions, BoundChoice, Clock, DriverChoice, Event, Options, Status};
 use fangs::stop::Stop;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Budget where neither time nor rounds are given.
@@ -42,12 +44,15 @@ pub struct SolveFlags {
     /// States kept [default: by memory and problem]
     #[arg(long, value_name = "N", value_parser = values::positive)]
     population: Option<usize>,
-    /// Who makes rounds: portfolio, tabu, anneal or construct
+    /// Who makes rounds: portfolio, tabu, anneal, construct or guided
     #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = |text: &str| values::choice(text, &DriverChoice::ALL, &[]))]
     driver: DriverChoice,
-    /// Local heuristic of the ratings (see `fangs heuristics`) [default: by driver]
+    /// A heuristic that takes part in the portfolio, or alone with --driver guided (see `fangs heuristics`)
     #[arg(long, value_name = "NAME", value_parser = heuristics::parse)]
-    heuristic: Option<&'static str>,
+    heuristic: Option<Arc<dyn ValueHeuristic>>,
+    /// Recompute what each assignment of the heuristic and each round changed; slow
+    #[arg(long)]
+    assert: bool,
     /// Lower-bound method: auto, none, shift, join-graph, mbe, mbe-mm, be, sparse-be or branch
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = |text: &str| values::choice(text, &BoundChoice::ALL, &[]))]
     bound: BoundChoice,
@@ -131,6 +136,8 @@ impl TryFrom<Box<SolveFlags>> for Config {
             threads: flags.threads,
             population: flags.population,
             driver: flags.driver,
+            heuristic: flags.heuristic,
+            assertions: if flags.assert { Assertions::Assignment } else { Assertions::Incumbent },
             bound: flags.bound,
             z: flags.z,
             bound_memory: flags.bound_memory,

@@ -4,7 +4,8 @@ use super::anneal::Anneal;
 use super::arms::Arms;
 use super::construct::Construct;
 use super::driver::{Driver, Effort, Field, Pool};
-use super::options::DriverChoice;
+use super::guided::Guided;
+use super::options::{Assertions, DriverChoice, Options};
 use super::tabu::Tabu;
 use crate::device::Cuda;
 use crate::inference::Outcome;
@@ -26,16 +27,26 @@ pub(crate) struct Portfolio {
 }
 
 impl Portfolio {
-    /// The drivers that a choice names; each has streams of its own.
-    pub fn new(choice: DriverChoice, device: Option<Arc<Cuda>>, rng: &mut Rng) -> Self {
+    /// The drivers that the options name; each has streams of its own.
+    pub fn new(options: &Options, device: Option<Arc<Cuda>>, rng: &mut Rng) -> Self {
         let mut stream = || Rng::new(rng.draw());
-        let drivers: Vec<Box<dyn Driver>> = match choice {
+        let asserts = options.assertions >= Assertions::Assignment;
+        let guided = |rng| options.heuristic.clone().map(|heuristic| Guided::new(heuristic, asserts, rng));
+        let drivers: Vec<Box<dyn Driver>> = match options.driver {
             DriverChoice::Portfolio => {
-                vec![
+                let mut drivers: Vec<Box<dyn Driver>> = vec![
                     Box::new(Anneal::new(stream(), device.clone())),
                     Box::new(Tabu::new(stream(), device)),
                     Box::new(Construct::new(stream())),
-                ]
+                ];
+                // the last one: without it all others draw what they always did
+                if options.heuristic.is_some() {
+                    drivers.extend(guided(stream()).map(|driver| Box::new(driver) as Box<dyn Driver>));
+                }
+                drivers
+            }
+            DriverChoice::Guided => {
+                guided(stream()).map(|driver| Box::new(driver) as Box<dyn Driver>).into_iter().collect()
             }
             DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device))],
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device))],

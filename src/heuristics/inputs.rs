@@ -1,0 +1,137 @@
+//! What is known of one visit of one variable: the numbers that heuristics may look at, one list of them.
+
+use super::View;
+use std::ops::BitOr;
+
+/// A scalar is one number a visit, a column one number a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One number a visit.
+    Scalar,
+    /// One number for each value of the variable.
+    Column,
+}
+
+/// One line of the list.
+#[derive(Clone, Copy, Debug)]
+pub struct Input {
+    /// Its name, the same in Rust, in CUDA and in expressions.
+    pub name: &'static str,
+    /// Whether it is one number or one a value.
+    pub kind: Kind,
+    /// What it says.
+    pub about: &'static str,
+    /// The set that has only this one.
+    pub needs: Needs,
+}
+
+/// A set of inputs: what a heuristic looks at. What nobody looks at is not computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs(u32);
+
+impl Needs {
+    /// What comes with every visit anyway.
+    pub const NONE: Needs = Needs(0);
+
+    /// All of some sets.
+    pub const fn of<const N: usize>(sets: [Needs; N]) -> Needs {
+        let (mut all, mut place) = (0, 0);
+        while place < N {
+            all |= sets[place].0;
+            place += 1;
+        }
+        Needs(all)
+    }
+
+    /// Whether any of `other` is among them.
+    #[inline(always)]
+    pub const fn any(self, other: Needs) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl BitOr for Needs {
+    type Output = Needs;
+
+    fn bitor(self, other: Needs) -> Needs {
+        Needs(self.0 | other.0)
+    }
+}
+
+macro_rules! of_kind {
+    (Scalar $lifetime:lifetime) => {
+        f64
+    };
+    (Column $lifetime:lifetime) => {
+        &$lifetime[f64]
+    };
+}
+
+macro_rules! inputs {
+    ($($kind:ident $name:ident $constant:ident $about:literal;)*) => {
+        /// What is known of one visit of one variable. Costs are in the units of the search: those of the core, and where
+        /// these are too wide for 32 bits a power of two of them. Columns that a heuristic does not say it needs are empty, such
+        /// scalars 0.
+        #[derive(Clone, Copy, Debug)]
+        pub struct Inputs<'a> {
+            /// The assignment that the visit is part of, for what numbers do not say.
+            pub view: &'a View<'a>,
+            /// The variable visited, a number of the core; [`View::origin`] has the network's.
+            pub variable: usize,
+            $(#[doc = $about] pub $name: of_kind!($kind 'a),)*
+        }
+
+        /// Places in the list.
+        #[allow(non_camel_case_types, reason = "named as the inputs are")]
+        enum Place { $($name),* }
+
+        impl Needs {
+            $(#[doc = concat!("`", stringify!($name), "`: ", $about)]
+            pub const $constant: Needs = Needs(1 << Place::$name as u32);)*
+            /// All of them.
+            pub const ALL: Needs = Needs($(Needs::$constant.0)|*);
+        }
+
+        /// All inputs.
+        pub const INPUTS: &[Input] = &[$(Input {
+            name: stringify!($name), kind: Kind::$kind, about: $about, needs: Needs::$constant,
+        }),*];
+    };
+}
+
+inputs! {
+    Column value VALUE "The value's number in the network.";
+    Column cost COST "What the functions on the variable cost with the value, the others as they are, above the least that they can.";
+    Column delta DELTA "The cost less that of the variable's value.";
+    Column current CURRENT "1 for the value that the variable has, 0 for others.";
+    Column incumbent INCUMBENT "1 for the value in the best assignment known, 0 for others.";
+    Column age AGE "Passes since the state left the value, 1e9 where it never had it.";
+    Column frequency FREQUENCY "The part of the variable's visits after which it had the value.";
+    Column h H "Mini-bucket cost to go: what is certain to follow, given the variables later in the elimination order; 0 before there is one.";
+    Column reduced REDUCED "How much more solutions with the value cost at least than with the variable's best one, by the bounds; 0 where unknown.";
+    Column conflicts CONFLICTS "Functions that are violated with the value.";
+    Column unary UNARY "The value's own cost.";
+    Scalar domain DOMAIN "How many values the variable has.";
+    Scalar degree DEGREE "How many functions are on the variable.";
+    Scalar temperature TEMPERATURE "Falls during a flight, between ends that come from the cost tables.";
+    Scalar round ROUND "Passes that the state has made.";
+    Scalar since SINCE "Passes since the state last found something better.";
+    Scalar current_cost CURRENT_COST "The cost of the value that the variable has.";
+    Scalar current_conflicts CURRENT_CONFLICTS "The conflicts of the value that the variable has.";
+    Scalar least LEAST "The least cost among the values.";
+    Scalar group GROUP "The number of the group that the user's file puts the variable into, -1 for none.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_places_are_unique() {
+        for (place, input) in INPUTS.iter().enumerate() {
+            assert!(INPUTS[..place].iter().all(|other| other.name != input.name && !other.needs.any(input.needs)));
+            assert!(Needs::ALL.any(input.needs) && !Needs::NONE.any(input.needs) && input.about.ends_with('.'));
+        }
+        assert!((Needs::COST | Needs::AGE).any(Needs::AGE));
+    }
+}

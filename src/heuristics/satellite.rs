@@ -1,0 +1,77 @@
+//! Photographs of a satellite: what is worth more comes in, what clashes with it stays out.
+
+use super::{Boltzmann, Ejection, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
+use crate::model::{FORBIDDEN, Problem};
+use crate::rng::Rng;
+
+/// A heat bath, and photographs that come in by their weight over that of what they clash with.
+#[derive(Clone, Copy, Debug)]
+pub struct Satellite;
+
+/// Photographs looked at for a proposal.
+const CANDIDATES: usize = 4;
+
+impl ValueHeuristic for Satellite {
+    fn name(&self) -> &str {
+        "satellite"
+    }
+
+    fn about(&self) -> &str {
+        "\
+photographs of a satellite: those worth more come in, those they clash with stay out
+Between passes some photographs that are left out are looked at, each with a random camera: the one with the most weight for the
+weight of those it clashes with comes in, and these take their cheapest values, which is mostly to stay out. For networks in
+which a value of its own costs most for some variables, and something is forbidden."
+    }
+
+    fn needs(&self) -> Needs {
+        Boltzmann.needs()
+    }
+
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
+        Boltzmann.weigh(inputs, weights);
+    }
+
+    fn fits(&self, problem: &Problem) -> Result<(), String> {
+        let weighted = problem.unary.iter().any(|costs| costs.iter().any(|&cost| cost > 0 && cost < FORBIDDEN));
+        let forbids = problem.functions.iter().any(|f| f.entries(&problem.domains).any(|cost| cost >= FORBIDDEN));
+        match (weighted, forbids) {
+            (true, true) => Ok(()),
+            (false, _) => Err("no value of the core costs anything by itself: there are no weights".into()),
+            (_, false) => Err("no function of the core forbids anything: there are no clashes".into()),
+        }
+    }
+
+    fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
+        Some(&Insert)
+    }
+}
+
+/// Takes in one photograph.
+struct Insert;
+
+impl Neighbourhood for Insert {
+    fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
+        let unary = |v: usize, value: usize| view.problem().unary[v][value].min(FORBIDDEN) as f64;
+        let weight = |v: usize| (0..view.domain(v)).map(|value| unary(v, value)).fold(0.0, f64::max);
+        let mut best = None;
+        let mut clashes = Vec::new();
+        for _ in 0..CANDIDATES {
+            let v = rng.index(view.variables());
+            let value = rng.index(view.domain(v));
+            let gain = unary(v, view.value(v)) - unary(v, value);
+            if value == view.value(v) || gain <= 0.0 {
+                continue;
+            }
+            view.clashes(v, value, &mut clashes);
+            let lost: f64 = clashes.iter().map(|&u| weight(u as usize)).sum();
+            let worth = gain / (1.0 + lost);
+            if best.is_none_or(|(known, _)| worth > known) {
+                best = Some((worth, (v, value)));
+            }
+        }
+        if let Some((_, insertion)) = best {
+            Ejection { depth: 2 }.chain(view, insertion, group);
+        }
+    }
+}
