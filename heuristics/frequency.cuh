@@ -4,7 +4,7 @@
 struct Heuristic {
     static __device__ __forceinline__ bool active(const Inputs &) { return true; }
     static __device__ __forceinline__ u32 weight(const Inputs &in) {
-        const double penalty = times(times(2.0, in.temperature), in.frequency);
-        return Weights(in.temperature).weight(above(plus(in.cost, penalty), in.least));
+        const double penalty = 2.0 * in.temperature * in.frequency;
+        return Weights(in.temperature).weight(above(in.cost + penalty, in.least));
     }
 };

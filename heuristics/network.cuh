@@ -9,8 +9,8 @@
 //   };
 //
 // `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic says
-// that it needs, and what it does not is 0. `active` sees scalars only. For numbers that equal the CPU's to the last bit
-// products that are added to something go through `times` and `plus`: the compiler would make one rounding of two.
+// that it needs, and what it does not is 0. `active` sees scalars only. Texts are compiled with --fmad=false, so sums and products
+// are rounded as the CPU rounds them.
 #pragma once
 #include "core.cuh"
 #include "fang.cuh"
@@ -36,12 +36,9 @@ struct NetworkProblem {
 
 constexpr u32 NEVER = ~0u;
 
-__device__ __forceinline__ double plus(double a, double b) { return __dadd_rn(a, b); }
-__device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
-
 // The cost of a value above the least, as weights take it.
 __device__ __forceinline__ u32 above(double cost, double least) {
-    return (u32)fmin(fmax(plus(cost, -least), 0.0), 4294967295.0);
+    return (u32)fmin(fmax(cost - least, 0.0), 4294967295.0);
 }
 
 // Boltzmann weights in integers (src/search/boltzmann.rs).
@@ -49,11 +46,11 @@ struct Weights {
     u32 limit, slope;
 
     __device__ __forceinline__ explicit Weights(double temperature) {
-        const double halving = times(temperature, 0.693147180559945309417232121458), slope_of = 134217728.0 / halving;
+        const double halving = temperature * 0.693147180559945309417232121458, slope_of = 134217728.0 / halving;
         if (slope_of >= 4294967295.0) {
             limit = slope = 0;
         } else {
-            limit = (u32)fmin(times(21.0, halving), 268435455.0);
+            limit = (u32)fmin(21.0 * halving, 268435455.0);
             slope = (u32)fmax(slope_of, 1.0);
         }
     }
@@ -139,7 +136,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Least> {
         const u32 value = rated.value;
         in.cost = rated.cost;
         if (NEEDS_VALUE) in.value = problem.origins[place + value];
-        if (NEEDS_DELTA) in.delta = plus(in.cost, -in.current_cost);
+        if (NEEDS_DELTA) in.delta = in.cost - in.current_cost;
         if (NEEDS_CURRENT) in.current = value == held;
         if (NEEDS_INCUMBENT) in.incumbent = problem.incumbent && problem.incumbent[variable] == value;
         if (NEEDS_CONFLICTS) in.conflicts = conflicts(value);

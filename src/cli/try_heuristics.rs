@@ -6,7 +6,7 @@ use super::{Exit, heuristics, signals, values};
 use clap::Args;
 use fangs::Error;
 use fangs::heuristics::ValueHeuristic;
-use fangs::record::comparison::{Measured, Trace, median_curve, primal_integral, spread};
+use fangs::record::comparison::{Axis, Measured, Trace, median_curve, primal_integral, spread};
 use fangs::record::plot::{Chart, PictureFile, TimeScale};
 use fangs::search::{self, DriverChoice, EventKind, Options};
 use fangs::stop::Stop;
@@ -61,6 +61,7 @@ struct Row {
     cost: Option<f64>,
     time_to_best_s: Option<f64>,
     integral: f64,
+    integral_by_ratings: f64,
     ratings_s: f64,
     picks: u64,
     changed: u64,
@@ -79,6 +80,8 @@ struct Line {
     best: Option<f64>,
     cost: Option<f64>,
     integral: f64,
+    /// The same over the ratings, up to as many as every run made.
+    integral_by_ratings: f64,
     /// Mean difference to the first heuristic's integrals, seed by seed, and the standard error of it.
     difference: f64,
     error: f64,
@@ -87,6 +90,13 @@ struct Line {
     improved_per_million: f64,
     taken_share: f64,
     megabytes: f64,
+}
+
+/// How far integrals go.
+#[derive(Clone, Copy)]
+struct Ends {
+    seconds: f64,
+    ratings: f64,
 }
 
 /// Compares.
@@ -121,7 +131,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
             let run = Stop::new();
             let summary = search::solve(&network, &options, &run, &mut |event| {
                 if let (EventKind::Solution, Some(cost)) = (event.kind, event.cost) {
-                    trace.push(event.time_s, cost.as_f64());
+                    trace.push(event.time_s, event.ratings, cost.as_f64());
                 }
                 if stop.is_set() {
                     run.set(fangs::stop::Cause::Signal);
@@ -136,10 +146,12 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     let seconds = flags.time.as_secs_f64();
     let names: Vec<&str> = flags.heuristic.iter().map(name).collect();
     let best = Measured::best(measured.iter().flatten(), network.units().maximise);
+    let fewest = measured.iter().flatten().map(|run| run.summary.ratings).min().unwrap_or(0);
+    let ends = Ends { seconds, ratings: fewest as f64 };
     let rows: Vec<Vec<Row>> = names
         .iter()
         .zip(&measured)
-        .map(|(name, runs)| runs.iter().map(|run| row(name, run, best, seconds)).collect())
+        .map(|(name, runs)| runs.iter().map(|run| row(name, run, best, ends)).collect())
         .collect();
     for row in rows.iter().flatten() {
         csv.push(row)?;
@@ -164,14 +176,15 @@ fn name(candidate: &Candidate) -> &str {
     candidate.as_ref().map_or("default", |heuristic| heuristic.name())
 }
 
-fn row(name: &str, run: &Measured, best: Option<f64>, seconds: f64) -> Row {
+fn row(name: &str, run: &Measured, best: Option<f64>, ends: Ends) -> Row {
     let picks = run.summary.picks;
     Row {
         heuristic: name.into(),
         seed: run.seed,
         cost: run.summary.cost.map(|cost| cost.as_f64()),
         time_to_best_s: run.summary.time_to_best_s,
-        integral: primal_integral(&run.trace, best, seconds),
+        integral: primal_integral(&run.trace, best, Axis::Time, ends.seconds),
+        integral_by_ratings: primal_integral(&run.trace, best, Axis::Ratings, ends.ratings),
         ratings_s: run.summary.ratings as f64 / run.summary.time_s.max(1e-9),
         picks: picks.drawn,
         changed: picks.changed,
@@ -199,6 +212,7 @@ fn line(rows: &[Row], first: &[Row], maximise: bool) -> Line {
         best: costs.first().copied(),
         cost: costs.get(rows.len() / 2).copied(),
         integral: mean(&|row| row.integral),
+        integral_by_ratings: mean(&|row| row.integral_by_ratings),
         difference,
         error,
         ratings_s: mean(&|row| row.ratings_s),
@@ -210,12 +224,12 @@ fn line(rows: &[Row], first: &[Row], maximise: bool) -> Line {
 
 fn table(lines: &[Line]) -> Result<(), Error> {
     output::print(&format_args!(
-        "heuristic       solved        best      median  integral %  difference      +-  M ratings/s  improved/M  groups %     MB\n"
+        "heuristic       solved        best      median  integral %  difference      +-  by ratings %  M ratings/s  improved/M  groups %     MB\n"
     ))?;
     for line in lines {
         let number = |number: Option<f64>| number.map_or("none".into(), |number| format!("{number}"));
         output::print(&format_args!(
-            "{:<14}  {:>2} of {:>2}  {:>10}  {:>10}  {:>10.3}  {:>+10.3}  {:>6.3}  {:>11.1}  {:>10.0}  {:>8.1}  {:>5.1}\n",
+            "{:<14}  {:>2} of {:>2}  {:>10}  {:>10}  {:>10.3}  {:>+10.3}  {:>6.3}  {:>12.3}  {:>11.1}  {:>10.0}  {:>8.1}  {:>5.1}\n",
             line.heuristic,
             line.solved,
             line.runs,
@@ -224,6 +238,7 @@ fn table(lines: &[Line]) -> Result<(), Error> {
             100.0 * line.integral,
             100.0 * line.difference,
             100.0 * line.error,
+            100.0 * line.integral_by_ratings,
             line.ratings_s / 1e6,
             line.improved_per_million,
             100.0 * line.taken_share,

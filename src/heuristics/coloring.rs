@@ -18,8 +18,8 @@ impl ValueHeuristic for Coloring {
         "\
 graph coloring: a heat bath with Kempe chains, begun by least-used colors
 States begin with vertices in the order of their degrees, ties at random: each takes a color that costs least, of these the one
-used least. Between passes Kempe chains are tried: in a connected part of the vertices of two colors these are exchanged, which
-brings no conflict into it. For networks whose functions are of two variables and cost something only where both are equal."
+used least. Between passes Kempe chains are tried: a vertex in conflict takes another color, its neighbours of that color the one
+that it had, and so on, which parts it from those it is in conflict with. For networks whose functions are of two variables and cost something only where both are equal."
     }
 
     fn needs(&self) -> Needs {
@@ -55,33 +55,39 @@ brings no conflict into it. For networks whose functions are of two variables an
     }
 }
 
-/// Kempe chains: exchanges two colors in a connected part of the vertices that have them.
+/// Kempe chains: a vertex takes a color, its neighbours of that color the vertex's old one, and so on. Chains of colorings with
+/// conflicts part two neighbours of one color: only neighbours that the new color meets come along.
 #[derive(Clone, Copy, Debug)]
 pub struct Kempe;
 
+/// Vertices looked at for one that is in conflict.
+const CANDIDATES: usize = 8;
+
 impl Neighbourhood for Kempe {
+    fn proposals(&self, variables: usize) -> usize {
+        1 + variables / 64
+    }
+
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
-        let vertex = rng.index(view.variables());
+        let in_conflict = |&v: &usize| view.neighbours(v).iter().any(|&u| view.value(u as usize) == view.value(v));
+        let mut candidates = (0..CANDIDATES).map(|_| rng.index(view.variables()));
+        let Some(vertex) = candidates.find(in_conflict) else { return };
         let (colors, color) = (view.domain(vertex), view.value(vertex));
         if colors < 2 {
             return;
         }
         let other = (color + 1 + rng.index(colors - 1)) % colors;
-        let exchanged = |v: usize| match view.value(v) {
-            value if value == color => Some(other),
-            value if value == other => Some(color),
-            _ => None,
-        };
         let mut known = vec![false; view.variables()];
         known[vertex] = true;
         group.push((vertex as u32, other as u16));
         let mut next = 0;
-        while let Some(&(v, _)) = group.get(next) {
+        while let Some(&(v, taken)) = group.get(next) {
             next += 1;
+            let left = if usize::from(taken) == color { other } else { color };
             for &u in view.neighbours(v as usize) {
-                if let (false, Some(value)) = (known[u as usize], exchanged(u as usize)) {
+                if !known[u as usize] && view.value(u as usize) == usize::from(taken) {
                     known[u as usize] = true;
-                    group.push((u, value as u16));
+                    group.push((u, left as u16));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Radio links: frequencies whose distance to a partner's is given.
 
 use super::{Boltzmann, Ejection, Inputs, Needs, Neighbourhood, ValueHeuristic};
-use crate::model::{FORBIDDEN, Problem};
+use crate::model::Problem;
 
 /// A heat bath with chains: a link takes a frequency, and partners follow.
 #[derive(Clone, Copy, Debug)]
@@ -15,10 +15,9 @@ impl ValueHeuristic for Radio {
     fn about(&self) -> &str {
         "\
 radio links: a heat bath with chains that keep partners at their distance
-Between passes a link takes another frequency, and each link that a forbidden pair then names follows with its cheapest one, and
-those after it: a link and its partner move together, where one alone would break their distance. For networks with forbidden
-pairs of values. (Where a distance leaves each frequency one partner the reductions have merged the two links already; chains
-then move the links around them.)"
+Between passes a link takes another frequency, and the link that this disturbs most takes its cheapest one, then the link that this
+disturbs most, up to four: partners move together, where one alone would break their distance. For networks whose functions are all
+of two variables. (Where a distance leaves each frequency one partner the reductions have merged the two links already.)"
     }
 
     fn needs(&self) -> Needs {
@@ -30,11 +29,11 @@ then move the links around them.)"
     }
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {
-        let forbids = problem.functions.iter().any(|f| f.entries(&problem.domains).any(|cost| cost >= FORBIDDEN));
-        if forbids { Ok(()) } else { Err("no function of the core forbids anything: there are no distances".into()) }
+        let pairs = problem.functions.iter().all(|function| function.scope.len() == 2);
+        if pairs { Ok(()) } else { Err("a function of the core has more than two variables".into()) }
     }
 
     fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
-        Some(&Ejection { depth: 3 })
+        Some(&Ejection { breadth: 1, longest: 4 })
     }
 }

@@ -21,7 +21,7 @@ impl ValueHeuristic for Satellite {
 photographs of a satellite: those worth more come in, those they clash with stay out
 Between passes some photographs that are left out are looked at, each with a random camera: the one with the most weight for the
 weight of those it clashes with comes in, and these take their cheapest values, which is mostly to stay out. For networks in
-which a value of its own costs most for some variables, and something is forbidden."
+which half of the variables or more have a value that costs something by itself."
     }
 
     fn needs(&self) -> Needs {
@@ -33,12 +33,11 @@ which a value of its own costs most for some variables, and something is forbidd
     }
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {
-        let weighted = problem.unary.iter().any(|costs| costs.iter().any(|&cost| cost > 0 && cost < FORBIDDEN));
-        let forbids = problem.functions.iter().any(|f| f.entries(&problem.domains).any(|cost| cost >= FORBIDDEN));
-        match (weighted, forbids) {
-            (true, true) => Ok(()),
-            (false, _) => Err("no value of the core costs anything by itself: there are no weights".into()),
-            (_, false) => Err("no function of the core forbids anything: there are no clashes".into()),
+        let weighted =
+            problem.unary.iter().filter(|costs| costs.iter().any(|&cost| cost > 0 && cost < FORBIDDEN)).count();
+        match weighted * 2 >= problem.variables() {
+            true => Ok(()),
+            false => Err(format!("{weighted} of {} variables have values of any weight", problem.variables())),
         }
     }
 
@@ -71,7 +70,7 @@ impl Neighbourhood for Insert {
             }
         }
         if let Some((_, insertion)) = best {
-            Ejection { depth: 2 }.chain(view, insertion, group);
+            Ejection { breadth: 6, longest: 8 }.chain(view, insertion, group);
         }
     }
 }

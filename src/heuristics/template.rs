@@ -1,15 +1,18 @@
 //! What `fangs heuristics new` writes.
 
 use crate::Error;
+use crate::device::source::TEXTS;
 use std::path::Path;
 
 /// The line of the list that a new one goes before.
 const LIST: &str = "src/heuristics/list.rs";
 /// Where modules are declared.
 const MODULES: &str = "src/heuristics/mod.rs";
+/// Where texts for devices are named.
+const SOURCES: &str = "src/device/source.rs";
 
-/// Writes the file of a heuristic called `name` into the sources in `folder`, its module and its line of the list; says what
-/// was written.
+/// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, its module and its line of the
+/// list; says what was written.
 ///
 /// # Errors
 /// A name that is none or is taken, a folder that has no such sources, files that cannot be written.
@@ -26,9 +29,11 @@ pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
             Error::Usage(format!("{}: {error}: --folder names the folder of Fangs' sources", path(file).display()))
         })
     };
-    let (list, modules) = (read(LIST)?, read(MODULES)?);
-    let file = format!("src/heuristics/{module}.rs");
-    if super::find(name).is_some() || path(&file).exists() || modules.contains(&format!("mod {module};")) {
+    let (list, modules, sources) = (read(LIST)?, read(MODULES)?, read(SOURCES)?);
+    let (file, text) = (format!("src/heuristics/{module}.rs"), format!("{module}.cuh"));
+    let device = format!("heuristics/{text}");
+    let known = super::find(name).is_some() || TEXTS.iter().any(|(known, _)| *known == text);
+    if known || path(&file).exists() || path(&device).exists() || modules.contains(&format!("mod {module};")) {
         return Err(Error::Usage(format!("{name}: there is such a heuristic, or a module of that name")));
     }
     let changed = |text: &str, file: &str, before: &str, line: String| match text.find(before) {
@@ -38,18 +43,22 @@ pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     let list = changed(&list, LIST, "    ]\n", format!("        Arc::new(super::{type_name}),\n"))?;
     let modules = changed(&modules, MODULES, "mod view;\n", format!("mod {module};\n"))?;
     let modules = changed(&modules, MODULES, "pub use view::View;\n", format!("pub use {module}::{type_name};\n"))?;
-    let body = BODY.replace("NAME", name).replace("Type", &type_name);
+    let line = format!("    (\"{text}\", include_str!(\"../../{device}\")),\n");
+    let sources = changed(&sources, SOURCES, "    (\"network.cuh\"", line)?;
+    let filled = |body: &str| body.replace("NAME", name).replace("MODULE", &module).replace("Type", &type_name);
     let write = |file: &str, text: &str| {
         let cannot = |source| Error::Io { path: path(file), action: "cannot write", source };
         std::fs::write(path(file), text).map_err(cannot)
     };
-    write(&file, &body)?;
+    write(&file, &filled(BODY))?;
+    write(&device, &filled(DEVICE_BODY))?;
     write(LIST, &list)?;
     write(MODULES, &modules)?;
+    write(SOURCES, &sources)?;
     Ok(vec![
         format!("{file}: the heuristic and its test"),
-        format!("{LIST}: its line"),
-        format!("{MODULES}: its module"),
+        format!("{device}: the same in CUDA"),
+        format!("{LIST}, {MODULES}, {SOURCES}: its lines"),
         format!("next: cargo test --release --lib heuristics::{module}"),
         format!("and:  cargo run --release -- heuristics try FILE --heuristic default --heuristic {name}"),
     ])
@@ -62,6 +71,7 @@ fn camel(name: &str) -> String {
 }
 
 const BODY: &str = include_str!("template.txt");
+const DEVICE_BODY: &str = include_str!("template_cuda.txt");
 
 #[cfg(test)]
 mod tests {
@@ -76,10 +86,13 @@ mod tests {
     fn what_is_written_has_its_lines() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         std::fs::create_dir_all(folder.path().join("src/heuristics"))?;
-        for file in [LIST, MODULES] {
+        for folder_of in ["src/device", "heuristics"] {
+            std::fs::create_dir_all(folder.path().join(folder_of))?;
+        }
+        for file in [LIST, MODULES, SOURCES] {
             let _ = std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), folder.path().join(file))?;
         }
-        for bad in ["", "My", "my--own", "-x", "x-", "a b", "boltzmann"] {
+        for bad in ["", "tree", "My", "my--own", "-x", "x-", "a b", "boltzmann"] {
             assert!(template(bad, folder.path()).is_err(), "{bad}");
         }
         let _ = template("my-own", folder.path())?;
@@ -88,6 +101,9 @@ mod tests {
         assert!(read(LIST)?.contains("        Arc::new(super::MyOwn),\n    ]\n"));
         assert!(read(MODULES)?.contains("mod my_own;\nmod view;\n"));
         assert!(read("src/heuristics/my_own.rs")?.contains("impl ValueHeuristic for MyOwn {"));
+        assert!(read("src/heuristics/my_own.rs")?.contains("Source::embedded(\"my_own.cuh\")"));
+        assert!(read("heuristics/my_own.cuh")?.contains("struct Heuristic"));
+        assert!(read(SOURCES)?.contains("include_str!(\"../../heuristics/my_own.cuh\")"));
         assert!(template("other", &folder.path().join("nowhere")).is_err());
         Ok(())
     }

@@ -62,22 +62,30 @@ impl<'a> View<'a> {
         row.truncate(rows.domain(variable));
     }
 
-    /// The other variables of the functions that a value would violate, each once, ascending. Functions too large to be laid
-    /// out by variables are passed over.
+    /// The other variables of the functions that would cost more with a value than they do now, each once, those of the dearest
+    /// rise first. Functions too large to be laid out by variables are passed over.
     pub fn clashes(&self, variable: usize, value: usize, others: &mut Vec<u32>) {
         let rows = &self.field.rows;
-        others.clear();
+        let held = self.value(variable);
+        let mut rises: Vec<(i32, u32)> = Vec::new();
         for incidence in rows.incidences(variable) {
-            if rows.row(rows.offset(incidence, self.values), value + 1)[value] >= rows.hard {
-                others.push(incidence.first);
+            let row = rows.row(rows.offset(incidence, self.values), rows.domain(variable));
+            let rise = row[value] - row[held];
+            if rise > 0 {
+                rises.push((-rise, incidence.first));
                 if Rows::binary(incidence).is_none() {
-                    others.push(incidence.second);
-                    others.extend(rows.further(incidence).iter().map(|pair| pair.0));
+                    let further = rows.further(incidence).iter().map(|pair| pair.0);
+                    rises.extend(further.chain([incidence.second]).map(|other| (-rise, other)));
                 }
             }
         }
-        others.sort_unstable();
-        others.dedup();
+        rises.sort_unstable();
+        others.clear();
+        for (_, other) in rises {
+            if !others.contains(&other) {
+                others.push(other);
+            }
+        }
     }
 
     /// The number that a variable of the core has in the network.

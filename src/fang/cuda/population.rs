@@ -184,6 +184,7 @@ impl<D: Domain> Population<D> {
     }
 
     /// The same to change what a pass reads of its problem.
+    #[cfg(test)]
     pub(crate) fn domain_mut(&mut self) -> &mut D {
         &mut self.domain
     }

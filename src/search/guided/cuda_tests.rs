@@ -64,15 +64,14 @@ impl ValueHeuristic for Everything {
         let text = "#include \"network.cuh\"\n\
             struct Heuristic {\n\
             static __device__ bool active(const Inputs &in) {\n\
-                return plus(in.current_cost, in.round) > 2.0 || in.current_conflicts > 0.0;\n\
+                return in.current_cost + in.round > 2.0 || in.current_conflicts > 0.0;\n\
             }\n\
             static __device__ u32 weight(const Inputs &in) {\n\
-                double s = plus(times(in.value, 3.0), times(in.current, 5.0));\n\
-                s = plus(plus(plus(s, times(in.incumbent, 7.0)), fmin(in.age, 50.0)), times(in.conflicts, 11.0));\n\
-                s = plus(plus(plus(plus(s, in.domain), in.degree), in.group), in.round);\n\
-                const double costs = plus(plus(plus(in.cost, -in.least), fabs(in.delta)), in.unary);\n\
-                s = plus(plus(s, fmin(costs, 1e6)), floor(times(in.frequency, 1000.0)));\n\
-                return (u32)s * 7919u % 1000u;\n\
+                const double small = in.value * 3.0 + in.current * 5.0 + in.incumbent * 7.0 + fmin(in.age, 50.0)\n\
+                    + in.conflicts * 11.0 + in.domain + in.degree + in.group + in.round;\n\
+                const double costs = (in.cost - in.least) + fabs(in.delta) + in.unary;\n\
+                const double sum = small + fmin(costs, 1e6) + floor(in.frequency * 1000.0);\n\
+                return (u32)sum * 7919u % 1000u;\n\
             }\n\
             };\n";
         Some(crate::device::Source {

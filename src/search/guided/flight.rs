@@ -17,9 +17,6 @@ pub(super) struct Flight {
     pub start: f64,
 }
 
-/// Of this many variables one proposal of a neighbourhood follows a pass, and at least one.
-const PROPOSALS: usize = 8;
-
 impl Flight {
     /// Flies; `false` after a stop. The state ends at its best assignment after the first move.
     pub fn fly(
@@ -40,7 +37,7 @@ impl Flight {
                 return false;
             }
             if let Some(neighbourhood) = visit.heuristic.neighbourhood() {
-                for _ in 0..1 + visit.ground.field.variables() / PROPOSALS {
+                for _ in 0..neighbourhood.proposals(visit.ground.field.variables()) {
                     propose(visit, neighbourhood, state, scratch);
                 }
             }

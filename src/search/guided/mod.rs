@@ -14,6 +14,7 @@ mod cuda;
 mod cuda_tests;
 mod flight;
 mod ground;
+pub(super) mod speed;
 mod state;
 #[cfg(test)]
 mod tests;
