@@ -1,11 +1,11 @@
 //! Graph coloring: least-used colors first, Kempe chains (Morgenstern, Shapiro: "Coloration neighborhood structures for
 //! general graph coloring", 1990).
 
-use super::{Boltzmann, Inputs, Needs, Neighbourhood, Start, ValueHeuristic, View};
+use super::{Inputs, MinConflicts, Needs, Neighbourhood, Start, ValueHeuristic, View};
 use crate::model::Problem;
 use crate::rng::Rng;
 
-/// A heat bath with Kempe chains, begun by colors that are used least.
+/// Min-conflicts with Kempe chains, begun by colors that are used least.
 #[derive(Clone, Copy, Debug)]
 pub struct Coloring;
 
@@ -16,18 +16,22 @@ impl ValueHeuristic for Coloring {
 
     fn about(&self) -> &str {
         "\
-graph coloring: a heat bath with Kempe chains, begun by least-used colors
+graph coloring: min-conflicts with Kempe chains, begun by least-used colors
 States begin with vertices in the order of their degrees, ties at random: each takes a color that costs least, of these the one
 used least. Between passes Kempe chains are tried: a vertex in conflict takes another color, its neighbours of that color the one
 that it had, and so on, which parts it from those it is in conflict with. For networks whose functions are of two variables and cost something only where both are equal."
     }
 
     fn needs(&self) -> Needs {
-        Boltzmann.needs()
+        MinConflicts.needs()
+    }
+
+    fn active(&self, inputs: &Inputs<'_>) -> bool {
+        MinConflicts.active(inputs)
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
-        Boltzmann.weigh(inputs, weights);
+        MinConflicts.weigh(inputs, weights);
     }
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {
@@ -62,6 +66,8 @@ pub struct Kempe;
 
 /// Vertices looked at for one that is in conflict.
 const CANDIDATES: usize = 8;
+/// Vertices of a chain, at most: longer ones hardly do more than to exchange the names of two colors.
+const LONGEST: usize = 16;
 
 impl Neighbourhood for Kempe {
     fn proposals(&self, variables: usize) -> usize {
@@ -83,6 +89,9 @@ impl Neighbourhood for Kempe {
         let mut next = 0;
         while let Some(&(v, taken)) = group.get(next) {
             next += 1;
+            if group.len() > LONGEST {
+                return group.clear();
+            }
             let left = if usize::from(taken) == color { other } else { color };
             for &u in view.neighbours(v as usize) {
                 if !known[u as usize] && view.value(u as usize) == usize::from(taken) {

@@ -1,9 +1,9 @@
 //! Radio links: frequencies whose distance to a partner's is given.
 
-use super::{Boltzmann, Ejection, Inputs, Needs, Neighbourhood, ValueHeuristic};
+use super::{Ejection, Inputs, MinConflicts, Needs, Neighbourhood, ValueHeuristic};
 use crate::model::Problem;
 
-/// A heat bath with chains: a link takes a frequency, and partners follow.
+/// Min-conflicts with chains: a link takes a frequency, and partners follow.
 #[derive(Clone, Copy, Debug)]
 pub struct Radio;
 
@@ -14,18 +14,22 @@ impl ValueHeuristic for Radio {
 
     fn about(&self) -> &str {
         "\
-radio links: a heat bath with chains that keep partners at their distance
+radio links: min-conflicts with chains that keep partners at their distance
 Between passes a link takes another frequency, and the link that this disturbs most takes its cheapest one, then the link that this
 disturbs most, up to four: partners move together, where one alone would break their distance. For networks whose functions are all
 of two variables. (Where a distance leaves each frequency one partner the reductions have merged the two links already.)"
     }
 
     fn needs(&self) -> Needs {
-        Boltzmann.needs()
+        MinConflicts.needs()
+    }
+
+    fn active(&self, inputs: &Inputs<'_>) -> bool {
+        MinConflicts.active(inputs)
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
-        Boltzmann.weigh(inputs, weights);
+        MinConflicts.weigh(inputs, weights);
     }
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {

@@ -1,10 +1,10 @@
 //! Photographs of a satellite: what is worth more comes in, what clashes with it stays out.
 
-use super::{Boltzmann, Ejection, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
+use super::{Ejection, Inputs, MinConflicts, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::model::{FORBIDDEN, Problem};
 use crate::rng::Rng;
 
-/// A heat bath, and photographs that come in by their weight over that of what they clash with.
+/// Min-conflicts, and photographs that come in by their weight over that of what they clash with.
 #[derive(Clone, Copy, Debug)]
 pub struct Satellite;
 
@@ -19,17 +19,21 @@ impl ValueHeuristic for Satellite {
     fn about(&self) -> &str {
         "\
 photographs of a satellite: those worth more come in, those they clash with stay out
-Between passes some photographs that are left out are looked at, each with a random camera: the one with the most weight for the
+Variables in conflict take their cheapest values. Between passes some photographs that are left out are looked at, each with a random camera: the one with the most weight for the
 weight of those it clashes with comes in, and these take their cheapest values, which is mostly to stay out. For networks in
 which half of the variables or more have a value that costs something by itself."
     }
 
     fn needs(&self) -> Needs {
-        Boltzmann.needs()
+        MinConflicts.needs()
+    }
+
+    fn active(&self, inputs: &Inputs<'_>) -> bool {
+        MinConflicts.active(inputs)
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
-        Boltzmann.weigh(inputs, weights);
+        MinConflicts.weigh(inputs, weights);
     }
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {

@@ -24,6 +24,8 @@ pub(crate) struct Portfolio {
     arms: Arms,
     rng: Rng,
     rounds: u64,
+    /// Whether the last driver is a plug-in heuristic's.
+    plugin: bool,
 }
 
 impl Portfolio {
@@ -52,13 +54,24 @@ impl Portfolio {
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device))],
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
         };
-        Portfolio { arms: Arms::new(drivers.len(), FLOOR), drivers, rng: stream(), rounds: 0 }
+        Portfolio {
+            arms: Arms::new(drivers.len(), FLOOR),
+            drivers,
+            rng: stream(),
+            rounds: 0,
+            plugin: options.heuristic.is_some(),
+        }
     }
 
     /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
-        // the first rounds are the first driver's: it shows a solution soonest and fills the pool for the others
-        let turn = if self.rounds < PERIOD { 0 } else { self.arms.choose(self.rng.unit()) };
+        // the first rounds are the first driver's: it shows a solution soonest and fills the pool for the others. A heuristic
+        // that somebody asked for takes turns with it: on a large core these rounds may be all there is
+        let turn = match self.rounds < PERIOD {
+            true if self.plugin && self.rounds % 2 == 1 => self.drivers.len() - 1,
+            true => 0,
+            false => self.arms.choose(self.rng.unit()),
+        };
         let before = pool.best();
         let driver = &mut self.drivers[turn];
         let effort = driver.round(field, pool, stop);
@@ -88,5 +101,24 @@ impl Portfolio {
     /// States kept by the first driver.
     pub fn population(&self) -> usize {
         self.drivers.first().map_or(0, |driver| driver.population())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heuristics::MinConflicts;
+    use crate::search::testing::{price, random_dense};
+
+    #[test]
+    fn a_plug_in_takes_turns_from_the_beginning() {
+        let mut rng = Rng::new(1);
+        let problem = Arc::new(random_dense(&mut rng));
+        let field = Field::new(&problem, price(&problem), None, &mut rng, &Stop::new());
+        let options = Options { heuristic: Some(Arc::new(MinConflicts)), ..Options::default() };
+        let mut portfolio = Portfolio::new(&options, None, &mut rng);
+        let mut pool = Pool::default();
+        let mut name = || portfolio.round(&field, &mut pool, &Stop::new()).0;
+        assert_eq!([name(), name(), name(), name()], ["anneal", "guided", "anneal", "guided"]);
     }
 }
