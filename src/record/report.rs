@@ -101,7 +101,7 @@ impl<'a> SolveReport<'a> {
             device: "cpu",
             threads: options.threads.unwrap_or_else(rayon::current_num_threads),
             driver: options.driver.name(),
-            heuristic: options.heuristic(),
+            heuristic: options.heuristic_name(),
             picks: None,
             population: 0,
             rounds: 0,

@@ -82,7 +82,7 @@ impl Default for Options {
 
 impl Options {
     /// The name of the heuristic: of the one that steers, or of the annealing's own.
-    pub fn heuristic(&self) -> &str {
+    pub fn heuristic_name(&self) -> &str {
         self.heuristic.as_ref().map_or("boltzmann", |heuristic| heuristic.name())
     }
 }

@@ -195,7 +195,7 @@ impl<'a> Recorder<'a> {
             device,
             threads,
             driver: options.driver.name(),
-            heuristic: options.heuristic().into(),
+            heuristic: options.heuristic_name().into(),
             picks: self.totals.picks,
             population: self.totals.population,
             rounds: self.totals.rounds,
