@@ -1,7 +1,7 @@
 //! `fangs bench search`: how fast the sweeps of the search are.
 
-use super::Exit;
 use super::output::{self, Rows};
+use super::{Exit, heuristics};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, DeviceError};
@@ -23,6 +23,9 @@ pub struct SearchFlags {
     /// States made at a time on the device [default: those that fill it]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     states: Vec<usize>,
+    /// Passes by this heuristic instead of the annealing's own sweeps
+    #[arg(long, value_name = "NAME|FILE", value_parser = heuristics::parse)]
+    heuristic: Option<heuristics::Chosen>,
     /// Write the rows to a file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -65,20 +68,22 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
         let bench = Bench::new(&network)?;
         let core = bench.core();
         let repeats = usize::from(flags.repeats);
-        let mut measured: Vec<Result<Speed, DeviceError>> = Vec::new();
+        let mut places: Vec<(Place, Option<usize>)> = Vec::new();
         if let Some(cuda) = &opened.cuda {
-            let mut states: Vec<Option<usize>> = flags.states.iter().map(|&states| Some(states)).collect();
-            if states.is_empty() {
-                states.push(None);
-            }
-            for states in states {
-                for trees in [false, true] {
-                    measured.push(bench.run(&Place::Device(cuda.clone()), states, trees, repeats));
-                }
+            let place = Place::Device(cuda.clone());
+            match &flags.states[..] {
+                [] => places.push((place, None)),
+                all => places.extend(all.iter().map(|&states| (place.clone(), Some(states)))),
             }
         }
-        for trees in [false, true] {
-            measured.push(bench.run(&Place::Cpu, None, trees, repeats));
+        places.push((Place::Cpu, None));
+        let mut measured: Vec<Result<Speed, DeviceError>> = Vec::new();
+        let heuristic = flags.heuristic.as_ref().map(|heuristic| heuristic.of(&network)).transpose()?;
+        for (place, states) in places {
+            match &heuristic {
+                Some(heuristic) => measured.extend(bench.passes(&place, &**heuristic, states, repeats).transpose()),
+                None => measured.extend([false, true].map(|trees| bench.run(&place, states, trees, repeats))),
+            }
         }
         for speed in measured {
             let speed = speed.map_err(|error| Error::Usage(format!("{}: {error}", file.display())))?;

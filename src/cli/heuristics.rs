@@ -1,60 +1,108 @@
 //! `fangs heuristics`, and the `--heuristic` option.
 
-use super::{Exit, output, reserved};
-use clap::Args;
+use super::try_heuristics::{self, TryFlags};
+use super::{Exit, output};
+use clap::{Args, Subcommand};
 use fangs::Error;
+use fangs::heuristics::language::Heuristic;
+use fangs::heuristics::{self, FromFile, ValueHeuristic, template};
+use fangs::model::Network;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct HeuristicsFlags {
-    /// The heuristic to describe
+    /// The heuristic to describe, or the file to check
     name: Option<String>,
+    #[command(subcommand)]
+    command: Option<HeuristicsCommand>,
 }
 
-/// What the list says of a heuristic.
-struct Heuristic {
-    name: &'static str,
-    drivers: &'static str,
-    about: &'static str,
-    description: &'static str,
+#[derive(Debug, Subcommand)]
+enum HeuristicsCommand {
+    /// Compare heuristics on a network
+    Try(TryFlags),
+    /// Write the files of a new heuristic, with a body that works
+    New(NewFlags),
 }
 
-/// Every local heuristic that networks can be searched with.
-const HEURISTICS: [Heuristic; 1] = [Heuristic {
-    name: "boltzmann",
-    drivers: "anneal",
-    about: "heat bath: values weighted by exp(-cost / temperature)",
-    description: "\
-The possibilities of a variable are its values. A value's rating is what it costs given the values of the variable's
-neighbours; the aggregate is the least of these; the weight is exp(-(rating - least) / temperature) through an integer
-table, so that every machine draws the same value. The temperature falls along a geometric schedule whose ends come
-from the cost tables.",
-}];
+#[derive(Args, Debug)]
+struct NewFlags {
+    /// Its name, such as my-own: lower-case letters, digits and hyphens
+    name: String,
+    /// The folder that has Fangs' sources
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
+}
+
+/// What `--heuristic` names.
+#[derive(Clone, Debug)]
+pub enum Chosen {
+    /// One that comes along.
+    Known(Arc<dyn ValueHeuristic>),
+    /// One in a file.
+    File(PathBuf),
+}
+
+impl Chosen {
+    /// The heuristic, for a network.
+    pub fn of(&self, network: &Network) -> Result<Arc<dyn ValueHeuristic>, Error> {
+        match self {
+            Chosen::Known(heuristic) => Ok(heuristic.clone()),
+            Chosen::File(path) => Ok(Arc::new(FromFile::read(path, network)?)),
+        }
+    }
+
+    /// The name that it goes by.
+    pub fn name(&self) -> String {
+        match self {
+            Chosen::Known(heuristic) => heuristic.name().into(),
+            Chosen::File(path) => path.display().to_string(),
+        }
+    }
+}
 
 /// Reads `--heuristic`.
-pub fn parse(text: &str) -> Result<&'static str, String> {
-    let known = HEURISTICS.iter().find(|heuristic| heuristic.name == text);
-    known.map(|heuristic| heuristic.name).ok_or_else(|| format!("expected one of {}", names()))
+pub fn parse(text: &str) -> Result<Chosen, String> {
+    match heuristics::find(text) {
+        Some(heuristic) => Ok(Chosen::Known(heuristic)),
+        None if text.contains(['.', '/']) => Ok(Chosen::File(text.into())),
+        None => Err(format!("expected a file such as my.toml, or one of {}", names())),
+    }
 }
 
-/// Lists the heuristics or describes one.
+/// Lists the heuristics, describes one, compares some or writes a new one.
 pub fn run(flags: HeuristicsFlags) -> Result<Exit, Error> {
-    match flags.name.as_deref() {
-        None => {
-            for Heuristic { name, drivers, about, .. } in &HEURISTICS {
-                output::print(&format_args!("{name:<12} {about} (driver {drivers})\n"))?;
+    match (flags.command, flags.name.as_deref()) {
+        (Some(HeuristicsCommand::Try(flags)), _) => return try_heuristics::run(flags),
+        (Some(HeuristicsCommand::New(NewFlags { name, folder })), _) => {
+            for written in template(&name, &folder)? {
+                output::print(&format_args!("{written}\n"))?;
             }
         }
-        Some(name @ ("new" | "try")) => return reserved(&format!("`fangs heuristics {name}`")),
-        Some(name) => match HEURISTICS.iter().find(|heuristic| heuristic.name == name) {
-            Some(Heuristic { drivers, about, description, .. }) => {
-                output::print(&format_args!("{name}: {about}\nused by the driver {drivers}\n\n{description}\n"))?;
+        (None, Some(name)) => match parse(name) {
+            Ok(Chosen::File(path)) => {
+                Heuristic::check(&path)?;
+                output::print(&format_args!("{name}: no fault found\n"))?;
             }
-            None => return Err(Error::Usage(format!("no heuristic is called {name}; expected one of {}", names()))),
+            Ok(Chosen::Known(heuristic)) => {
+                let (first, rest) = heuristic.about().split_once('\n').unwrap_or((heuristic.about(), ""));
+                output::print(&format_args!("{name}: {first}\n\n{rest}\n"))?;
+            }
+            Err(expected) => return Err(Error::Usage(format!("no heuristic is called {name}; {expected}"))),
         },
+        (None, None) => {
+            for heuristic in heuristics::all() {
+                let first = heuristic.about().lines().next().unwrap_or_default();
+                output::print(&format_args!("{:<14} {first}\n", heuristic.name()))?;
+            }
+        }
     }
     Ok(Exit::Done)
 }
 
 fn names() -> String {
-    HEURISTICS.map(|heuristic| heuristic.name).join(", ")
+    let all = heuristics::all();
+    all.iter().map(|heuristic| heuristic.name()).collect::<Vec<_>>().join(", ")
 }

@@ -16,6 +16,7 @@ mod output;
 pub mod plot;
 mod signals;
 pub mod solve;
+mod try_heuristics;
 mod values;
 
 use clap::{Args, Parser, Subcommand};
@@ -52,7 +53,7 @@ pub enum Command {
     Generate(generate::GenerateFlags),
     /// Draw the convergence curves of one or several runs
     Plot(plot::PlotFlags),
-    /// List the local heuristics, or describe one
+    /// List the local heuristics, describe one, compare some, or begin a new one
     Heuristics(heuristics::HeuristicsFlags),
     /// What there is to compute with
     Devices(devices::DevicesFlags),

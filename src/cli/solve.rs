@@ -9,7 +9,7 @@ use fangs::device::{Choice, Opening};
 use fangs::formats;
 use fangs::record::plot::{Chart, PictureFile, TimeScale};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
-use fangs::search::{self, BoundChoice, Clock, DriverChoice, Event, Options, Status};
+use fangs::search::{self, Assertions, BoundChoice, Clock, DriverChoice, Event, Options, Status};
 use fangs::stop::Stop;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -42,12 +42,15 @@ pub struct SolveFlags {
     /// States kept [default: by memory and problem]
     #[arg(long, value_name = "N", value_parser = values::positive)]
     population: Option<usize>,
-    /// Who makes rounds: portfolio, tabu, anneal or construct
+    /// Who makes rounds: portfolio, tabu, anneal, construct or guided
     #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = |text: &str| values::choice(text, &DriverChoice::ALL, &[]))]
     driver: DriverChoice,
-    /// Local heuristic of the ratings (see `fangs heuristics`) [default: by driver]
-    #[arg(long, value_name = "NAME", value_parser = heuristics::parse)]
-    heuristic: Option<&'static str>,
+    /// A heuristic that takes part in the portfolio, or alone with --driver guided (see `fangs heuristics`)
+    #[arg(long, value_name = "NAME|FILE", value_parser = heuristics::parse)]
+    heuristic: Option<heuristics::Chosen>,
+    /// Recompute what each assignment of the heuristic and each round changed; slow
+    #[arg(long)]
+    assert: bool,
     /// Lower-bound method: auto, none, shift, join-graph, mbe, mbe-mm, be, sparse-be or branch
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = |text: &str| values::choice(text, &BoundChoice::ALL, &[]))]
     bound: BoundChoice,
@@ -97,6 +100,7 @@ pub struct SolveFlags {
 pub struct Config {
     input: Input,
     options: Options,
+    heuristic: Option<heuristics::Chosen>,
     warm_start: Option<PathBuf>,
     output: OutputFlags,
     plot: Option<PathBuf>,
@@ -131,6 +135,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
             threads: flags.threads,
             population: flags.population,
             driver: flags.driver,
+            assertions: if flags.assert { Assertions::Assignment } else { Assertions::Incumbent },
             bound: flags.bound,
             z: flags.z,
             bound_memory: flags.bound_memory,
@@ -147,7 +152,8 @@ impl TryFrom<Box<SolveFlags>> for Config {
             &[input.path(), flags.warm_start.as_deref()],
             &[solution.as_deref(), certificate.as_deref(), csv.as_deref(), flags.plot.as_deref()],
         )?;
-        Ok(Config { input, options, warm_start: flags.warm_start, output: flags.output, plot: flags.plot, verbosity })
+        let (heuristic, warm_start) = (flags.heuristic, flags.warm_start);
+        Ok(Config { input, options, heuristic, warm_start, output: flags.output, plot: flags.plot, verbosity })
     }
 }
 
@@ -184,6 +190,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     // the process ends with the run: taking a large network apart would only delay it
     std::mem::forget(network.clone());
     options.load_s = clock.seconds();
+    options.heuristic = config.heuristic.map(|heuristic| heuristic.of(&network)).transpose()?;
     if let Some(path) = warm_start {
         let start = formats::read_solution(&path, &network)?;
         if !fangs::check::evaluate(&network, &start).is_solution() {

@@ -78,12 +78,13 @@ impl<S: State + Clone + Send + Sync> Population<S> {
 
 /// [`assign_active`] compiled once for each vector instruction set, the machine's own taken at run time. (A
 /// closure would do, but the shim through which it is called is not inlined, and only inlined code is vectorised.)
-struct Pass<'a, S, D: Dispatch<S>> {
-    dispatch: &'a D,
-    state: &'a mut S,
-    order: Order<'a>,
-    scratch: &'a mut D::Scratch,
-    stop: &'a Stop,
+#[allow(missing_debug_implementations, reason = "lives for one call")]
+pub(crate) struct Pass<'a, S, D: Dispatch<S>> {
+    pub dispatch: &'a D,
+    pub state: &'a mut S,
+    pub order: Order<'a>,
+    pub scratch: &'a mut D::Scratch,
+    pub stop: &'a Stop,
 }
 
 impl<S: State, D: Dispatch<S>> pulp::WithSimd for Pass<'_, S, D> {

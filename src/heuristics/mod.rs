@@ -1,8 +1,133 @@
 //! Local heuristics that steer the search on networks: what a value is worth, seen from its variable.
 //!
-//! [`INPUTS`] is what is known when a variable is visited. [`language`] has the heuristics that users write in files.
+//! To add one:
+//!
+//! 1. Write a file with a type that implements [`ValueHeuristic`]: a name, and [`weigh`](ValueHeuristic::weigh), which turns what
+//!    is known of a visit ([`Inputs`]) into a weight for each value. `min_conflicts.rs` is the plainest example.
+//! 2. Say what it [`needs`](ValueHeuristic::needs): inputs that nobody looks at are not computed.
+//! 3. Where values of several variables belong together, give it a [`Neighbourhood`]; where first assignments are known that
+//!    are better than random ones, a [`Start`].
+//! 4. Add its line to `list.rs`, and compare it: `fangs heuristics try FILE --heuristic NAME --heuristic default`.
+//!
+//! [`language`] has heuristics that users write in files, without a compiler; [`FromFile`] is one of them.
+//!
+//! `fangs heuristics new NAME` writes such a file. Outside this package a heuristic is handed to
+//! [`Options::heuristic`](crate::search::Options::heuristic), as `examples/talks.rs` does. The driver `guided` makes the
+//! passes: see ARCHITECTURE.md.
 
+mod boltzmann;
+mod coloring;
+mod ejection;
+mod file;
+mod frequency;
 mod inputs;
 pub mod language;
+mod list;
+mod min_conflicts;
+mod mini_bucket;
+mod radio;
+mod satellite;
+mod swap;
+mod template;
+mod view;
 
+pub use crate::search::boltzmann::Boltzmann as Weights;
+pub use boltzmann::Boltzmann;
+pub use coloring::{Coloring, Kempe};
+pub use ejection::Ejection;
+pub use file::FromFile;
+pub use frequency::Frequency;
 pub use inputs::{INPUTS, Input, Inputs, Kind, Needs};
+pub use list::{all, find};
+pub use min_conflicts::MinConflicts;
+pub use mini_bucket::MiniBucket;
+pub use radio::Radio;
+pub use satellite::Satellite;
+pub use swap::{Exchange, Swap};
+pub use template::template;
+pub use view::View;
+
+use crate::device::Source;
+use crate::model::Problem;
+use crate::rng::Rng;
+use std::fmt::Debug;
+
+/// Weighs the values of one variable.
+pub trait ValueHeuristic: Debug + Send + Sync {
+    /// The name that it goes by.
+    fn name(&self) -> &str;
+
+    /// A weight for each value of the variable; values are drawn by weight, 0 forbids. Where all are 0 the variable keeps its
+    /// value, and the run says so once.
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]);
+
+    /// What it does: one line, and after it as many as it takes.
+    fn about(&self) -> &str {
+        "described nowhere"
+    }
+
+    /// The inputs that it looks at.
+    fn needs(&self) -> Needs {
+        Needs::ALL
+    }
+
+    /// Whether the variable visited may get a new value.
+    fn active(&self, inputs: &Inputs<'_>) -> bool {
+        let _ = inputs;
+        true
+    }
+
+    /// Whether it is made for cores like this one; if not, what is missing.
+    ///
+    /// # Errors
+    /// What is missing. The run then does not begin.
+    fn fits(&self, problem: &Problem) -> Result<(), String> {
+        let _ = problem;
+        Ok(())
+    }
+
+    /// The same in CUDA: a text as `heuristics/network.cuh` wants it, whose weights equal those of
+    /// [`weigh`](Self::weigh) to the last bit. It sees no other inputs than those of [`needs`](Self::needs); `h`, `reduced` and
+    /// `since` are not there.
+    fn cuda(&self) -> Option<Source> {
+        None
+    }
+
+    /// What it did that makes no sense, if it knows: the run tells it once.
+    fn nonsense(&self) -> Option<&str> {
+        None
+    }
+
+    /// Changes of several variables at a time, tried between passes.
+    fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
+        None
+    }
+
+    /// Where states begin; at random values without it.
+    fn start(&self) -> Option<&dyn Start> {
+        None
+    }
+}
+
+/// Proposes groups of variables to assign together. What a proposal costs is counted by the search, which takes it by the
+/// temperature: always where it costs nothing, by exp(-cost / temperature) where it does.
+pub trait Neighbourhood {
+    /// Adds variables and their new values to `group`, each variable once; nothing where there is nothing to propose.
+    fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>);
+
+    /// How many proposals follow a pass over so many variables.
+    fn proposals(&self, variables: usize) -> usize {
+        1 + variables / 8
+    }
+}
+
+/// Proposes first assignments.
+pub trait Start {
+    /// Gives every variable a value; `values` holds random ones. `view` shows the core, its assignment says nothing.
+    fn start(&self, view: &View<'_>, rng: &mut Rng, values: &mut [u16]);
+}
+
+/// The cost of a value above `least` as weights take it.
+fn above(cost: f64, least: f64) -> u32 {
+    (cost - least).clamp(0.0, f64::from(u32::MAX)) as u32
+}

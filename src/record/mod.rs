@@ -3,6 +3,7 @@
 //! Everything is written as it happens. A file that cannot be written any more is reported once and given up; the run
 //! goes on.
 
+pub mod comparison;
 mod console;
 mod csv;
 mod file;

@@ -3,7 +3,7 @@
 use super::seconds;
 use crate::inference::spill_folder;
 use crate::model::{Network, Number};
-use crate::search::{Options, Status, StoppedBy, Summary};
+use crate::search::{Options, Picks, Status, StoppedBy, Summary};
 use serde::Serialize;
 use std::fmt::{self, Display, Write};
 
@@ -27,7 +27,10 @@ pub struct SolveReport<'a> {
     pub device: &'a str,
     pub threads: usize,
     pub driver: &'static str,
-    pub heuristic: &'static str,
+    pub heuristic: &'a str,
+    /// What came of a plug-in heuristic's picks, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picks: Option<Picks>,
     pub population: usize,
     pub rounds: u64,
     pub moves: u64,
@@ -62,7 +65,8 @@ impl<'a> SolveReport<'a> {
             device: &summary.device,
             threads: summary.threads,
             driver: summary.driver,
-            heuristic: summary.heuristic,
+            heuristic: &summary.heuristic,
+            picks: Some(summary.picks).filter(|picks| picks.rounds > 0),
             population: summary.population,
             rounds: summary.rounds,
             moves: summary.moves,
@@ -79,7 +83,7 @@ impl<'a> SolveReport<'a> {
     }
 
     /// The report of a run that was stopped while it was loading.
-    pub fn unloaded(instance: String, options: &Options, stopped_by: StoppedBy, time_s: f64) -> Self {
+    pub fn unloaded(instance: String, options: &'a Options, stopped_by: StoppedBy, time_s: f64) -> Self {
         SolveReport {
             instance,
             version: crate::VERSION,
@@ -97,7 +101,8 @@ impl<'a> SolveReport<'a> {
             device: "cpu",
             threads: options.threads.unwrap_or_else(rayon::current_num_threads),
             driver: options.driver.name(),
-            heuristic: "boltzmann",
+            heuristic: options.heuristic_name(),
+            picks: None,
             population: 0,
             rounds: 0,
             moves: 0,
@@ -130,7 +135,17 @@ impl Display for SolveReport<'_> {
         }
         writeln!(f, "time    {:.2} s{found}", self.time_s)?;
         writeln!(f, "device  {}, {} threads", self.device, self.threads)?;
-        writeln!(f, "effort  {} rounds, {} moves, {} ratings", self.rounds, self.moves, self.ratings)
+        writeln!(f, "effort  {} rounds, {} moves, {} ratings", self.rounds, self.moves, self.ratings)?;
+        if let Some(picks) = &self.picks {
+            let Picks { rounds, work, drawn, changed, improved, proposed, taken, bytes, .. } = picks;
+            let name = self.heuristic;
+            writeln!(f, "        {name}: {rounds} rounds, {:.0} % of the work, {bytes} bytes", 100.0 * work)?;
+            writeln!(f, "        {drawn} picks, {changed} changed a value, {improved} led to something better")?;
+            if *proposed > 0 {
+                writeln!(f, "        {proposed} groups proposed, {taken} taken")?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -48,6 +48,15 @@ impl ValueBounds {
         (if reducer.may_forbid() { reducer.core.iter().map(of).sum() } else { 0 }, size)
     }
 
+    /// For each value of a core how much more solutions with it cost at least than with the variable's best value.
+    pub fn reduced(&self, reducer: &Reducer) -> Vec<Vec<Cost>> {
+        let of = |&v: &u32| {
+            let least = self.values(reducer, v).min().unwrap_or(Cost::MIN);
+            self.values(reducer, v).map(|bound| bound.saturating_sub(least).clamp(0, FORBIDDEN)).collect()
+        };
+        reducer.core.iter().map(of).collect()
+    }
+
     /// The bounds of the values that a variable has left.
     fn values<'a>(&'a self, reducer: &'a Reducer, v: u32) -> impl Iterator<Item = Cost> + 'a {
         let known = &self.least[v as usize];

@@ -8,7 +8,7 @@ const HALVINGS: u32 = 21;
 /// delta / (T ln 2) is formed in 16-bit fixed point; its whole part shifts, its fraction goes through a parabola that
 /// meets 2^-f at 0, 1/2 and 1 (relative error below 2e-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Boltzmann {
+pub struct Boltzmann {
     /// Differences beyond this weigh nothing.
     limit: u32,
     /// Halvings for each unit of difference, with 16 + 11 fractional bits.

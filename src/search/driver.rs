@@ -11,9 +11,11 @@ use super::state::Elite;
 use crate::device::DeviceError;
 use crate::inference::Outcome;
 use crate::model::{Cost, Problem};
+use crate::reduce::Reducer;
 use crate::rng::{Rng, below, mix};
 use crate::stop::Stop;
 use rayon::prelude::*;
+use serde::Serialize;
 use std::sync::{Arc, OnceLock};
 
 /// A core prepared for local search.
@@ -41,6 +43,10 @@ pub(crate) struct Field {
     pub population: Option<usize>,
     /// Whether a run must do the same on every machine and device.
     pub portable: bool,
+    /// How the core came from the network; it is the network without it.
+    pub origin: Option<Arc<Reducer>>,
+    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say so.
+    pub reduced: Option<Vec<Vec<Cost>>>,
 }
 
 /// Above this many variables a state's color classes are assigned together and children are merged with their parents
@@ -76,6 +82,8 @@ impl Field {
             sweep_work,
             population,
             portable: false,
+            origin: None,
+            reduced: None,
         }
     }
 
@@ -147,6 +155,49 @@ pub(crate) struct Effort {
     pub note: Option<String>,
     /// The device failed: why. The driver goes on without it.
     pub lost: Option<DeviceError>,
+    /// What a plug-in heuristic did.
+    pub picks: Picks,
+    /// What of that makes no sense.
+    pub nonsense: Option<String>,
+    /// What an assertion found: the run ends.
+    pub fault: Option<String>,
+}
+
+/// What came of the picks of a plug-in heuristic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Picks {
+    /// Rounds made.
+    pub rounds: u64,
+    /// Part of the search's work.
+    pub work: f64,
+    /// Possibilities rated.
+    pub ratings: u64,
+    /// Values drawn.
+    pub drawn: u64,
+    /// Of these, values that the variable did not have.
+    pub changed: u64,
+    /// Of these, those after which the state was better than it had ever been.
+    pub improved: u64,
+    /// Groups of variables proposed, and those taken.
+    pub proposed: u64,
+    /// Of the groups, those taken.
+    pub taken: u64,
+    /// Bytes of its states, at most.
+    pub bytes: u64,
+}
+
+impl Picks {
+    /// Adds those of another round or state.
+    pub fn add(&mut self, other: &Picks) {
+        self.rounds += other.rounds;
+        self.ratings += other.ratings;
+        self.drawn += other.drawn;
+        self.changed += other.changed;
+        self.improved += other.improved;
+        self.proposed += other.proposed;
+        self.taken += other.taken;
+        self.bytes = self.bytes.max(other.bytes);
+    }
 }
 
 /// Improves solutions in bounded rounds.

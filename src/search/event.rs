@@ -1,5 +1,6 @@
 //! What a run tells while it goes on, and its summary.
 
+use super::driver::Picks;
 use crate::certificate::Proof;
 use crate::model::{Cost, Number};
 use std::sync::Arc;
@@ -178,8 +179,10 @@ pub struct Summary {
     pub threads: usize,
     /// Driver asked for.
     pub driver: &'static str,
-    /// Local heuristic of the FANG ratings.
-    pub heuristic: &'static str,
+    /// Local heuristic of the FANG ratings: the plug-in where there is one.
+    pub heuristic: String,
+    /// What came of a plug-in's picks.
+    pub picks: Picks,
     /// States kept.
     pub population: usize,
     /// Driver rounds done.

@@ -5,7 +5,7 @@ use super::driver::Field;
 use super::heat_bath::Least;
 use super::rows::Rows;
 use super::state::hash;
-use super::walk::{Affected, HELD, Layout, REMEMBERED, Round, Walked, Walkers, energy};
+use super::walk::{HELD, Layout, REMEMBERED, Round, Walked, Walkers, energy};
 use crate::device::DeviceError;
 use crate::fang::{LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;
@@ -148,21 +148,16 @@ impl Walker {
         let mut conflicts = i32::from(self.gamma[to] > 0) - i32::from(self.gamma[from] > 0);
         self.until[from] = self.walked.until(rows.variables());
         self.until[to] = HELD;
-        for row in layout.affected(v) {
-            let shift = match row.incident {
-                Affected::NONE => 0,
-                incident => layout.shift(incident as usize, &self.values, v as u32),
-            };
-            let [before, after] = [old, value].map(|value| row.base + shift + u32::from(value) * row.stride);
-            let gamma = &mut self.gamma[layout.range(row.variable as usize)];
-            let held = usize::from(self.values[row.variable as usize]);
-            conflicts -= i32::from(gamma[held] > 0);
-            let rows = rows.row(before as usize, gamma.len()).iter().zip(rows.row(after as usize, gamma.len()));
-            for (total, (&gone, &come)) in gamma.iter_mut().zip(rows) {
-                *total += come - gone;
-            }
-            conflicts += i32::from(gamma[held] > 0);
-        }
+        let moved = (&self.values[..], v, value);
+        layout.update(
+            rows,
+            moved,
+            &mut self.gamma,
+            |cost| cost,
+            |before, after| {
+                conflicts += i32::from(after > 0) - i32::from(before > 0);
+            },
+        );
         self.values[v] = value;
         let walked = &mut self.walked;
         walked.step += 1;

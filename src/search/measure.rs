@@ -3,8 +3,10 @@
 use super::breed::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, steps};
 use super::cuda::CudaHerd;
 use super::driver::Field;
+use super::guided::speed::passes;
 use super::host_herd::HostHerd;
 use crate::device::{Cuda, DeviceError};
+use crate::heuristics::ValueHeuristic;
 use crate::model::Network;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
@@ -14,6 +16,10 @@ use std::time::Instant;
 
 /// A pool late enough to have as many states as there ever are.
 const FULL: u32 = 30;
+
+/// States whose passes by a heuristic are measured.
+const CPU_STATES: usize = 16;
+const DEVICE_STATES: usize = 4096;
 
 /// A measurement.
 #[derive(Clone, Debug)]
@@ -82,6 +88,41 @@ impl Bench {
             degree: (0..n).map(|v| rows.degree(v)).sum::<usize>() as f64 / n.max(1) as f64,
             domain: rows.problem.domains.iter().copied().max().unwrap_or(0),
         }
+    }
+
+    /// Passes by a plug-in heuristic over all variables. `None` where the place does not take the core or the heuristic: then it is
+    /// the CPU's.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn passes(
+        &self,
+        place: &Place,
+        heuristic: &dyn ValueHeuristic,
+        states: Option<usize>,
+        repeats: usize,
+    ) -> Result<Option<Speed>, DeviceError> {
+        let (name, device, usual) = match place {
+            Place::Cpu => ("cpu".into(), None, CPU_STATES),
+            Place::Device(cuda) => (cuda.label(), Some(cuda), DEVICE_STATES),
+        };
+        let field = &self.field;
+        let Some(measured) = passes(field, heuristic, device, states.unwrap_or(usual), repeats)? else {
+            return Ok(None);
+        };
+        let (states, seconds) = (measured.states as f64, measured.ms / 1e3);
+        let values: usize = (0..field.variables()).map(|v| field.rows.domain(v)).sum();
+        Ok(Some(Speed {
+            place: name,
+            states: measured.states,
+            sweeps: 1,
+            trees: false,
+            breed_ms: measured.ms,
+            settle_ms: 0.0,
+            visits: states * field.variables() as f64 / seconds,
+            ratings: states * values as f64 / seconds,
+            moves: 0.0,
+        }))
     }
 
     /// Breeds `repeats` generations of five sweeps and two greedy ones from settled states.

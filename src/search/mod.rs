@@ -3,8 +3,7 @@
 mod anneal;
 mod arms;
 mod beside;
-mod boltzmann;
-
+pub(crate) mod boltzmann;
 mod bounds;
 mod breed;
 mod clock;
@@ -14,6 +13,7 @@ mod driver;
 mod event;
 mod forest;
 mod graph;
+pub(crate) mod guided;
 mod heat_bath;
 mod host_herd;
 mod host_walkers;
@@ -37,6 +37,7 @@ mod walk;
 
 pub use clock::Clock;
 pub(crate) use cuda::sources;
+pub use driver::Picks;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 pub use options::{Assertions, BoundChoice, DriverChoice, Options};
 pub use session::{Session, start};
@@ -65,6 +66,18 @@ pub fn solve(
             "the driver construct builds on the messages of mini-buckets, which bound {} leaves out",
             options.bound.name()
         )));
+    }
+    match (&options.heuristic, options.driver) {
+        (None, DriverChoice::Guided) => {
+            return Err(Error::Usage("the driver guided needs a heuristic: see `fangs heuristics`".into()));
+        }
+        (Some(heuristic), DriverChoice::Anneal | DriverChoice::Tabu | DriverChoice::Construct) => {
+            let (name, driver) = (heuristic.name(), options.driver.name());
+            return Err(Error::Usage(format!(
+                "the driver {driver} has a heuristic of its own: {name} goes with the drivers portfolio and guided"
+            )));
+        }
+        _ => {}
     }
     // a device that is known not to open is a matter of the options
     let _ = options.device.poll()?;

@@ -1,7 +1,9 @@
 //! What a caller may ask of a run.
 
 use crate::device::Opening;
+use crate::heuristics::ValueHeuristic;
 use crate::inference::{Graphs, Means, Style};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
@@ -26,6 +28,8 @@ pub struct Options {
     pub population: Option<usize>,
     /// The driver that makes rounds.
     pub driver: DriverChoice,
+    /// A heuristic that steers the driver `guided`, which is part of the portfolio then.
+    pub heuristic: Option<Arc<dyn ValueHeuristic>>,
     /// How lower bounds are made.
     pub bound: BoundChoice,
     /// Largest number of variables of a mini-bucket; grows while time remains where `None`.
@@ -61,6 +65,7 @@ impl Default for Options {
             threads: None,
             population: None,
             driver: DriverChoice::Portfolio,
+            heuristic: None,
             bound: BoundChoice::Auto,
             z: None,
             bound_memory: None,
@@ -75,6 +80,13 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The name of the heuristic: of the one that steers, or of the annealing's own.
+    pub fn heuristic_name(&self) -> &str {
+        self.heuristic.as_ref().map_or("boltzmann", |heuristic| heuristic.name())
+    }
+}
+
 /// Which driver makes rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriverChoice {
@@ -86,15 +98,18 @@ pub enum DriverChoice {
     Tabu,
     /// Beam construction guided by mini-buckets.
     Construct,
+    /// FANG passes steered by a heuristic that [`Options::heuristic`] names.
+    Guided,
 }
 
 impl DriverChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, DriverChoice); 4] = [
+    pub const ALL: [(&'static str, DriverChoice); 5] = [
         ("portfolio", DriverChoice::Portfolio),
         ("tabu", DriverChoice::Tabu),
         ("anneal", DriverChoice::Anneal),
         ("construct", DriverChoice::Construct),
+        ("guided", DriverChoice::Guided),
     ];
 
     /// The name it goes by.
@@ -177,4 +192,6 @@ pub enum Assertions {
     Incumbent,
     /// At the end of each round.
     Round,
+    /// After each assignment that a plug-in heuristic makes, too.
+    Assignment,
 }

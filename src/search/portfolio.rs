@@ -4,7 +4,8 @@ use super::anneal::Anneal;
 use super::arms::Arms;
 use super::construct::Construct;
 use super::driver::{Driver, Effort, Field, Pool};
-use super::options::DriverChoice;
+use super::guided::Guided;
+use super::options::{Assertions, DriverChoice, Options};
 use super::tabu::Tabu;
 use crate::device::Cuda;
 use crate::inference::Outcome;
@@ -25,30 +26,53 @@ pub(crate) struct Portfolio {
     arms: Arms,
     rng: Rng,
     rounds: u64,
+    /// Whether the last driver is a plug-in heuristic's.
+    plugin: bool,
 }
 
 impl Portfolio {
-    /// The drivers that a choice names; each has streams of its own.
-    pub fn new(choice: DriverChoice, device: Option<Arc<Cuda>>, rng: &mut Rng) -> Self {
+    /// The drivers that the options name; each has streams of its own.
+    pub fn new(options: &Options, device: Option<Arc<Cuda>>, rng: &mut Rng) -> Self {
         let mut stream = || Rng::new(rng.draw());
-        let drivers: Vec<Box<dyn Driver>> = match choice {
+        let asserts = options.assertions >= Assertions::Assignment;
+        let guided = |rng| options.heuristic.clone().map(|heuristic| Guided::new(heuristic, asserts, rng));
+        let drivers: Vec<Box<dyn Driver>> = match options.driver {
             DriverChoice::Portfolio => {
-                vec![
+                let mut drivers: Vec<Box<dyn Driver>> = vec![
                     Box::new(Anneal::new(stream(), device.clone())),
                     Box::new(Tabu::new(stream(), device)),
                     Box::new(Construct::new(stream())),
-                ]
+                ];
+                // the last one: without it all others draw what they always did
+                if options.heuristic.is_some() {
+                    drivers.extend(guided(stream()).map(|driver| Box::new(driver) as Box<dyn Driver>));
+                }
+                drivers
+            }
+            DriverChoice::Guided => {
+                guided(stream()).map(|driver| Box::new(driver) as Box<dyn Driver>).into_iter().collect()
             }
             DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device))],
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device))],
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
         };
-        Portfolio { arms: Arms::new(drivers.len(), FLOOR), drivers, rng: stream(), rounds: 0 }
+        Portfolio {
+            arms: Arms::new(drivers.len(), FLOOR),
+            drivers,
+            rng: stream(),
+            rounds: 0,
+            plugin: options.heuristic.is_some(),
+        }
     }
 
     /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
-        let turn = if self.rounds < FIRST { 0 } else { self.arms.choose(self.rng.unit()) };
+        // a heuristic that somebody asked for takes turns with the first driver: on a large core these rounds may be all there is
+        let turn = match self.rounds < FIRST {
+            true if self.plugin && self.rounds % 2 == 1 => self.drivers.len() - 1,
+            true => 0,
+            false => self.arms.choose(self.rng.unit()),
+        };
         let before = pool.best();
         let driver = &mut self.drivers[turn];
         let effort = driver.round(field, pool, stop);
@@ -78,5 +102,24 @@ impl Portfolio {
     /// States kept by the first driver.
     pub fn population(&self) -> usize {
         self.drivers.first().map_or(0, |driver| driver.population())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heuristics::MinConflicts;
+    use crate::search::testing::{price, random_dense};
+
+    #[test]
+    fn a_plug_in_takes_turns_from_the_beginning() {
+        let mut rng = Rng::new(1);
+        let problem = Arc::new(random_dense(&mut rng));
+        let field = Field::new(&problem, price(&problem), None, &mut rng, &Stop::new());
+        let options = Options { heuristic: Some(Arc::new(MinConflicts)), ..Options::default() };
+        let mut portfolio = Portfolio::new(&options, None, &mut rng);
+        let mut pool = Pool::default();
+        let mut name = || portfolio.round(&field, &mut pool, &Stop::new()).0;
+        assert_eq!([name(), name(), name(), name()], ["anneal", "guided", "anneal", "guided"]);
     }
 }

@@ -85,7 +85,7 @@ impl<'a> Recorder<'a> {
 
     fn hear(&mut self, news: News) {
         let now = self.clock.seconds();
-        if !matches!(news, News::Note(_) | News::Warning(_)) {
+        if !matches!(news, News::Note(_) | News::Nonsense(_) | News::Warning(_)) {
             let _ = self.search_began.get_or_insert(now);
         }
         match news {
@@ -111,6 +111,9 @@ impl<'a> Recorder<'a> {
             }
             News::Note(message) => {
                 let _ = self.tell_with(EventKind::Note, Some(message.into()));
+            }
+            News::Nonsense(message) => {
+                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
             }
             News::Warning(message) => {
                 self.lost = true;
@@ -192,7 +195,8 @@ impl<'a> Recorder<'a> {
             device,
             threads,
             driver: options.driver.name(),
-            heuristic: "boltzmann",
+            heuristic: options.heuristic_name().into(),
+            picks: self.totals.picks,
             population: self.totals.population,
             rounds: self.totals.rounds,
             moves: self.totals.moves,

@@ -3,7 +3,7 @@
 
 use super::beside::Beside;
 use super::bounds::{Bounds, Core, Spilling, Step};
-use super::driver::{Effort, Field, Pool};
+use super::driver::{Effort, Field, Picks, Pool};
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
@@ -12,6 +12,7 @@ use crate::certificate::Proof;
 use crate::check;
 use crate::device::{Choice, DeviceError, Opened};
 use crate::error::Error;
+use crate::heuristics::Needs;
 use crate::inference::Gpu;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
 use crate::reduce::{Reducer, ValueBounds};
@@ -48,6 +49,8 @@ pub(crate) enum News {
     Progress(Totals),
     /// Something worth knowing.
     Note(String),
+    /// A plug-in heuristic does what makes no sense, and the run survives.
+    Nonsense(String),
     /// The device or the disk has failed, and the run survives.
     Warning(String),
 }
@@ -63,6 +66,8 @@ pub(crate) struct Totals {
     pub ratings: u64,
     /// States kept.
     pub population: usize,
+    /// What came of a plug-in heuristic's picks.
+    pub picks: Picks,
 }
 
 /// How a run ended, for the summary.
@@ -101,6 +106,8 @@ pub(crate) struct Run<'a> {
     device: Opened,
     totals: Totals,
     search_work: u64,
+    /// What of it was a plug-in heuristic's.
+    plugin_work: u64,
     /// Search work at the last better solution.
     improved: u64,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
@@ -131,14 +138,19 @@ impl<'a> Run<'a> {
             return Err(Error::Stopped);
         }
         let problem = Arc::new(reducer.problem());
-        let field = prepare(&problem, options, &mut rng);
+        if let Some(heuristic) = &options.heuristic {
+            let fits = heuristic.fits(&problem);
+            fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
+        }
+        let reducer = Arc::new(reducer);
+        let field = prepare(&problem, &reducer, options, &mut rng);
         // while a device takes its time to begin
         if options.device.choice() != Choice::Cpu {
             let _ = (field.regions(), field.forests());
         }
         let device = options.device.wait(stop)?;
         tell(News::Note(device.to_string()));
-        let portfolio = Portfolio::new(options.driver, device.cuda.clone(), &mut rng);
+        let portfolio = Portfolio::new(options, device.cuda.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = Beside::new(options, gpu);
@@ -150,7 +162,7 @@ impl<'a> Run<'a> {
             stop,
             tell,
             values,
-            core: Core { reducer: Arc::new(reducer), problem },
+            core: Core { reducer, problem },
             field,
             pool: Pool::default(),
             portfolio,
@@ -159,6 +171,7 @@ impl<'a> Run<'a> {
             device,
             totals: Totals::default(),
             search_work: 0,
+            plugin_work: 0,
             improved: 0,
             upper: FORBIDDEN,
             lower,
@@ -232,15 +245,26 @@ impl<'a> Run<'a> {
 
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
-        let (source, Effort { moves, ratings, work, note, lost }) =
+        let (source, Effort { moves, ratings, work, note, lost, picks, nonsense, fault }) =
             self.portfolio.round(&self.field, &mut self.pool, self.stop);
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
         self.totals.population = self.portfolio.population();
         self.search_work += work.max(1);
+        if picks.rounds > 0 {
+            self.plugin_work += work.max(1);
+        }
+        self.totals.picks.add(&picks);
+        self.totals.picks.work = self.plugin_work as f64 / self.search_work as f64;
+        if let Some(fault) = fault {
+            return Err(Error::Internal(fault));
+        }
         if let Some(note) = note {
             (self.tell)(News::Note(note));
+        }
+        if let Some(nonsense) = nonsense {
+            (self.tell)(News::Nonsense(nonsense));
         }
         if let Some(error) = lost {
             self.lose_device(&error);
@@ -356,6 +380,7 @@ impl<'a> Run<'a> {
         }
         if let Some(values) = &step.value_bounds {
             self.values.learn(&step.core.reducer, values);
+            self.look_at_reduced();
             let (removable, of) = self.values.removable(&self.core.reducer, self.upper.min(self.network.top()));
             if removable > of / WORTH_TIGHTENING {
                 self.tighten();
@@ -365,6 +390,13 @@ impl<'a> Run<'a> {
             self.portfolio.guide(outcome);
         }
         Ok(())
+    }
+
+    /// What is known of values, for heuristics that look at it.
+    fn look_at_reduced(&mut self) {
+        if self.options.heuristic.as_ref().is_some_and(|heuristic| heuristic.needs().any(Needs::REDUCED)) {
+            self.field.reduced = Some(self.values.reduced(&self.core.reducer));
+        }
     }
 
     fn raise(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
@@ -399,7 +431,8 @@ impl<'a> Run<'a> {
         let new = Core { reducer, problem: Arc::new(problem) };
         let old = std::mem::replace(&mut self.core, new);
         self.raise(self.core.problem.constant, "reduce", Proof::reductions(&self.core.reducer));
-        self.field = prepare(&self.core.problem, self.options, &mut self.rng);
+        self.field = prepare(&self.core.problem, &self.core.reducer, self.options, &mut self.rng);
+        self.look_at_reduced();
         let new = &self.core.reducer;
         let translate = |values: &[u16]| -> Vec<u16> {
             let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
@@ -442,9 +475,10 @@ impl<'a> Run<'a> {
 
 /// The field of a core. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
 /// "Hard constraints": W = min(top, incumbent)).
-fn prepare(problem: &Arc<Problem>, options: &Options, rng: &mut Rng) -> Field {
+fn prepare(problem: &Arc<Problem>, reducer: &Arc<Reducer>, options: &Options, rng: &mut Rng) -> Field {
     let price = problem.top.saturating_sub(problem.constant).max(1);
     let mut field = Field::new(problem, price, options.population, rng);
     field.portable = options.rounds.is_some();
+    field.origin = Some(reducer.clone());
     field
 }

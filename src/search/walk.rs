@@ -135,6 +135,34 @@ impl Layout {
         self.affected.iter().map(quads).sum::<usize>() / self.floors.len().max(1)
     }
 
+    /// Brings a number of each move up to date where `v` goes to `value` from what it has in `values`: a sum over functions, to
+    /// which a function gives `of` its cost. `watch` is told of each sum of a value that a variable has, before and after.
+    #[inline(always)]
+    pub fn update(
+        &self,
+        rows: &Rows,
+        (values, v, value): (&[u16], usize, u16),
+        sums: &mut [i32],
+        of: impl Fn(i32) -> i32,
+        mut watch: impl FnMut(i32, i32),
+    ) {
+        for row in self.affected(v) {
+            let shift = match row.incident {
+                Affected::NONE => 0,
+                incident => self.shift(incident as usize, values, v as u32),
+            };
+            let [before, after] = [values[v], value].map(|value| row.base + shift + u32::from(value) * row.stride);
+            let sums = &mut sums[self.range(row.variable as usize)];
+            let held = usize::from(values[row.variable as usize]);
+            let old = sums[held];
+            let rows = rows.row(before as usize, sums.len()).iter().zip(rows.row(after as usize, sums.len()));
+            for (total, (&gone, &come)) in sums.iter_mut().zip(rows) {
+                *total += of(come) - of(gone);
+            }
+            watch(old, sums[held]);
+        }
+    }
+
     /// How far the values of an incident's other variables, `except` one, move its row.
     pub fn shift(&self, incident: usize, values: &[u16], except: u32) -> u32 {
         let pairs = self.incidents[incident].pairs as usize..self.incidents[incident + 1].pairs as usize;

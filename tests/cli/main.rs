@@ -2,6 +2,7 @@
 
 mod certificate;
 mod devices;
+mod heuristics;
 mod refusals;
 mod spill;
 

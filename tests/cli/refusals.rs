@@ -60,7 +60,7 @@ fn bad_options_are_refused() -> Result {
         (&["--device", "cuda:x"], &["auto, cpu, cuda or cuda:I"]),
         (&["--device", "abacus"], &["auto, cpu, cuda or cuda:I"]),
         (&["--select", "best"], &["best", "exact", "race"]),
-        (&["--heuristic", "magic"], &["boltzmann"]),
+        (&["--heuristic", "magic"], &["boltzmann", "my.toml"]),
         (&["--checkpoint", "x"], &["--checkpoint", "reserved"]),
         (&["--report", "x.html"], &["--report", "reserved"]),
         (&["--resume", "x"], &["--resume", "reserved"]),
@@ -75,9 +75,18 @@ fn bad_options_are_refused() -> Result {
     for command in [&["convert", "a", "b"][..], &["explain", "a", "-b"], &["diff"]] {
         refused(fangs().args(command), &["reserved for a later version"])?;
     }
-    for name in ["new", "try"] {
-        refused(fangs().args(["heuristics", name]), &["reserved"])?;
-    }
+    refused(fangs().args(["heuristics", "try"]), &["--heuristic"])?;
+    refused(fangs().args(["heuristics", "new", "boltzmann"]), &["boltzmann", "there is such a heuristic"])?;
+    refused(fangs().args(["heuristics", "new", "My"]), &["My", "lower-case"])?;
+    refused(fangs().args(["heuristics", "new", "mine", "--folder", "/no/such"]), &["/no/such", "--folder"])?;
+    refused(fangs().args(["solve", "--driver", "guided"]).arg(&path), &["guided", "fangs heuristics"])?;
+    refused(
+        fangs().args(["solve", "--driver", "tabu", "--heuristic", "frequency"]).arg(&path),
+        &["tabu", "frequency", "portfolio"],
+    )?;
+    refused(fangs().args(["solve", "--no-reduce", "--heuristic", "coloring"]).arg(&path), &["coloring", "function"])?;
+    refused(fangs().args(["solve", "--heuristic", "my.toml"]).arg(&path), &["my.toml"])?;
+    refused(fangs().args(["heuristics", "my.toml"]), &["my.toml"])?;
     refused(fangs().args(["heuristics", "magic"]), &["boltzmann"])?;
     refused(fangs().args(["bound", "--method", "be", "--z", "2"]).arg(&path), &["--z"])?;
     refused(fangs().arg("solve").arg(&path).arg("--csv").arg(&path), &["overwrite"])?;

@@ -34,7 +34,7 @@ pub(crate) fn unfit(field: &Field) -> Option<String> {
 /// `kernels/core.cuh`: Core.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CoreArgument {
+pub(in crate::search) struct CoreArgument {
     pub variables: i32,
     pub functions: i32,
     pub forests: i32,
@@ -51,7 +51,7 @@ pub(super) struct CoreArgument {
 unsafe impl DeviceRepr for CoreArgument {}
 
 /// What a core takes of device memory. Dropping it frees all.
-pub(super) struct DeviceCore {
+pub(in crate::search) struct DeviceCore {
     pub argument: CoreArgument,
     /// Quads of the widest row.
     pub quads: u32,
@@ -76,7 +76,7 @@ enum Kept {
 }
 
 /// The address of device memory, for kernels whose arguments are structures.
-pub(super) fn address<T>(cuda: &Cuda, slice: &CudaSlice<T>) -> u64 {
+pub(in crate::search) fn address<T>(cuda: &Cuda, slice: &CudaSlice<T>) -> u64 {
     slice.device_ptr(cuda.stream()).0
 }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use core::unfit;
+pub(super) use core::{CoreArgument, DeviceCore, address};
 pub(crate) use herd::CudaHerd;
 pub(crate) use walkers::CudaWalkers;
 
@@ -39,5 +40,5 @@ fn watch(cuda: &Cuda, aside: &Arc<CudaStream>, flag: &CudaSlice<u32>, stop: &Sto
 
 /// Kernels of all drivers.
 pub(crate) fn sources() -> Vec<Source> {
-    [team::sources(), walkers::sources()].concat()
+    [team::sources(), walkers::sources(), super::guided::sources()].concat()
 }

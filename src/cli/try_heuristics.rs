@@ -1,0 +1,247 @@
+//! `fangs heuristics try`: does a heuristic help?
+
+use super::input::{Input, InputFlags};
+use super::output::{self, Rows};
+use super::{Exit, heuristics, signals, values};
+use clap::Args;
+use fangs::Error;
+use fangs::record::comparison::{Axis, Measured, Trace, median_curve, primal_integral, spread};
+use fangs::record::plot::{Chart, PictureFile, TimeScale};
+use fangs::search::{self, DriverChoice, EventKind, Options};
+use fangs::stop::Stop;
+use serde::Serialize;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+#[derive(Args, Debug)]
+pub struct TryFlags {
+    #[command(flatten)]
+    input: InputFlags,
+    /// A heuristic, or default for the search without one; several are compared with the first
+    #[arg(long, value_name = "NAME", required = true, value_parser = parse)]
+    heuristic: Vec<Candidate>,
+    /// Wall-clock budget of each run: 30, 30s, 5m
+    #[arg(short, long, value_name = "DUR", default_value = "10s", value_parser = values::duration)]
+    time: Duration,
+    /// Runs of each, with the seeds 1, 2 and so on
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Only the driver guided, not the portfolio that it is part of
+    #[arg(long)]
+    alone: bool,
+    /// CPU threads [default: all]
+    #[arg(long, value_name = "N", value_parser = values::positive)]
+    threads: Option<usize>,
+    /// Picture of the median curves, .svg or .png
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// A row for each run
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Exactly one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// A heuristic to try; without one it is the search as it is.
+type Candidate = Option<heuristics::Chosen>;
+
+fn parse(text: &str) -> Result<Candidate, String> {
+    if text == "default" { Ok(None) } else { heuristics::parse(text).map(Some) }
+}
+
+/// A run, as the CSV has it.
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    heuristic: String,
+    seed: u64,
+    cost: Option<f64>,
+    time_to_best_s: Option<f64>,
+    integral: f64,
+    integral_by_ratings: f64,
+    ratings_s: f64,
+    picks: u64,
+    changed: u64,
+    improved: u64,
+    proposed: u64,
+    taken: u64,
+    bytes: u64,
+}
+
+/// All runs of a heuristic.
+#[derive(Serialize)]
+struct Line {
+    heuristic: String,
+    runs: usize,
+    solved: usize,
+    best: Option<f64>,
+    cost: Option<f64>,
+    integral: f64,
+    /// The same over the ratings, up to as many as every run made.
+    integral_by_ratings: f64,
+    /// Mean difference to the first heuristic's integrals, seed by seed, and the standard error of it.
+    difference: f64,
+    error: f64,
+    ratings_s: f64,
+    /// Of a million picks that changed a value, those that made a state better than it had ever been.
+    improved_per_million: f64,
+    taken_share: f64,
+    megabytes: f64,
+}
+
+/// How far integrals go.
+#[derive(Clone, Copy)]
+struct Ends {
+    seconds: f64,
+    ratings: f64,
+}
+
+/// Compares.
+pub fn run(flags: TryFlags) -> Result<Exit, Error> {
+    let input = Input::try_from(flags.input)?;
+    output::all_different(&[input.path()], &[flags.plot.as_deref(), flags.csv.as_deref()])?;
+    let picture = flags.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
+    let mut csv = Rows::create(flags.csv)?;
+    let stop = Stop::new();
+    signals::listen(&stop)?;
+    values::use_threads(flags.threads)?;
+    let network = input.load(&stop)?;
+    let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); flags.heuristic.len()];
+    // by turns, so that what else the machine does meets all alike
+    for seed in 1..=flags.seeds {
+        for (heuristic, measured) in flags.heuristic.iter().zip(&mut measured) {
+            let driver = match (flags.alone, heuristic) {
+                (true, Some(_)) => DriverChoice::Guided,
+                _ => DriverChoice::Portfolio,
+            };
+            let options = Options {
+                started: Instant::now(),
+                time: Some(flags.time),
+                seed,
+                driver,
+                heuristic: heuristic.as_ref().map(|heuristic| heuristic.of(&network)).transpose()?,
+                threads: flags.threads,
+                device: fangs::device::Choice::Cpu.into(),
+                ..Options::default()
+            };
+            let mut trace = Trace::default();
+            let run = Stop::new();
+            let summary = search::solve(&network, &options, &run, &mut |event| {
+                if let (EventKind::Solution, Some(cost)) = (event.kind, event.cost) {
+                    trace.push(event.time_s, event.ratings, cost.as_f64());
+                }
+                if stop.is_set() {
+                    run.set(fangs::stop::Cause::Signal);
+                }
+            })?;
+            if stop.is_set() {
+                return Err(Error::Stopped);
+            }
+            measured.push(Measured { seed, trace, summary });
+        }
+    }
+    let seconds = flags.time.as_secs_f64();
+    let names: Vec<String> = flags.heuristic.iter().map(name).collect();
+    let best = Measured::best(measured.iter().flatten(), network.units().maximise);
+    let fewest = measured.iter().flatten().map(|run| run.summary.ratings).min().unwrap_or(0);
+    let ends = Ends { seconds, ratings: fewest as f64 };
+    let rows: Vec<Vec<Row>> = names
+        .iter()
+        .zip(&measured)
+        .map(|(name, runs)| runs.iter().map(|run| row(name, run, best, ends)).collect())
+        .collect();
+    for row in rows.iter().flatten() {
+        csv.push(row)?;
+    }
+    let lines: Vec<Line> = rows.iter().map(|own| line(own, &rows[0], network.units().maximise)).collect();
+    if flags.json {
+        output::print_json(&json!({
+            "instance": network.name, "time_s": seconds, "seeds": flags.seeds, "best": best, "heuristics": lines,
+        }))?;
+    } else {
+        table(&lines)?;
+    }
+    if let Some(picture) = picture {
+        let curves = names.iter().zip(&measured).map(|(name, runs)| median_curve(name, runs, seconds)).collect();
+        let title = format!("{}, median of {} runs", input.file_name(), flags.seeds);
+        picture.save(&Chart { title, curves, time: TimeScale::Auto })?;
+    }
+    Ok(Exit::Done)
+}
+
+fn name(candidate: &Candidate) -> String {
+    candidate.as_ref().map_or_else(|| "default".into(), heuristics::Chosen::name)
+}
+
+fn row(name: &str, run: &Measured, best: Option<f64>, ends: Ends) -> Row {
+    let picks = run.summary.picks;
+    Row {
+        heuristic: name.into(),
+        seed: run.seed,
+        cost: run.summary.cost.map(|cost| cost.as_f64()),
+        time_to_best_s: run.summary.time_to_best_s,
+        integral: primal_integral(&run.trace, best, Axis::Time, ends.seconds),
+        integral_by_ratings: primal_integral(&run.trace, best, Axis::Ratings, ends.ratings),
+        ratings_s: run.summary.ratings as f64 / run.summary.time_s.max(1e-9),
+        picks: picks.drawn,
+        changed: picks.changed,
+        improved: picks.improved,
+        proposed: picks.proposed,
+        taken: picks.taken,
+        bytes: picks.bytes,
+    }
+}
+
+fn line(rows: &[Row], first: &[Row], maximise: bool) -> Line {
+    let mut costs: Vec<f64> = rows.iter().filter_map(|row| row.cost).collect();
+    costs.sort_by(f64::total_cmp);
+    if maximise {
+        costs.reverse();
+    }
+    let mean = |of: &dyn Fn(&Row) -> f64| rows.iter().map(of).sum::<f64>() / rows.len() as f64;
+    let sum = |of: &dyn Fn(&Row) -> u64| rows.iter().map(of).sum::<u64>() as f64;
+    let differences: Vec<f64> = rows.iter().zip(first).map(|(row, first)| row.integral - first.integral).collect();
+    let (difference, error) = spread(&differences);
+    Line {
+        heuristic: rows[0].heuristic.clone(),
+        runs: rows.len(),
+        solved: costs.len(),
+        best: costs.first().copied(),
+        cost: costs.get(rows.len() / 2).copied(),
+        integral: mean(&|row| row.integral),
+        integral_by_ratings: mean(&|row| row.integral_by_ratings),
+        difference,
+        error,
+        ratings_s: mean(&|row| row.ratings_s),
+        improved_per_million: 1e6 * sum(&|row| row.improved) / sum(&|row| row.changed).max(1.0),
+        taken_share: sum(&|row| row.taken) / sum(&|row| row.proposed).max(1.0),
+        megabytes: rows.iter().map(|row| row.bytes).max().unwrap_or(0) as f64 / 1e6,
+    }
+}
+
+fn table(lines: &[Line]) -> Result<(), Error> {
+    output::print(&format_args!(
+        "heuristic       solved        best      median  integral %  difference      +-  by ratings %  M ratings/s  improved/M  groups %     MB\n"
+    ))?;
+    for line in lines {
+        let number = |number: Option<f64>| number.map_or("none".into(), |number| format!("{number}"));
+        output::print(&format_args!(
+            "{:<14}  {:>2} of {:>2}  {:>10}  {:>10}  {:>10.3}  {:>+10.3}  {:>6.3}  {:>12.3}  {:>11.1}  {:>10.0}  {:>8.1}  {:>5.1}\n",
+            line.heuristic,
+            line.solved,
+            line.runs,
+            number(line.best),
+            number(line.cost),
+            100.0 * line.integral,
+            100.0 * line.difference,
+            100.0 * line.error,
+            100.0 * line.integral_by_ratings,
+            line.ratings_s / 1e6,
+            line.improved_per_million,
+            100.0 * line.taken_share,
+            line.megabytes,
+        ))?;
+    }
+    Ok(())
+}

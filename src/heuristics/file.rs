@@ -1,0 +1,62 @@
+//! Heuristics in files, as drivers take them.
+
+use super::language::{Heuristic, Scratch};
+use super::{Inputs, Needs, ValueHeuristic};
+use crate::error::Error;
+use crate::model::Network;
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A heuristic that a user wrote in a file ([`language`](super::language)).
+#[derive(Debug)]
+pub struct FromFile {
+    heuristic: Heuristic,
+    /// The first weight that was no number.
+    nonsense: OnceLock<String>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+impl FromFile {
+    /// Reads a file for a network, whose variables and values its tables and groups name.
+    ///
+    /// # Errors
+    /// Where the file or one of its tables is wrong, with line and column and the names that exist.
+    pub fn read(path: &Path, network: &Network) -> Result<FromFile, Error> {
+        Ok(FromFile { heuristic: Heuristic::read(path, network.variables())?, nonsense: OnceLock::new() })
+    }
+}
+
+impl ValueHeuristic for FromFile {
+    fn name(&self) -> &str {
+        self.heuristic.file()
+    }
+
+    fn about(&self) -> &str {
+        self.heuristic.about()
+    }
+
+    fn needs(&self) -> Needs {
+        self.heuristic.needs()
+    }
+
+    fn active(&self, inputs: &Inputs<'_>) -> bool {
+        let variable = inputs.view.origin(inputs.variable);
+        SCRATCH.with_borrow_mut(|scratch| self.heuristic.active(variable, inputs, scratch))
+    }
+
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
+        let variable = inputs.view.origin(inputs.variable);
+        let weighed = SCRATCH.with_borrow_mut(|scratch| self.heuristic.weigh(variable, inputs, scratch, weights));
+        if let Some(value) = weighed.nonsense {
+            let _ = self.nonsense.get_or_init(|| self.heuristic.explain(variable, inputs, value));
+        }
+    }
+
+    fn nonsense(&self) -> Option<&str> {
+        self.nonsense.get().map(String::as_str)
+    }
+}

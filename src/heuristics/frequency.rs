@@ -1,0 +1,41 @@
+//! Penalties by frequency, tabu search's long-term memory (Glover: "Tabu search, part I", 1989).
+
+use super::{Inputs, Needs, ValueHeuristic, Weights, above};
+use crate::device::Source;
+
+/// A heat bath in which values cost the more the longer the variable has had them.
+#[derive(Clone, Copy, Debug)]
+pub struct Frequency;
+
+/// What a value costs that the variable has had at each visit, in temperatures.
+const PENALTY: f64 = 2.0;
+
+impl ValueHeuristic for Frequency {
+    fn name(&self) -> &str {
+        "frequency"
+    }
+
+    fn about(&self) -> &str {
+        "\
+heat bath with penalties for values that a variable has had for long
+A value's rating is its cost and two temperatures times its frequency: the part of the variable's visits after which it had
+the value. Values are weighted by exp(-rating / temperature). Penalties lead away from where a state has been; cheapest values
+are still found, as penalties fall with the temperature."
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::COST | Needs::LEAST | Needs::TEMPERATURE | Needs::FREQUENCY
+    }
+
+    fn cuda(&self) -> Option<Source> {
+        Some(Source::embedded("frequency.cuh"))
+    }
+
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
+        let boltzmann = Weights::new(inputs.temperature);
+        let scale = PENALTY * inputs.temperature;
+        for (weight, (&cost, &frequency)) in weights.iter_mut().zip(inputs.cost.iter().zip(inputs.frequency)) {
+            *weight = boltzmann.weight(above(cost + scale * frequency, inputs.least));
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The list of heuristics that come with the program.
+
+use super::{Boltzmann, Coloring, Frequency, MinConflicts, MiniBucket, Radio, Satellite, Swap, ValueHeuristic};
+use std::sync::Arc;
+
+/// All heuristics for networks, one line each.
+pub fn all() -> Vec<Arc<dyn ValueHeuristic>> {
+    vec![
+        Arc::new(MinConflicts),
+        Arc::new(Boltzmann),
+        Arc::new(MiniBucket),
+        Arc::new(Frequency),
+        Arc::new(Coloring),
+        Arc::new(Radio),
+        Arc::new(Satellite),
+        Arc::new(Swap),
+    ]
+}
+
+/// The heuristic of a name.
+pub fn find(name: &str) -> Option<Arc<dyn ValueHeuristic>> {
+    all().into_iter().find(|heuristic| heuristic.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_described() {
+        let all = all();
+        for (place, heuristic) in all.iter().enumerate() {
+            assert!(all[..place].iter().all(|other| other.name() != heuristic.name()));
+            assert!(heuristic.about().lines().count() > 1, "{} says what it does", heuristic.name());
+            assert!(heuristic.name().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
+        }
+        assert!(find("boltzmann").is_some() && find("magic").is_none());
+    }
+}

@@ -1,0 +1,44 @@
+//! Min-conflicts (Minton, Johnston, Philips, Laird: "Minimizing conflicts", 1992).
+
+use super::{Inputs, Needs, ValueHeuristic};
+use crate::device::Source;
+
+/// Variables in conflict take a cheapest value.
+#[derive(Clone, Copy, Debug)]
+pub struct MinConflicts;
+
+/// The weight of each cheapest value. All others together weigh a 128th of it: without that noise passes end in the first
+/// assignment in which every variable in conflict has one best value.
+const BEST: u32 = 1 << 20;
+
+impl ValueHeuristic for MinConflicts {
+    fn name(&self) -> &str {
+        "min-conflicts"
+    }
+
+    fn about(&self) -> &str {
+        "\
+variables in conflict take a cheapest value, ties at random
+A variable is in conflict where it costs more than the least that its functions can. It takes one of the values that cost
+least under the others' values; now and then, one time in 128, any other."
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::COST | Needs::LEAST | Needs::CURRENT_COST
+    }
+
+    fn active(&self, inputs: &Inputs<'_>) -> bool {
+        inputs.current_cost > 0.0
+    }
+
+    fn cuda(&self) -> Option<Source> {
+        Some(Source::embedded("min_conflicts.cuh"))
+    }
+
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
+        let noise = BEST / 128 / weights.len().max(1) as u32;
+        for (weight, &cost) in weights.iter_mut().zip(inputs.cost) {
+            *weight = if cost == inputs.least { BEST } else { noise };
+        }
+    }
+}

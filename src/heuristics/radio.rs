@@ -1,0 +1,43 @@
+//! Radio links: frequencies whose distance to a partner's is given.
+
+use super::{Ejection, Inputs, MinConflicts, Needs, Neighbourhood, ValueHeuristic};
+use crate::model::Problem;
+
+/// Min-conflicts with chains: a link takes a frequency, and partners follow.
+#[derive(Clone, Copy, Debug)]
+pub struct Radio;
+
+impl ValueHeuristic for Radio {
+    fn name(&self) -> &str {
+        "radio"
+    }
+
+    fn about(&self) -> &str {
+        "\
+radio links: min-conflicts with chains that keep partners at their distance
+Between passes a link takes another frequency, and the link that this disturbs most takes its cheapest one, then the link that this
+disturbs most, up to four: partners move together, where one alone would break their distance. For networks whose functions are all
+of two variables. (Where a distance leaves each frequency one partner the reductions have merged the two links already.)"
+    }
+
+    fn needs(&self) -> Needs {
+        MinConflicts.needs()
+    }
+
+    fn active(&self, inputs: &Inputs<'_>) -> bool {
+        MinConflicts.active(inputs)
+    }
+
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
+        MinConflicts.weigh(inputs, weights);
+    }
+
+    fn fits(&self, problem: &Problem) -> Result<(), String> {
+        let pairs = problem.functions.iter().all(|function| function.scope.len() == 2);
+        if pairs { Ok(()) } else { Err("a function of the core has more than two variables".into()) }
+    }
+
+    fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
+        Some(&Ejection { breadth: 1, longest: 4 })
+    }
+}

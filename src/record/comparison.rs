@@ -1,0 +1,130 @@
+//! Runs of one network beside each other: curves, primal integrals, differences.
+
+use super::plot::{Curve, Point};
+use crate::search::Summary;
+
+/// What passes while a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Seconds.
+    Time,
+    /// Possibilities rated: does not depend on what else the machine does.
+    Ratings,
+}
+
+/// A solution of a run.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    time: f64,
+    ratings: f64,
+    cost: f64,
+}
+
+impl Found {
+    fn at(&self, axis: Axis) -> f64 {
+        match axis {
+            Axis::Time => self.time,
+            Axis::Ratings => self.ratings,
+        }
+    }
+}
+
+/// The solutions of a run as they came.
+#[derive(Clone, Debug, Default)]
+pub struct Trace(Vec<Found>);
+
+impl Trace {
+    /// A solution of some cost after so many seconds and ratings.
+    pub fn push(&mut self, time: f64, ratings: u64, cost: f64) {
+        self.0.push(Found { time, ratings: ratings as f64, cost });
+    }
+
+    /// The cost known at a time.
+    pub fn at(&self, time: f64) -> Option<f64> {
+        let known = self.0.partition_point(|found| found.time <= time);
+        Some(self.0[known.checked_sub(1)?].cost)
+    }
+}
+
+/// A run that was measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Its seed.
+    pub seed: u64,
+    /// Its solutions.
+    pub trace: Trace,
+    /// How it ended.
+    pub summary: Summary,
+}
+
+impl Measured {
+    /// The best cost of several runs.
+    pub fn best<'a>(runs: impl Iterator<Item = &'a Measured>, maximise: bool) -> Option<f64> {
+        let costs = runs.filter_map(|run| run.summary.cost).map(|cost| cost.as_f64());
+        if maximise { costs.max_by(f64::total_cmp) } else { costs.min_by(f64::total_cmp) }
+    }
+}
+
+/// The primal integral (Berthold: "Measuring the impact of primal heuristics", 2013) up to an `end`, as a part of that: the mean of
+/// |cost - best| / max(|cost|, |best|), 1 where there is no solution yet.
+pub fn primal_integral(trace: &Trace, best: Option<f64>, axis: Axis, end: f64) -> f64 {
+    let Some(best) = best.filter(|_| end > 0.0) else { return 1.0 };
+    let gap = |cost: f64| match (cost - best).abs() {
+        0.0 => 0.0,
+        _ if cost * best < 0.0 => 1.0,
+        difference => difference / cost.abs().max(best.abs()),
+    };
+    let (mut since, mut now, mut sum) = (0.0f64, 1.0, 0.0);
+    for found in &trace.0 {
+        let at = found.at(axis).min(end);
+        sum += now * (at - since);
+        (since, now) = (at, gap(found.cost));
+    }
+    (sum + now * (end - since).max(0.0)) / end
+}
+
+/// The mean of some numbers and its standard error, which is 0 for a single one.
+pub fn spread(numbers: &[f64]) -> (f64, f64) {
+    let count = numbers.len().max(1) as f64;
+    let mean = numbers.iter().sum::<f64>() / count;
+    let variance = numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    (mean, (variance / count).sqrt())
+}
+
+/// The median over runs of what each knew at a time; runs without a solution know the worst.
+pub fn median_curve(label: &str, runs: &[Measured], seconds: f64) -> Curve {
+    let mut times: Vec<f64> = runs.iter().flat_map(|run| run.trace.0.iter().map(|found| found.time)).collect();
+    times.push(seconds);
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let point = |time: f64| {
+        let mut known: Vec<f64> = runs.iter().filter_map(|run| run.trace.at(time)).collect();
+        known.sort_by(f64::total_cmp);
+        Point { time, upper: known.get(runs.len() / 2).copied(), lower: None }
+    };
+    Curve { label: label.into(), points: times.into_iter().map(point).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integrals_weigh_gaps_by_their_time() {
+        let mut trace = Trace::default();
+        trace.push(1.0, 100, 20.0);
+        trace.push(2.0, 400, 10.0);
+        assert!((primal_integral(&trace, Some(10.0), Axis::Time, 4.0) - (1.0 + 0.5) / 4.0).abs() < 1e-12);
+        assert!((primal_integral(&trace, Some(10.0), Axis::Ratings, 200.0) - (100.0 + 50.0) / 200.0).abs() < 1e-12);
+        assert_eq!(primal_integral(&Trace::default(), Some(10.0), Axis::Time, 4.0), 1.0);
+        assert_eq!(primal_integral(&trace, None, Axis::Time, 4.0), 1.0);
+        assert_eq!((trace.at(0.5), trace.at(1.0), trace.at(9.0)), (None, Some(20.0), Some(10.0)));
+    }
+
+    #[test]
+    fn spreads_are_standard_errors() {
+        assert_eq!(spread(&[3.0]), (3.0, 0.0));
+        let (mean, error) = spread(&[1.0, 2.0, 3.0]);
+        assert!((mean - 2.0).abs() < 1e-12 && (error - (1.0f64 / 3.0).sqrt()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,188 @@
+use super::*;
+use crate::heuristics::{self, Inputs, Neighbourhood};
+use crate::inference::{Limits, Plan, Run};
+use crate::model::Problem;
+use crate::order::{Method, Order};
+use crate::search::testing::{price, random, random_dense};
+
+fn field(problem: &Arc<Problem>, rng: &mut Rng) -> Field {
+    Field::new(problem, price(problem), Some(3), rng, &Stop::new())
+}
+
+fn outcome(problem: &Arc<Problem>) -> Arc<Outcome> {
+    let order = Order::greedy(problem, Method::MinFill, 1, &Stop::new());
+    let plan = Plan::new(problem, &order, &Limits { z: Some(2), ..Limits::new(1 << 30) });
+    let mut run = Run::new(problem.clone(), plan);
+    let _ = run.advance(u64::MAX, &Stop::new());
+    Arc::new(run.finish().expect("the run is done"))
+}
+
+/// Looks at everything, and knows what it should see.
+#[derive(Debug)]
+struct Witness;
+
+impl ValueHeuristic for Witness {
+    fn name(&self) -> &str {
+        "witness"
+    }
+
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
+        let (view, v) = (inputs.view, inputs.variable);
+        let held = view.value(v);
+        let mut costs = Vec::new();
+        view.costs(v, &mut costs);
+        let problem = view.problem();
+        assert_eq!((weights.len(), inputs.domain), (view.domain(v), view.domain(v) as f64));
+        assert_eq!(inputs.degree as usize, problem.functions.iter().filter(|f| f.scope.contains(&(v as u32))).count());
+        let columns = [inputs.value, inputs.cost, inputs.delta, inputs.current, inputs.incumbent, inputs.age];
+        let more = [inputs.frequency, inputs.h, inputs.reduced, inputs.conflicts, inputs.unary];
+        assert!(columns.iter().chain(&more).all(|column| column.len() == weights.len()));
+        let least = inputs.cost.iter().copied().fold(f64::INFINITY, f64::min);
+        assert_eq!((inputs.least, inputs.current_cost), (least, inputs.cost[held]));
+        assert_eq!(inputs.current_conflicts, inputs.conflicts[held]);
+        for value in 0..weights.len() {
+            assert_eq!(inputs.cost[value] - inputs.cost[held], f64::from(costs[value] - costs[held]));
+            assert_eq!(inputs.delta[value], inputs.cost[value] - inputs.cost[held]);
+            assert_eq!(inputs.current[value], f64::from(u8::from(value == held)));
+            assert!(inputs.age[value] >= 0.0 && (0.0..=1.0).contains(&inputs.frequency[value]));
+            assert!(inputs.h[value] >= 0.0 && inputs.reduced[value] == 0.0 && inputs.cost[value] >= 0.0);
+            weights[value] = 1;
+        }
+        assert!(inputs.frequency.iter().sum::<f64>() < 1.0 + 1e-9);
+        assert!(inputs.temperature > 0.0 && inputs.round >= 1.0 && inputs.since <= inputs.round);
+    }
+}
+
+#[test]
+fn inputs_say_what_is_and_costs_stay_right() {
+    let mut rng = Rng::new(1);
+    for case in 0..200 {
+        let problem = Arc::new(if case % 2 == 0 { random(&mut rng) } else { random_dense(&mut rng) });
+        let field = field(&problem, &mut rng);
+        let mut guided = Guided::new(Arc::new(Witness), true, rng.split());
+        let mut pool = Pool::default();
+        for round in 0..3 {
+            let effort = guided.round(&field, &mut pool, &Stop::new());
+            assert_eq!(effort.fault, None, "case {case}");
+            assert!(effort.work > 0 && effort.picks.drawn > 0 && effort.picks.bytes > 0);
+            if round == 1 {
+                guided.guide(&outcome(&problem));
+            }
+        }
+        assert!(!pool.elites().is_empty() && guided.population() == 3);
+        for elite in pool.elites() {
+            assert_eq!(elite.energy, field.rows.energy(&elite.values));
+        }
+    }
+}
+
+#[test]
+fn every_heuristic_of_the_list_keeps_costs_right_and_finds_optima() {
+    let mut rng = Rng::new(2);
+    let (mut runs, mut worse) = (0, 0);
+    for case in 0..120 {
+        let problem = Arc::new(random_dense(&mut rng));
+        let field = field(&problem, &mut rng);
+        let mut found = Vec::new();
+        for heuristic in heuristics::all() {
+            if heuristic.fits(&problem).is_err() || field.rows.shift > 0 {
+                continue;
+            }
+            let mut guided = Guided::new(heuristic, true, Rng::new(case));
+            guided.guide(&outcome(&problem));
+            let mut pool = Pool::default();
+            for _ in 0..6 {
+                let effort = guided.round(&field, &mut pool, &Stop::new());
+                assert_eq!((effort.fault, effort.nonsense), (None, None), "case {case}");
+            }
+            found.push(pool.best());
+            runs += 1;
+        }
+        let best = found.iter().min();
+        worse += found.iter().filter(|energy| Some(*energy) > best).count();
+    }
+    // three states of six short flights each
+    assert!(worse * 50 < runs, "{worse} of {runs} ended above the best");
+    assert!(runs > 400, "{runs}");
+}
+
+/// Forbids everything, and proposes what is not there.
+#[derive(Debug)]
+struct Nonsense {
+    proposes: bool,
+}
+
+impl ValueHeuristic for Nonsense {
+    fn name(&self) -> &str {
+        "nonsense"
+    }
+
+    fn weigh(&self, _: &Inputs<'_>, weights: &mut [u32]) {
+        weights.fill(u32::from(self.proposes));
+    }
+
+    fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
+        self.proposes.then_some(self as &dyn Neighbourhood)
+    }
+}
+
+impl Neighbourhood for Nonsense {
+    fn propose(&self, view: &View<'_>, _: &mut Rng, group: &mut Vec<(u32, u16)>) {
+        group.extend([(0, 0), (view.variables() as u32 - 1, 999)]);
+    }
+}
+
+#[test]
+fn nonsense_is_reported_once_with_its_variable() {
+    let mut rng = Rng::new(3);
+    let problem = Arc::new(random_dense(&mut rng));
+    let field = field(&problem, &mut rng);
+    for (proposes, words) in [(false, "weigh 0; it keeps value"), (true, "value 999")] {
+        let mut guided = Guided::new(Arc::new(Nonsense { proposes }), true, Rng::new(1));
+        let mut pool = Pool::default();
+        let mut told = (0..4).filter_map(|_| guided.round(&field, &mut pool, &Stop::new()).nonsense);
+        let first = told.next().unwrap_or_default();
+        assert!(first.contains("heuristic nonsense") && first.contains(words), "{first}");
+        assert_eq!(told.next(), None);
+    }
+}
+
+#[test]
+fn assertions_find_what_is_wrong() {
+    let mut rng = Rng::new(4);
+    let problem = Arc::new(random_dense(&mut rng));
+    let field = field(&problem, &mut rng);
+    let core = Prepared::new(&field, 1);
+    let ground = Ground {
+        field: &field,
+        places: &core.places,
+        layout: core.layout.as_ref(),
+        floors: &core.floors,
+        needs: Needs::ALL,
+        incumbent: None,
+        guide: None,
+        asserts: true,
+    };
+    let mut state = State::default();
+    state.begin(&ground, vec![0; problem.variables()]);
+    assert_eq!(state.verify(&ground, 0), Ok(()));
+    state.energy += 1;
+    assert!(state.verify(&ground, 0).is_err_and(|what| what.contains("recomputed")));
+}
+
+#[test]
+fn threads_change_nothing() {
+    let mut rng = Rng::new(5);
+    let problem = Arc::new(random_dense(&mut rng));
+    let field = field(&problem, &mut rng);
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
+        pool.install(|| {
+            let mut guided = Guided::new(Arc::new(heuristics::Frequency), false, Rng::new(7));
+            let mut pool = Pool::default();
+            let picks: Vec<Picks> = (0..5).map(|_| guided.round(&field, &mut pool, &Stop::new()).picks).collect();
+            (picks, pool.elites().iter().map(|elite| elite.hash).collect::<Vec<_>>())
+        })
+    };
+    assert_eq!(run(1), run(4));
+}

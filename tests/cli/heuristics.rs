@@ -1,0 +1,93 @@
+//! Plug-in heuristics from outside.
+
+use super::*;
+
+const NAMES: [&str; 8] =
+    ["min-conflicts", "boltzmann", "mini-bucket", "frequency", "coloring", "radio", "satellite", "swap"];
+
+fn graph() -> Result<(TempDir, PathBuf)> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("graph.wcsp");
+    let _ = fangs()
+        .args(["generate", "coloring", "--n", "60", "--p", "0.3", "--k", "6", "-o"])
+        .arg(&path)
+        .assert()
+        .success();
+    Ok((folder, path))
+}
+
+#[test]
+fn all_are_listed_and_described() -> Result {
+    let listed = String::from_utf8(fangs().arg("heuristics").assert().success().get_output().stdout.clone())?;
+    assert!(listed.lines().map(|line| line.split(' ').next().unwrap_or_default()).eq(NAMES), "{listed}");
+    for name in NAMES {
+        let told =
+            String::from_utf8(fangs().args(["heuristics", name]).assert().success().get_output().stdout.clone())?;
+        assert!(told.starts_with(&format!("{name}: ")) && told.lines().count() > 3, "{told}");
+    }
+    Ok(())
+}
+
+#[test]
+fn rounds_do_the_same_on_any_number_of_threads() -> Result {
+    let (_folder, path) = graph()?;
+    for (driver, rounds) in [("guided", "6"), ("portfolio", "60")] {
+        let run = |threads| {
+            let options =
+                ["--driver", driver, "--heuristic", "coloring", "--rounds", rounds, "--assert", "--bound", "none"];
+            object(fangs().arg("solve").args(options).args(["--json", "--threads", threads]).arg(&path), 0)
+        };
+        let (one, four) = (run("1")?, run("4")?);
+        for key in ["cost", "solution", "moves", "ratings", "heuristic", "picks"] {
+            assert_eq!(one[key], four[key], "{driver}: {key}");
+        }
+        assert_eq!(one["heuristic"], "coloring");
+        assert!(one["picks"]["drawn"].as_u64().is_some_and(|drawn| drawn > 0), "{one}");
+        assert!(one["picks"]["taken"].as_u64().is_some_and(|taken| taken > 0), "{one}");
+    }
+    Ok(())
+}
+
+#[test]
+fn try_compares() -> Result {
+    let (folder, path) = graph()?;
+    let (rows, picture) = (folder.path().join("rows.csv"), folder.path().join("try.svg"));
+    let wanted = ["--heuristic", "default", "--heuristic", "min-conflicts", "--time", "0.3", "--seeds", "2"];
+    let compared = object(
+        fangs()
+            .args(["heuristics", "try", "--json"])
+            .arg(&path)
+            .args(wanted)
+            .arg("--csv")
+            .arg(&rows)
+            .arg("--plot")
+            .arg(&picture),
+        0,
+    )?;
+    let lines = compared["heuristics"].as_array().ok_or("no lines")?;
+    assert_eq!(
+        (lines.len(), &lines[0]["heuristic"], &lines[1]["heuristic"]),
+        (2, &"default".into(), &"min-conflicts".into())
+    );
+    assert_eq!((&lines[0]["difference"], &lines[1]["runs"]), (&0.0.into(), &2.into()));
+    assert_eq!(std::fs::read_to_string(&rows)?.lines().count(), 5);
+    assert!(std::fs::read_to_string(&picture)?.contains("min-conflicts"));
+    let table = fangs().args(["heuristics", "try", "--alone"]).arg(&path).args(wanted).assert().success();
+    assert_eq!(String::from_utf8(table.get_output().stdout.clone())?.lines().count(), 3);
+    Ok(())
+}
+
+#[test]
+fn new_writes_into_the_sources() -> Result {
+    let folder = tempfile::tempdir()?;
+    for file in ["src/heuristics/list.rs", "src/heuristics/mod.rs", "src/device/source.rs", "heuristics/network.cuh"] {
+        let target = folder.path().join(file);
+        std::fs::create_dir_all(target.parent().ok_or("no folder")?)?;
+        let _ = std::fs::copy(format!("{}/{file}", env!("CARGO_MANIFEST_DIR")), target)?;
+    }
+    let told = fangs().args(["heuristics", "new", "my-own", "--folder"]).arg(folder.path()).assert().success();
+    assert!(String::from_utf8(told.get_output().stdout.clone())?.contains("heuristics try FILE"));
+    assert!(std::fs::read_to_string(folder.path().join("src/heuristics/my_own.rs"))?.contains("\"my-own\""));
+    assert!(folder.path().join("heuristics/my_own.cuh").is_file());
+    Ok(())
+}
