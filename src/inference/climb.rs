@@ -312,7 +312,8 @@ impl Climb {
         let (first, grows) = match &self.pending {
             Some(Stage::Run(_, plan)) => (self.ladder.affords(plan), false),
             Some(Stage::Shift(shifting)) => {
-                let grows = shifting.is_brief() || self.graphs.as_ref().is_some_and(GraphWay::is_brief);
+                let grows =
+                    shifting.is_brief() || self.graphs.as_ref().is_some_and(|graphs| graphs.is_brief(self.best));
                 (grows, grows)
             }
             _ => (false, false),
@@ -365,7 +366,7 @@ impl Climb {
             let weight_of = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
             let graphs = self.graphs.as_ref().map(|way| weight(way.work, way.reached, self.best));
             let others = [weight_of(&self.shifted), weight_of(&self.plain)];
-            let brief = self.graphs.as_ref().is_some_and(GraphWay::is_brief);
+            let brief = self.graphs.as_ref().is_some_and(|graphs| graphs.is_brief(self.best));
             if brief || graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
                 match self.next_graph(ub) {
                     Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
@@ -463,20 +464,16 @@ impl Climb {
         if !due(weight) {
             return None;
         }
-        // where its work counts more it ends its turn sooner
-        let behind = weight / self.searches[at].0.work_done().max(1);
-        Some(self.turn(at, ub, if plans { planned / behind.max(1) } else { u64::MAX }))
+        Some(self.turn(at, ub))
     }
 
-    /// A turn of a search: until it has had so much work, but a quarter of that at least, and as much as before at most. Turns as long as
-    /// all before kept what else there was to do waiting for half of the time.
-    fn turn(&mut self, at: usize, ub: Option<Cost>, level: u64) -> Stage {
+    /// A turn of a search: as much again as before. Shorter ones, up to level with the plans, were worse (results/notes/branch.md).
+    fn turn(&mut self, at: usize, ub: Option<Cost>) -> Stage {
         let (mut search, _) = self.searches.swap_remove(at);
         if let Some(ub) = ub {
             search.tighten(ub);
         }
-        let done = search.work_done();
-        let work = level.saturating_sub(done).max(level / 4).min(done).max(FIRST_TURN);
+        let work = search.work_done().max(FIRST_TURN);
         Stage::Branch(Box::new(search), work)
     }
 
@@ -487,8 +484,7 @@ impl Climb {
             return self.search(ub);
         }
         let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
-        let level = self.work / LIGHT_PART;
-        (self.searches[at].0.work_done() < level).then(|| self.turn(at, ub, level))
+        (self.searches[at].0.work_done() < self.work / LIGHT_PART).then(|| self.turn(at, ub))
     }
 
     /// A search has had its turn, which began with a bound of `before`.

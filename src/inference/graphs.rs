@@ -36,6 +36,8 @@ const WORTHWHILE: Cost = 500;
 /// Orders after the first that a device tries: of scen06 the first came to 1710, one of the next eight to 2472
 /// (results/notes/shifting.md).
 const ORDERS: u32 = 24;
+/// Those that come before searches while graphs lead.
+const BRIEF_ORDERS: u32 = 6;
 
 /// Which graphs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,13 +234,16 @@ impl GraphWay {
         Plan::new(problem, &self.order, &limits)
     }
 
-    /// Whether a device takes the next graph, and is soon done with it.
-    pub fn is_brief(&self) -> bool {
-        if self.ended > 0 || self.again {
-            return false;
-        }
+    /// Whether a device takes the next graph, and is soon done with it: the first time that graphs grow, and then along some orders as
+    /// long as no other way has come much further: what graphs have gained is seven eighths of what leads to `best`.
+    pub fn is_brief(&self, best: Cost) -> bool {
         let large = self.large == DEVICE || self.entries.saturating_mul(GROWTH) >= self.large;
-        self.gpu.is_some() && !self.last && (large || self.left_on_device())
+        let grows = self.ended == 0 && !self.last;
+        let begin = self.shift.bound(self.problem.constant);
+        let gained = |bound: Cost| i128::from(bound) - i128::from(begin);
+        let near = |(bound, _): (Cost, Cost)| 8 * gained(bound) >= 7 * gained(best);
+        let leads = self.ended < BRIEF_ORDERS && self.reached.is_some_and(near);
+        self.gpu.is_some() && (grows || leads) && (large || self.left_on_device() || self.ended > 0)
     }
 
     /// Entries of the last graph.
