@@ -115,7 +115,7 @@ mod tests {
     fn a_plug_in_takes_turns_from_the_beginning() {
         let mut rng = Rng::new(1);
         let problem = Arc::new(random_dense(&mut rng));
-        let field = Field::new(&problem, price(&problem), None, &mut rng, &Stop::new());
+        let field = Field::new(&problem, price(&problem), None, &mut rng);
         let options = Options { heuristic: Some(Arc::new(MinConflicts)), ..Options::default() };
         let mut portfolio = Portfolio::new(&options, None, &mut rng);
         let mut pool = Pool::default();

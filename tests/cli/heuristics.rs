@@ -91,3 +91,48 @@ fn new_writes_into_the_sources() -> Result {
     assert!(folder.path().join("heuristics/my_own.cuh").is_file());
     Ok(())
 }
+
+const FILE: &str = "\
+about = \"least-used of the cheapest colors, for vertices in conflict\"
+active = \"current_cost > 0\"
+weight = \"if(cost == least, 1 / (1 + frequency), 0.001)\"
+";
+
+#[test]
+fn a_file_steers_runs() -> Result {
+    let (folder, path) = graph()?;
+    let file = folder.path().join("my.toml");
+    std::fs::write(&file, FILE)?;
+    let _ = fangs().arg("heuristics").arg(&file).assert().success();
+    let run = |threads| {
+        let options =
+            ["--driver", "guided", "--rounds", "6", "--assert", "--bound", "none", "--json", "--threads", threads];
+        object(fangs().arg("solve").args(options).arg("--heuristic").arg(&file).arg(&path), 0)
+    };
+    let (one, four) = (run("1")?, run("4")?);
+    for key in ["cost", "solution", "moves", "ratings", "heuristic", "picks"] {
+        assert_eq!(one[key], four[key], "{key}");
+    }
+    assert_eq!(one["heuristic"], file.display().to_string());
+    assert!(one["picks"]["drawn"].as_u64().is_some_and(|drawn| drawn > 0), "{one}");
+    Ok(())
+}
+
+#[test]
+fn a_file_that_is_wrong_or_talks_nonsense_is_told() -> Result {
+    let (folder, path) = graph()?;
+    let file = folder.path().join("my.toml");
+    let solve = |text: &str| -> Result<_> {
+        std::fs::write(&file, text)?;
+        let options = ["--driver", "guided", "--rounds", "4", "--bound", "none"];
+        Ok(fangs().arg("solve").args(options).arg("--heuristic").arg(&file).arg(&path).assert())
+    };
+    let wrong = solve("weight = \"costt\"\n")?.code(2).stdout("");
+    let told = String::from_utf8(wrong.get_output().stderr.clone())?;
+    assert!(told.contains("my.toml:1:11") && told.contains("did you mean `cost`"), "{told}");
+    let nonsense = solve("weight = \"log(0 - 1 - value)\"\n")?.success();
+    let told = String::from_utf8(nonsense.get_output().stderr.clone())?;
+    assert_eq!(told.matches("is no number").count(), 1, "{told}");
+    assert!(told.contains("my.toml") && told.contains("variable"), "{told}");
+    Ok(())
+}

@@ -86,7 +86,7 @@ impl ValueHeuristic for Everything {
 /// Generations side by side.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, heuristic: &dyn ValueHeuristic, generations: usize) {
     let mut rng = Rng::new(9);
-    let field = Field::new(problem, price(problem), None, &mut rng, &Stop::new());
+    let field = Field::new(problem, price(problem), None, &mut rng);
     let random: Vec<Vec<u16>> =
         (0..6).map(|_| (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect()).collect();
     let (best, starts) = random.split_first().expect("there are six");

@@ -6,7 +6,7 @@ use crate::order::{Method, Order};
 use crate::search::testing::{price, random, random_dense};
 
 fn field(problem: &Arc<Problem>, rng: &mut Rng) -> Field {
-    Field::new(problem, price(problem), Some(3), rng, &Stop::new())
+    Field::new(problem, price(problem), Some(3), rng)
 }
 
 fn outcome(problem: &Arc<Problem>) -> Arc<Outcome> {
