@@ -37,7 +37,7 @@ const WORTHWHILE: Cost = 500;
 /// (results/notes/shifting.md).
 const ORDERS: u32 = 24;
 /// Those that come before searches while graphs lead.
-const BRIEF_ORDERS: u32 = 6;
+const BRIEF_ORDERS: u32 = 8;
 
 /// Which graphs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,6 @@ impl GraphWay {
         let patience = match (matching, self.last) {
             (true, _) => Patience::Once,
             (false, false) => Patience::Short,
-            (false, true) if self.goes_on() => Patience::Steady,
             (false, true) => Patience::Long,
         };
         self.done |= self.last && matching;

@@ -35,15 +35,13 @@ const DEVICE_SLICE: u64 = 1 << 33;
 const DEVICE_SPEED: u64 = 512;
 
 /// When to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     /// After one pass down: mini-buckets with moment matching.
     Once,
     /// Down and back, until a pass back and down gains less than an eighth of all: larger mini-buckets gain more in the time.
     Short,
-    /// Along all edges alike, which gains more in the long run, until it is less than a two-thousandth of the bound.
-    Steady,
-    /// The same, until it is less than a ten-thousandth.
+    /// Along all edges alike, which gains more in the long run, until it is less than a ten-thousandth of the bound.
     Long,
 }
 
@@ -204,7 +202,7 @@ impl JoinGraph {
     /// Makes the tables, or does some waves of a pass.
     fn step(&mut self, work: u64) -> Result<(), DeviceError> {
         let Some(tables) = &mut self.tables else { return self.build() };
-        let kind = Kind { forward: self.passes.is_multiple_of(2), symmetric: self.patience >= Patience::Steady };
+        let kind = Kind { forward: self.passes.is_multiple_of(2), symmetric: self.patience == Patience::Long };
         let waves = self.schedules.entry(kind).or_insert_with(|| Arc::new(self.layout.pass(kind))).clone();
         let most = match self.gpu {
             None => work.min(SLICE),
@@ -230,7 +228,7 @@ impl JoinGraph {
 
     /// Whether a pass was the last.
     fn ends(&mut self, forward: bool) -> bool {
-        let most = if self.patience >= Patience::Steady { LONG_PASSES } else { PASSES };
+        let most = if self.patience == Patience::Long { LONG_PASSES } else { PASSES };
         if !forward {
             return self.passes >= most;
         }
@@ -238,7 +236,6 @@ impl JoinGraph {
         let little = match self.patience {
             Patience::Once => return true,
             Patience::Short => self.constant / 8,
-            Patience::Steady => (self.problem.constant.max(0) + self.constant) / 2000,
             Patience::Long => (self.problem.constant.max(0) + self.constant) / 10_000,
         };
         self.passes >= most || self.passes > 1 && gain <= little
@@ -291,7 +288,7 @@ impl JoinGraph {
 
     /// Whether a device takes it to a larger one soon: little time passes until then.
     pub(super) fn is_brief(&self) -> bool {
-        self.gpu.is_some() && self.patience < Patience::Steady
+        self.gpu.is_some() && self.patience != Patience::Long
     }
 
     fn speed(&self) -> u64 {
