@@ -9,6 +9,9 @@ use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{CudaContext, CudaStream};
 use std::sync::{Arc, Mutex};
 
+/// Sources and what was made of them.
+type Loaded = Arc<Mutex<Vec<(Source, Arc<Module>)>>>;
+
 /// A device ready for use: one context, one stream of work.
 #[derive(Debug)]
 pub struct Cuda {
@@ -17,7 +20,7 @@ pub struct Cuda {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     /// What was loaded before.
-    pub(super) modules: Arc<Mutex<Vec<(Source, Arc<Module>)>>>,
+    pub(super) modules: Loaded,
 }
 
 impl Cuda {
