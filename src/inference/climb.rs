@@ -3,6 +3,9 @@
 //! schedules and lowers it on frequency assignment (results/notes/shifting.md), which only searches prove
 //! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
 
+mod rows;
+mod turns;
+
 use super::branch::{Branch, Style};
 use super::cuda::Gpu;
 use super::graphs::{DeviceGraphs, GraphWay, Graphs};
@@ -12,12 +15,12 @@ use super::plan::Plan;
 use super::run::Outcome;
 use super::shift::Shift;
 use super::shifting::{Between, Shifting};
-use super::sparse::RowLimits;
 use super::trivial_bound;
 use crate::certificate::Proof;
-use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
+use rows::RowWay;
 use std::sync::Arc;
 
 /// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
@@ -31,10 +34,6 @@ const BEYOND: u64 = 4;
 const FIRST_TURN: u64 = 1 << 26;
 /// Combinations that could be looked at in the time of a row.
 const ROW: u64 = 8;
-/// Memory of a try by rows: lists that pay are no longer, and to sort more takes seconds.
-const ROW_MEMORY: u64 = 1 << 29;
-/// The part of the work that the light search has while join graphs grow.
-const LIGHT_PART: u64 = 4;
 /// The part of the memory that a search may take.
 const SEARCH_MEMORY: u64 = 8;
 
@@ -106,29 +105,6 @@ struct Way {
     ladder: Ladder,
     /// The best bound, and what the last rungs gained; nothing is known before the first.
     reached: Option<(Cost, Cost)>,
-}
-
-/// What shifting, or the last join graph, left: exact elimination by rows may do.
-#[derive(Debug)]
-struct RowWay {
-    problem: Arc<Problem>,
-    shift: Arc<Shift>,
-    graphs: Vec<Arc<Passes>>,
-    prefix: String,
-    /// What of its cost was constant at first, and what has become so.
-    begin: Cost,
-    constant: Cost,
-    /// How far the limit was above the constant when it was tried last, and what work that was allowed.
-    tried: Option<(Cost, u64)>,
-}
-
-impl RowWay {
-    /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little smaller
-    /// is no reason.
-    fn is_worthwhile(&self, gap: Cost, work: u64) -> bool {
-        let closer = |last: Cost| gap < last && gap <= last - last / 4;
-        self.tried.is_none_or(|(last, allowed)| allowed < u64::MAX && (closer(last) || work / 4 >= allowed))
-    }
 }
 
 impl Way {
@@ -333,33 +309,6 @@ impl Climb {
         self.pending.take().or_else(|| self.by_rows(ub, u64::MAX))
     }
 
-    /// Elimination by rows, with as much work as all plans and searches so far, where the gap has become a good deal smaller.
-    fn by_rows(&mut self, ub: Option<Cost>, work: u64) -> Option<Stage> {
-        let way = self.rows.as_mut()?;
-        // costs of the network are whole: what is of interest costs no more than the next one below
-        let limit = ub.map(|ub| way.shift.scaled(ub.saturating_sub(1)).saturating_add(1)).map(|ub| ub.min(FORBIDDEN));
-        let gap = limit.map_or(way.problem.top, |limit| limit.min(way.problem.top)).saturating_sub(way.constant);
-        // rows are few once bounds have come the larger part of the way: on frequency assignment, where they do not, tries took
-        // half of the time for nothing
-        if work < u64::MAX && gap > way.constant - way.begin || !way.is_worthwhile(gap, work) {
-            return None;
-        }
-        way.tried = Some((gap, work));
-        if !self.follow_graphs() {
-            return None;
-        }
-        let way = self.rows.as_ref()?;
-        let bytes = if work < u64::MAX { ROW_MEMORY } else { u64::MAX };
-        let limits = RowLimits { bytes: bytes.min(self.ladder.memory()), work };
-        let Some(plan) = Plan::by_rows(&way.problem, self.ladder.order()?, limit, limits) else {
-            self.rows = None;
-            return None;
-        };
-        let (problem, shift, name) = (way.problem.clone(), Some(way.shift.clone()), way.prefix.clone() + "sparse-be");
-        let graphs = way.graphs.clone();
-        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, graphs, by_rows: true }), plan))
-    }
-
     /// The next plan or join graph of the way that is next.
     fn rung(&mut self, ub: Option<Cost>) -> Option<Stage> {
         loop {
@@ -437,63 +386,6 @@ impl Climb {
         self.reserve(bytes.saturating_sub(held));
         self.graph_bytes = bytes.max(held);
         Some(shifting)
-    }
-
-    /// The turn of a search that has had no more work than the plans, all of them together with the next one; any, where there is
-    /// none. Work of those that are not about to lead counts more here, too. Where a large plan had come before the turns of
-    /// as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
-    fn search(&mut self, ub: Option<Cost>) -> Option<Stage> {
-        let plans = self.pending.is_some();
-        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
-        let slow = slow && self.graphs.as_ref().is_none_or(|way| is_behind(way.reached, self.best));
-        let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
-        let due = |weight: u64| !plans || weight <= planned;
-        while let Some(style) = self.styles.pop() {
-            let memory = self.ladder.memory() / SEARCH_MEMORY;
-            if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
-                self.reserve(memory);
-                let search = if self.journal { search.keep_forks() } else { search };
-                return Some(Stage::Branch(Box::new(search.on(self.gpu.as_ref())), FIRST_TURN));
-            }
-        }
-        let weight = |at: usize| {
-            let (search, gain) = &self.searches[at];
-            weight(search.work_done(), Some((search.lower_bound(), *gain)), self.best)
-        };
-        let (weight, at) = (0..self.searches.len()).map(|at| (weight(at), at)).min()?;
-        if !due(weight) {
-            return None;
-        }
-        Some(self.turn(at, ub))
-    }
-
-    /// A turn of a search: as much again as before. Shorter ones, up to level with the plans, were worse (results/notes/branch.md).
-    fn turn(&mut self, at: usize, ub: Option<Cost>) -> Stage {
-        let (mut search, _) = self.searches.swap_remove(at);
-        if let Some(ub) = ub {
-            search.tighten(ub);
-        }
-        let work = search.work_done().max(FIRST_TURN);
-        Stage::Branch(Box::new(search), work)
-    }
-
-    /// The turn of the light search that it has while join graphs grow: up to a part of the work. It proves small networks in less
-    /// time than graphs take to grow.
-    fn light_search(&mut self, ub: Option<Cost>) -> Option<Stage> {
-        if self.styles.last() == Some(&Style::Light) {
-            return self.search(ub);
-        }
-        let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
-        (self.searches[at].0.work_done() < self.work / LIGHT_PART).then(|| self.turn(at, ub))
-    }
-
-    /// A search has had its turn, which began with a bound of `before`.
-    pub fn searched(&mut self, search: Box<Branch>, before: Cost) {
-        let bound = search.lower_bound();
-        self.best = self.best.max(bound);
-        if !search.is_done() {
-            self.searches.push((*search, bound - before));
-        }
     }
 
     /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
