@@ -4,7 +4,7 @@ use fangs::model::{Cost, FORBIDDEN, ModelError, Network, Number, Units};
 use fangs::rng::Rng;
 use fangs::search::{Assertions, BoundChoice, DriverChoice, EventKind, Options, Status, StoppedBy, Summary, solve};
 use fangs::stop::{Cause, Stop};
-use fangs::{Error, check, generate};
+use fangs::{Error, check, generate, heuristics};
 
 /// A random network: arity 0 to 4, domains of 1 to 5 values, costs of either sign, forbidden entries, ties, dense and
 /// sparse and shared tables, minimised or maximised, with and without a limit or rounded entries.
@@ -227,7 +227,9 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
                     continue;
                 }
                 let reduce = case % 3 == 0;
-                let options = Options { rounds: Some(3), seed: case, driver, bound, reduce, ..small() };
+                // whose driver needs one
+                let heuristic = if driver == DriverChoice::Guided { heuristics::find("boltzmann") } else { None };
+                let options = Options { rounds: Some(3), seed: case, driver, heuristic, bound, reduce, ..small() };
                 let (summary, _) = run(&network, &options);
                 judge(&network, &summary, optimum);
                 if let Some(optimum) = optimum {
