@@ -1,7 +1,8 @@
 //! Graph coloring: least-used colors first, Kempe chains (Morgenstern, Shapiro: "Coloration neighborhood structures for
 //! general graph coloring", 1990).
 
-use super::{Inputs, MinConflicts, Needs, Neighbourhood, Start, ValueHeuristic, View};
+use super::min_conflicts::as_min_conflicts;
+use super::{Neighbourhood, Start, ValueHeuristic, View};
 use crate::model::Problem;
 use crate::rng::Rng;
 
@@ -22,17 +23,7 @@ used least. Between passes Kempe chains are tried: a vertex in conflict takes an
 that it had, and so on, which parts it from those it is in conflict with. For networks whose functions are of two variables and cost something only where both are equal."
     }
 
-    fn needs(&self) -> Needs {
-        MinConflicts.needs()
-    }
-
-    fn active(&self, inputs: &Inputs<'_>) -> bool {
-        MinConflicts.active(inputs)
-    }
-
-    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
-        MinConflicts.weigh(inputs, weights);
-    }
+    as_min_conflicts!();
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {
         let differs = problem.functions.iter().position(|function| {

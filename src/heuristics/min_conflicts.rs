@@ -11,6 +11,24 @@ pub struct MinConflicts;
 /// assignment in which every variable in conflict has one best value.
 const BEST: u32 = 1 << 20;
 
+/// What a heuristic has that weighs as min-conflicts does and adds groups or starts.
+macro_rules! as_min_conflicts {
+    () => {
+        fn needs(&self) -> $crate::heuristics::Needs {
+            $crate::heuristics::MinConflicts.needs()
+        }
+
+        fn active(&self, inputs: &$crate::heuristics::Inputs<'_>) -> bool {
+            $crate::heuristics::MinConflicts.active(inputs)
+        }
+
+        fn weigh(&self, inputs: &$crate::heuristics::Inputs<'_>, weights: &mut [u32]) {
+            $crate::heuristics::MinConflicts.weigh(inputs, weights);
+        }
+    };
+}
+pub(super) use as_min_conflicts;
+
 impl ValueHeuristic for MinConflicts {
     fn name(&self) -> &str {
         "min-conflicts"

@@ -1,6 +1,7 @@
 //! Radio links: frequencies whose distance to a partner's is given.
 
-use super::{Ejection, Inputs, MinConflicts, Needs, Neighbourhood, ValueHeuristic};
+use super::min_conflicts::as_min_conflicts;
+use super::{Ejection, Neighbourhood, ValueHeuristic};
 use crate::model::Problem;
 
 /// Min-conflicts with chains: a link takes a frequency, and partners follow.
@@ -20,17 +21,7 @@ disturbs most, up to four: partners move together, where one alone would break t
 of two variables. (Where a distance leaves each frequency one partner the reductions have merged the two links already.)"
     }
 
-    fn needs(&self) -> Needs {
-        MinConflicts.needs()
-    }
-
-    fn active(&self, inputs: &Inputs<'_>) -> bool {
-        MinConflicts.active(inputs)
-    }
-
-    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
-        MinConflicts.weigh(inputs, weights);
-    }
+    as_min_conflicts!();
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {
         let pairs = problem.functions.iter().all(|function| function.scope.len() == 2);

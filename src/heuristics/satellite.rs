@@ -1,6 +1,7 @@
 //! Photographs of a satellite: what is worth more comes in, what clashes with it stays out.
 
-use super::{Ejection, Inputs, MinConflicts, Needs, Neighbourhood, ValueHeuristic, View};
+use super::min_conflicts::as_min_conflicts;
+use super::{Ejection, Neighbourhood, ValueHeuristic, View};
 use crate::model::{FORBIDDEN, Problem};
 use crate::rng::Rng;
 
@@ -24,17 +25,7 @@ weight of those it clashes with comes in, and these take their cheapest values, 
 which half of the variables or more have a value that costs something by itself."
     }
 
-    fn needs(&self) -> Needs {
-        MinConflicts.needs()
-    }
-
-    fn active(&self, inputs: &Inputs<'_>) -> bool {
-        MinConflicts.active(inputs)
-    }
-
-    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
-        MinConflicts.weigh(inputs, weights);
-    }
+    as_min_conflicts!();
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {
         let weighted =

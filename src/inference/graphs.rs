@@ -36,7 +36,7 @@ const WORTHWHILE: Cost = 500;
 /// Orders after the first that a device tries: of scen06 the first came to 1710, one of the next eight to 2472
 /// (results/notes/shifting.md).
 const ORDERS: u32 = 24;
-/// Those that come before searches while graphs lead.
+/// Those that come before searches while graphs are near the lead.
 const BRIEF_ORDERS: u32 = 8;
 
 /// Which graphs are made.

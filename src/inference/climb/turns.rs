@@ -36,7 +36,7 @@ impl Climb {
         Some(self.turn(at, ub))
     }
 
-    /// A turn of a search: as much again as before. Shorter ones, up to level with the plans, were worse (results/notes/branch.md).
+    /// A turn of a search: as much again as before. Shorter ones, up to level with the plans, were worse (results/notes/shifting.md).
     fn turn(&mut self, at: usize, ub: Option<Cost>) -> Stage {
         let (mut search, _) = self.searches.swap_remove(at);
         if let Some(ub) = ub {

@@ -6,7 +6,7 @@ mod core;
 mod herd;
 mod team;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod walkers;
 #[cfg(test)]
 mod walkers_tests;

@@ -15,7 +15,7 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-pub(super) fn device() -> Option<Arc<Cuda>> {
+pub(in crate::search) fn device() -> Option<Arc<Cuda>> {
     match Choice::Cuda(0).open() {
         Ok(opened) => opened.cuda,
         Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),

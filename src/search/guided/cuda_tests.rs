@@ -11,18 +11,8 @@ use crate::generate::generate;
 use crate::heuristics::{self, Inputs};
 use crate::model::Problem;
 use crate::reduce::Reducer;
+use crate::search::cuda::tests::device;
 use crate::search::testing::{price, random_dense};
-
-fn device() -> Option<Arc<Cuda>> {
-    match Cuda::open(0) {
-        Ok(cuda) => Some(cuda),
-        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("nothing was tested: {error}");
-            None
-        }
-    }
-}
 
 /// Looks at everything that a device knows.
 #[derive(Debug)]

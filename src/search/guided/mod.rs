@@ -157,6 +157,12 @@ impl Prepared {
         let kept = rows.all_copied() && places.end() * states <= MOST_KEPT;
         Prepared { places, layout: kept.then_some(layout), floors }
     }
+
+    /// What states stand on, without what others have found.
+    fn ground<'a>(&'a self, field: &'a Field, needs: Needs, asserts: bool) -> Ground<'a> {
+        let Prepared { places, layout, floors } = self;
+        Ground { field, places, layout: layout.as_ref(), floors, needs, incumbent: None, guide: None, asserts }
+    }
 }
 
 impl Driver for Guided {
@@ -175,14 +181,9 @@ impl Driver for Guided {
         let incumbent = pool.elites().first().map(|elite| elite.values.clone());
         let to_go = guide.as_ref().and_then(|guide| Some((guide, guide.outcome.cost_to_go()?)));
         let ground = Ground {
-            field,
-            places: &core.places,
-            layout: core.layout.as_ref(),
-            floors: &core.floors,
-            needs: self.heuristic.needs(),
             incumbent: incumbent.as_deref(),
             guide: to_go.map(|(guide, to_go)| Guide { to_go, positions: &guide.positions, order: &guide.order }),
-            asserts: self.asserts,
+            ..core.ground(field, self.heuristic.needs(), self.asserts)
         };
         let effort = self.advance(&ground, wanted, pool, stop);
         self.core = Some(core);
@@ -210,16 +211,7 @@ impl Driver for Guided {
         self.guide = None;
         self.schedule = None;
         let core = Prepared::new(field, 2 * self.states.len().max(1));
-        let ground = Ground {
-            field,
-            places: &core.places,
-            layout: core.layout.as_ref(),
-            floors: &core.floors,
-            needs: self.heuristic.needs(),
-            incumbent: None,
-            guide: None,
-            asserts: self.asserts,
-        };
+        let ground = core.ground(field, self.heuristic.needs(), self.asserts);
         // what states remember is by the old core's values
         self.states.par_iter_mut().for_each(|state| {
             let values = translate(&state.values);
