@@ -1,6 +1,8 @@
 //! The way up by join graphs: mini-buckets of growing z, costs shifted between them, each graph made of the tables that the last one
 //! left. A larger z gains more than further passes (results/notes/shifting.md), so each has few; the last that fits in memory goes on.
-//! Then a device begins again along other orders: which variables meet in a mini-bucket is much a matter of luck.
+//! A device also goes along other orders ([`orders`]).
+
+mod orders;
 
 use super::cuda::Gpu;
 use super::joingraph::{JoinGraph, Patience};
@@ -13,6 +15,7 @@ use crate::model::{Cost, Problem};
 use crate::order::{Method, Order};
 use crate::rng::mix;
 use crate::stop::Stop;
+use orders::{Next, Orders};
 use std::sync::Arc;
 
 /// Entries of a graph at most on the CPU, whatever the memory: a pass over more takes longer than a second.
@@ -30,14 +33,6 @@ const FIRST: u32 = 3;
 
 /// What a graph's work counts less than that of a run of mini-buckets: on satellite schedules it gains more.
 const LEADING: u64 = 4;
-/// The part of the bound that passes over the last graph must gain for more of them.
-const WORTHWHILE: Cost = 500;
-
-/// Orders after the first that a device tries: of scen06 the first came to 1710, one of the next eight to 2472
-/// (results/notes/shifting.md).
-const ORDERS: u32 = 24;
-/// Those that come before searches while graphs are near the lead.
-const BRIEF_ORDERS: u32 = 8;
 
 /// Which graphs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +67,8 @@ pub(super) struct GraphWay {
     /// What the first graph is made of.
     problem: Arc<Problem>,
     shift: Arc<Shift>,
+    first: Order,
+    /// The one at work, which may be another.
     order: Order,
     graphs: Graphs,
     gpu: Option<Arc<Gpu>>,
@@ -90,9 +87,9 @@ pub(super) struct GraphWay {
     /// No larger one fits.
     last: bool,
     done: bool,
-    /// Orders that were gone along to the end, and whether the next graph is the first along another.
-    ended: u32,
-    again: bool,
+    orders: Orders,
+    /// The number of the order that the next graph is the first along.
+    along: Option<u32>,
     /// Work of the last one.
     pub work: u64,
     /// The best bound, and what the last ones gained.
@@ -115,6 +112,7 @@ impl GraphWay {
         Some(GraphWay {
             problem,
             shift,
+            first: order.clone(),
             order,
             graphs,
             gpu: gpu.filter(|_| on_device != DeviceGraphs::None).cloned(),
@@ -127,8 +125,8 @@ impl GraphWay {
             fixed,
             last: false,
             done: false,
-            ended: 0,
-            again: false,
+            orders: Orders::default(),
+            along: None,
             work: 0,
             reached: None,
         })
@@ -145,8 +143,8 @@ impl GraphWay {
         if self.done {
             return None;
         }
-        if std::mem::take(&mut self.again) {
-            self.begin_again();
+        if let Some(number) = self.along.take() {
+            self.begin_again(number);
         }
         let outline = self.left.as_ref().map(|left| Arc::new(left.outline()));
         let problem = outline.as_ref().unwrap_or(&self.problem).clone();
@@ -233,16 +231,17 @@ impl GraphWay {
         Plan::new(problem, &self.order, &limits)
     }
 
-    /// Whether a device takes the next graph, and is soon done with it: the first time that graphs grow, and then along some orders as
-    /// long as no other way has come much further: what graphs have gained is seven eighths of what leads to `best`.
+    /// Whether a device takes the next graph, and is soon done with it: the first time that graphs grow, and then along the first
+    /// orders as long as no other way has come much further: what graphs have gained is seven eighths of what leads to `best`.
     pub fn is_brief(&self, best: Cost) -> bool {
         let large = self.large == DEVICE || self.entries.saturating_mul(GROWTH) >= self.large;
-        let grows = self.ended == 0 && !self.last;
+        let begins = self.orders.is_at_first();
+        let grows = begins && !self.last;
         let begin = self.shift.bound(self.problem.constant);
         let gained = |bound: Cost| i128::from(bound) - i128::from(begin);
         let near = |(bound, _): (Cost, Cost)| 8 * gained(bound) >= 7 * gained(best);
-        let leads = self.ended < BRIEF_ORDERS && self.reached.is_some_and(near);
-        self.gpu.is_some() && (grows || leads) && (large || self.left_on_device() || self.ended > 0)
+        let leads = self.orders.are_open() && self.reached.is_some_and(near);
+        self.gpu.is_some() && (grows || leads) && (large || self.left_on_device() || !begins)
     }
 
     /// Entries of the last graph.
@@ -250,21 +249,20 @@ impl GraphWay {
         self.entries
     }
 
-    /// Whether other orders are tried after this one.
-    fn goes_on(&self) -> bool {
-        self.left_on_device() && self.graphs == Graphs::Growing && self.fixed.is_none() && self.ended < ORDERS
-    }
-
     /// Whether the next graph is the first along another order: what was left goes.
     pub fn begins_again(&self) -> bool {
-        self.again
+        self.along.is_some()
     }
 
     /// Graphs of the network as it is, along an order with other ties.
-    fn begin_again(&mut self) {
-        self.ended += 1;
-        let method = Method::ALL[self.ended as usize % 3].1;
-        self.order = Order::greedy(&self.problem, method, mix(1 << 32, u64::from(self.ended)), &Stop::new());
+    fn begin_again(&mut self, number: u32) {
+        self.order = match number {
+            0 => self.first.clone(),
+            _ => {
+                let method = Method::ALL[number as usize % 3].1;
+                Order::greedy(&self.problem, method, mix(1 << 32, u64::from(number)), &Stop::new())
+            }
+        };
         (self.left, self.last) = (None, false);
         (self.z, self.entries) = (self.begin, 0);
     }
@@ -281,8 +279,15 @@ impl GraphWay {
         // the last one goes on for as long as what else there is to do takes
         self.work = if self.last { self.work.saturating_add(work) } else { work / LEADING };
         let (before, gain) = self.reached.unwrap_or((bound, 0));
-        if self.last && !self.done && bound - before <= bound.max(0) / WORTHWHILE {
-            (self.again, self.done) = (self.goes_on(), !self.goes_on());
+        if !self.last {
+            self.orders.grown(bound);
+        } else if !self.done {
+            let others = self.left_on_device() && self.graphs == Graphs::Growing && self.fixed.is_none();
+            match self.orders.note(bound, others) {
+                Next::Further => {}
+                Next::Along(number) => self.along = Some(number),
+                Next::End => self.done = true,
+            }
         }
         self.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
         bound >= before
