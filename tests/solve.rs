@@ -342,7 +342,8 @@ fn runs_stop_for_the_reason_asked_for() -> Result<(), Error> {
     assert!(summary.cost.is_some_and(|cost| cost.as_f64() <= found));
 
     let (summary, _) = run(&network, &Options { gap: Some(1.0), ..blind.clone() });
-    assert_eq!((summary.stopped_by, summary.rounds), (StoppedBy::Gap, 1));
+    // the greedy solution is near enough
+    assert_eq!((summary.stopped_by, summary.rounds), (StoppedBy::Gap, 0));
     assert!(summary.gap.is_some_and(|gap| gap <= 1.0));
 
     let (summary, _) = run(&network, &Options { rounds: Some(0), ..blind });

@@ -10,10 +10,12 @@ use fangs::order::{Method, Order, best_order};
 use fangs::record::seconds;
 use fangs::reduce::{Reducer, Reduction, Size};
 use fangs::search::Clock;
+use fangs::search::measure::Footprint;
 use fangs::stop::Stop;
 use fangs::{Error, memory};
 use serde::Serialize;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 #[derive(Args, Debug)]
@@ -64,7 +66,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let network = config.input.load(&stop)?;
     let load_s = seconds(clock.seconds());
     let reducer = Reducer::new(&network, config.reduce, &stop)?;
-    let problem = reducer.problem();
+    let problem = Arc::new(reducer.problem());
     let orders: Vec<(Method, Order)> =
         Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
     let best = orders.iter().min_by(|a, b| a.1.joint_entries.total_cmp(&b.1.joint_entries));
@@ -83,6 +85,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         core_density: density(problem.neighbours()),
         infeasible: reducer.infeasible(),
         reduction: reducer.report(),
+        search: Footprint::of(&problem),
         orders: orders.iter().map(|(method, order)| OrderLine::new(*method, order)).collect(),
         memory: config.memory,
         eliminations,
@@ -134,6 +137,7 @@ struct Description {
     core_density: f64,
     infeasible: bool,
     reduction: Reduction,
+    search: Footprint,
     orders: Vec<OrderLine>,
     memory: u64,
     eliminations: Vec<Elimination>,
@@ -229,6 +233,8 @@ impl fmt::Display for Description {
         if self.infeasible {
             writeln!(f, "  the reductions prove that there is no solution")?;
         }
+        let Footprint { table_bytes, state_bytes } = self.search;
+        writeln!(f, "  a search reads {table_bytes} bytes of tables and keeps {state_bytes} bytes a state")?;
         writeln!(f, "\n{:<20}{:>7}{:>16}{:>16}", "order of the core", "width", "joint entries", "largest table")?;
         for OrderLine { order, induced_width, joint_entries, largest_table } in &self.orders {
             let number = |number: &Option<f64>| number.map_or("huge".into(), |number| format!("{number:.3e}"));

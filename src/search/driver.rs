@@ -8,6 +8,7 @@ use super::graph::{Graph, Region};
 use super::rows::Rows;
 use super::schedule::Schedule;
 use super::state::Elite;
+use super::walk::Layout;
 use crate::device::DeviceError;
 use crate::inference::Outcome;
 use crate::model::{Cost, Problem};
@@ -35,6 +36,7 @@ pub(crate) struct Field {
     /// Where [`Field::regions`] come from, and they.
     region_draw: u64,
     regions: OnceLock<Vec<u32>>,
+    layout: OnceLock<Arc<Layout>>,
     /// Temperatures.
     pub schedule: Schedule,
     /// About what visiting every variable once costs, in units of one nanosecond or so.
@@ -78,6 +80,7 @@ impl Field {
             forests: OnceLock::new(),
             region_draw: rng.draw(),
             regions: OnceLock::new(),
+            layout: OnceLock::new(),
             schedule,
             sweep_work,
             population,
@@ -114,6 +117,11 @@ impl Field {
             }
             [vec![first], (1..count).into_par_iter().map(forest).collect()].concat()
         })
+    }
+
+    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for.
+    pub fn layout(&self) -> Option<&Arc<Layout>> {
+        self.rows.all_copied().then(|| self.layout.get_or_init(|| Arc::new(Layout::new(&self.rows))))
     }
 
     /// Number of variables.

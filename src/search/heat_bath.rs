@@ -21,6 +21,10 @@ pub(crate) struct HeatBath<'a, R = AllFunctions> {
 pub(crate) trait RatingSource {
     /// Rates every value of `variable`; padded places get at least [`PADDING`](super::rows::PADDING).
     fn fill(&self, rows: &Rows, state: &State, variable: usize, ratings: &mut [i32]);
+
+    /// A variable is about to leave its value for another.
+    #[inline(always)]
+    fn moves(&self, _: &Rows, _: &State, _variable: usize, _value: u16) {}
 }
 
 /// All functions on the variable, under the values of the others.
@@ -101,6 +105,7 @@ impl<R: RatingSource> LocalHeuristic<State> for HeatBath<'_, R> {
     fn assign(&self, state: &mut State, variable: usize, possibility: usize) {
         state.ratings += self.rows.domain(variable) as u64;
         if usize::from(state.values[variable]) != possibility {
+            self.source.moves(self.rows, state, variable, possibility as u16);
             state.values[variable] = possibility as u16;
             state.moves += 1;
         }

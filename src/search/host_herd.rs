@@ -1,10 +1,11 @@
 //! The population on the CPU: children in parallel, one thread a child.
 
 use super::boltzmann::Boltzmann;
-use super::breed::{Bred, GREEDY_SWEEPS, Generation, Herd, Plan, Settled, TREE_EVERY, Tally, decision};
+use super::breed::{Bred, COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, Plan, Settled, TREE_EVERY, Tally, decision};
 use super::driver::Field;
 use super::forest::{TreeScratch, tree_move};
 use super::heat_bath::{AllFunctions, HeatBath};
+use super::kept::{Kept, Ratings};
 use super::merge::Merge;
 use super::state::{Elite, State};
 use super::sweep::sweep;
@@ -14,6 +15,7 @@ use crate::rng::{Rng, below, mix};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
+use std::cell::RefCell;
 use std::ops::Range;
 
 /// Elites and the children of the generation in progress.
@@ -24,6 +26,8 @@ pub(crate) struct HostHerd {
     steps: Vec<Boltzmann>,
     best: i64,
     best_allowed: i64,
+    /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do the next.
+    first_moves: [u64; COLD_SHARES.len()],
 }
 
 /// A finished child.
@@ -31,6 +35,8 @@ pub(crate) struct HostHerd {
 struct Child {
     elite: Elite,
     plan: Plan,
+    /// Of its first sweep.
+    first_moves: u64,
     moves: u64,
     ratings: u64,
 }
@@ -41,7 +47,15 @@ struct Desk {
     scratch: Scratch<i32>,
     tree: TreeScratch,
     merge: Merge,
+    ratings: RefCell<Ratings>,
+    before: Vec<u16>,
 }
+
+/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next. A move changes rows of all
+/// neighbours and a visit reads as many; at one in five frequency assignment took a third longer than with all rows made anew.
+const COOL: u64 = 10;
+/// The first sweep that keeps ratings makes all rows anew; it takes some more to pay.
+const WORTH_KEEPING: u32 = 4;
 
 impl HostHerd {
     #[inline(always)]
@@ -71,20 +85,41 @@ impl HostHerd {
             self.cross(slot, plan, key, field, &mut state, desk);
         }
         let sweeps = generation.sweeps;
+        let layout = field.layout();
+        let is_cool = |moves: u64| moves.saturating_mul(COOL) < field.variables() as u64;
+        let (mut cool, mut known) = (generation.breed != 0 && is_cool(self.first_moves[plan.cold]), false);
+        let mut first_moves = u64::MAX;
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
             let boltzmann = if greedy { Boltzmann::GREEDY } else { self.steps[generation.step(plan, pass)] };
-            let bath = HeatBath { rows, boltzmann, source: AllFunctions };
             let number = decision::PASSES + 2 * u64::from(pass);
             let order = if field.is_large() { mix(key, number) } else { mix(group, number) };
-            let draw = mix(mix(key, number), 0);
-            if sweep(field, bath, (order, draw), &mut state, &mut desk.scratch, stop).is_none() {
+            let draws = (order, mix(mix(key, number), 0));
+            let (moved, scratch) = (state.moves, &mut desk.scratch);
+            let kept = layout.filter(|_| cool && (known || sweeps + GREEDY_SWEEPS - pass >= WORTH_KEEPING));
+            let done = if let Some(layout) = kept {
+                if !std::mem::replace(&mut known, true) {
+                    desk.ratings.get_mut().forget(layout);
+                }
+                let source = Kept { layout, ratings: &desk.ratings };
+                sweep(field, HeatBath { rows, boltzmann, source }, draws, &mut state, scratch, stop)
+            } else {
+                known = false;
+                sweep(field, HeatBath { rows, boltzmann, source: AllFunctions }, draws, &mut state, scratch, stop)
+            };
+            if done.is_none() {
                 break;
             }
+            cool = is_cool(state.moves - moved);
+            first_moves = first_moves.min(state.moves);
             if plan.tree && !greedy && pass % TREE_EVERY == sweeps.min(TREE_EVERY) - 1 {
                 let forest = below(mix(group, number + 1), field.forests().len() as u64) as usize;
                 let draw = mix(key, number + 1);
+                desk.before.clone_from(&state.values);
                 tree_move(&field.forests()[forest], rows, boltzmann, draw, &mut state, &mut desk.tree);
+                if let Some(layout) = kept {
+                    desk.ratings.get_mut().follow(rows, layout, &mut desk.before, &state.values);
+                }
             }
         }
         // an anneal that was told to stop still gives what it has improved by components
@@ -93,7 +128,7 @@ impl HostHerd {
             desk.merge.take_better(rows, &mut state.values, &self.elites[slot].values, draw);
         }
         let State { values, moves, ratings, .. } = state;
-        Some(Child { elite: Elite::new(rows, values), plan, moves, ratings })
+        Some(Child { elite: Elite::new(rows, values), plan, first_moves, moves, ratings })
     }
 
     /// Copies a connected region of a mate into the state; where the mate is a copy of the parent, random values.
@@ -187,7 +222,7 @@ impl Herd for HostHerd {
         stop: &Stop,
     ) -> Result<Bred, DeviceError> {
         // made here: a thread that made them amid children might be given another child, which would wait for them for ever
-        let _ = field.regions();
+        let _ = (field.regions(), field.layout());
         let herd = &*self;
         let children: Vec<Option<Child>> = slots
             .into_par_iter()
@@ -200,6 +235,9 @@ impl Herd for HostHerd {
         for child in &children {
             bred.moves += child.moves;
             bred.ratings += child.ratings;
+            if generation.breed != 0 {
+                self.first_moves[child.plan.cold] = child.first_moves;
+            }
         }
         let mut better = |allowed: bool, known: &mut i64| {
             let all = children.iter().map(|child| &child.elite);

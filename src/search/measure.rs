@@ -5,12 +5,15 @@ use super::cuda::CudaHerd;
 use super::driver::Field;
 use super::guided::speed::passes;
 use super::host_herd::HostHerd;
+use super::rows::Rows;
+use super::state::Elite;
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
-use crate::model::Network;
+use crate::model::{Network, Problem};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -53,6 +56,24 @@ pub struct Core {
     pub degree: f64,
     /// Values of the largest domain.
     pub domain: u32,
+}
+
+/// What a search of a core keeps on the CPU.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Footprint {
+    /// Bytes of the core's tables as the search reads them, a copy for each variable of a function.
+    pub table_bytes: u64,
+    /// Bytes of a state of the population and of its child.
+    pub state_bytes: u64,
+}
+
+impl Footprint {
+    /// That of a core.
+    pub fn of(problem: &Arc<Problem>) -> Footprint {
+        let values = 2 * size_of::<u16>() * problem.variables();
+        let of_states = values + 2 * size_of::<Elite>();
+        Footprint { table_bytes: Rows::new(problem, problem.top).bytes(), state_bytes: of_states as u64 }
+    }
 }
 
 /// Where to measure.

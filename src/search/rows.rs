@@ -104,6 +104,13 @@ impl Rows {
         rows
     }
 
+    /// Bytes of all of it, the core's own tables not counted.
+    pub fn bytes(&self) -> u64 {
+        let of_variables = size_of_val(&self.width[..]) + size_of_val(&self.unary[..]) + size_of_val(&self.ranges[..]);
+        let of_functions = size_of_val(&self.incidences[..]) + size_of_val(&self.functions[..]);
+        (size_of_val(&self.entries[..]) + of_variables + of_functions + size_of_val(&self.further[..])) as u64
+    }
+
     /// Number of variables.
     #[inline(always)]
     pub fn variables(&self) -> usize {

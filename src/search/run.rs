@@ -5,6 +5,7 @@ use super::beside::Beside;
 use super::bounds::{Bounds, Core, Spilling, Step};
 use super::driver::{Effort, Field, Picks, Pool};
 use super::event::StoppedBy;
+use super::greedy;
 use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
@@ -121,7 +122,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Reduces the network and prepares the first core.
+    /// Tells of a first solution, the warm start if there is one, reduces the network and prepares the first core.
     pub fn new(
         network: &'a Network,
         options: &'a Options,
@@ -129,6 +130,21 @@ impl<'a> Run<'a> {
         tell: &'a mut dyn FnMut(News),
     ) -> Result<Self, Error> {
         let mut rng = Rng::new(options.seed);
+        let totals = Totals::default();
+        // before what may take seconds
+        let opening = match &options.warm_start {
+            Some(start) => Some((start.clone(), "warm-start")),
+            None if options.rounds == Some(0) => None,
+            None => Some((greedy::assignment(network, stop), "greedy")),
+        };
+        let mut upper = FORBIDDEN;
+        if let Some((opening, source)) = opening {
+            let evaluation = check::evaluate(network, &opening);
+            if evaluation.is_solution() {
+                upper = evaluation.cost;
+                tell(News::Solution { cost: upper, solution: opening.into(), source: source.to_string(), totals });
+            }
+        }
         let reducer = if options.certificate {
             Reducer::logged(network, options.reduce, stop)?
         } else {
@@ -169,11 +185,11 @@ impl<'a> Run<'a> {
             bounds,
             rng,
             device,
-            totals: Totals::default(),
+            totals,
             search_work: 0,
             plugin_work: 0,
             improved: 0,
-            upper: FORBIDDEN,
+            upper,
             lower,
             tightened: (network.top(), 0),
         })
@@ -183,7 +199,6 @@ impl<'a> Run<'a> {
     pub fn run(mut self) -> Result<Ending, Error> {
         self.tell_bound(self.lower, "trivial", Proof::reductions(&self.core.reducer));
         if let Some(start) = &self.options.warm_start {
-            let _ = self.solution(start.clone(), "warm-start")?;
             self.offer_projected(start);
         }
         let stopped_by = loop {

@@ -1,7 +1,7 @@
 //! Sweeps: FANG passes over all variables of a state.
 
 use super::driver::Field;
-use super::heat_bath::HeatBath;
+use super::heat_bath::{HeatBath, RatingSource};
 use super::state::State;
 use crate::fang::{Order, Scratch, Uniform, assign_active_by};
 use crate::rng::{below, mix};
@@ -11,9 +11,9 @@ use crate::stop::Stop;
 /// that `order` chooses; otherwise in an affine order from `order`. Each variable's bits are mixed from `draw`. `None`
 /// after a stop.
 #[inline(always)]
-pub(crate) fn sweep(
+pub(crate) fn sweep<R: RatingSource + Copy>(
     field: &Field,
-    bath: HeatBath<'_>,
+    bath: HeatBath<'_, R>,
     (order, draw): (u64, u64),
     state: &mut State,
     scratch: &mut Scratch<i32>,

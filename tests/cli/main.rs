@@ -351,6 +351,7 @@ fn info_tells_before_and_after() -> Result {
     assert_eq!(result["network"]["variables"], 1600);
     assert_eq!(result["domains"]["max"], 6);
     assert_eq!(result["orders"].as_array().map(Vec::len), Some(4));
+    assert!(result["search"]["state_bytes"].as_u64() > Some(0) && result["search"]["table_bytes"].as_u64() > Some(0));
     assert!(result["eliminations"].as_array().is_some_and(|list| !list.is_empty()));
     let _ = fangs().arg("info").arg(&path).assert().success();
     Ok(())
