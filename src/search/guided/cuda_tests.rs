@@ -156,9 +156,11 @@ fn flights_equal_those_of_the_cpu() {
     known.retain(|heuristic| heuristic.cuda().is_some());
     assert!(known.len() >= 3);
     known.push(Arc::new(Everything));
-    let kinds: [(&str, &[(&str, &str)], usize); 3] = [
+    let kinds: [(&str, &[(&str, &str)], usize); 4] = [
         ("random", &[("n", "30"), ("d", "13"), ("p2", "0.3")], 21),
         ("coloring", &[("n", "80"), ("p", "0.1"), ("k", "6")], 33),
+        // states that do not fit shared memory
+        ("coloring", &[("n", "700"), ("p", "0.01"), ("k", "4")], 5),
         ("potts", &[("side", "6"), ("d", "40")], 3),
     ];
     for (kind, parameters, population) in kinds {
