@@ -8,9 +8,12 @@
 //       static __device__ u32 weight(const Inputs &in);      the weight of one value, 0 forbids
 //   };
 //
-// `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic says
-// that it needs, and what it does not is 0. `active` sees scalars only. Texts are compiled with --fmad=false, so sums and products
-// are rounded as the CPU rounds them. A heuristic that looks at all values before it weighs one is what
+// and, where `active` does not look at `least`, `static constexpr bool EARLY = true;`: then values of variables that are not
+// active need not be rated.
+//
+// `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic says that it
+// needs, and what it does not is 0. `active` sees scalars only. Texts are compiled with --fmad=false, so sums and products are
+// rounded as the CPU rounds them. A heuristic that looks at all values before it weighs one is what
 // src/heuristics/language/cuda.rs writes.
 #pragma once
 #include "core.cuh"
@@ -62,8 +65,16 @@ struct Weights {
     }
 };
 
-// A heuristic as the domain calls it: one that weighs each value by itself has nothing to gather.
+// Whether a heuristic says that its `active` does not look at `least`.
 template <class...> using Void = void;
+template <class USER, class = void> struct Early {
+    static constexpr bool VALUE = false;
+};
+template <class USER> struct Early<USER, Void<decltype(USER::EARLY)>> {
+    static constexpr bool VALUE = USER::EARLY;
+};
+
+// A heuristic as the domain calls it: one that weighs each value by itself has nothing to gather.
 template <class USER, class = void> struct Weigher {
     typedef Inputs Known;
     struct Aggregates {};
@@ -158,6 +169,27 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
 #pragma unroll
         for (u32 distance = LANES / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(mask, sum, distance);
         return sum;
+    }
+
+    // Whether the variable is not active, where that is known before its values are rated; lanes share the functions.
+    template <u32 LANES> __device__ __forceinline__ bool idle(u32 lane, u32 mask) const {
+        if (!Early<USER>::VALUE && !now.settles) return false;
+        const int own = unary(held);
+        Aggregate all;
+        all.current = lane == 0 ? own - problem.floors[variable] : 0;
+        all.current_conflicts = CONFLICTS && lane == 0 && own >= problem.hard;
+        for (u32 k = lane; k < incidences_of(info); k += LANES) {
+            const int entry = row(k)[held];
+            all.current += entry;
+            if (CONFLICTS) all.current_conflicts += entry >= problem.hard;
+        }
+#pragma unroll
+        for (u32 distance = LANES / 2; distance > 0; distance /= 2) {
+            all.current += __shfl_xor_sync(mask, all.current, distance);
+            if (CONFLICTS) all.current_conflicts += __shfl_xor_sync(mask, all.current_conflicts, distance);
+        }
+        // no value costs less than 0
+        return now.settles ? all.current == 0 : !W::active(scalars(all));
     }
 
     __device__ __forceinline__ void accumulate(Aggregate &all, Rated rated) const {

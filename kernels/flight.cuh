@@ -78,6 +78,7 @@ template <u32 THREADS, u32 KEEP> struct Flight {
 
     // Lets FANG pick; returns the value that the variable has then.
     __device__ __forceinline__ u32 pick(const Visit &visit, u64 draw) {
+        if (visit.template idle<Group<THREADS>::LANES>(group.lane, group.mask)) return visit.held;
         assign<u64, Visit, KEEP>(group, visit, state, visit.variable, mix(draw, visit.variable));
         const u32 picked = state.words[problem.picked];
         if (picked == INACTIVE) return visit.held;

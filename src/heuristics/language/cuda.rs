@@ -22,7 +22,8 @@ impl Heuristic {
     /// up. A visit makes
     /// `PASSES` passes over its values: each adds to the aggregates, from `none()` on, what `accumulate` makes of a value.
     /// Parts of the values begin with copies of what the passes before came to, and are joined by `merge` in any order. Then `weight` is the integer of a value, and
-    /// `nonsense` whether it is 0 because it is no number. `active` reads only what is known of the variable.
+    /// `nonsense` whether it is 0 because it is no number. `active` reads only what is known of the variable, `EARLY` says
+    /// that `least` is not among it.
     pub fn cuda(&self, name: &str) -> String {
         let mut text = Text { heuristic: self, text: String::new() };
         // what is written to a string is written
@@ -56,7 +57,12 @@ impl Text<'_> {
 
         writeln!(self.text, "#include \"expression.cuh\"\n#include \"inputs.cuh\"\n")?;
         writeln!(self.text, "struct {name} {{")?;
-        writeln!(self.text, "    static constexpr int PASSES = {passes};\n")?;
+        writeln!(self.text, "    static constexpr int PASSES = {passes};")?;
+        let asked = meaning.dag.needed(&[meaning.active]);
+        let is_least =
+            |id: &Id| matches!(meaning.dag.get(*id).node, Node::Scalar(place) if INPUTS[place].name == "least");
+        let early = !(0..meaning.dag.len()).filter(|&id| asked[id]).any(|id| is_least(&id));
+        writeln!(self.text, "    static constexpr bool EARLY = {early};\n")?;
         writeln!(self.text, "    struct Known : Inputs {{")?;
         for table in &tables {
             writeln!(self.text, "        double table_{table};")?;

@@ -181,6 +181,9 @@ pub(super) fn ready(
     if let Some(what) = cuda::unfit(field, heuristic, asserts) {
         return Err(format!("{what}, and a heuristic in CUDA weighs nothing on the CPU"));
     }
+    if field.variables() == 0 {
+        return Ok(());
+    }
     // what is compiled is kept
     let core = Prepared::new(field);
     let ground = core.ground(field, heuristic.needs(), asserts);
