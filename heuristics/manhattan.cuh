@@ -52,7 +52,7 @@ struct Manhattan : Singles<Manhattan, u32, u32> {
     __device__ __forceinline__ u32 merge(u32 a, u32 b) const { return max(a, b); }
     __device__ __forceinline__ u32 map(u32 rating, u32 longest) const { return longest - rating; }
     __device__ __forceinline__ void assign(u32 possibility) const { *cell = target(possibility); }
-    __device__ __forceinline__ void could_not_assign() const {}
+    __device__ __forceinline__ void could_not_assign(u32) const {}
 };
 
 // Four cells at a time, for sides from 5 to 1023 and ratings that differ by at most 31743.

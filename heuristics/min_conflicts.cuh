@@ -2,6 +2,7 @@
 #include "network.cuh"
 
 struct Heuristic {
+    static constexpr bool EARLY = true;
     static __device__ __forceinline__ bool active(const Inputs &in) { return in.current_cost > 0.0; }
     static __device__ __forceinline__ u32 weight(const Inputs &in) {
         constexpr u32 BEST = 1 << 20;

@@ -8,33 +8,36 @@
 //       static __device__ u32 weight(const Inputs &in);      the weight of one value, 0 forbids
 //   };
 //
-// `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic says
-// that it needs, and what it does not is 0. `active` sees scalars only. Texts are compiled with --fmad=false, so sums and products
-// are rounded as the CPU rounds them.
+// and, where `active` does not look at `least`, `static constexpr bool EARLY = true;`: then values of variables that are not
+// active need not be rated.
+//
+// `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic says that it
+// needs, and what it does not is 0. `active` sees scalars only. Texts are compiled with --fmad=false, so sums and products are
+// rounded as the CPU rounds them. A heuristic that looks at all values before it weighs one is what
+// src/heuristics/language/cuda.rs writes.
 #pragma once
 #include "core.cuh"
 #include "fang.cuh"
+#include "inputs.cuh"
 
-struct Inputs {
-    double value, cost, delta, current, incumbent, age, frequency, conflicts, unary;
-    double domain, degree, temperature, round, current_cost, current_conflicts, least, group;
-};
-
-// The core and what the pass knows; the host's twin is `guided::cuda::NetworkProblem`.
+// The core and what flights know beside their states; the host's twin is `guided::cuda::NetworkProblem`.
 struct NetworkProblem {
     Core core;
     const int *floors;       // the least that the functions on each variable could cost
     const u32 *places;       // where the values of each variable begin in what states remember
     const u32 *origins;      // the network's number of each value, by places
     const u32 *incumbent;    // null without one
-    double temperature;
+    const double *reduced;   // by places, null where nothing is known
+    Tables tables;
     int hard;                // what a forbidden entry costs
-    u32 round;
-    u32 left, taken, visits; // where in a state's words its memory begins
-    u32 unused;
+    u32 left, taken, visits; // where in a state's words its memory begins,
+    u32 picked;              // where a visit says what it came to,
+    u32 strange;             // and where the last variable is told that has a value whose weight is no number
 };
 
-constexpr u32 NEVER = ~0u;
+constexpr u32 NEVER = ~0u, NONE = ~0u;
+// What visits come to that take no value: the variable was not to be visited; all its values weigh 0.
+constexpr u32 INACTIVE = ~0u, WEIGHTLESS = ~1u;
 
 // The cost of a value above the least, as weights take it.
 __device__ __forceinline__ u32 above(double cost, double least) {
@@ -62,25 +65,69 @@ struct Weights {
     }
 };
 
+// Whether a heuristic says that its `active` does not look at `least`.
+template <class...> using Void = void;
+template <class USER, class = void> struct Early {
+    static constexpr bool VALUE = false;
+};
+template <class USER> struct Early<USER, Void<decltype(USER::EARLY)>> {
+    static constexpr bool VALUE = USER::EARLY;
+};
+
+// A heuristic as the domain calls it: one that weighs each value by itself has nothing to gather.
+template <class USER, class = void> struct Weigher {
+    typedef Inputs Known;
+    struct Aggregates {};
+    static constexpr int PASSES = 0;
+
+    static __device__ __forceinline__ void look(const Tables &, u32, u32, Known &) {}
+    static __device__ __forceinline__ Aggregates none() { return {}; }
+    static __device__ __forceinline__ void accumulate(int, const Known &, Aggregates &) {}
+    static __device__ __forceinline__ void merge(int, Aggregates &, const Aggregates &) {}
+    static __device__ __forceinline__ bool active(const Known &in) { return USER::active(in); }
+    static __device__ __forceinline__ u32 weight(const Known &in, const Aggregates &) { return USER::weight(in); }
+    static __device__ __forceinline__ bool nonsense(const Known &, const Aggregates &) { return false; }
+};
+template <class USER> struct Weigher<USER, Void<typename USER::Aggregates>> : USER {};
+
+// What a pass knows of its state beside the words.
+struct Now {
+    double temperature;
+    u32 pass, improved; // the state's passes, and as many when it last found something better
+    bool settles;       // whether it takes cheapest values only, as the last pass of each flight
+};
+
 struct Rated {
     int cost;
     u32 value;
+    int conflicts;
 };
 
-struct Least {
-    int cost = 0x7fffffff;
+// Of all values of a variable: the first time what they cost, then what the heuristic gathers.
+template <class W> struct Gathered {
+    u32 pass = 0;
+    int least = 0x7fffffff, current = -0x7fffffff - 1, current_conflicts = -1;
+    typename W::Aggregates own = W::none();
 };
 
-template <class USER> struct Network : Singles<Network<USER>, Rated, Least> {
+// The values of a variable under a user's heuristic. A pick is only noted: the flight takes it.
+template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<Weigher<USER>>> {
     typedef NetworkProblem Problem;
+    typedef Weigher<USER> W;
+    typedef Gathered<W> Aggregate;
+    typedef typename W::Known Known;
+    // a rating is a loop itself
+    static constexpr u32 PASSES = 1 + W::PASSES, UNROLL = 1;
+    static constexpr bool CONFLICTS = NEEDS_CONFLICTS || NEEDS_CURRENT_CONFLICTS;
 
     const NetworkProblem &problem;
     State state;
+    Now now;
     u32 variable, held, place;
     uint4 info;
 
-    __device__ __forceinline__ Network(const NetworkProblem &problem, State state, u32 variable)
-        : problem(problem), state(state), variable(variable), held(state.words[variable]),
+    __device__ __forceinline__ Network(const NetworkProblem &problem, State state, u32 variable, const Now &now)
+        : problem(problem), state(state), now(now), variable(variable), held(state.words[variable]),
           place(problem.places[variable]), info(__ldg(problem.core.info + variable)) {}
 
     __device__ __forceinline__ u32 possibilities() const { return domain_of(info); }
@@ -89,80 +136,157 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Least> {
         return ((const int *)(problem.core.unary_rows + info.z))[value];
     }
 
-    // Gives `take` the value's entry of each function.
-    template <class F> __device__ __forceinline__ void entries(u32 value, F take) const {
-        const Values<u32> values{state.words, 1};
-        for (u32 k = 0; k < incidences_of(info); k++) {
-            const uint4 it = __ldg(problem.core.incidences + info.x + k);
-            const int row = row_of(problem.core, info.x + k, it, info.w >> 31, values, nullptr);
+    // A function's costs of the variable's values.
 #if HALF_ROWS
-            take((int)((const unsigned short *)(problem.core.rows + row))[value]);
+    typedef const unsigned short *Row;
 #else
-            take(((const int *)(problem.core.rows + row))[value]);
+    typedef const int *Row;
 #endif
+    __device__ __forceinline__ Row row(u32 k) const {
+        const Values<u32> values{state.words, 1};
+        const uint4 it = __ldg(problem.core.incidences + info.x + k);
+        return (Row)(problem.core.rows + row_of(problem.core, info.x + k, it, info.w >> 31, values, nullptr));
+    }
+
+    __device__ __forceinline__ Rated rate(u32 value) const {
+        const int own = unary(value);
+        Rated rated = {own - problem.floors[variable], value, CONFLICTS && own >= problem.hard};
+        for (u32 k = 0; k < incidences_of(info); k++) {
+            const int entry = row(k)[value];
+            rated.cost += entry;
+            if (CONFLICTS) rated.conflicts += entry >= problem.hard;
+        }
+        return rated;
+    }
+
+    // What a value costs more than the one that the variable has; lanes share the functions.
+    template <u32 LANES> __device__ __forceinline__ int rise(u32 value, u32 lane, u32 mask) const {
+        int sum = lane == 0 ? unary(value) - unary(held) : 0;
+        for (u32 k = lane; k < incidences_of(info); k += LANES) {
+            const Row entries = row(k);
+            sum += entries[value] - entries[held];
+        }
+#pragma unroll
+        for (u32 distance = LANES / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(mask, sum, distance);
+        return sum;
+    }
+
+    // Whether the variable is not active, where that is known before its values are rated; lanes share the functions.
+    template <u32 LANES> __device__ __forceinline__ bool idle(u32 lane, u32 mask) const {
+        if (!Early<USER>::VALUE && !now.settles) return false;
+        const int own = unary(held);
+        Aggregate all;
+        all.current = lane == 0 ? own - problem.floors[variable] : 0;
+        all.current_conflicts = CONFLICTS && lane == 0 && own >= problem.hard;
+        for (u32 k = lane; k < incidences_of(info); k += LANES) {
+            const int entry = row(k)[held];
+            all.current += entry;
+            if (CONFLICTS) all.current_conflicts += entry >= problem.hard;
+        }
+#pragma unroll
+        for (u32 distance = LANES / 2; distance > 0; distance /= 2) {
+            all.current += __shfl_xor_sync(mask, all.current, distance);
+            if (CONFLICTS) all.current_conflicts += __shfl_xor_sync(mask, all.current_conflicts, distance);
+        }
+        // no value costs less than 0
+        return now.settles ? all.current == 0 : !W::active(scalars(all));
+    }
+
+    __device__ __forceinline__ void accumulate(Aggregate &all, Rated rated) const {
+        if (all.pass > 0) {
+            if (!now.settles) W::accumulate(all.pass - 1, known(rated, all), all.own);
+            return;
+        }
+        all.least = min(all.least, rated.cost);
+        if (rated.value == held) {
+            all.current = rated.cost;
+            all.current_conflicts = rated.conflicts;
         }
     }
 
-    __device__ __forceinline__ int cost(u32 value) const {
-        int sum = unary(value) - problem.floors[variable];
-        entries(value, [&](int entry) { sum += entry; });
-        return sum;
-    }
-    __device__ __forceinline__ int conflicts(u32 value) const {
-        int count = unary(value) >= problem.hard;
-        entries(value, [&](int entry) { count += entry >= problem.hard; });
-        return count;
-    }
-
-    __device__ __forceinline__ Rated rate(u32 value) const { return {cost(value), value}; }
-    __device__ __forceinline__ void accumulate(Least &least, Rated rated) const { least.cost = min(least.cost, rated.cost); }
-    __device__ __forceinline__ Least merge(Least a, Least b) const {
-        Least least;
-        least.cost = min(a.cost, b.cost);
-        return least;
+    __device__ __forceinline__ Aggregate merge(Aggregate a, const Aggregate &b) const {
+        if (a.pass > 0) {
+            W::merge(a.pass - 1, a.own, b.own);
+        } else {
+            a.least = min(a.least, b.least);
+            a.current = max(a.current, b.current);
+            a.current_conflicts = max(a.current_conflicts, b.current_conflicts);
+        }
+        return a;
     }
 
-    __device__ __forceinline__ u32 map(Rated rated, Least least) const {
-        Inputs in = {};
+    // Shuffles what the pass has changed.
+    template <u32 LANES> __device__ __forceinline__ Aggregate gather(Aggregate all, u32 mask) const {
+#pragma unroll
+        for (u32 distance = LANES / 2; distance > 0; distance /= 2) {
+            Aggregate other = all;
+            if (all.pass == 0) {
+                other.least = __shfl_xor_sync(mask, all.least, distance);
+                other.current = __shfl_xor_sync(mask, all.current, distance);
+                if (CONFLICTS) other.current_conflicts = __shfl_xor_sync(mask, all.current_conflicts, distance);
+            } else if constexpr (W::PASSES > 0) {
+                other.own = shuffle_xor(mask, all.own, distance);
+            }
+            all = merge(all, other);
+        }
+        return all;
+    }
+
+    __device__ __forceinline__ void passed(Aggregate &all) const { all.pass++; }
+
+    // What is known of the variable.
+    __device__ __forceinline__ Known scalars(const Aggregate &all) const {
+        Known in = {};
         in.domain = domain_of(info);
         in.degree = incidences_of(info);
-        in.temperature = problem.temperature;
-        in.round = problem.round;
-        in.least = least.cost;
+        in.temperature = now.temperature;
+        in.round = now.pass;
+        in.since = now.pass - now.improved;
+        in.least = all.least;
+        in.current_cost = all.current;
+        in.current_conflicts = all.current_conflicts;
         in.group = -1;
-        if (NEEDS_CURRENT_COST || NEEDS_DELTA) in.current_cost = cost(held);
-        if (NEEDS_CURRENT_CONFLICTS) in.current_conflicts = conflicts(held);
-        if (!USER::active(in)) return 0;
-        const u32 value = rated.value;
+        W::look(problem.tables, variable, place + held, in);
+        return in;
+    }
+
+    // And of a value.
+    __device__ __forceinline__ Known known(Rated rated, const Aggregate &all) const {
+        Known in = scalars(all);
+        const u32 value = rated.value, at = place + value;
+        W::look(problem.tables, variable, at, in);
         in.cost = rated.cost;
-        if (NEEDS_VALUE) in.value = problem.origins[place + value];
-        if (NEEDS_DELTA) in.delta = in.cost - in.current_cost;
-        if (NEEDS_CURRENT) in.current = value == held;
+        in.delta = rated.cost - all.current;
+        in.current = value == held;
+        in.conflicts = rated.conflicts;
+        if (NEEDS_VALUE) in.value = problem.origins[at];
         if (NEEDS_INCUMBENT) in.incumbent = problem.incumbent && problem.incumbent[variable] == value;
-        if (NEEDS_CONFLICTS) in.conflicts = conflicts(value);
+        if (NEEDS_REDUCED) in.reduced = problem.reduced ? problem.reduced[at] : 0.0;
         if (NEEDS_UNARY) in.unary = unary(value);
         if (NEEDS_AGE) {
-            const u32 left = state.words[problem.left + place + value];
-            in.age = left == NEVER ? 1e9 : (double)(problem.round < left ? 0 : problem.round - left);
+            const u32 left = state.words[problem.left + at];
+            in.age = left == NEVER ? 1e9 : (double)(now.pass < left ? 0 : now.pass - left);
         }
         if (NEEDS_FREQUENCY) {
             const u32 visits = state.words[problem.visits + variable];
-            in.frequency = (double)state.words[problem.taken + place + value] / (double)(visits > 1 ? visits : 1);
+            in.frequency = (double)state.words[problem.taken + at] / (double)(visits > 1 ? visits : 1);
         }
-        return USER::weight(in);
+        return in;
     }
 
-    __device__ __forceinline__ void assign(u32 value) const {
-        if (NEEDS_AGE && value != held) state.words[problem.left + place + held] = problem.round;
-        state.words[variable] = value;
-        visited(value);
+    __device__ __forceinline__ bool active(const Aggregate &all) const {
+        return now.settles ? all.current > all.least : W::active(scalars(all));
     }
-    __device__ __forceinline__ void could_not_assign() const { visited(held); }
 
-    __device__ __forceinline__ void visited(u32 value) const {
-        if (NEEDS_FREQUENCY) {
-            state.words[problem.visits + variable]++;
-            state.words[problem.taken + place + value]++;
-        }
+    __device__ __forceinline__ u32 map(Rated rated, const Aggregate &all) const {
+        if (!active(all)) return 0;
+        if (now.settles) return rated.cost == all.least;
+        const Known in = known(rated, all);
+        // lanes that find one tell of the same variable
+        if (W::nonsense(in, all.own)) state.words[problem.strange] = variable;
+        return W::weight(in, all.own);
     }
+
+    __device__ __forceinline__ void assign(u32 value) const { state.words[problem.picked] = value; }
+    __device__ __forceinline__ void could_not_assign(const Aggregate &all) const { assign(active(all) ? WEIGHTLESS : INACTIVE); }
 };

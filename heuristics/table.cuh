@@ -40,5 +40,5 @@ template <Kind KIND> struct Table : Singles<Table<KIND>, u32, u32> {
         state.words[variable] = possibility;
         if (KIND == WAKING && possibility % 2 == 1) state.activate((variable * 7 + 3) % variables);
     }
-    __device__ __forceinline__ void could_not_assign() const { state.words[variable] = ~0u; }
+    __device__ __forceinline__ void could_not_assign(u32) const { state.words[variable] = ~0u; }
 };

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(THREADS)
         const u64 total = last > 0 ? segments[last - 1] : 0;
         if (total == 0) {
             if (group.rank == 0) {
-                heuristic.could_not_assign();
+                heuristic.could_not_assign(aggregate);
                 state.deactivate(variable);
             }
             __syncthreads();

@@ -18,8 +18,11 @@
 //   Aggregate merge(Aggregate, Aggregate)
 //   u32 map(Rating, Aggregate)                 0 forbids
 //   void assign(u32 possibility)               by one thread, as is
-//   void could_not_assign()
+//   void could_not_assign(Aggregate)           by one thread, where all weights are 0
 //
+//   UNROLL                                     how often loops over packs that are not kept are unrolled
+//   PASSES                                     how often ratings are gone through before they are mapped
+//   void passed(Aggregate &)                   after each, where there are several; a thread's part of the next begins with a copy
 //   WIDTH                                      possibilities that are rated together, a pack
 //   PARTS                                      equal parts of the possibilities that no cursor passes between
 //   SPREAD                                     neighbouring threads that share a stretch, so that they read neighbours
@@ -85,7 +88,7 @@ template <class H, class R, class A> struct Singles {
     typedef R Rating;
     typedef R Pack;
     typedef A Aggregate;
-    static constexpr u32 WIDTH = 1, PARTS = 1, SPREAD = 1;
+    static constexpr u32 WIDTH = 1, PARTS = 1, SPREAD = 1, PASSES = 1, UNROLL = 4;
 
     struct Cursor {
         const H &h;
@@ -245,24 +248,30 @@ __device__ __forceinline__ void assign(const Group<THREADS> &group, const H &heu
     typename H::Pack kept[KEEP > 0 ? KEEP : 1];
     typename H::Aggregate aggregate{};
     const bool keep = KEEP > 0 && deal.most() == KEEP;
-    {
+#pragma unroll 1
+    for (u32 pass = 0; pass < H::PASSES; pass++) {
         auto cursor = heuristic.cursor(first * WIDTH, SHARERS * WIDTH);
         if (keep) {
 #pragma unroll
             for (u32 k = 0; k != LAST; k++) {
-                kept[k] = cursor.next();
+                if (pass == 0) kept[k] = cursor.next();
                 heuristic.accumulate(aggregate, kept[k]);
             }
             if (count == KEEP) {
-                kept[LAST] = cursor.next();
+                if (pass == 0) kept[LAST] = cursor.next();
                 heuristic.accumulate(aggregate, kept[LAST]);
             }
         } else {
-#pragma unroll 4
+#pragma unroll(H::UNROLL)
             for (u32 k = 0; k < count; k++) heuristic.accumulate(aggregate, cursor.next());
         }
+        aggregate = group.gather(heuristic, aggregate);
+        if constexpr (H::PASSES > 1) {
+            heuristic.passed(aggregate);
+            // before the next one is gathered in the same place
+            group.sync();
+        }
     }
-    aggregate = group.gather(heuristic, aggregate);
 
     // map and prefix
     Sum sum = 0;
@@ -272,7 +281,7 @@ __device__ __forceinline__ void assign(const Group<THREADS> &group, const H &heu
         if (count == KEEP) sum = heuristic.weigh(kept[LAST], aggregate, sum);
     } else {
         auto cursor = heuristic.cursor(first * WIDTH, SHARERS * WIDTH);
-#pragma unroll 4
+#pragma unroll(H::UNROLL)
         for (u32 k = 0; k < count; k++) sum = heuristic.weigh(cursor.next(), aggregate, sum);
     }
     const Sum through = group.scan(sum), warp = group.from(through, LANES - 1);
@@ -283,7 +292,7 @@ __device__ __forceinline__ void assign(const Group<THREADS> &group, const H &heu
     Sum value = scale(bits, total) - before;
     if (total == 0) {
         if (group.rank == 0) {
-            heuristic.could_not_assign();
+            heuristic.could_not_assign(aggregate);
             state.deactivate(variable);
         }
     } else if (value < warp) {

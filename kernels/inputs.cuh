@@ -1,7 +1,18 @@
-// What is known of a value and its visit: the names of `heuristics::INPUTS`, in its order.
+// What is known of a value and its visit: the names of `heuristics::INPUTS`, in its order; and the user's own numbers.
 #pragma once
 
 struct Inputs {
     double value, cost, delta, current, incumbent, age, frequency, h, reduced, conflicts, unary;
     double domain, degree, temperature, round, since, current_cost, current_conflicts, least, group;
+};
+
+// Tables of a heuristic in a file, one after the other: a number for each variable of the core, or for each place of a value.
+struct Tables {
+    const double *numbers;
+    unsigned int variables, places;
+
+    // The number of a variable, or of a value's place, in the table behind so many of both kinds.
+    __device__ __forceinline__ double at(unsigned int by_variable, unsigned int by_value, unsigned int place) const {
+        return numbers[(unsigned long long)by_variable * variables + (unsigned long long)by_value * places + place];
+    }
 };

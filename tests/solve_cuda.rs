@@ -4,10 +4,11 @@
 use assert_cmd::Command;
 use fangs::device::Choice;
 use fangs::generate::generate;
+use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic};
 use fangs::model::Network;
 use fangs::search::{DriverChoice, Options, Summary, solve};
 use fangs::stop::Stop;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The device, for one test at a time: one might take the memory and the time that another is promised.
@@ -64,6 +65,70 @@ fn rounds_give_equal_runs_on_both_devices() {
                 cuda.device
             );
         }
+    }
+}
+
+/// Flights of plug-in heuristics: built in, in TOML, and in CUDA alone, which the CPU cannot make.
+#[test]
+fn flights_give_equal_runs_on_both_devices() {
+    let Some(_gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("it can be written");
+        path
+    };
+    let toml = file("my.toml", include_str!("../heuristics/min_conflicts.toml"));
+    let cuda_alone = file("my.cuh", include_str!("../heuristics/min_conflicts.cuh"));
+    for (name, network) in networks() {
+        let from_file: Arc<dyn ValueHeuristic> = Arc::new(FromFile::read(&toml, &network).expect("it is right"));
+        let built_in = heuristics::find("min-conflicts").expect("it is in the list");
+        for (heuristic, population) in [(built_in.clone(), None), (from_file, Some(50))] {
+            let options = || Options {
+                rounds: Some(8),
+                driver: DriverChoice::Guided,
+                heuristic: Some(heuristic.clone()),
+                population,
+                ..Options::default()
+            };
+            let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));
+            let told = |summary: &Summary| {
+                let Summary { cost, rounds, moves, ratings, population, solution, .. } = summary.clone();
+                (cost, rounds, moves, ratings, population, solution)
+            };
+            assert_eq!(told(&cpu), told(&cuda), "{name}, {}", heuristic.name());
+        }
+        let alone: Arc<dyn ValueHeuristic> = Arc::new(FromCuda::read(&cuda_alone).expect("it is right"));
+        let runs = [alone, built_in].map(|heuristic| {
+            let options = Options {
+                rounds: Some(4),
+                driver: DriverChoice::Guided,
+                heuristic: Some(heuristic),
+                ..Options::default()
+            };
+            let summary = run(&network, Choice::Cuda(0), options);
+            (summary.cost, summary.moves, summary.ratings)
+        });
+        assert_eq!(runs[0], runs[1], "{name}");
+    }
+}
+
+#[test]
+fn a_plug_in_survives_its_device() {
+    let Some(_gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("grid.wcsp");
+    let mut generated = Command::cargo_bin("fangs").expect("the program is built");
+    let _ = generated.args(["generate", "grid", "--side", "25", "--p2", "0.2", "-o"]).arg(&file).assert().success();
+    for launch in ["1", "3"] {
+        let mut solved = Command::cargo_bin("fangs").expect("the program is built");
+        let _ = solved.args(["solve", "--driver", "guided", "--heuristic", "boltzmann", "--device", "cuda", "-t", "2"]);
+        let _ = solved.args(["--json", "--bound", "none"]).arg(&file).env("FANGS_FAIL_LAUNCH", launch);
+        let output = solved.assert().success().get_output().clone();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(errors.matches("going on on the CPU").count(), 1, "{errors}");
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+        assert!(summary["cost"].is_number() && summary["device"] == "cpu");
     }
 }
 

@@ -23,9 +23,9 @@ pub struct SearchFlags {
     /// States made at a time on the device [default: those that fill it]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     states: Vec<usize>,
-    /// Passes by this heuristic instead of the annealing's own sweeps
+    /// Flights by this heuristic instead of the annealing's own sweeps; several are compared with the first
     #[arg(long, value_name = "NAME|FILE", value_parser = heuristics::parse)]
-    heuristic: Option<heuristics::Chosen>,
+    heuristic: Vec<heuristics::Chosen>,
     /// Write the rows to a file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -38,6 +38,7 @@ pub struct SearchFlags {
 #[derive(Serialize)]
 struct Row {
     instance: String,
+    heuristic: String,
     variables: usize,
     degree: f64,
     domain: u32,
@@ -50,7 +51,12 @@ struct Row {
     visits_s: f64,
     ratings_s: f64,
     moves_s: f64,
+    /// Ratings a second, as part of those of the first heuristic on the same device.
+    share: f64,
 }
+
+/// What is measured: by whose heuristic.
+type Measured = (String, Result<Speed, DeviceError>);
 
 /// Measures.
 pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
@@ -59,7 +65,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     if !flags.json {
         output::print(&format_args!("{opened}; CPU with {} threads\n", rayon::current_num_threads()))?;
         output::print(&format_args!(
-            "instance                variables  degree  domain  place   states  trees  breed ms  settle ms  G visits/s  G ratings/s\n"
+            "instance                heuristic       variables  degree  domain  place   states  trees  breed ms  settle ms  G visits/s  G ratings/s  share\n"
         ))?;
     }
     let mut rows = Vec::new();
@@ -77,17 +83,33 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
             }
         }
         places.push((Place::Cpu, None));
-        let mut measured: Vec<Result<Speed, DeviceError>> = Vec::new();
-        let heuristic = flags.heuristic.as_ref().map(|heuristic| heuristic.of(&network)).transpose()?;
+        let mut measured: Vec<Measured> = Vec::new();
         for (place, states) in places {
-            match &heuristic {
-                Some(heuristic) => measured.extend(bench.passes(&place, &**heuristic, states, repeats).transpose()),
-                None => measured.extend([false, true].map(|trees| bench.run(&place, states, trees, repeats))),
+            for chosen in &flags.heuristic {
+                let heuristic = chosen.of(&network)?;
+                if heuristic.is_for_devices() && matches!(place, Place::Cpu) {
+                    continue;
+                }
+                let speed = bench.passes(&place, &*heuristic, states, repeats).transpose();
+                measured.extend(speed.map(|speed| (chosen.name(), speed)));
+            }
+            if flags.heuristic.is_empty() {
+                let sweeps = [false, true].map(|trees| bench.run(&place, states, trees, repeats));
+                measured.extend(sweeps.map(|speed| ("boltzmann".into(), speed)));
             }
         }
-        for speed in measured {
+        let mut first: Option<(String, usize, f64)> = None;
+        for (heuristic, speed) in measured {
             let speed = speed.map_err(|error| Error::Usage(format!("{}: {error}", file.display())))?;
+            let (place, states, ratings) = first
+                .take()
+                .filter(|(place, states, _)| (place, *states) == (&speed.place, speed.states))
+                .unwrap_or_else(|| (speed.place.clone(), speed.states, speed.ratings));
+            let share = speed.ratings / ratings;
+            first = Some((place, states, ratings));
             let row = Row {
+                heuristic,
+                share,
                 instance: file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
                 variables: core.variables,
                 degree: core.degree,
@@ -117,8 +139,9 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
 
 fn line(row: &Row) -> String {
     format!(
-        "{:22.22}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:8.3}  {:9.3}  {:10.3}  {:11.2}\n",
+        "{:22.22}  {:14.14}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:8.3}  {:9.3}  {:10.3}  {:11.2}  {:5.2}\n",
         row.instance,
+        row.heuristic,
         row.variables,
         row.degree,
         row.domain,
@@ -129,5 +152,6 @@ fn line(row: &Row) -> String {
         row.settle_ms,
         row.visits_s / 1e9,
         row.ratings_s / 1e9,
+        row.share,
     )
 }

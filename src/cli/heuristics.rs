@@ -5,9 +5,9 @@ use super::{Exit, output};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::heuristics::language::Heuristic;
-use fangs::heuristics::{self, FromFile, ValueHeuristic, template};
+use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic, template};
 use fangs::model::Network;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Args, Debug)]
@@ -50,6 +50,7 @@ impl Chosen {
     pub fn of(&self, network: &Network) -> Result<Arc<dyn ValueHeuristic>, Error> {
         match self {
             Chosen::Known(heuristic) => Ok(heuristic.clone()),
+            Chosen::File(path) if is_cuda(path) => Ok(Arc::new(FromCuda::read(path)?)),
             Chosen::File(path) => Ok(Arc::new(FromFile::read(path, network)?)),
         }
     }
@@ -63,12 +64,17 @@ impl Chosen {
     }
 }
 
+/// Whether a file is a heuristic in CUDA.
+fn is_cuda(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "cuh")
+}
+
 /// Reads `--heuristic`.
 pub fn parse(text: &str) -> Result<Chosen, String> {
     match heuristics::find(text) {
         Some(heuristic) => Ok(Chosen::Known(heuristic)),
         None if text.contains(['.', '/']) => Ok(Chosen::File(text.into())),
-        None => Err(format!("expected a file such as my.toml, or one of {}", names())),
+        None => Err(format!("expected a file such as my.toml or my.cuh, or one of {}", names())),
     }
 }
 
@@ -83,7 +89,11 @@ pub fn run(flags: HeuristicsFlags) -> Result<Exit, Error> {
         }
         (None, Some(name)) => match parse(name) {
             Ok(Chosen::File(path)) => {
-                Heuristic::check(&path)?;
+                if is_cuda(&path) {
+                    FromCuda::read(&path)?.check().map_err(|error| Error::Usage(error.to_string()))?;
+                } else {
+                    Heuristic::check(&path)?;
+                }
                 output::print(&format_args!("{name}: no fault found\n"))?;
             }
             Ok(Chosen::Known(heuristic)) => {

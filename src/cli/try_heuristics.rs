@@ -5,6 +5,7 @@ use super::output::{self, Rows};
 use super::{Exit, heuristics, signals, values};
 use clap::Args;
 use fangs::Error;
+use fangs::device::{Choice, Opening};
 use fangs::record::comparison::{Axis, Measured, Trace, median_curve, primal_integral, spread};
 use fangs::record::plot::{Chart, PictureFile, TimeScale};
 use fangs::search::{self, DriverChoice, EventKind, Options};
@@ -30,6 +31,9 @@ pub struct TryFlags {
     /// Only the driver guided, not the portfolio that it is part of
     #[arg(long)]
     alone: bool,
+    /// Where to run: auto, cpu, cuda or cuda:I
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::positive)]
     threads: Option<usize>,
@@ -106,7 +110,10 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     let stop = Stop::new();
     signals::listen(&stop)?;
     values::use_threads(flags.threads)?;
+    // opened once: no run waits for it
+    let device = Opening::start(flags.device);
     let network = input.load(&stop)?;
+    let _ = device.wait(&stop)?;
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); flags.heuristic.len()];
     // by turns, so that what else the machine does meets all alike
     for seed in 1..=flags.seeds {
@@ -122,7 +129,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
                 driver,
                 heuristic: heuristic.as_ref().map(|heuristic| heuristic.of(&network)).transpose()?,
                 threads: flags.threads,
-                device: fangs::device::Choice::Cpu.into(),
+                device: device.clone(),
                 ..Options::default()
             };
             let mut trace = Trace::default();

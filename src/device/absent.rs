@@ -26,6 +26,14 @@ pub fn survey() -> Survey {
     Survey { driver: absent(), compiler: absent(), devices: absent() }
 }
 
+/// Compiles a source; there is no compiler.
+///
+/// # Errors
+/// Always.
+pub fn compiles(_source: &Source) -> Result<(), DeviceError> {
+    absent()
+}
+
 /// A device ready for use; there is none.
 #[derive(Debug)]
 pub struct Cuda {

@@ -54,6 +54,16 @@ fn fail_on_purpose(what: impl FnOnce() -> String) -> Result<(), DeviceError> {
     }
 }
 
+/// Compiles a source for the latest architecture that the compiler knows, to see whether it does; there need be no device.
+///
+/// # Errors
+/// The compiler's messages, or there is no compiler.
+pub fn compiles(source: &Source) -> Result<(), DeviceError> {
+    let nvrtc = Nvrtc::get()?;
+    let latest = nvrtc.architectures()?.into_iter().max().unwrap_or(i32::MAX);
+    nvrtc.compile(source, latest).map(|_| ())
+}
+
 impl Cuda {
     /// Compiles a source, or takes it from the cache, and loads it; once.
     ///

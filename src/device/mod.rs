@@ -41,7 +41,7 @@ pub use {
         PushKernelArg, ValidAsZeroBits,
     },
     find::{devices, survey},
-    launch::{Graph, Kernel, Module},
+    launch::{Graph, Kernel, Module, compiles},
     memory::Pinned,
 };
 

@@ -15,6 +15,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("core.cuh", include_str!("../../kernels/core.cuh")),
     ("expression.cuh", include_str!("../../kernels/expression.cuh")),
     ("fang.cuh", include_str!("../../kernels/fang.cuh")),
+    ("flight.cuh", include_str!("../../kernels/flight.cuh")),
     ("frequency.cuh", include_str!("../../heuristics/frequency.cuh")),
     ("halves.cuh", include_str!("../../kernels/halves.cuh")),
     ("inputs.cuh", include_str!("../../kernels/inputs.cuh")),

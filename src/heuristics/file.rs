@@ -1,7 +1,8 @@
 //! Heuristics in files, as drivers take them.
 
-use super::language::{Heuristic, Scratch};
+use super::language::{Heuristic, Scratch, Table};
 use super::{Inputs, Needs, ValueHeuristic};
+use crate::device::Source;
 use crate::error::Error;
 use crate::model::Network;
 use std::cell::RefCell;
@@ -54,6 +55,15 @@ impl ValueHeuristic for FromFile {
         if let Some(value) = weighed.nonsense {
             let _ = self.nonsense.get_or_init(|| self.heuristic.explain(variable, inputs, value));
         }
+    }
+
+    fn cuda(&self) -> Option<Source> {
+        let text = self.heuristic.cuda("Heuristic");
+        Some(Source { name: self.heuristic.file().into(), text, constants: Vec::new(), kernels: Vec::new() })
+    }
+
+    fn tables(&self) -> Vec<&Table> {
+        self.heuristic.tables().map(|(_, table)| table).collect()
     }
 
     fn nonsense(&self) -> Option<&str> {

@@ -9,7 +9,8 @@
 //!    are better than random ones, a [`Start`].
 //! 4. Add its line to `list.rs`, and compare it: `fangs heuristics try FILE --heuristic NAME --heuristic default`.
 //!
-//! [`language`] has heuristics that users write in files, without a compiler; [`FromFile`] is one of them.
+//! [`language`] has heuristics that users write in files, without a compiler; [`FromFile`] is one of them, [`FromCuda`] one in CUDA
+//! alone.
 //!
 //! `fangs heuristics new NAME` writes such a file. Outside this package a heuristic is handed to
 //! [`Options::heuristic`](crate::search::Options::heuristic), as `examples/talks.rs` does. The driver `guided` makes the
@@ -17,6 +18,7 @@
 
 mod boltzmann;
 mod coloring;
+mod cuda_file;
 mod ejection;
 mod file;
 mod frequency;
@@ -34,6 +36,7 @@ mod view;
 pub use crate::search::boltzmann::Boltzmann as Weights;
 pub use boltzmann::Boltzmann;
 pub use coloring::{Coloring, Kempe};
+pub use cuda_file::FromCuda;
 pub use ejection::Ejection;
 pub use file::FromFile;
 pub use frequency::Frequency;
@@ -50,6 +53,7 @@ pub use view::View;
 use crate::device::Source;
 use crate::model::Problem;
 use crate::rng::Rng;
+use language::Table;
 use std::fmt::Debug;
 
 /// Weighs the values of one variable.
@@ -87,10 +91,19 @@ pub trait ValueHeuristic: Debug + Send + Sync {
     }
 
     /// The same in CUDA: a text as `heuristics/network.cuh` wants it, whose weights equal those of
-    /// [`weigh`](Self::weigh) to the last bit. It sees no other inputs than those of [`needs`](Self::needs); `h`, `reduced` and
-    /// `since` are not there.
+    /// [`weigh`](Self::weigh) to the last bit. It sees no other inputs than those of [`needs`](Self::needs); `h` is not there.
     fn cuda(&self) -> Option<Source> {
         None
+    }
+
+    /// The tables of numbers that its text reads, in the order in which it counts them.
+    fn tables(&self) -> Vec<&Table> {
+        Vec::new()
+    }
+
+    /// Whether it weighs nothing on the CPU: a run without a device does not begin then.
+    fn is_for_devices(&self) -> bool {
+        false
     }
 
     /// What it did that makes no sense, if it knows: the run tells it once.

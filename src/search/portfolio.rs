@@ -35,22 +35,23 @@ impl Portfolio {
     pub fn new(options: &Options, device: Option<Arc<Cuda>>, rng: &mut Rng) -> Self {
         let mut stream = || Rng::new(rng.draw());
         let asserts = options.assertions >= Assertions::Assignment;
-        let guided = |rng| options.heuristic.clone().map(|heuristic| Guided::new(heuristic, asserts, rng));
+        let guided =
+            |device, rng| options.heuristic.clone().map(|heuristic| Guided::new(heuristic, asserts, device, rng));
         let drivers: Vec<Box<dyn Driver>> = match options.driver {
             DriverChoice::Portfolio => {
                 let mut drivers: Vec<Box<dyn Driver>> = vec![
                     Box::new(Anneal::new(stream(), device.clone())),
-                    Box::new(Tabu::new(stream(), device)),
+                    Box::new(Tabu::new(stream(), device.clone())),
                     Box::new(Construct::new(stream())),
                 ];
                 // the last one: without it all others draw what they always did
                 if options.heuristic.is_some() {
-                    drivers.extend(guided(stream()).map(|driver| Box::new(driver) as Box<dyn Driver>));
+                    drivers.extend(guided(device, stream()).map(|driver| Box::new(driver) as Box<dyn Driver>));
                 }
                 drivers
             }
             DriverChoice::Guided => {
-                guided(stream()).map(|driver| Box::new(driver) as Box<dyn Driver>).into_iter().collect()
+                guided(device, stream()).map(|driver| Box::new(driver) as Box<dyn Driver>).into_iter().collect()
             }
             DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device))],
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device))],

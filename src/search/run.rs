@@ -6,6 +6,7 @@ use super::bounds::{Bounds, Core, Spilling, Step};
 use super::driver::{Effort, Field, Picks, Pool};
 use super::event::StoppedBy;
 use super::greedy;
+use super::guided;
 use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
@@ -166,6 +167,11 @@ impl<'a> Run<'a> {
         }
         let device = options.device.wait(stop)?;
         tell(News::Note(device.to_string()));
+        if let Some(heuristic) = options.heuristic.as_ref().filter(|heuristic| heuristic.is_for_devices()) {
+            let asserts = options.assertions >= Assertions::Assignment;
+            let ready = guided::ready(&field, &**heuristic, &device, asserts);
+            ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
+        }
         let portfolio = Portfolio::new(options, device.cuda.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);

@@ -92,22 +92,35 @@ fn new_writes_into_the_sources() -> Result {
     Ok(())
 }
 
-const FILE: &str = "\
-about = \"least-used of the cheapest colors, for vertices in conflict\"
-active = \"current_cost > 0\"
-weight = \"if(cost == least, 1 / (1 + frequency), 0.001)\"
-";
+/// The files of docs/heuristics.md, those that come along, and the first example of the language's reference.
+fn files() -> Vec<String> {
+    let of_pages = [include_str!("../../docs/heuristics.md"), include_str!("../../docs/heuristics-language.md")];
+    let listings = of_pages[0].split("```toml\n").skip(1).chain(of_pages[1].split("```toml\n").skip(1).take(1));
+    let listings = listings.filter_map(|rest| rest.split("```").next());
+    let along = [include_str!("../../heuristics/boltzmann.toml"), include_str!("../../heuristics/min_conflicts.toml")];
+    listings.chain(along).map(String::from).collect()
+}
 
 #[test]
-fn a_file_steers_runs() -> Result {
+fn files_steer_runs() -> Result {
     let (folder, path) = graph()?;
+    let files = files();
+    assert!(files.len() >= 5 && files.iter().all(|text| text.lines().count() < 15));
+    for text in files {
+        steers(&folder, &path, &text)?;
+    }
+    Ok(())
+}
+
+/// A file's run is the same on any number of threads.
+fn steers(folder: &tempfile::TempDir, path: &std::path::Path, text: &str) -> Result {
     let file = folder.path().join("my.toml");
-    std::fs::write(&file, FILE)?;
+    std::fs::write(&file, text)?;
     let _ = fangs().arg("heuristics").arg(&file).assert().success();
     let run = |threads| {
         let options =
             ["--driver", "guided", "--rounds", "6", "--assert", "--bound", "none", "--json", "--threads", threads];
-        object(fangs().arg("solve").args(options).arg("--heuristic").arg(&file).arg(&path), 0)
+        object(fangs().arg("solve").args(options).arg("--heuristic").arg(&file).arg(path), 0)
     };
     let (one, four) = (run("1")?, run("4")?);
     for key in ["cost", "solution", "moves", "ratings", "heuristic", "picks"] {
@@ -115,6 +128,35 @@ fn a_file_steers_runs() -> Result {
     }
     assert_eq!(one["heuristic"], file.display().to_string());
     assert!(one["picks"]["drawn"].as_u64().is_some_and(|drawn| drawn > 0), "{one}");
+    Ok(())
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn a_file_in_cuda_is_compiled_and_wants_a_device() -> Result {
+    let (folder, path) = graph()?;
+    let file = folder.path().join("my.cuh");
+    let page = include_str!("../../docs/heuristics.md");
+    let text = page.split("```cuda\n").nth(1).and_then(|rest| rest.split("```").next()).ok_or("no listing")?;
+    std::fs::write(&file, text)?;
+    let refused = fangs()
+        .args(["solve", "--device", "cpu", "--driver", "guided", "--heuristic"])
+        .arg(&file)
+        .arg(&path)
+        .assert()
+        .code(2);
+    let told = String::from_utf8(refused.get_output().stderr.clone())?;
+    assert!(told.contains("my.cuh") && told.contains("needs a device"), "{told}");
+    if let Err(error) = fangs::device::nvrtc::Nvrtc::get() {
+        assert!(std::env::var_os("FANGS_REQUIRE_NVRTC").is_none(), "{error}");
+        return Ok(());
+    }
+    let _ = fangs().arg("heuristics").arg(&file).assert().success();
+    std::fs::write(&file, text.replace("in.cost", "in.costt"))?;
+    let wrong = fangs().arg("heuristics").arg(&file).assert().code(2);
+    let told = String::from_utf8(wrong.get_output().stderr.clone())?;
+    let line = 1 + text.lines().position(|line| line.contains("in.cost")).ok_or("no such line")?;
+    assert!(told.contains(&format!("my.cuh({line})")) && told.contains("costt"), "{told}");
     Ok(())
 }
 

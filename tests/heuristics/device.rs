@@ -27,8 +27,6 @@ template <class H> __global__ void weigh(const double *fields, const u32 *starts
     for (u32 i = start; i < end; i++) {
         weights[i] = H::weight(known[i], all);
         strange += H::nonsense(known[i], all);
-        // it has to be there
-        if (H::rate(known[i], all) == 1.25e-77) weights[i]++;
     }
     flags[visit] = (strange > 0) * 2 + H::active(known[start]);
 }

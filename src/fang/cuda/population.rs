@@ -183,12 +183,6 @@ impl<D: Domain> Population<D> {
         &self.domain
     }
 
-    /// The same to change what a pass reads of its problem.
-    #[cfg(test)]
-    pub(crate) fn domain_mut(&mut self) -> &mut D {
-        &mut self.domain
-    }
-
     /// The words of the successors that were made last.
     pub(crate) fn made(&self) -> Result<Vec<u32>, DeviceError> {
         self.cuda.read(&self.target.words)

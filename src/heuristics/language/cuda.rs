@@ -18,11 +18,12 @@ pub fn sources() -> Vec<Source> {
 impl Heuristic {
     /// A struct of functions that a device weighs values by, called `name`; it includes `inputs.cuh` and `expression.cuh`.
     ///
-    /// `Known` is what is known of a value and its visit: [`INPUTS`], and `table_NAME` for each table of the user's. A visit makes
+    /// `Known` is what is known of a value and its visit: [`INPUTS`], and `table_NAME` for each table of the user's, which `look` looks
+    /// up. A visit makes
     /// `PASSES` passes over its values: each adds to the aggregates, from `none()` on, what `accumulate` makes of a value.
     /// Parts of the values begin with copies of what the passes before came to, and are joined by `merge` in any order. Then `weight` is the integer of a value, and
-    /// `nonsense` whether it is 0 because it is no number. `active` reads only what is known of the variable, `NEEDS` has a
-    /// bit for each input that is read, by its place in the list.
+    /// `nonsense` whether it is 0 because it is no number. `active` reads only what is known of the variable, `EARLY` says
+    /// that `least` is not among it.
     pub fn cuda(&self, name: &str) -> String {
         let mut text = Text { heuristic: self, text: String::new() };
         // what is written to a string is written
@@ -41,7 +42,7 @@ impl Text<'_> {
         let tables: Vec<&str> = self.heuristic.file.tables.iter().map(|(name, _)| name.as_str()).collect();
         let meaning = &self.heuristic.meaning;
         let told = meaning.largest;
-        let roots: Vec<Id> = [meaning.rating, meaning.weight].into_iter().chain(told).collect();
+        let roots: Vec<Id> = [meaning.weight].into_iter().chain(told).collect();
         let needed = meaning.dag.needed(&roots);
         let aggregates: Vec<(Id, Aggregate, Id)> = (0..meaning.dag.len())
             .filter(|&id| needed[id])
@@ -57,9 +58,11 @@ impl Text<'_> {
         writeln!(self.text, "#include \"expression.cuh\"\n#include \"inputs.cuh\"\n")?;
         writeln!(self.text, "struct {name} {{")?;
         writeln!(self.text, "    static constexpr int PASSES = {passes};")?;
-        let bits = INPUTS.iter().enumerate().filter(|(_, input)| self.heuristic.needs.any(input.needs));
-        let bits = bits.fold(0u32, |bits, (place, _)| bits | 1 << place);
-        writeln!(self.text, "    static constexpr u32 NEEDS = {bits}u;\n")?;
+        let asked = meaning.dag.needed(&[meaning.active]);
+        let is_least =
+            |id: &Id| matches!(meaning.dag.get(*id).node, Node::Scalar(place) if INPUTS[place].name == "least");
+        let early = !(0..meaning.dag.len()).filter(|&id| asked[id]).any(|id| is_least(&id));
+        writeln!(self.text, "    static constexpr bool EARLY = {early};\n")?;
         writeln!(self.text, "    struct Known : Inputs {{")?;
         for table in &tables {
             writeln!(self.text, "        double table_{table};")?;
@@ -71,6 +74,17 @@ impl Text<'_> {
         }
         writeln!(self.text, "        double top;\n    }};\n")?;
 
+        self.function("void look(const Tables &tables, u32 variable, u32 place, Known &in)", |text| {
+            let (mut by_variable, mut by_value) = (0, 0);
+            let names = tables.iter().map(|name| format!("table_{name}"));
+            let groups = (!text.heuristic.file.groups.is_empty()).then(|| "group".into());
+            for (name, table) in names.chain(groups).zip(&text.heuristic.tables) {
+                let at = if table.by_value() { "place" } else { "variable" };
+                writeln!(text.text, "        in.{name} = tables.at({by_variable}, {by_value}, {at});")?;
+                *(if table.by_value() { &mut by_value } else { &mut by_variable }) += 1;
+            }
+            Ok(())
+        })?;
         self.function("bool active(const Known &in)", |text| {
             let active = text.nodes(&[meaning.active], "        ")?;
             writeln!(text.text, "        return {} != 0.0;", active[0])
@@ -110,11 +124,6 @@ impl Text<'_> {
             }
             writeln!(text.text, "        if (pass == {levels}) all.top = expression::larger(all.top, other.top);")
         })?;
-        self.function("double rate(const Known &in, const Aggregates &all)", |text| {
-            let rating = text.nodes(&[meaning.rating], "        ")?;
-            writeln!(text.text, "        return {};", rating[0])
-        })?;
-        let roots: Vec<Id> = [meaning.weight].into_iter().chain(told).collect();
         self.function("u32 weight(const Known &in, const Aggregates &all)", |text| {
             let found = text.nodes(&roots, "        ")?;
             let top = found.get(1).map_or("all.top", String::as_str);

@@ -25,7 +25,12 @@ pub(crate) use walkers::CudaWalkers;
 const LOOK: Duration = Duration::from_micros(100);
 
 /// Waits for long kernels; tells them to end, by `flag` and on the stream `aside`, where the run is told to.
-fn watch(cuda: &Cuda, aside: &Arc<CudaStream>, flag: &CudaSlice<u32>, stop: &Stop) -> Result<(), DeviceError> {
+pub(super) fn watch(
+    cuda: &Cuda,
+    aside: &Arc<CudaStream>,
+    flag: &CudaSlice<u32>,
+    stop: &Stop,
+) -> Result<(), DeviceError> {
     let done = cuda.mark(cuda.stream())?;
     let mut told = false;
     while !cuda.reached(&done)? {

@@ -10,7 +10,7 @@ use crate::search::schedule::Schedule;
 use crate::stop::Stop;
 
 /// How long a flight is and where on the schedule it begins.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Flight {
     pub passes: u32,
     /// 0 is the hot end, 1 the cold one.
@@ -18,6 +18,12 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// The temperature of a pass.
+    pub fn temperature(self, schedule: Schedule, pass: u32) -> f64 {
+        let progress = f64::from(pass + 1) / f64::from(self.passes);
+        schedule.at(self.start + (1.0 - self.start) * progress)
+    }
+
     /// Flies; `false` after a stop. The state ends at its best assignment after the first move.
     pub fn fly(
         self,
@@ -30,8 +36,7 @@ impl Flight {
         // what mini-buckets say depends on the variables that come after in the elimination order
         let order = visit.ground.guide.as_ref().map_or(Order::Permuted, |guide| Order::List(guide.order));
         for pass in 0..self.passes {
-            let progress = f64::from(pass + 1) / f64::from(self.passes);
-            state.temperature = schedule.at(self.start + (1.0 - self.start) * progress);
+            state.temperature = self.temperature(schedule, pass);
             state.pass = state.pass.saturating_add(1);
             if !run(visit, state, order, scratch, stop) {
                 return false;

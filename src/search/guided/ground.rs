@@ -12,8 +12,9 @@ use crate::search::walk::Layout;
 pub(super) struct Ground<'a> {
     pub field: &'a Field,
     pub places: &'a Places,
-    /// Where costs of values are kept up to date instead of made at each visit.
-    pub layout: Option<&'a Layout>,
+    pub layout: &'a Layout,
+    /// Whether costs of values are kept up to date instead of made at each visit.
+    pub keeps: bool,
     /// The least that the functions on each variable could cost.
     pub floors: &'a [i32],
     /// What the heuristic looks at.
@@ -70,7 +71,7 @@ impl Ground<'_> {
     /// Whether differences of costs add up to those of energies: not where each function is rounded by itself and energies are
     /// rounded as a whole.
     pub fn exact(&self) -> bool {
-        self.layout.is_some() || self.field.rows.shift == 0
+        self.field.rows.all_copied() || self.field.rows.shift == 0
     }
 
     /// A cost of the core in the rows' units, as much as a forbidden entry at most.

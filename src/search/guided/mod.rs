@@ -7,39 +7,48 @@
 //! parent and child would count the temperature twice.) How long flights are and how hot they begin goes by what paid.
 //!
 //! Costs of all values are kept up to date as tabu search does (`walk::Layout`), because passes of most heuristics change few
-//! values; where tables are too large they are made at each visit.
+//! values; where tables are too large, and on a device, they are made at each visit.
+//!
+//! The host decides which flights come next and who begins anew; where the states live is a [`Flock`]: the CPU's, or a device's with
+//! the same states after every round.
 
 mod cuda;
 #[cfg(test)]
 mod cuda_tests;
 mod flight;
+mod flock;
 mod ground;
+mod network;
 pub(super) mod speed;
 mod state;
 #[cfg(test)]
 mod tests;
 mod visit;
 
-pub(super) use cuda::sources;
+pub(crate) use network::instance_of;
+pub(super) use network::sources;
 
 pub(crate) use super::driver::Field;
 pub(crate) use super::rows::Rows;
 
 use super::arms::Arms;
-use super::driver::{Driver, Effort, Picks, Pool};
+use super::driver::{Driver, Effort, POOL, Picks, Pool};
 use super::schedule::Schedule;
 use super::state::Elite;
 use super::walk::Layout;
+use crate::device::{Cuda, DeviceError, Opened};
 use crate::heuristics::{Needs, ValueHeuristic, View};
 use crate::inference::Outcome;
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
+use cuda::CudaFlock;
 use flight::Flight;
+use flock::{Flock, HostFlock, Landed, Turn};
 use ground::{Ground, Guide};
 use rayon::prelude::*;
-use state::{Places, State};
+use state::Places;
 use std::sync::Arc;
-use visit::{Scratch, Visit};
+use visit::Visit;
 
 /// States, where nobody asks for another number; threads do not change it.
 const STATES: usize = 16;
@@ -53,16 +62,19 @@ const LENGTHS: [u64; 3] = [1, 8, 64];
 const STARTS: [f64; 4] = [0.0, 0.35, 0.7, 1.0];
 /// Flights without anything better after which a state begins anew.
 const PATIENCE: u32 = 24;
-/// Costs of values kept by all states together, at most.
-const MOST_KEPT: usize = 1 << 27;
+/// States that move to another core, at most: each is lifted to the network and projected again. Others begin at the same places.
+const MOVED: usize = 256;
 
 /// The guided driver.
 pub(crate) struct Guided {
     heuristic: Arc<dyn ValueHeuristic>,
     rng: Rng,
     asserts: bool,
-    states: Vec<State>,
-    children: Vec<State>,
+    /// As long as it works.
+    device: Option<Arc<Cuda>>,
+    flock: Box<dyn Flock>,
+    /// Of each state the flights since the last better one; none before the first round.
+    stalled: Vec<u32>,
     core: Option<Prepared>,
     schedule: Option<Schedule>,
     arms: Arms,
@@ -74,8 +86,7 @@ pub(crate) struct Guided {
 /// What is made once a core.
 struct Prepared {
     places: Places,
-    layout: Option<Layout>,
-    floors: Vec<i32>,
+    layout: Layout,
 }
 
 /// Mini-buckets to be guided by.
@@ -86,14 +97,16 @@ struct Guiding {
 }
 
 impl Guided {
-    /// A driver that has not begun. With `asserts` every assignment is verified.
-    pub fn new(heuristic: Arc<dyn ValueHeuristic>, asserts: bool, rng: Rng) -> Self {
+    /// A driver that has not begun; its flights are a device's where there is one and the heuristic has a text for it. With `asserts`
+    /// every assignment is verified.
+    pub fn new(heuristic: Arc<dyn ValueHeuristic>, asserts: bool, device: Option<Arc<Cuda>>, rng: Rng) -> Self {
         Guided {
             heuristic,
             rng,
             asserts,
-            states: Vec::new(),
-            children: Vec::new(),
+            device,
+            flock: Box::new(HostFlock::default()),
+            stalled: Vec::new(),
             core: None,
             schedule: None,
             arms: Arms::new(LENGTHS.len() * STARTS.len(), 0.2),
@@ -103,9 +116,9 @@ impl Guided {
     }
 
     /// A random assignment, or what the heuristic makes of it.
-    fn start(&self, field: &Field, rng: &mut Rng) -> Vec<u16> {
+    fn start(heuristic: &dyn ValueHeuristic, field: &Field, rng: &mut Rng) -> Vec<u16> {
         let mut values: Vec<u16> = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
-        if let Some(start) = self.heuristic.start() {
+        if let Some(start) = heuristic.start() {
             let shown = values.clone();
             start.start(&View::new(field, &shown), rng, &mut values);
             // what is beyond a domain is no value
@@ -124,44 +137,75 @@ impl Guided {
             let passes = (longest / LENGTHS[arm / STARTS.len()]).max(2) as u32;
             (arm, Flight { passes, start: STARTS[arm % STARTS.len()] })
         };
-        (0..self.states.len()).map(&mut choose).collect()
+        (0..self.stalled.len()).map(&mut choose).collect()
     }
 
     /// What the heuristic did that makes no sense, told once.
-    fn report(&mut self, field: &Field) -> Option<String> {
-        let told = self.children.iter().find_map(|child| {
-            let view = View::new(field, &child.values);
-            let name = self.heuristic.name();
-            let weightless = child.weightless.map(|v| {
-                let held = view.origin_value(v, view.value(v));
-                format!("heuristic {name}: all values of variable {} weigh 0; it keeps value {held}", view.origin(v))
+    fn report(&mut self, field: &Field, landed: &[Landed]) -> Option<String> {
+        if self.reported {
+            return None;
+        }
+        let shown = vec![0; field.variables()];
+        let view = View::new(field, &shown);
+        let name = self.heuristic.name();
+        let told = landed.iter().find_map(|landed| {
+            let strange = landed.strange.map(|v| {
+                format!("heuristic {name}: the weight of a value of variable {} is no number; it weighs 0", view.origin(v))
             });
-            let senseless = child.senseless.map(|(v, value)| {
+            let weightless = landed.weightless.map(|(v, held)| {
+                let (variable, value) = (view.origin(v), view.origin_value(v, held.into()));
+                format!("heuristic {name}: all values of variable {variable} weigh 0; it keeps value {value}")
+            });
+            let senseless = landed.senseless.map(|(v, value)| {
                 format!("heuristic {name}: it proposes value {value} for variable {v} of the core, which has no such value; passed over")
             });
-            weightless.or(senseless)
+            strange.or(weightless).or(senseless)
         });
         let known = self.heuristic.nonsense().map(|what| format!("heuristic {what}; it weighs 0"));
-        let new = known.or(told).filter(|_| !self.reported);
-        self.reported |= new.is_some();
+        let new = known.or(told);
+        self.reported = new.is_some();
         new
     }
 }
 
+/// Whether a heuristic that is for devices only flies on one: what to say to the user where it does not.
+pub(super) fn ready(
+    field: &Field,
+    heuristic: &dyn ValueHeuristic,
+    device: &Opened,
+    asserts: bool,
+) -> Result<(), String> {
+    let Some(cuda) = &device.cuda else {
+        return Err(format!("a heuristic in CUDA needs a device, and there is none: {device}"));
+    };
+    if let Some(what) = cuda::unfit(field, heuristic, asserts) {
+        return Err(format!("{what}, and a heuristic in CUDA weighs nothing on the CPU"));
+    }
+    if field.variables() == 0 {
+        return Ok(());
+    }
+    // what is compiled is kept
+    let core = Prepared::new(field);
+    let ground = core.ground(field, heuristic.needs(), asserts);
+    let flock = CudaFlock::new(cuda, &ground, heuristic, wanted(field));
+    flock.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// How many states there are to be, where that does not depend on the device.
+fn wanted(field: &Field) -> Option<usize> {
+    field.population.map(|wanted| wanted.max(1)).or(field.portable.then_some(STATES))
+}
+
 impl Prepared {
-    fn new(field: &Field, states: usize) -> Self {
-        let rows = &field.rows;
-        let places = Places::new(&rows.width);
-        let layout = Layout::new(rows);
-        let floors = layout.floors.clone();
-        let kept = rows.all_copied() && places.end() * states <= MOST_KEPT;
-        Prepared { places, layout: kept.then_some(layout), floors }
+    fn new(field: &Field) -> Self {
+        Prepared { places: Places::new(&field.rows.width), layout: Layout::new(&field.rows) }
     }
 
     /// What states stand on, without what others have found.
     fn ground<'a>(&'a self, field: &'a Field, needs: Needs, asserts: bool) -> Ground<'a> {
-        let Prepared { places, layout, floors } = self;
-        Ground { field, places, layout: layout.as_ref(), floors, needs, incumbent: None, guide: None, asserts }
+        let Prepared { places, layout } = self;
+        let floors = &layout.floors;
+        Ground { field, places, layout, keeps: false, floors, needs, incumbent: None, guide: None, asserts }
     }
 }
 
@@ -171,12 +215,15 @@ impl Driver for Guided {
     }
 
     fn population(&self) -> usize {
-        self.states.len()
+        self.stalled.len()
     }
 
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
-        let wanted = field.population.unwrap_or(STATES).max(1);
-        let core = self.core.take().unwrap_or_else(|| Prepared::new(field, 2 * wanted));
+        // without a device there is nothing to do for a heuristic in CUDA
+        if field.variables() == 0 || self.heuristic.is_for_devices() && self.device.is_none() {
+            return Effort { work: 1_000_000, ..Effort::default() };
+        }
+        let core = self.core.take().unwrap_or_else(|| Prepared::new(field));
         let guide = self.guide.take();
         let incumbent = pool.elites().first().map(|elite| elite.values.clone());
         let to_go = guide.as_ref().and_then(|guide| Some((guide, guide.outcome.cost_to_go()?)));
@@ -185,7 +232,13 @@ impl Driver for Guided {
             guide: to_go.map(|(guide, to_go)| Guide { to_go, positions: &guide.positions, order: &guide.order }),
             ..core.ground(field, self.heuristic.needs(), self.asserts)
         };
-        let effort = self.advance(&ground, wanted, pool, stop);
+        let mut effort = Effort::default();
+        if let Err(error) = self.advance(&ground, pool, stop, &mut effort) {
+            // what was found is in the pool: new states begin on the CPU
+            self.device = None;
+            self.stalled.clear();
+            effort.lost = Some(error);
+        }
         self.core = Some(core);
         self.guide = guide;
         effort
@@ -202,123 +255,165 @@ impl Driver for Guided {
                 positions[v as usize] = place as u32;
             }
             self.guide = Some(Guiding { outcome: outcome.clone(), positions, order });
-            // states keep their values in the form that guides read
-            self.states.iter_mut().for_each(State::widen);
         }
     }
 
     fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         self.guide = None;
         self.schedule = None;
-        let core = Prepared::new(field, 2 * self.states.len().max(1));
+        self.core = None;
+        let mut slots: Vec<usize> = (0..std::mem::take(&mut self.stalled).len()).collect();
+        slots.sort_by_key(|&slot| (self.flock.energy(slot), slot));
+        slots.truncate(MOVED);
+        slots.sort_unstable();
+        if slots.is_empty() || field.variables() == 0 {
+            return;
+        }
+        let core = Prepared::new(field);
         let ground = core.ground(field, self.heuristic.needs(), self.asserts);
-        // what states remember is by the old core's values
-        self.states.par_iter_mut().for_each(|state| {
-            let values = translate(&state.values);
-            *state = State::default();
-            state.begin(&ground, values);
-        });
-        self.children.clear();
+        let moved = slots.iter().map(|&slot| self.flock.values(slot)).collect::<Result<Vec<_>, _>>();
+        // what states remember is by the old core's values. A device that fails now fails again in the next round, which says so
+        if let Ok(moved) = moved
+            && let Ok((count, _)) = self.choose(&ground)
+        {
+            let moved: Vec<Vec<u16>> = moved.par_iter().map(|values| translate(values)).collect();
+            let starts = moved.iter().cycle().take(count).cloned().collect();
+            if self.flock.open(&ground, starts).is_ok() {
+                self.stalled = vec![0; count];
+            }
+        }
         self.core = Some(core);
     }
 }
 
 impl Guided {
-    fn advance(&mut self, ground: &Ground<'_>, wanted: usize, pool: &mut Pool, stop: &Stop) -> Effort {
+    /// Where flights are made from now on, by how many states; says why it is not the device where there is one.
+    fn choose(&mut self, ground: &Ground<'_>) -> Result<(usize, Option<String>), DeviceError> {
         let field = ground.field;
-        if field.variables() == 0 {
-            return Effort { work: 1_000_000, ..Effort::default() };
+        let wanted = wanted(field);
+        let Some(device) = &self.device else {
+            self.flock = Box::new(HostFlock::default());
+            return Ok((wanted.unwrap_or(STATES), None));
+        };
+        if let Some(what) = cuda::unfit(field, &*self.heuristic, self.asserts) {
+            let note = format!("{}: {what}: its flights are made on the CPU", device.label());
+            self.flock = Box::new(HostFlock::default());
+            return Ok((wanted.unwrap_or(STATES), Some(note)));
         }
+        // memory goes back before more is taken
+        self.flock = Box::new(HostFlock::default());
+        let flock = CudaFlock::new(device, ground, &*self.heuristic, wanted)?;
+        let count = wanted.map_or_else(|| flock.suitable(), Ok)?;
+        self.flock = Box::new(flock);
+        Ok((count, None))
+    }
+
+    /// First states.
+    fn open(&mut self, ground: &Ground<'_>, pool: &mut Pool, draw: u64) -> Result<Option<String>, DeviceError> {
+        let (count, note) = self.choose(ground)?;
+        let heuristic = &*self.heuristic;
+        let start = |slot| Self::start(heuristic, ground.field, &mut Rng::new(mix(draw, slot as u64)));
+        let starts = (0..count).into_par_iter().map(start).collect();
+        self.flock.open(ground, starts)?;
+        self.stalled = vec![0; count];
+        self.offer(ground, pool, (0..count).collect())?;
+        Ok(note)
+    }
+
+    fn advance(
+        &mut self,
+        ground: &Ground<'_>,
+        pool: &mut Pool,
+        stop: &Stop,
+        effort: &mut Effort,
+    ) -> Result<(), DeviceError> {
+        let field = ground.field;
         let draw = self.rng.draw();
-        if self.states.is_empty() {
-            let begin = |slot: usize| {
-                let mut state = State::default();
-                state.begin(ground, self.start(field, &mut Rng::new(mix(draw, slot as u64))));
-                state
-            };
-            self.states = (0..wanted).into_par_iter().map(begin).collect();
-            self.offer(field, pool);
+        if self.stalled.is_empty() {
+            effort.note = self.open(ground, pool, draw)?;
         }
         let schedule = self.schedule.unwrap_or(field.schedule);
         let flights = self.flights(field);
         let visit = Visit { ground: *ground, heuristic: &*self.heuristic };
-        self.children.resize_with(self.states.len(), State::default);
-        let slots = self.states.par_iter().zip(&mut self.children).zip(&flights).enumerate();
-        let fly = |scratch: &mut Scratch,
-                   (slot, ((state, child), &(_, flight))): (usize, ((&State, &mut State), _))| {
-            child.clone_from(state);
-            *crate::fang::State::rng(child) = Rng::new(mix(draw, (1 << 32) + slot as u64));
-            Flight::fly(flight, &visit, schedule, child, scratch, stop)
-        };
-        let complete = slots.map_init(Scratch::default, fly).all(|done| done);
-        let mut effort = self.account(field, &flights);
+        let (landed, complete) = self.flock.fly(&visit, &Turn { draw, schedule, flights: &flights }, stop)?;
+        self.account(field, &flights, &landed, effort);
         if !complete {
-            return effort;
+            return Ok(());
         }
         if self.schedule.is_none() {
-            let samples: Vec<&[u16]> = self.children.iter().take(4).map(|child| &child.values[..]).collect();
+            let samples =
+                (0..self.stalled.len().min(4)).map(|slot| self.flock.values(slot)).collect::<Result<Vec<_>, _>>()?;
+            let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
             self.schedule = Some(field.schedule.settled(&field.rows, &samples));
         }
-        for (slot, &(arm, flight)) in flights.iter().enumerate() {
-            let (state, child) = (&mut self.states[slot], &mut self.children[slot]);
-            let better = child.energy < state.energy;
-            self.arms.note(arm, if better { 1.0 } else { 0.0 }, f64::from(flight.passes));
-            let stalled = if better { 0 } else { state.stalled + 1 };
-            if child.energy <= state.energy {
-                std::mem::swap(state, child);
-            } else {
-                state.learn_from(child);
-            }
-            state.stalled = stalled;
+        for ((landed, &(arm, flight)), stalled) in landed.iter().zip(&flights).zip(&mut self.stalled) {
+            self.arms.note(arm, if landed.better { 1.0 } else { 0.0 }, f64::from(flight.passes));
+            *stalled = if landed.better { 0 } else { *stalled + 1 };
         }
         self.arms.settle();
-        self.renew(ground, pool);
-        self.offer(field, pool);
-        effort.nonsense = self.report(field);
-        effort
+        let better = (0..landed.len()).filter(|&slot| landed[slot].better).collect();
+        self.offer(ground, pool, better)?;
+        let begun = self.renew(ground, pool)?;
+        // random assignments are nothing to others
+        if self.heuristic.start().is_some() {
+            self.offer(ground, pool, begun)?;
+        }
+        effort.nonsense = self.report(field, &landed);
+        Ok(())
     }
 
     /// What the flights came to.
-    fn account(&self, field: &Field, flights: &[(usize, Flight)]) -> Effort {
-        let mut picks = Picks { rounds: 1, ..Picks::default() };
-        self.children.iter().for_each(|child| picks.add(&child.picks));
-        picks.bytes = self.states.iter().chain(&self.children).map(State::bytes).sum();
+    fn account(&self, field: &Field, flights: &[(usize, Flight)], landed: &[Landed], effort: &mut Effort) {
+        let mut picks = Picks { rounds: 1, bytes: self.flock.bytes(), ..Picks::default() };
+        landed.iter().for_each(|landed| picks.add(&landed.picks));
         let n = field.variables() as u64;
         let passes: u64 = flights.iter().map(|(_, flight)| u64::from(flight.passes) + 1).sum();
-        let moves: u64 = self.children.iter().map(|child| child.moves).sum();
+        let moves: u64 = landed.iter().map(|landed| landed.moves).sum();
         // a visit looks at its row, a change at its neighbours' rows, twice
         let change = 2 * field.sweep_work / n.max(1);
-        Effort {
-            moves,
-            ratings: picks.ratings,
-            work: 40 * n * passes + 4 * picks.ratings + change * moves,
-            fault: self.children.iter().find_map(|child| child.fault.clone()),
-            picks,
-            ..Effort::default()
-        }
+        effort.moves = moves;
+        effort.ratings = picks.ratings;
+        effort.work = (40 * n * passes + 4 * picks.ratings + change * moves) / self.flock.speed();
+        effort.fault = landed.iter().find_map(|landed| landed.fault.clone());
+        effort.picks = picks;
     }
 
-    /// Offers the assignments of states that are better than they were, or begin.
-    fn offer(&self, field: &Field, pool: &mut Pool) {
-        for state in self.states.iter().filter(|state| state.stalled == 0) {
-            pool.offer(&Elite::new(&field.rows, state.values.clone()));
+    /// Offers the assignments of the best of some states.
+    fn offer(&self, ground: &Ground<'_>, pool: &mut Pool, mut slots: Vec<usize>) -> Result<(), DeviceError> {
+        slots.sort_by_key(|&slot| (self.flock.energy(slot), slot));
+        slots.truncate(POOL);
+        for slot in slots {
+            let values = self.flock.values(slot)?;
+            let (told, counted) = (self.flock.energy(slot), ground.energy(&values));
+            if told != counted && self.device.is_some() && ground.exact() {
+                // a device's memory or a kernel is wrong; the CPU's own states are what `--assert` is for
+                let cause = format!("a state's cost is {told}, counted again {counted}");
+                return Err(DeviceError::Failed { what: "comparing energies".into(), cause });
+            }
+            pool.offer(&Elite::new(&ground.field.rows, values));
         }
+        Ok(())
     }
 
-    /// States that have stalled begin anew: at an elite of the pool, or where the heuristic begins.
-    fn renew(&mut self, ground: &Ground<'_>, pool: &Pool) {
-        for slot in 0..self.states.len() {
-            if self.states[slot].stalled < PATIENCE {
+    /// States that have stalled begin anew: at an elite of the pool, or where the heuristic begins. Returns the latter.
+    fn renew(&mut self, ground: &Ground<'_>, pool: &Pool) -> Result<Vec<usize>, DeviceError> {
+        let mut begun = Vec::new();
+        for slot in 0..self.stalled.len() {
+            if self.stalled[slot] < PATIENCE {
                 continue;
             }
-            let bits = self.rng.draw();
-            let mut rng = Rng::new(bits);
+            let mut rng = Rng::new(self.rng.draw());
             let elites = pool.elites();
             let values = match elites.get(rng.index(elites.len().max(1))) {
                 Some(elite) if rng.below(2) == 0 => elite.values.clone(),
-                _ => self.start(ground.field, &mut rng),
+                _ => {
+                    begun.push(slot);
+                    Self::start(&*self.heuristic, ground.field, &mut rng)
+                }
             };
-            self.states[slot].begin(ground, values);
+            self.flock.begin(ground, slot, values)?;
+            self.stalled[slot] = 0;
         }
+        Ok(begun)
     }
 }

@@ -1,15 +1,16 @@
 //! How fast the passes of a heuristic are.
 
-use super::cuda::NetworkOnDevice;
+use super::cuda::{self, CudaFlock};
+use super::flight::Flight;
+use super::flock::{Flock, HostFlock, Turn};
 use super::visit::Visit;
-use super::{Ground, Prepared, State};
+use super::{Ground, Prepared};
 use crate::device::{Cuda, DeviceError};
-use crate::fang::cuda::Population as DevicePopulation;
-use crate::fang::{Order, Population, State as _};
 use crate::heuristics::ValueHeuristic;
 use crate::rng::Rng;
 use crate::search::driver::Field;
 use crate::stop::Stop;
+use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,11 +23,10 @@ pub(in crate::search) struct Passes {
     pub ms: f64,
 }
 
-/// Passes between which the device is not waited for.
-const BATCH: usize = 8;
+/// Flights as the driver makes them: passes on the colder half of the schedule, and one that settles.
+const FLIGHT: Flight = Flight { passes: 15, start: 0.5 };
 
-/// Passes of random states at a temperature in the middle of the schedule. `None` where a device does not take the core or the
-/// heuristic.
+/// Flights from random assignments, and on from where they end. `None` where a device does not take the core or the heuristic.
 pub(in crate::search) fn passes(
     field: &Field,
     heuristic: &dyn ValueHeuristic,
@@ -34,56 +34,28 @@ pub(in crate::search) fn passes(
     states: usize,
     repeats: usize,
 ) -> Result<Option<Passes>, DeviceError> {
-    let mut core = Prepared::new(field, 2 * states);
-    if device.is_some() {
-        core.layout = None;
+    let core = Prepared::new(field);
+    let ground: Ground<'_> = core.ground(field, heuristic.needs(), false);
+    let mut flock: Box<dyn Flock> = match device {
+        Some(_) if cuda::unfit(field, heuristic, false).is_some() => return Ok(None),
+        Some(cuda) => Box::new(CudaFlock::new(cuda, &ground, heuristic, Some(states))?),
+        None => Box::new(HostFlock::default()),
+    };
+    let random = |slot| {
+        let mut rng = Rng::new(slot as u64);
+        (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect()
+    };
+    flock.open(&ground, (0..states).into_par_iter().map(random).collect())?;
+    let visit = Visit { ground, heuristic };
+    let flights = vec![(0, FLIGHT); states];
+    let mut times = Vec::with_capacity(repeats + 1);
+    // the first flight warms up
+    for draw in 0..=repeats as u64 {
+        let began = Instant::now();
+        let _ = flock.fly(&visit, &Turn { draw, schedule: field.schedule, flights: &flights }, &Stop::new())?;
+        times.push(began.elapsed().as_secs_f64() * 1e3 / f64::from(FLIGHT.passes + 1));
     }
-    let ground = Ground {
-        field,
-        places: &core.places,
-        layout: core.layout.as_ref(),
-        floors: &core.floors,
-        needs: heuristic.needs(),
-        incumbent: None,
-        guide: None,
-        asserts: false,
-    };
-    let mut rng = Rng::new(1);
-    let mut random = || (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
-    let temperature = field.schedule.at(0.5);
-    let begin = |values: Vec<u16>| {
-        let mut state = State::default();
-        state.begin(&ground, values);
-        state.active().activate_all();
-        (state.temperature, state.pass) = (temperature, 1);
-        state
-    };
-    let mut begun: Vec<State> = (0..states).map(|_| begin(random())).collect();
-    let ms = match device {
-        Some(cuda) => {
-            let Some(mut domain) = NetworkOnDevice::new(cuda, field, heuristic, (&core.floors, None))? else {
-                return Ok(None);
-            };
-            (domain.problem.temperature, domain.problem.round) = (temperature, 1);
-            let mut population = DevicePopulation::new(cuda, domain, &mut begun, rng)?;
-            let batch = || (0..BATCH).try_for_each(|_| population.make(1, Order::Permuted));
-            cuda.median_ms(1, repeats, batch)? / BATCH as f64
-        }
-        None => {
-            let mut population = Population::new(begun, rng);
-            let visit = Visit { ground, heuristic };
-            let mut times = Vec::with_capacity(repeats + 1);
-            // the first pass warms up
-            for _ in 0..=repeats {
-                population.states_mut().iter_mut().for_each(|state| state.active().activate_all());
-                let began = Instant::now();
-                let _ = population.expand(&visit, 1, Order::Permuted, &Stop::new());
-                times.push(began.elapsed().as_secs_f64() * 1e3);
-            }
-            let times = &mut times[1..];
-            times.sort_by(f64::total_cmp);
-            times[times.len() / 2]
-        }
-    };
-    Ok(Some(Passes { states, ms }))
+    let times = &mut times[1..];
+    times.sort_by(f64::total_cmp);
+    Ok(Some(Passes { states, ms: times[times.len() / 2] }))
 }

@@ -43,13 +43,11 @@ pub(super) struct State {
     pub pass: u32,
     pub improved: u32,
     pub temperature: f64,
-    /// Flights since the last better one.
-    pub stalled: u32,
     pub picks: Picks,
     /// Assignments that changed a value, those of the settling pass included.
     pub moves: u64,
-    /// A variable that had no value of any weight.
-    pub weightless: Option<usize>,
+    /// A variable that had no value of any weight, and the value that it kept.
+    pub weightless: Option<(usize, u16)>,
     /// A proposal that made no sense.
     pub senseless: Option<(u32, u16)>,
     pub fault: Option<String>,
@@ -75,7 +73,7 @@ impl Clone for State {
         self.memory.visits.clone_from(&source.memory.visits);
         self.best.clone_from(&source.values);
         (self.energy, self.record) = (source.energy, source.record);
-        (self.pass, self.improved, self.stalled) = (source.pass, source.improved, source.stalled);
+        (self.pass, self.improved) = (source.pass, source.improved);
         (self.best_energy, self.moved, self.temperature) = (i64::MAX, false, source.temperature);
         (self.picks, self.moves) = (Picks::default(), 0);
         (self.weightless, self.senseless, self.fault) = (None, None, None);
@@ -103,7 +101,6 @@ impl State {
         self.active = Active::new(n);
         self.energy = ground.energy(&self.values);
         self.record = self.energy;
-        self.stalled = 0;
         let moves = ground.places.end();
         let sized = |table: &mut Vec<u32>, wanted: bool, size: usize, empty: u32| {
             if table.is_empty() && wanted {
@@ -117,7 +114,7 @@ impl State {
         if ground.guide.is_some() {
             self.widen();
         }
-        if ground.layout.is_some() {
+        if ground.keeps {
             self.costs.resize(moves, 0);
             for v in 0..n {
                 ground.rate(&self.values, v, &mut self.costs[ground.places.row(v)]);
@@ -129,20 +126,6 @@ impl State {
                 }
             }
         }
-    }
-
-    /// What it remembers, in one run: when values were left, how often they were taken, visits.
-    pub fn memory(&self) -> impl Iterator<Item = u32> {
-        let Memory { left, taken, visits } = &self.memory;
-        left.iter().chain(taken).chain(visits).copied()
-    }
-
-    /// A state of such a run, of which `length` says how much is for what is needed. What its values cost is made at each visit.
-    pub fn remembering(values: Vec<u16>, active: Active, memory: &[u32], length: impl Fn(Needs) -> usize) -> Self {
-        let (left, rest) = memory.split_at(length(Needs::AGE));
-        let (taken, visits) = rest.split_at(length(Needs::FREQUENCY));
-        let memory = Memory { left: left.to_vec(), taken: taken.to_vec(), visits: visits.to_vec() };
-        State { values, active, memory, ..State::default() }
     }
 
     /// Keeps the values in the form that guides read, too.
@@ -203,7 +186,8 @@ impl State {
         self.moved = true;
         let rows = &ground.field.rows;
         let moved = (&self.values[..], v, value);
-        if let Some(layout) = ground.layout {
+        if ground.keeps {
+            let layout = ground.layout;
             layout.update(rows, moved, &mut self.costs, |cost| cost, |_, _| {});
             if !self.conflicts.is_empty() {
                 let hard = rows.hard;
@@ -307,8 +291,5 @@ impl Places {
 /// The sum of the entries that an assignment reads.
 pub(super) fn energy(ground: &Ground<'_>, values: &[u16]) -> i64 {
     let rows = &ground.field.rows;
-    match ground.layout {
-        Some(layout) => walk::energy(rows, layout, values),
-        None => rows.energy(values).total >> rows.shift,
-    }
+    if rows.all_copied() { walk::energy(rows, ground.layout, values) } else { rows.energy(values).total >> rows.shift }
 }

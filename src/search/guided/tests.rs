@@ -1,3 +1,4 @@
+use super::state::State;
 use super::*;
 use crate::heuristics::{self, Inputs, Neighbourhood};
 use crate::inference::{Limits, Plan, Run};
@@ -59,7 +60,7 @@ fn inputs_say_what_is_and_costs_stay_right() {
     for case in 0..200 {
         let problem = Arc::new(if case % 2 == 0 { random(&mut rng) } else { random_dense(&mut rng) });
         let field = field(&problem, &mut rng);
-        let mut guided = Guided::new(Arc::new(Witness), true, rng.split());
+        let mut guided = Guided::new(Arc::new(Witness), true, None, rng.split());
         let mut pool = Pool::default();
         for round in 0..3 {
             let effort = guided.round(&field, &mut pool, &Stop::new());
@@ -88,7 +89,7 @@ fn every_heuristic_of_the_list_keeps_costs_right_and_finds_optima() {
             if heuristic.fits(&problem).is_err() || field.rows.shift > 0 {
                 continue;
             }
-            let mut guided = Guided::new(heuristic, true, Rng::new(case));
+            let mut guided = Guided::new(heuristic, true, None, Rng::new(case));
             guided.guide(&outcome(&problem));
             let mut pool = Pool::default();
             for _ in 0..6 {
@@ -138,7 +139,7 @@ fn nonsense_is_reported_once_with_its_variable() {
     let problem = Arc::new(random_dense(&mut rng));
     let field = field(&problem, &mut rng);
     for (proposes, words) in [(false, "weigh 0; it keeps value"), (true, "value 999")] {
-        let mut guided = Guided::new(Arc::new(Nonsense { proposes }), true, Rng::new(1));
+        let mut guided = Guided::new(Arc::new(Nonsense { proposes }), true, None, Rng::new(1));
         let mut pool = Pool::default();
         let mut told = (0..4).filter_map(|_| guided.round(&field, &mut pool, &Stop::new()).nonsense);
         let first = told.next().unwrap_or_default();
@@ -152,17 +153,8 @@ fn assertions_find_what_is_wrong() {
     let mut rng = Rng::new(4);
     let problem = Arc::new(random_dense(&mut rng));
     let field = field(&problem, &mut rng);
-    let core = Prepared::new(&field, 1);
-    let ground = Ground {
-        field: &field,
-        places: &core.places,
-        layout: core.layout.as_ref(),
-        floors: &core.floors,
-        needs: Needs::ALL,
-        incumbent: None,
-        guide: None,
-        asserts: true,
-    };
+    let core = Prepared::new(&field);
+    let ground = Ground { keeps: true, ..core.ground(&field, Needs::ALL, true) };
     let mut state = State::default();
     state.begin(&ground, vec![0; problem.variables()]);
     assert_eq!(state.verify(&ground, 0), Ok(()));
@@ -178,7 +170,7 @@ fn threads_change_nothing() {
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
         pool.install(|| {
-            let mut guided = Guided::new(Arc::new(heuristics::Frequency), false, Rng::new(7));
+            let mut guided = Guided::new(Arc::new(heuristics::Frequency), false, None, Rng::new(7));
             let mut pool = Pool::default();
             let picks: Vec<Picks> = (0..5).map(|_| guided.round(&field, &mut pool, &Stop::new()).picks).collect();
             (picks, pool.elites().iter().map(|elite| elite.hash).collect::<Vec<_>>())

@@ -183,7 +183,7 @@ impl Visit<'_> {
         state.picks.ratings += weights.len() as u64;
         let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
         if total == 0 {
-            let _ = state.weightless.get_or_insert(v);
+            let _ = state.weightless.get_or_insert((v, state.values[v]));
             return None;
         }
         state.picks.drawn += 1;

@@ -1,0 +1,191 @@
+// Flights of the guided search (src/search/guided/flight.rs and state.rs, move by move): a group of threads has a state. Behind a
+// heuristic's text, which defines `Heuristic`.
+#pragma once
+#include "network.cuh"
+
+// What becomes of a state, and what its last flight did; the host's twin is `guided::cuda::Flown`.
+struct Flown {
+    i64 energy, record;          // of the state; the least of any of its flights
+    u32 pass, improved;          // its passes, and as many at the last record
+    u32 moves, ratings, drawn, changed, improvements;
+    u32 weightless, held;        // a variable that had no value of any weight, and the value that it kept
+    u32 strange;                 // a variable that has a value whose weight is no number
+    u32 outcome;
+    u32 unused;
+};
+
+constexpr u32 STOPPED = 0, WORSE = 1, AS_GOOD = 2, BETTER = 3;
+
+// What a turn does; the host's twin is `guided::cuda::Turn`.
+struct Turn {
+    u32 *states;                 // `words` of each: values, then memory
+    u64 *working;                // the same of the children, `room` 64-bit words of each, where shared memory is too small
+    u32 *bests;                  // the best assignment of each flight
+    Flown *flown;
+    const uint2 *flights;        // of each state: the first of its temperatures, how many passes
+    const double *temperatures;  // of all passes
+    const u32 *order;            // of the states: long flights first
+    const u32 *stop;
+    u64 draw;
+    u32 count, words, room, unused;
+};
+
+// A child under way.
+template <u32 THREADS, u32 KEEP> struct Flight {
+    typedef Network<Heuristic> Visit;
+
+    const Group<THREADS> group;
+    const NetworkProblem &problem;
+    const State state;
+    u32 *const best;
+    Flown flown;
+    i64 best_energy;
+    bool moved;
+
+    __device__ __forceinline__ Flight(const NetworkProblem &problem, State state, u32 *best, const Flown &of_parent)
+        : problem(problem), state(state), best(best), flown(of_parent), best_energy(0x7fffffffffffffffll), moved(false) {
+        flown.moves = flown.ratings = flown.drawn = flown.changed = flown.improvements = 0;
+        flown.weightless = flown.held = NONE;
+    }
+
+    __device__ __forceinline__ u32 variables() const { return problem.core.variables; }
+
+    __device__ __forceinline__ void keep_best() {
+        for (u32 v = group.rank; v < variables(); v += THREADS) best[v] = state.words[v];
+        best_energy = flown.energy;
+        group.sync();
+    }
+
+    // Gives a variable another value.
+    __device__ __forceinline__ void take(const Visit &visit, u32 value) {
+        const int rise = visit.template rise<Group<THREADS>::LANES>(value, group.lane, group.mask);
+        group.sync();
+        // a best assignment is kept when it is left
+        if (rise > 0 && moved && flown.energy <= best_energy) keep_best();
+        moved = true;
+        if (group.rank == 0) {
+            if (NEEDS_AGE) state.words[problem.left + visit.place + visit.held] = flown.pass;
+            state.words[visit.variable] = value;
+        }
+        group.sync();
+        flown.energy += rise;
+        if (flown.energy < flown.record) {
+            flown.record = flown.energy;
+            flown.improved = flown.pass;
+            flown.improvements++;
+        }
+    }
+
+    // Lets FANG pick; returns the value that the variable has then.
+    __device__ __forceinline__ u32 pick(const Visit &visit, u64 draw) {
+        if (visit.template idle<Group<THREADS>::LANES>(group.lane, group.mask)) return visit.held;
+        assign<u64, Visit, KEEP>(group, visit, state, visit.variable, mix(draw, visit.variable));
+        const u32 picked = state.words[problem.picked];
+        if (picked == INACTIVE) return visit.held;
+        flown.ratings += visit.possibilities();
+        if (picked == WEIGHTLESS) {
+            if (flown.weightless == NONE) {
+                flown.weightless = visit.variable;
+                flown.held = visit.held;
+            }
+            return visit.held;
+        }
+        flown.drawn++;
+        flown.changed += picked != visit.held;
+        flown.moves += picked != visit.held;
+        return picked;
+    }
+
+    // A walk over all variables: a pass by the heuristic, or one that settles, in random order; or home to the best assignment.
+    __device__ __forceinline__ void walk(Xoshiro &stream, double temperature, bool settles, bool home) {
+        const u32 n = variables();
+        // nobody looks at the walk before any more
+        group.sync();
+        for (u32 set = group.rank; set < (n + 63) / 64; set += THREADS)
+            state.active[set] = n - 64 * set < 64 ? (1ull << (n % 64)) - 1 : ~0ull;
+        group.sync();
+        Pass order = {};
+        order.variables = n;
+        order.permuted = !home;
+        Walk walk = Walk::begin(order, stream);
+        const u64 draw = home ? 0 : stream.draw();
+        u32 variable;
+        while (walk.next(order, state, variable)) {
+            const Now now = {temperature, flown.pass, flown.improved, settles};
+            const Visit visit(problem, state, variable, now);
+            const u32 value = home ? best[variable] : pick(visit, draw);
+            if (value != visit.held) take(visit, value);
+            if (NEEDS_FREQUENCY && !home && group.rank == 0) {
+                state.words[problem.visits + variable]++;
+                state.words[problem.taken + visit.place + value]++;
+            }
+        }
+    }
+
+    // Whether the host wants the end: all threads hear the same.
+    __device__ __forceinline__ bool stopped(const u32 *stop) const {
+        group.sync();
+        if (group.rank == 0) state.words[problem.picked] = *(const volatile u32 *)stop;
+        group.sync();
+        return state.words[problem.picked] != 0;
+    }
+
+    // The flight, by the temperatures of its passes; false where the host wants the end.
+    __device__ __forceinline__ bool fly(Xoshiro stream, const double *temperatures, u32 passes, const u32 *stop) {
+        Flown before = flown;
+#pragma unroll 1
+        for (u32 pass = 0; pass < passes + 2; pass++) {
+            const bool settles = pass == passes, home = pass > passes;
+            if (!settles && !home) {
+                if (stopped(stop)) return false;
+                flown.pass += flown.pass < NEVER;
+            }
+            if (settles) before = flown;
+            if (home && flown.energy <= best_energy) break;
+            walk(stream, settles || home ? 0.0 : temperatures[pass], settles, home);
+            if (settles) {
+                // what the last pass picks is not the heuristic's
+                flown.drawn = before.drawn;
+                flown.changed = before.changed;
+                flown.improvements = before.improvements;
+            }
+        }
+        group.sync();
+        return true;
+    }
+};
+
+// A child of each state; the child takes its parent's place where it is not worse, and what it remembers is kept in any case.
+template <u32 THREADS, bool SHARED, u32 KEEP>
+__global__ void __launch_bounds__(block_of(THREADS)) fly(const Turn turn, const NetworkProblem problem) {
+    extern __shared__ u64 homes[];
+    constexpr u32 GROUPS = block_of(THREADS) / THREADS;
+    const u32 place = GROUPS > 1 ? threadIdx.x / THREADS : 0, at = blockIdx.x * GROUPS + place;
+    if (at >= turn.count) return;
+    const u32 slot = turn.order[at], n = problem.core.variables;
+    u64 *const home = SHARED ? homes + place * turn.room : turn.working + (u64)slot * turn.room;
+    const State state = {(u32 *)(home + (n + 63) / 64), home};
+    u32 *const parent = turn.states + (u64)slot * turn.words;
+    Flight<THREADS, KEEP> flight(problem, state, turn.bests + (u64)slot * n, turn.flown[slot]);
+    const auto &group = flight.group;
+    for (u32 i = group.rank; i < turn.words; i += THREADS) state.words[i] = parent[i];
+    if (group.rank == 0) state.words[problem.strange] = NONE;
+
+    const i64 before = flight.flown.energy;
+    const uint2 plan = turn.flights[slot];
+    // the stream of `Rng::new`
+    const u64 seed = mix(turn.draw, (1ull << 32) + slot);
+    Xoshiro stream;
+    for (u32 i = 0; i < 4; i++) stream.s[i] = mix(seed, i);
+    if (!flight.fly(stream, turn.temperatures + plan.x, plan.y, turn.stop)) {
+        if (group.rank == 0) turn.flown[slot].outcome = STOPPED;
+        return;
+    }
+    Flown flown = flight.flown;
+    flown.outcome = flown.energy < before ? BETTER : flown.energy == before ? AS_GOOD : WORSE;
+    flown.strange = state.words[problem.strange];
+    for (u32 i = group.rank; i < turn.words; i += THREADS)
+        if (i >= n || flown.outcome != WORSE) parent[i] = state.words[i];
+    if (flown.outcome == WORSE) flown.energy = before;
+    if (group.rank == 0) turn.flown[slot] = flown;
+}

@@ -1,0 +1,81 @@
+//! Heuristics that users write in CUDA alone: a text as `heuristics/network.cuh` wants it, compiled when the program runs.
+
+use super::{INPUTS, Inputs, Needs, ValueHeuristic};
+use crate::device::{self, DeviceError, Source};
+use crate::error::Error;
+use std::path::Path;
+
+/// A heuristic of a `.cuh` file. It weighs on devices only.
+#[derive(Clone, Debug)]
+pub struct FromCuda {
+    file: String,
+    text: String,
+    needs: Needs,
+}
+
+impl FromCuda {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(path: &Path) -> Result<FromCuda, Error> {
+        let cannot = |source| Error::Io { path: path.into(), action: "cannot read", source };
+        let text = std::fs::read_to_string(path).map_err(cannot)?;
+        let needs = needs(&text);
+        Ok(FromCuda { file: path.display().to_string(), text, needs })
+    }
+
+    /// Compiles it, without a device.
+    ///
+    /// # Errors
+    /// The compiler's messages, with the file's name and lines, or there is no compiler.
+    pub fn check(&self) -> Result<(), DeviceError> {
+        device::compiles(&crate::search::guided::instance_of(self))
+    }
+}
+
+/// The inputs whose names follow a point, as in `in.cost`; those of remarks too, which only costs time.
+fn needs(text: &str) -> Needs {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let fields = text.split('.').skip(1).map(|rest| rest.split(|c| !word(c)).next().unwrap_or_default());
+    fields.fold(Needs::NONE, |needs, field| {
+        INPUTS.iter().filter(|input| input.name == field).fold(needs, |needs, input| needs | input.needs)
+    })
+}
+
+impl ValueHeuristic for FromCuda {
+    fn name(&self) -> &str {
+        &self.file
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn weigh(&self, _: &Inputs<'_>, weights: &mut [u32]) {
+        // nobody asks: see `is_for_devices`
+        weights.fill(0);
+    }
+
+    fn is_for_devices(&self) -> bool {
+        true
+    }
+
+    fn cuda(&self) -> Option<Source> {
+        let (name, text) = (self.file.clone(), self.text.clone());
+        Some(Source { name, text, constants: Vec::new(), kernels: Vec::new() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_a_point_is_needed() {
+        let text = "return in.cost == in.least ? 1u : (u32)in.h_of + 3.cost_x; // in.age";
+        let expected = [Needs::COST, Needs::LEAST, Needs::AGE];
+        assert_eq!(needs(text), Needs::of(expected));
+        assert_eq!(needs("cost"), Needs::NONE);
+    }
+}
