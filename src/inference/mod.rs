@@ -39,6 +39,7 @@ mod tables;
 
 pub use assign::CostToGo;
 pub use branch::{Branch, Fork, Forks, Style};
+pub(crate) use branch::{Probe, Probed};
 pub use climb::{Attempt, Climb, Means, Stage};
 pub use cuda::{Gpu, Measured, measure, sources};
 pub use graphs::{DeviceGraphs, Graphs};

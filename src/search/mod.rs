@@ -18,10 +18,12 @@ pub(crate) mod guided;
 mod heat_bath;
 mod host_herd;
 mod host_walkers;
+mod islands;
 mod kept;
 pub mod measure;
 mod merge;
 mod options;
+mod part;
 mod portfolio;
 mod recorder;
 mod rows;
@@ -73,7 +75,10 @@ pub fn solve(
         (None, DriverChoice::Guided) => {
             return Err(Error::Usage("the driver guided needs a heuristic: see `fangs heuristics`".into()));
         }
-        (Some(heuristic), DriverChoice::Anneal | DriverChoice::Tabu | DriverChoice::Construct) => {
+        (
+            Some(heuristic),
+            DriverChoice::Anneal | DriverChoice::Tabu | DriverChoice::Construct | DriverChoice::Islands,
+        ) => {
             let (name, driver) = (heuristic.name(), options.driver.name());
             return Err(Error::Usage(format!(
                 "the driver {driver} has a heuristic of its own: {name} goes with the drivers portfolio and guided"

@@ -98,17 +98,20 @@ pub enum DriverChoice {
     Tabu,
     /// Beam construction guided by mini-buckets.
     Construct,
+    /// Large neighbourhood search with propagation.
+    Islands,
     /// FANG passes steered by a heuristic that [`Options::heuristic`] names.
     Guided,
 }
 
 impl DriverChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, DriverChoice); 5] = [
+    pub const ALL: [(&'static str, DriverChoice); 6] = [
         ("portfolio", DriverChoice::Portfolio),
         ("tabu", DriverChoice::Tabu),
         ("anneal", DriverChoice::Anneal),
         ("construct", DriverChoice::Construct),
+        ("islands", DriverChoice::Islands),
         ("guided", DriverChoice::Guided),
     ];
 

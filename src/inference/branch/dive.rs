@@ -84,6 +84,9 @@ pub(super) struct Dive<'a> {
     pub style: Style,
     /// Entries to look at before the rest stays open.
     pub work: u64,
+    /// How often a path may leave the best child, the k-th best counting k times; the others are cut (limited discrepancy search:
+    /// Harvey, Ginsberg, 1995).
+    pub discrepancies: usize,
     /// What a light node is eliminated for, or what mini-buckets of a heavy one may take.
     pub budget: Budget<'a>,
 }
@@ -97,6 +100,8 @@ pub(super) struct Found {
     /// Of it, on the way to the node.
     pub replayed: u64,
     pub nodes: u64,
+    /// Whether children were cut that may hold something better.
+    pub cut: bool,
     /// The last choice on the way to each node that was branched, and the variable.
     pub forks: Vec<(Option<Arc<Choice>>, u32)>,
     /// Why the device did not do what it was meant to.
@@ -109,6 +114,8 @@ struct Fork {
     variable: usize,
     /// Least bound last.
     children: Vec<(Cost, Box<[u32]>)>,
+    /// Discrepancies left to the next child.
+    left: usize,
 }
 
 impl Dive<'_> {
@@ -127,14 +134,14 @@ impl Dive<'_> {
         let mut eliminated = 0;
         let mut forks: Vec<Fork> = Vec::new();
         // the node at work; its state has a level of its own
-        let mut at = alive.then(|| (node.path.clone(), node.bound.max(state.constant)));
+        let mut at = alive.then(|| (node.path.clone(), node.bound.max(state.constant), self.discrepancies));
         loop {
             if stop.is_set() {
                 found.open = vec![node];
                 found.forks.clear();
                 break;
             }
-            if let Some((path, bound)) = at.take() {
+            if let Some((path, bound, left)) = at.take() {
                 // at least one node gets its children
                 if state.work - begin + eliminated > self.work && !forks.is_empty() {
                     let depth = node.depth + forks.len() as u32;
@@ -152,9 +159,9 @@ impl Dive<'_> {
                     Some(Solved::Bound { bound: better, assignment, work }) => {
                         eliminated += work;
                         self.offer(assignment, state, &mut found);
-                        forks.push(self.fork(state, path, bound.max(better), &mut found.forks));
+                        forks.push(self.fork(state, path, bound.max(better), left, &mut found));
                     }
-                    None => forks.push(self.fork(state, path, bound, &mut found.forks)),
+                    None => forks.push(self.fork(state, path, bound, left, &mut found)),
                 }
             }
             // the next child of the deepest fork that has one
@@ -164,12 +171,13 @@ impl Dive<'_> {
                 state.pop(frame);
                 continue;
             };
-            let v = fork.variable;
+            let (v, left) = (fork.variable, fork.left);
+            fork.left = left.saturating_sub(1);
             let choice = Choice { variable: v as u32, values, before: fork.path.clone() };
             state.push();
             found.nodes += 1;
             if state.restrict(frame, v, &choice.values) && self.propagate(state, stop) {
-                at = Some((Some(Arc::new(choice)), bound.max(state.constant)));
+                at = Some((Some(Arc::new(choice)), bound.max(state.constant), left));
             } else {
                 state.pop(frame);
             }
@@ -241,24 +249,20 @@ impl Dive<'_> {
     }
 
     /// Chooses the variable to branch on and puts its values in order.
-    fn fork(
-        &self,
-        state: &mut State,
-        path: Option<Arc<Choice>>,
-        bound: Cost,
-        log: &mut Vec<(Option<Arc<Choice>>, u32)>,
-    ) -> Fork {
+    fn fork(&self, state: &mut State, path: Option<Arc<Choice>>, bound: Cost, left: usize, found: &mut Found) -> Fork {
         let frame = self.frame;
         let variable = match self.style {
             Style::Light => decisive(frame, state),
             Style::Heavy => cheapest(frame, state),
         };
-        log.push((path.clone(), variable as u32));
+        found.forks.push((path.clone(), variable as u32));
         let cost = |value: &u32| state.unary(frame, variable, *value);
         let mut values = state.values(frame, variable).to_vec();
         values.sort_by_key(|value| std::cmp::Reverse((cost(value), *value)));
+        let beyond = values.len().saturating_sub(left.saturating_add(1));
+        found.cut |= beyond > 0;
         let child = |value: u32| (bound.max(state.constant + cost(&value)), Box::from([value]));
-        Fork { path, variable, children: values.into_iter().map(child).collect() }
+        Fork { path, variable, children: values.drain(beyond..).map(child).collect(), left }
     }
 }
 

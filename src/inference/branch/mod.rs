@@ -13,6 +13,7 @@ mod dive;
 mod forks;
 mod frame;
 mod leaf;
+mod probe;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use dive::{Dive, Found, Node};
 pub use forks::{Fork, Forks};
 use frame::Frame;
 use leaf::{Budget, DEVICE_SPEED};
+pub(crate) use probe::{Probe, Probed};
 use rayon::prelude::*;
 use state::State;
 use std::collections::BinaryHeap;
@@ -234,6 +236,7 @@ impl Branch {
             frame: &self.frame,
             style: self.style,
             work: if crowded { self.dive.saturating_mul(64) } else { work },
+            discrepancies: usize::MAX,
             budget,
         };
         let search = |state: &mut State, node: Node| dive.search(state, node, stop);
