@@ -65,7 +65,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     if !flags.json {
         output::print(&format_args!("{opened}; CPU with {} threads\n", rayon::current_num_threads()))?;
         output::print(&format_args!(
-            "instance                heuristic       variables  degree  domain  place   states  trees  breed ms  settle ms  G visits/s  G ratings/s  share\n"
+            "instance                heuristic           variables  degree  domain  place   states  trees  breed ms  settle ms  G visits/s  G ratings/s  share\n"
         ))?;
     }
     let mut rows = Vec::new();
@@ -95,7 +95,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
             }
             if flags.heuristic.is_empty() {
                 let sweeps = [false, true].map(|trees| bench.run(&place, states, trees, repeats));
-                measured.extend(sweeps.map(|speed| ("boltzmann".into(), speed)));
+                measured.extend(sweeps.map(|speed| ("anneal".into(), speed)));
             }
         }
         let mut first: Option<(String, usize, f64)> = None;
@@ -138,10 +138,12 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
 }
 
 fn line(row: &Row) -> String {
+    // of a file its name
+    let heuristic = row.heuristic.rsplit('/').next().unwrap_or_default();
     format!(
-        "{:22.22}  {:14.14}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:8.3}  {:9.3}  {:10.3}  {:11.2}  {:5.2}\n",
+        "{:22.22}  {:18.18}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:8.3}  {:9.3}  {:10.3}  {:11.2}  {:5.2}\n",
         row.instance,
-        row.heuristic,
+        heuristic,
         row.variables,
         row.degree,
         row.domain,

@@ -149,6 +149,9 @@ fn from_files(network: &Network) -> Vec<Arc<dyn ValueHeuristic>> {
     FILES.iter().enumerate().map(read).collect()
 }
 
+/// A kind of networks, its parameters, and states.
+type Kind = (&'static str, &'static [(&'static str, &'static str)], usize);
+
 #[test]
 fn flights_equal_those_of_the_cpu() {
     let Some(cuda) = device() else { return };
@@ -156,7 +159,7 @@ fn flights_equal_those_of_the_cpu() {
     known.retain(|heuristic| heuristic.cuda().is_some());
     assert!(known.len() >= 3);
     known.push(Arc::new(Everything));
-    let kinds: [(&str, &[(&str, &str)], usize); 4] = [
+    let kinds: [Kind; 4] = [
         ("random", &[("n", "30"), ("d", "13"), ("p2", "0.3")], 21),
         ("coloring", &[("n", "80"), ("p", "0.1"), ("k", "6")], 33),
         // states that do not fit shared memory
