@@ -386,7 +386,8 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
     // the second is large enough for color classes and merges
     let networks = [(hard(50, 5, 130, 3)?, None), (hard(610, 3, 1000, 4)?, Some(8))];
     for (network, population) in &networks {
-        for (rounds, driver) in [(18, DriverChoice::Portfolio), (3, DriverChoice::Anneal), (1, DriverChoice::Tabu)] {
+        let drivers = [DriverChoice::Portfolio, DriverChoice::Anneal, DriverChoice::Tabu, DriverChoice::Islands];
+        for (rounds, driver) in [18, 3, 1, 2].into_iter().zip(drivers) {
             let (rounds, population, bound_memory) = (Some(rounds), *population, Some(1 << 22));
             let options = Options { rounds, seed: 7, driver, population, bound_memory, reduce: false, ..small() };
             let (single, _) = run(network, &options);
