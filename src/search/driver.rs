@@ -208,6 +208,12 @@ pub(crate) trait Driver: Send {
     /// States it keeps.
     fn population(&self) -> usize;
 
+    /// Whether a round on this core, with what is known of it, can bring anything.
+    fn fits(&self, field: &Field) -> bool {
+        let _ = field;
+        true
+    }
+
     /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the round
     /// is dropped.
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort;

@@ -1,4 +1,5 @@
-//! The drivers side by side: each round goes to one of them, more often to those that improved the best solution lately.
+//! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately. Shares are of
+//! work and not of rounds, because a round of annealing may be ten of tabu search.
 
 use super::anneal::Anneal;
 use super::arms::Arms;
@@ -17,15 +18,18 @@ use std::sync::Arc;
 const PERIOD: u64 = 16;
 /// The first rounds are the first driver's: it shows a solution soonest and fills the pool for the others.
 const FIRST: u64 = 4;
-/// Share of the rounds that is dealt out evenly.
+/// Work that a round counts at least: one that does nothing must not be due again for ever.
+const LEAST_WORK: u64 = 1_000_000;
+/// Share of the work that is dealt out evenly.
 const FLOOR: f64 = 0.15;
 
 /// The drivers of a run and what they earn.
 pub(crate) struct Portfolio {
     drivers: Vec<Box<dyn Driver>>,
     arms: Arms,
-    rng: Rng,
     rounds: u64,
+    /// Whether anybody gained in this period.
+    gained: bool,
     /// Whether the last driver is a plug-in heuristic's.
     plugin: bool,
 }
@@ -59,8 +63,8 @@ impl Portfolio {
         Portfolio {
             arms: Arms::new(drivers.len(), FLOOR),
             drivers,
-            rng: stream(),
             rounds: 0,
+            gained: false,
             plugin: options.heuristic.is_some(),
         }
     }
@@ -71,16 +75,21 @@ impl Portfolio {
         let turn = match self.rounds < FIRST {
             true if self.plugin && self.rounds % 2 == 1 => self.drivers.len() - 1,
             true => 0,
-            false => self.arms.choose(self.rng.unit()),
+            false => self.arms.next(|turn| self.drivers[turn].fits(field)).unwrap_or(0),
         };
         let before = pool.best();
         let driver = &mut self.drivers[turn];
         let effort = driver.round(field, pool, stop);
         let gained = pool.best() < before;
-        self.arms.note(turn, if gained { 1.0 } else { 0.0 }, effort.work as f64);
+        self.arms.note(turn, if gained { 1.0 } else { 0.0 }, effort.work.max(LEAST_WORK) as f64);
         self.rounds += 1;
+        self.gained |= gained;
         if self.rounds.is_multiple_of(PERIOD) {
-            self.arms.settle();
+            if std::mem::take(&mut self.gained) {
+                self.arms.settle();
+            } else {
+                self.arms.share();
+            }
         }
         (driver.name(), effort)
     }
