@@ -46,6 +46,9 @@ pub(crate) enum Origins {
     Couples(usize, Vec<Couple>),
 }
 
+/// The best of a walk that is over.
+type Ended = Option<Vec<u16>>;
+
 /// Two walkers whose bests are crossed with each other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Couple {
@@ -110,9 +113,9 @@ impl Origins {
             let start = |&slot: &usize| Start { slot, key: key(slot), values: scattered(rows, key(slot), elites) };
             return over.par_iter().map(start).collect();
         };
-        let mut of_slot: Vec<Option<Vec<u16>>> = vec![None; walked.len()];
+        let mut of_slot: Vec<Ended> = vec![None; walked.len()];
         over.iter().zip(bests).for_each(|(&slot, best)| of_slot[slot] = Some(best));
-        let begin = |(k, (couple, bests)): (usize, (&mut Couple, &mut [Option<Vec<u16>>]))| {
+        let begin = |(k, (couple, bests)): (usize, (&mut Couple, &mut [Ended]))| {
             let slots = [2 * k, 2 * k + 1];
             let keys = slots.map(key);
             let (Some(first), Some(second)) = (bests[0].take(), bests[1].take()) else { return Vec::new() };
