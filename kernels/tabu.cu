@@ -8,8 +8,7 @@ typedef long long i64;
 
 // walk.rs: constants and structures of the same names.
 constexpr u32 HELD = ~0u, NONE = ~0u, TENURE_ONE = 256, FIRST_TENURE = 10 * TENURE_ONE, LEAST_TENURE = 3 * TENURE_ONE;
-constexpr u32 CALM = 1000, REMEMBERED = 4096, SCATTER = 20, CONFLICTS = 10, LONGEST = 1 << 30;
-constexpr u64 ELITE = 1ull << 40, VALUES = ELITE + 1;
+constexpr u32 CALM = 1000, REMEMBERED = 4096, CONFLICTS = 10;
 // What no move differs by: there is none that is free.
 constexpr int NOTHING = 0x7fffffff;
 // What places that are no values cost.
@@ -47,13 +46,9 @@ struct Walkers {
     u16 *best;              // the best assignment of each
     u32 *seen;              // REMEMBERED hashes of each
     Walked *walked;
-    const u16 *elites;
+    const u64 *keys;        // of walks that begin, 0 where a walker goes on
+    const u16 *starts;      // where they do
     const u32 *stop;
-};
-
-struct Round {
-    u64 draw;
-    u32 steps, patience, elites;
 };
 
 // A walker's tables: costs of moves above the variable's floor and until when they are tabu; for each variable the cost and the
@@ -135,12 +130,10 @@ __device__ __forceinline__ void note(u32 *conflicts, int before, int after) {
 
 // Begins a walk.
 template <class U>
-__device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, const Round &r, u32 slot, Walked &s) {
+__device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, u64 key, u32 slot, Walked &s) {
     __shared__ u64 energy, hash;
     __shared__ u32 conflicts;
     const u32 thread = threadIdx.x, threads = blockDim.x, n = l.variables;
-    const u64 key = mix(r.draw, slot) | 1, values = mix(key, VALUES);
-    const u16 *elite = w.elites + below(mix(key, ELITE), r.elites) * n;
     if (thread == 0) energy = hash = conflicts = 0;
     for (u32 move = thread; move < 4 * l.quads; move += threads) t.gamma[move] = 0;
     __syncthreads();
@@ -148,11 +141,7 @@ __device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, con
     u64 hashed = 0;
     i64 sum = 0;
     for (u32 v = thread; v < n; v += threads) {
-        const u64 bits = mix(values, v);
-        const u32 domain = __ldg(l.domains + v);
-        u32 value;
-        if (r.elites && below(bits, SCATTER) != 0) value = elite[v];
-        else value = below(mix(bits, 0), domain);
+        const u32 domain = __ldg(l.domains + v), value = w.starts[(u64)slot * n + v];
         const u32 first = 4 * __ldg(l.starts + v), end = 4 * __ldg(l.starts + v + 1);
         t.held[v] = first + value;
         w.best[(u64)slot * n + v] = value;
@@ -209,7 +198,7 @@ __device__ __forceinline__ int4 rate(const Layout &l, const Tables<U> &t, u32 qu
 }
 
 // All walkers go on, or begin where they have to. SHARED: the tables come to shared memory.
-template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walkers w, Round r) {
+template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walkers w, u32 steps) {
     extern __shared__ int4 shared[];
     // of each warp the least rating and how many moves have it, for this step and the next
     __shared__ int2 found[2][16];
@@ -224,8 +213,8 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     const Tables<U> t{at, at + moves, (int *)behind, behind + n};
     u32 *seen = w.seen + (u64)slot * REMEMBERED;
     Walked s = w.walked[slot];
-    if (s.key == 0 || s.step - s.best_step > r.patience || s.step > LONGEST) {
-        begin(l, t, w, r, slot, s);
+    if (const u64 key = w.keys[slot]) {
+        begin(l, t, w, key, slot, s);
     } else if (SHARED) {
         for (u32 k = thread; k < w.words / 4; k += threads) shared[k] = ((const int4 *)own)[k];
         __syncthreads();
@@ -246,7 +235,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         s.changed = s.step;
     };
     bool pending = false, improved = false;
-    for (u32 k = 0; k < r.steps; k++) {
+    for (u32 k = 0; k < steps; k++) {
         if (k % UNWATCHED == 0 && __syncthreads_or(*(volatile const u32 *)w.stop)) break;
         if (improved) {
             for (u32 v = thread; v < n; v += threads) w.best[(u64)slot * n + v] = t.held[v] - 4 * __ldg(l.starts + v);

@@ -148,6 +148,10 @@ impl Driver for Construct {
         BEAMS * WIDTH
     }
 
+    fn fits(&self, _: &Field) -> bool {
+        self.outcome.as_ref().is_some_and(|outcome| outcome.cost_to_go().is_some())
+    }
+
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
         let Some(outcome) = &self.outcome else { return Effort { work: 1_000_000, ..Effort::default() } };
         let Some(guide) = outcome.cost_to_go() else { return Effort::default() };

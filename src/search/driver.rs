@@ -216,6 +216,17 @@ pub(crate) trait Driver: Send {
     /// States it keeps.
     fn population(&self) -> usize;
 
+    /// Whether a round on this core, with what is known of it, can bring anything.
+    fn fits(&self, field: &Field) -> bool {
+        let _ = field;
+        true
+    }
+
+    /// Work of a run from which on it takes turns.
+    fn begins(&self) -> u64 {
+        0
+    }
+
     /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the round
     /// is dropped.
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort;

@@ -1,5 +1,6 @@
-//! Tabu walkers on the CPU, a thread a walker. A step is one FANG pass over all (variable, value) moves as the possibilities
-//! of one pseudo-variable: the aggregate is the least difference that is free, the map is 1 where a move has it.
+//! Tabu walkers on the CPU, a thread a walker. A step is one FANG pass over all (variable, value) moves of the variables in
+//! conflict as the possibilities of one pseudo-variable: the aggregate is the least difference that is free, the map is 1 where a
+//! move has it.
 
 use super::driver::Field;
 use super::heat_bath::Least;
@@ -7,7 +8,7 @@ use super::rows::Rows;
 use super::state::hash;
 use super::walk::{HELD, Layout, REMEMBERED, Round, Walked, Walkers, energy};
 use crate::device::DeviceError;
-use crate::fang::{LocalHeuristic, Scratch, assign_variable};
+use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -15,8 +16,10 @@ use std::sync::Arc;
 
 /// States that search side by side.
 pub(crate) const STATES: usize = 8;
-/// Possibilities rated by one state in a round.
-const ROUND_RATINGS: u64 = 1_500_000;
+/// Work of one state in a round: some ten milliseconds.
+const ROUND_WORK: u64 = 10_000_000;
+/// One variable in so many is in conflict, about, where a walk has settled.
+const SETTLED: usize = 10;
 /// What may not be picked.
 const FORBIDDEN_MOVE: i32 = i32::MAX;
 /// Steps between two looks at the stop flag.
@@ -24,7 +27,12 @@ const UNWATCHED: u32 = 16;
 
 /// Steps of a round on the CPU.
 pub(crate) fn round_steps(layout: &Layout) -> u32 {
-    (ROUND_RATINGS / layout.moves().max(1) as u64).clamp(16, 20_000) as u32
+    (ROUND_WORK / layout.step_work(layout.floors.len() / SETTLED)).clamp(16, 20_000) as u32
+}
+
+/// About what a step of all walkers costs on the CPU.
+pub(crate) fn host_step_work(layout: &Layout, walked: &[Walked]) -> u64 {
+    walked.iter().map(|walker| layout.step_work(walker.conflicts as usize)).sum()
 }
 
 /// Walkers on the CPU.
@@ -46,9 +54,11 @@ struct Walker {
     until: Vec<u32>,
     /// Hashes of assignments.
     seen: Vec<u32>,
+    /// The variables in conflict.
+    in_conflict: Active,
 }
 
-/// Rates all moves of a walker.
+/// Rates all moves of a walker's variables in conflict, in their order.
 struct Moves<'a> {
     rows: &'a Rows,
     layout: &'a Layout,
@@ -61,16 +71,26 @@ impl Moves<'_> {
         let (gamma, until) = (&walker.gamma[range.clone()], &walker.until[range]);
         let current = gamma[usize::from(walker.values[v])];
         let (step, aspired) = (walker.walked.step, walker.walked.aspired());
-        for ((rating, &cost), &until) in ratings.iter_mut().zip(gamma).zip(until) {
-            let delta = cost - current;
-            *rating = if until > step && delta >= aspired || current == 0 { FORBIDDEN_MOVE } else { delta };
+        // rows are of quads: a loop over single moves leaves up to 15 of a row to no vector
+        let rated = ratings.as_chunks_mut::<4>().0.iter_mut();
+        for ((ratings, costs), until) in rated.zip(gamma.as_chunks::<4>().0).zip(until.as_chunks::<4>().0) {
+            for k in 0..4 {
+                let delta = costs[k] - current;
+                ratings[k] = if until[k] > step && delta >= aspired { FORBIDDEN_MOVE } else { delta };
+            }
         }
     }
 
     /// The variable and the value of a move.
-    fn of(&self, possibility: usize) -> (usize, u16) {
-        let v = self.layout.starts.partition_point(|&start| start as usize <= possibility) - 1;
-        (v, (possibility - self.layout.starts[v] as usize) as u16)
+    #[inline(always)]
+    fn of(&self, walker: &Walker, possibility: usize) -> (usize, u16) {
+        let mut before = 0;
+        let of = |v: usize| {
+            let first = before;
+            before += self.layout.range(v).len();
+            (possibility < before).then(|| (v, (possibility - first) as u16))
+        };
+        walker.in_conflict.iter().find_map(of).unwrap_or_default()
     }
 }
 
@@ -78,12 +98,13 @@ impl LocalHeuristic<Walker> for Moves<'_> {
     type Rating = i32;
     type Aggregate = Least;
 
-    fn possibilities(&self, _: &Walker, _: usize) -> usize {
-        self.layout.moves()
+    #[inline(always)]
+    fn possibilities(&self, walker: &Walker, _: usize) -> usize {
+        walker.in_conflict.iter().map(|v| self.layout.range(v).len()).sum()
     }
 
     fn rate(&self, walker: &Walker, _: usize, possibility: usize) -> i32 {
-        let (v, value) = self.of(possibility);
+        let (v, value) = self.of(walker, possibility);
         let mut row = vec![0; self.layout.range(v).len()];
         self.rate_variable(walker, v, &mut row);
         row[usize::from(value)]
@@ -91,8 +112,11 @@ impl LocalHeuristic<Walker> for Moves<'_> {
 
     #[inline(always)]
     fn rate_all(&self, walker: &Walker, _: usize, ratings: &mut [i32]) {
-        for v in 0..self.rows.variables() {
-            self.rate_variable(walker, v, &mut ratings[self.layout.range(v)]);
+        let mut left = ratings;
+        for v in walker.in_conflict.iter() {
+            let (row, behind) = left.split_at_mut(self.layout.range(v).len());
+            self.rate_variable(walker, v, row);
+            left = behind;
         }
     }
 
@@ -106,8 +130,19 @@ impl LocalHeuristic<Walker> for Moves<'_> {
         u32::from(rating == aggregate.0 && rating < FORBIDDEN_MOVE)
     }
 
+    #[inline(always)]
+    fn map_all(&self, ratings: &[i32], aggregate: &Least, weights: &mut [u32]) -> u64 {
+        let mut total = 0;
+        for (weight, &rating) in weights.iter_mut().zip(ratings) {
+            *weight = self.map(rating, aggregate);
+            // there are fewer moves than that
+            total += *weight;
+        }
+        u64::from(total)
+    }
+
     fn assign(&self, walker: &mut Walker, _: usize, possibility: usize) {
-        let (v, value) = self.of(possibility);
+        let (v, value) = self.of(walker, possibility);
         walker.take(self.rows, self.layout, v, value);
     }
 
@@ -132,8 +167,10 @@ impl Walker {
             until.fill(0);
             until[usize::from(values[v])] = HELD;
         }
+        self.in_conflict = Active::new(rows.variables());
         let in_conflict = |v: &usize| self.gamma[layout.starts[*v] as usize + usize::from(values[*v])] > 0;
-        let conflicts = (0..rows.variables()).filter(in_conflict).count() as u32;
+        (0..rows.variables()).filter(in_conflict).for_each(|v| self.in_conflict.activate(v));
+        let conflicts = self.in_conflict.count() as u32;
         let fresh = Walked::new(key, energy(rows, layout, &values), hash(&values), conflicts);
         self.walked = Walked { moves: self.walked.moves, ..fresh };
         self.best.clone_from(&values);
@@ -144,25 +181,28 @@ impl Walker {
         let old = self.values[v];
         let [from, to] = [old, value].map(|value| layout.starts[v] as usize + usize::from(value));
         let delta = self.gamma[to] - self.gamma[from];
-        // variables that came into conflict, less those that left it
-        let mut conflicts = i32::from(self.gamma[to] > 0) - i32::from(self.gamma[from] > 0);
+        let (mut conflicts, in_conflict) = (self.walked.conflicts, &mut self.in_conflict);
+        let mut watch = |v: usize, before: i32, after: i32| match (before > 0, after > 0) {
+            (false, true) => {
+                in_conflict.activate(v);
+                conflicts += 1;
+            }
+            (true, false) => {
+                in_conflict.deactivate(v);
+                conflicts -= 1;
+            }
+            _ => {}
+        };
+        watch(v, self.gamma[from], self.gamma[to]);
         self.until[from] = self.walked.until(rows.variables());
         self.until[to] = HELD;
         let moved = (&self.values[..], v, value);
-        layout.update(
-            rows,
-            moved,
-            &mut self.gamma,
-            |cost| cost,
-            |before, after| {
-                conflicts += i32::from(after > 0) - i32::from(before > 0);
-            },
-        );
+        layout.update(rows, moved, &mut self.gamma, |cost| cost, watch);
         self.values[v] = value;
         let walked = &mut self.walked;
         walked.step += 1;
         walked.moves += 1;
-        walked.conflicts = walked.conflicts.wrapping_add_signed(conflicts);
+        walked.conflicts = conflicts;
         walked.energy += i64::from(delta);
         let [gone, come] = [old, value].map(|value| mix(u64::from(value), v as u64));
         walked.hash = walked.hash.wrapping_sub(gone).wrapping_add(come);
@@ -205,6 +245,10 @@ impl Walkers for HostWalkers {
         round_steps(layout)
     }
 
+    fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64 {
+        host_step_work(layout, walked)
+    }
+
     fn open(&mut self, _: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
         *self = HostWalkers { layout: layout.clone(), walkers: vec![Walker::default(); count] };
         Ok(())
@@ -214,9 +258,8 @@ impl Walkers for HostWalkers {
         let (rows, layout) = (&field.rows, &*self.layout);
         let moves = Moves { rows, layout };
         let walk = |(slot, walker): (usize, &mut Walker)| {
-            if round.begins(&walker.walked) {
-                let key = round.key(slot);
-                walker.begin(rows, layout, key, round.start(rows, key));
+            if let Some(start) = round.begin.iter().find(|start| start.slot == slot) {
+                walker.begin(rows, layout, start.key, start.values.clone());
             }
             let mut scratch = Scratch::default();
             let mut left = round.steps;
@@ -230,8 +273,8 @@ impl Walkers for HostWalkers {
         Ok(self.walkers.par_iter_mut().enumerate().map(walk).collect())
     }
 
-    fn best(&self, slot: usize) -> Result<Vec<u16>, DeviceError> {
-        Ok(self.walkers[slot].best.clone())
+    fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {
+        Ok(slots.iter().map(|&slot| self.walkers[slot].best.clone()).collect())
     }
 }
 
@@ -253,6 +296,7 @@ mod tests {
         assert_eq!(walker.gamma, fresh.gamma);
         assert_eq!(walker.walked.hash, fresh.walked.hash);
         assert_eq!(walker.walked.conflicts, fresh.walked.conflicts);
+        assert_eq!(walker.in_conflict, fresh.in_conflict);
         assert!((0..rows.variables()).all(|v| walker.gamma[layout.range(v)].iter().all(|&cost| cost >= 0)));
         assert_eq!(walker.walked.energy, fresh.walked.energy);
         assert_eq!(walker.walked.best, energy(rows, layout, &walker.best));
@@ -297,9 +341,9 @@ mod tests {
             let mut walker = begun(&rows, &layout, assignment(&problem, &mut rng), rng.draw());
             let mut scratch = Scratch::default();
             for _ in 0..40 {
-                let mut ratings = vec![0; layout.moves()];
+                let mut ratings = vec![0; moves.possibilities(&walker, 0)];
                 moves.rate_all(&walker, 0, &mut ratings);
-                let single: Vec<i32> = (0..layout.moves()).map(|p| moves.rate(&walker, 0, p)).collect();
+                let single: Vec<i32> = (0..ratings.len()).map(|p| moves.rate(&walker, 0, p)).collect();
                 assert_eq!(ratings, single);
                 let before = walker.clone();
                 let picked = assign_variable(&moves, &mut walker, 0, rng.draw(), &mut scratch);
@@ -313,7 +357,9 @@ mod tests {
                 assert_eq!(i64::from(ratings[picked]), walker.walked.energy - before.walked.energy);
                 let changed = before.values.iter().zip(&walker.values).filter(|(a, b)| a != b).count();
                 assert_eq!(changed, 1);
-                let free = before.until[picked] <= before.walked.step || walker.walked.best < before.walked.best;
+                let (v, value) = moves.of(&before, picked);
+                let place = layout.range(v).start + usize::from(value);
+                let free = before.until[place] <= before.walked.step || walker.walked.best < before.walked.best;
                 assert!(free, "a tabu move that leads to no new best");
             }
         }

@@ -20,7 +20,9 @@ use rayon::prelude::*;
 /// Discrepancies of the islands, how often a path may leave the best child: few ones have large clusters, many ones small clusters.
 const DISCREPANCIES: [usize; 4] = [3, 8, 1, usize::MAX];
 /// Work of an island's turn, about.
-const TURN_WORK: u64 = 10_000_000;
+const TURN_WORK: u64 = 2_500_000;
+/// Work of a run before islands take part, half a second: until then annealing gains more on nearly all networks.
+const BEGIN: u64 = 500_000_000;
 /// Variables of a cluster, at first and at least, and the part by which it grows and shrinks.
 const LEAST: f64 = 5.0;
 const GROWTH: f64 = 0.05;
@@ -242,6 +244,10 @@ fn improve(
 impl Driver for Islands {
     fn name(&self) -> &'static str {
         "islands"
+    }
+
+    fn begins(&self) -> u64 {
+        BEGIN
     }
 
     fn population(&self) -> usize {

@@ -38,7 +38,7 @@ impl Ratings {
 
     #[inline(always)]
     fn moves(&mut self, rows: &Rows, layout: &Layout, values: &[u16], v: usize, value: u16) {
-        layout.update(rows, (values, v, value), &mut self.sums, |cost| cost, |_, _| {});
+        layout.update(rows, (values, v, value), &mut self.sums, |cost| cost, |_, _, _| {});
     }
 }
 

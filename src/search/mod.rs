@@ -8,6 +8,7 @@ mod bounds;
 mod breed;
 mod clock;
 mod construct;
+mod couples;
 mod cuda;
 mod driver;
 mod event;

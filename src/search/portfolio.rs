@@ -1,4 +1,5 @@
-//! The drivers side by side: each round goes to one of them, more often to those that improved the best solution lately.
+//! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately. Shares are of
+//! work and not of rounds, because a round of annealing may be ten of tabu search.
 
 use super::anneal::Anneal;
 use super::arms::Arms;
@@ -18,19 +19,20 @@ use std::sync::Arc;
 const PERIOD: u64 = 16;
 /// The first rounds are the first driver's: it shows a solution soonest and fills the pool for the others.
 const FIRST: u64 = 4;
-/// Threads from which on a search on a device has islands beside it.
-const FREE: usize = 4;
-/// Share of the rounds that is dealt out evenly.
+/// Work that a round counts at least: one that does nothing must not be due again for ever.
+const LEAST_WORK: u64 = 1_000_000;
+/// Share of the work that is dealt out evenly.
 const FLOOR: f64 = 0.15;
 
 /// The drivers of a run and what they earn.
 pub(crate) struct Portfolio {
     drivers: Vec<Box<dyn Driver>>,
-    /// Works on the CPU while the others' rounds are on a device.
-    beside: Option<Box<Islands>>,
     arms: Arms,
-    rng: Rng,
     rounds: u64,
+    /// Of all rounds.
+    work: u64,
+    /// Whether anybody gained in this period.
+    gained: bool,
     /// Whether the last driver is a plug-in heuristic's.
     plugin: bool,
 }
@@ -39,9 +41,6 @@ impl Portfolio {
     /// The drivers that the options name; each has streams of its own.
     pub fn new(options: &Options, device: Option<Arc<Cuda>>, rng: &mut Rng) -> Self {
         let mut stream = || Rng::new(rng.draw());
-        // a run that must be repeated elsewhere takes turns; so do all where no threads are free
-        let alone = device.is_none() || options.rounds.is_some() || rayon::current_num_threads() < FREE;
-        let beside = (options.driver == DriverChoice::Portfolio && !alone).then(|| Box::new(Islands::new(stream())));
         let asserts = options.assertions >= Assertions::Assignment;
         let guided =
             |device, rng| options.heuristic.clone().map(|heuristic| Guided::new(heuristic, asserts, device, rng));
@@ -51,10 +50,8 @@ impl Portfolio {
                     Box::new(Anneal::new(stream(), device.clone())),
                     Box::new(Tabu::new(stream(), device.clone())),
                     Box::new(Construct::new(stream())),
+                    Box::new(Islands::new(stream())),
                 ];
-                if beside.is_none() {
-                    drivers.push(Box::new(Islands::new(stream())));
-                }
                 // the last one: without it all others draw what they always did
                 if options.heuristic.is_some() {
                     drivers.extend(guided(device, stream()).map(|driver| Box::new(driver) as Box<dyn Driver>));
@@ -72,45 +69,40 @@ impl Portfolio {
         Portfolio {
             arms: Arms::new(drivers.len(), FLOOR),
             drivers,
-            beside,
-            rng: stream(),
             rounds: 0,
+            work: 0,
+            gained: false,
             plugin: options.heuristic.is_some(),
         }
     }
 
-    /// One round of one driver, and of who works beside; returns the name of who found the best, and what was done.
+    /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         // a heuristic that somebody asked for takes turns with the first driver: on a large core these rounds may be all there is
         let turn = match self.rounds < FIRST {
             true if self.plugin && self.rounds % 2 == 1 => self.drivers.len() - 1,
             true => 0,
-            false => self.arms.choose(self.rng.unit()),
+            false => {
+                let may = |turn: usize| self.drivers[turn].fits(field) && self.work >= self.drivers[turn].begins();
+                self.arms.next(may).unwrap_or(0)
+            }
         };
         let before = pool.best();
         let driver = &mut self.drivers[turn];
-        let name = driver.name();
-        let mut others = Pool::default();
-        let (mut effort, beside) = match &mut self.beside {
-            Some(islands) if !pool.elites().is_empty() => {
-                others = pool.clone();
-                rayon::join(|| driver.round(field, pool, stop), || islands.round(field, &mut others, stop))
-            }
-            _ => (driver.round(field, pool, stop), Effort::default()),
-        };
+        let effort = driver.round(field, pool, stop);
         let gained = pool.best() < before;
-        self.arms.note(turn, if gained { 1.0 } else { 0.0 }, effort.work as f64);
-        let name = if others.best() < pool.best() { "islands" } else { name };
-        for elite in others.elites() {
-            pool.offer(elite);
-        }
-        // what is done beside takes no time
-        (effort.moves, effort.ratings) = (effort.moves + beside.moves, effort.ratings + beside.ratings);
+        self.arms.note(turn, if gained { 1.0 } else { 0.0 }, effort.work.max(LEAST_WORK) as f64);
         self.rounds += 1;
+        self.work += effort.work;
+        self.gained |= gained;
         if self.rounds.is_multiple_of(PERIOD) {
-            self.arms.settle();
+            if std::mem::take(&mut self.gained) {
+                self.arms.settle();
+            } else {
+                self.arms.share();
+            }
         }
-        (name, effort)
+        (driver.name(), effort)
     }
 
     /// Hands the messages of a bound step to whoever builds on them.
@@ -124,9 +116,6 @@ impl Portfolio {
     pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         for driver in &mut self.drivers {
             driver.rebase(field, translate);
-        }
-        if let Some(islands) = &mut self.beside {
-            islands.rebase(field, translate);
         }
     }
 
@@ -152,25 +141,5 @@ mod tests {
         let mut pool = Pool::default();
         let mut name = || portfolio.round(&field, &mut pool, &Stop::new()).0;
         assert_eq!([name(), name(), name(), name()], ["anneal", "guided", "anneal", "guided"]);
-    }
-
-    #[test]
-    fn islands_beside_add_to_the_pool() {
-        let mut rng = Rng::new(2);
-        for _ in 0..3 {
-            let problem = Arc::new(random_dense(&mut rng));
-            let field = Field::new(&problem, price(&problem), None, &mut rng);
-            let mut portfolio = Portfolio::new(&Options::default(), None, &mut rng);
-            portfolio.beside = Some(Box::new(Islands::new(rng.split())));
-            let mut pool = Pool::default();
-            let _ = portfolio.round(&field, &mut pool, &Stop::new());
-            let best = pool.best();
-            let alone = pool.elites().to_vec();
-            let (name, effort) = portfolio.round(&field, &mut pool, &Stop::new());
-            assert!(pool.best() <= best && effort.work > 0);
-            assert!(name == "anneal" || pool.best() < best);
-            // nothing that was among the best is lost
-            assert!(pool.elites().iter().zip(&alone).all(|(now, before)| now.energy.total <= before.energy.total));
-        }
     }
 }

@@ -85,7 +85,8 @@ impl<'a> Recorder<'a> {
 
     fn hear(&mut self, news: News) {
         let now = self.clock.seconds();
-        if !matches!(news, News::Note(_) | News::Nonsense(_) | News::Warning(_)) {
+        // a first solution may come before the reductions
+        if matches!(news, News::Progress(_) | News::Bound { .. }) {
             let _ = self.search_began.get_or_insert(now);
         }
         match news {
@@ -190,7 +191,7 @@ impl<'a> Recorder<'a> {
             time_s,
             load_s: options.load_s,
             time_to_best_s: self.best_at,
-            search_to_best_s: self.best_at.zip(self.search_began).map(|(at, began)| at - began),
+            search_to_best_s: self.best_at.map(|at| (at - self.search_began.unwrap_or(at)).max(0.0)),
             seed: options.seed,
             device,
             threads,

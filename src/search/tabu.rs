@@ -5,6 +5,7 @@
 //!
 //! This is the host's side: how many walk how far, and what is worth keeping. What a walk does is in `walk`.
 
+use super::couples::Origins;
 use super::cuda::CudaWalkers;
 use super::driver::{Driver, Effort, Field, POOL, Pool};
 use super::host_walkers::HostWalkers;
@@ -18,15 +19,15 @@ use std::sync::Arc;
 
 /// Above this many moves in all a step costs more than it can give.
 const MOST_MOVES: usize = 200_000;
-/// Steps without a new best after which a walk begins again from an elite.
-const PATIENCE: u32 = 20_000;
+/// Work of a round at least, as the annealing's.
+const ROUND_WORK: u64 = 20_000_000;
 
 /// The tabu driver.
 pub(crate) struct Tabu {
     rng: Rng,
     device: Option<Arc<Cuda>>,
     walkers: Box<dyn Walkers>,
-    layout: Option<Arc<Layout>>,
+    origins: Origins,
     /// How far each has come; none before the first round.
     walked: Vec<Walked>,
 }
@@ -34,7 +35,8 @@ pub(crate) struct Tabu {
 impl Tabu {
     /// A driver that has not begun.
     pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
-        Tabu { rng, device, walkers: Box::new(HostWalkers::default()), layout: None, walked: Vec::new() }
+        let walkers = Box::new(HostWalkers::default());
+        Tabu { rng, device, walkers, origins: Origins::Elites, walked: Vec::new() }
     }
 
     /// Walkers for a core, where they do best.
@@ -43,34 +45,57 @@ impl Tabu {
             Some(cuda) => Box::new(CudaWalkers::new(cuda.clone(), field.portable)?),
             None => Box::new(HostWalkers::default()),
         };
-        let count = self.walkers.suitable(field, layout)?;
+        self.origins = Origins::new(&field.rows.problem);
+        let most = self.walkers.suitable(field, layout)?;
+        let at_once = match &self.device {
+            _ if field.portable => 2,
+            None => rayon::current_num_threads(),
+            Some(_) => most,
+        };
+        let count = self.origins.walkers(most, at_once);
         self.walkers.open(field, layout, count)?;
         self.walked = vec![Walked::default(); count];
         Ok(())
     }
 
-    /// One round of the walkers; what they found goes into the pool.
+    /// Turns of the walkers until a round's work is done or something better was found.
     fn advance(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
-        let layout = self.layout.get_or_insert_with(|| Arc::new(Layout::new(&field.rows))).clone();
-        if layout.moves() > MOST_MOVES || !field.rows.all_copied() || field.variables() == 0 {
+        let Some(layout) = field.layout().filter(|_| self.fits(field)) else {
             return Ok(Effort { work: 1_000_000, ..Effort::default() });
-        }
+        };
         if self.walked.is_empty() {
-            self.open(field, &layout)?;
+            self.open(field, layout)?;
         }
-        let steps = self.walkers.steps(&layout);
-        let round = Round { draw: self.rng.draw(), steps, patience: PATIENCE, elites: pool.elites() };
-        let walked = self.walkers.walk(field, &round, stop)?;
+        let (mut effort, best) = (Effort::default(), pool.best());
+        loop {
+            let turn = self.turn(field, layout, pool, stop)?;
+            effort.moves += turn.moves;
+            effort.ratings += turn.ratings;
+            effort.work += turn.work;
+            if effort.work >= ROUND_WORK || pool.best() < best || stop.is_set() {
+                return Ok(effort);
+            }
+        }
+    }
+
+    /// A turn of the walkers; what they found goes into the pool.
+    fn turn(&mut self, field: &Field, layout: &Layout, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
+        let steps = self.origins.steps(self.walkers.steps(layout));
+        let over = self.origins.over(&self.walked);
+        let bests = self.walkers.bests(&over)?;
+        let ended = (&self.walked[..], &over[..]);
+        let begin = self.origins.begin(&field.rows, self.rng.draw(), ended, bests, pool.elites());
+        let walked = self.walkers.walk(field, &Round { steps, begin: &begin }, stop)?;
         let count = |walked: &[Walked]| walked.iter().map(|walker| walker.moves).sum::<u64>();
         let moves = count(&walked) - count(&self.walked);
-        self.keep(field, &layout, &walked, pool)?;
+        self.keep(field, layout, &walked, pool)?;
         self.walked = walked;
-        let made = u64::from(steps) * self.walked.len() as u64;
-        let degree = field.sweep_work / (field.variables() as u64 * 10).max(1);
+        let conflicts = self.walked.iter().map(|walker| walker.conflicts as usize).sum::<usize>();
+        let rated = conflicts * layout.moves() / field.variables();
         Ok(Effort {
             moves,
-            ratings: made * layout.moves() as u64,
-            work: made * (2 * layout.moves() as u64 + 20 * degree) / self.walkers.speed(),
+            ratings: u64::from(steps) * rated as u64,
+            work: u64::from(steps) * self.walkers.step_work(layout, &self.walked),
             ..Effort::default()
         })
     }
@@ -89,7 +114,7 @@ impl Tabu {
         slots.sort_by_key(|&slot| (walked[slot].best, walked[slot].best_hash));
         slots.dedup_by_key(|slot| walked[*slot].best_hash);
         slots.truncate(POOL);
-        let bests = slots.iter().map(|&slot| self.walkers.best(slot)).collect::<Result<Vec<_>, _>>()?;
+        let bests = self.walkers.bests(&slots)?;
         let evaluated = |values: Vec<u16>| (counted(&values), Elite::new(rows, values));
         let elites: Vec<(i64, Elite)> = bests.into_par_iter().map(evaluated).collect();
         for (&slot, (counted, elite)) in slots.iter().zip(&elites) {
@@ -114,6 +139,11 @@ impl Driver for Tabu {
         self.walked.len()
     }
 
+    fn fits(&self, field: &Field) -> bool {
+        let moves = field.rows.width.iter().map(|&width| width as usize).sum::<usize>();
+        moves > 0 && moves <= MOST_MOVES && field.rows.all_copied()
+    }
+
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
         self.advance(field, pool, stop).unwrap_or_else(|error| {
             // what the walks found is in the pool: others begin there on the CPU
@@ -125,7 +155,6 @@ impl Driver for Tabu {
 
     fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         // the shared pool carries over what the walks found
-        self.layout = None;
         self.walked.clear();
     }
 }
@@ -133,7 +162,6 @@ impl Driver for Tabu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::host_walkers::STATES;
     use crate::search::testing::{price, random_dense};
 
     #[test]
@@ -146,9 +174,9 @@ mod tests {
             let mut tabu = Tabu::new(rng.split(), None);
             let mut pool = Pool::default();
             let effort = tabu.round(&field, &mut pool, &stop);
-            assert!(effort.work > 0 && tabu.population() == STATES);
-            let values = |slot| tabu.walkers.best(slot).expect("the host works");
-            let best = (0..STATES).map(|slot| field.rows.energy(&values(slot)).total).min();
+            assert!(effort.work > 0 && tabu.population() > 0);
+            let bests = tabu.walkers.bests(&(0..tabu.population()).collect::<Vec<_>>()).expect("the host works");
+            let best = bests.iter().map(|values| field.rows.energy(values).total).min();
             assert!(best.is_some_and(|best| pool.best() <= best));
         }
     }

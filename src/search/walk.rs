@@ -6,7 +6,6 @@
 
 use super::driver::Field;
 use super::rows::Rows;
-use super::state::Elite;
 use crate::device::DeviceError;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
@@ -27,17 +26,10 @@ const CONFLICTS: u32 = 10;
 const CALM: u32 = 1000;
 /// Assignments that a walk remembers, at most: each replaces an earlier one whose hash ends in the same bits.
 pub(crate) const REMEMBERED: usize = 4096;
-/// One variable in so many begins with a random value, so that two walks from one elite differ.
-const SCATTER: u64 = 20;
 /// No walk is longer: steps are counted in 32 bits.
 const LONGEST: u32 = 1 << 30;
-
-/// What a walk decides, numbered: its bits are mixed from its key and this. Steps have their numbers.
-mod decision {
-    pub const ELITE: u64 = 1 << 40;
-    /// Mixed once more with the variable.
-    pub const VALUES: u64 = ELITE + 1;
-}
+/// Rows of which at most one entry in so many is not 0 are kept as lists of these.
+const SPARSE: usize = 8;
 
 /// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables, given
 /// as pairs of variable and stride, move it.
@@ -80,6 +72,44 @@ pub(crate) struct Layout {
     pub pairs: Vec<(u32, u32)>,
     /// The least that the functions on each variable could cost. One that costs more is in conflict.
     pub floors: Vec<i32>,
+    /// The entries that are not 0, where these are few: a move then changes a few sums instead of whole rows.
+    sparse: Option<SparseRows>,
+}
+
+/// Entries that are not 0, by quads of the rows' entries.
+#[derive(Debug, Default)]
+struct SparseRows {
+    /// The first entry of each quad, and the end.
+    starts: Vec<u32>,
+    /// Where it stands, and the cost.
+    entries: Vec<(u32, i32)>,
+}
+
+impl SparseRows {
+    /// Of the functions' rows, which begin at the entry `first`; none where most entries cost something.
+    fn new(entries: &[i32], first: usize) -> Option<SparseRows> {
+        let listed = |&(at, &cost): &(usize, &i32)| at >= first && cost != 0;
+        let count = entries.iter().enumerate().filter(listed).count();
+        if count * SPARSE > entries.len() - first {
+            return None;
+        }
+        let mut sparse = SparseRows { starts: Vec::with_capacity(entries.len() / 4 + 1), entries: Vec::new() };
+        for (quad, costs) in entries.chunks(4).enumerate() {
+            sparse.starts.push(sparse.entries.len() as u32);
+            let costs = costs.iter().enumerate().map(|(k, cost)| (4 * quad + k, cost)).filter(listed);
+            sparse.entries.extend(costs.map(|(at, &cost)| (at as u32, cost)));
+        }
+        sparse.starts.push(sparse.entries.len() as u32);
+        Some(sparse)
+    }
+
+    /// Of a row that begins at `base`: places in it and costs.
+    #[inline(always)]
+    fn row(&self, base: u32, width: usize) -> impl Iterator<Item = (usize, i32)> {
+        let quad = base as usize / 4;
+        let range = self.starts[quad] as usize..self.starts[quad + width / 4] as usize;
+        self.entries[range].iter().map(move |&(at, cost)| ((at - base) as usize, cost))
+    }
 }
 
 impl Layout {
@@ -88,6 +118,7 @@ impl Layout {
         let mut layout = Layout { starts: (0..n).map(|v| rows.unary_at(v)).collect(), ..Layout::default() };
         layout.starts.push(rows.width.iter().sum());
         layout.floors = floors(rows);
+        layout.sparse = SparseRows::new(rows.entries(), layout.moves());
         let mut affected = vec![Vec::new(); n];
         for group in rows.incidences_by_function().chunk_by(|a, b| a.0 == b.0) {
             for (place, &(_, variable, incidence)) in group.iter().enumerate() {
@@ -135,8 +166,20 @@ impl Layout {
         self.affected.iter().map(quads).sum::<usize>() / self.floors.len().max(1)
     }
 
+    /// About what a step costs where so many variables are in conflict, in units of one nanosecond or so.
+    pub fn step_work(&self, conflicts: usize) -> u64 {
+        let n = self.floors.len().max(1);
+        let rated = self.moves() * conflicts / n;
+        let changed = match self.sparse {
+            Some(_) => 4 * self.affected.len() / n,
+            None => self.affected.len() / n + 2 * self.changed_quads(),
+        };
+        (100 + rated + changed) as u64
+    }
+
     /// Brings a number of each move up to date where `v` goes to `value` from what it has in `values`: a sum over functions, to
-    /// which a function gives `of` its cost. `watch` is told of each sum of a value that a variable has, before and after.
+    /// which a function gives `of` its cost. `watch` is told of each sum of a value that a variable has: the variable, the sum
+    /// before and after.
     #[inline(always)]
     pub fn update(
         &self,
@@ -144,8 +187,11 @@ impl Layout {
         (values, v, value): (&[u16], usize, u16),
         sums: &mut [i32],
         of: impl Fn(i32) -> i32,
-        mut watch: impl FnMut(i32, i32),
+        mut watch: impl FnMut(usize, i32, i32),
     ) {
+        // what a row changes by, where few entries of rows are not 0, and whose it is: in a coloring it is the same for all
+        let mut changes: Vec<(usize, i32)> = Vec::new();
+        let mut of_rows = (0, 0);
         for row in self.affected(v) {
             let shift = match row.incident {
                 Affected::NONE => 0,
@@ -155,11 +201,23 @@ impl Layout {
             let sums = &mut sums[self.range(row.variable as usize)];
             let held = usize::from(values[row.variable as usize]);
             let old = sums[held];
-            let rows = rows.row(before as usize, sums.len()).iter().zip(rows.row(after as usize, sums.len()));
-            for (total, (&gone, &come)) in sums.iter_mut().zip(rows) {
-                *total += of(come) - of(gone);
+            if let Some(sparse) = &self.sparse {
+                if of_rows != (before, after) {
+                    of_rows = (before, after);
+                    changes.clear();
+                    changes.extend(sparse.row(before, sums.len()).map(|(place, cost)| (place, of(0) - of(cost))));
+                    changes.extend(sparse.row(after, sums.len()).map(|(place, cost)| (place, of(cost) - of(0))));
+                }
+                for &(place, change) in &changes {
+                    sums[place] += change;
+                }
+            } else {
+                let rows = rows.row(before as usize, sums.len()).iter().zip(rows.row(after as usize, sums.len()));
+                for (total, (&gone, &come)) in sums.iter_mut().zip(rows) {
+                    *total += of(come) - of(gone);
+                }
             }
-            watch(old, sums[held]);
+            watch(row.variable as usize, old, sums[held]);
         }
     }
 
@@ -171,42 +229,24 @@ impl Layout {
     }
 }
 
-/// What all walkers of a round share.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Round<'a> {
-    /// Keys of walks that begin in it are mixed from it.
-    pub draw: u64,
-    pub steps: u32,
-    /// Steps without a new best after which a walk is given up.
-    pub patience: u32,
-    /// Where walks begin; at random values where there are none.
-    pub elites: &'a [Elite],
+/// A walk that begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    /// Of the walker, which leaves the walk that it was on.
+    pub slot: usize,
+    /// All that the walk decides is mixed from it.
+    pub key: u64,
+    /// Where it begins.
+    pub values: Vec<u16>,
 }
 
-impl Round<'_> {
-    /// Whether a walker gives up its walk and begins another.
-    pub fn begins(&self, walked: &Walked) -> bool {
-        walked.key == 0 || walked.step - walked.best_step > self.patience || walked.step > LONGEST
-    }
-
-    /// The key of a walk that begins in a slot.
-    pub fn key(&self, slot: usize) -> u64 {
-        mix(self.draw, slot as u64) | 1
-    }
-
-    /// Where the walk with `key` begins.
-    pub fn start(&self, rows: &Rows, key: u64) -> Vec<u16> {
-        let elite = below(mix(key, decision::ELITE), self.elites.len() as u64) as usize;
-        let values = mix(key, decision::VALUES);
-        let value = |v: usize| {
-            let bits = mix(values, v as u64);
-            match self.elites.get(elite) {
-                Some(elite) if below(bits, SCATTER) != 0 => elite.values[v],
-                _ => below(mix(bits, 0), rows.domain(v) as u64) as u16,
-            }
-        };
-        (0..rows.variables()).map(value).collect()
-    }
+/// What walkers do in a round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round<'a> {
+    /// Steps of each.
+    pub steps: u32,
+    /// Walks that begin in it, by their walkers. A walker that never began does so now.
+    pub begin: &'a [Start],
 }
 
 /// How far a walker has come.
@@ -238,6 +278,11 @@ impl Walked {
     pub fn new(key: u64, energy: i64, hash: u64, conflicts: u32) -> Walked {
         let fresh = Walked { key, energy, best: energy, hash, best_hash: hash, conflicts, ..Walked::default() };
         Walked { tenure: FIRST_TENURE, ..fresh }
+    }
+
+    /// Whether the walk is over: there was no new best for `patience` steps, or there never was a walk.
+    pub fn is_over(&self, patience: u32) -> bool {
+        self.key == 0 || self.step - self.best_step > patience || self.step > LONGEST
     }
 
     /// The bits of the next step.
@@ -281,19 +326,17 @@ pub(crate) trait Walkers: Send {
     /// Steps of a round of some ten milliseconds.
     fn steps(&self, layout: &Layout) -> u32;
 
-    /// How much work they do in the time that a core of the CPU does one unit.
-    fn speed(&self) -> u64 {
-        1
-    }
+    /// About what a step of all of them costs, in the time that a core of the CPU takes for it.
+    fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64;
 
     /// Makes room for walkers, none of which has begun.
     fn open(&mut self, field: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError>;
 
-    /// Every walker goes on, or begins where it has to; says how far they have come.
+    /// Every walker goes on, or begins; says how far they have come.
     fn walk(&mut self, field: &Field, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError>;
 
-    /// The best assignment of a walk.
-    fn best(&self, slot: usize) -> Result<Vec<u16>, DeviceError>;
+    /// The best assignments of some walks.
+    fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError>;
 }
 
 /// The sum of the rows' entries, which is what a walk's energy is.

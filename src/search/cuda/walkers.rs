@@ -3,9 +3,9 @@
 #![allow(unsafe_code, reason = "kernel launches and device pointers in structures that kernels take")]
 
 use super::super::driver::Field;
-use super::super::host_walkers::{STATES, round_steps};
+use super::super::host_walkers::{STATES, host_step_work, round_steps};
 use super::super::rows::Rows;
-use super::super::walk::{Layout, REMEMBERED, Round, Walked, Walkers};
+use super::super::walk::{Layout, REMEMBERED, Round, Start, Walked, Walkers};
 use super::core::{Device, address, largest_sums};
 use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::stop::Stop;
@@ -39,26 +39,15 @@ struct WalkersArgument {
     best: u64,
     seen: u64,
     walked: u64,
-    elites: u64,
+    keys: u64,
+    starts: u64,
     stop: u64,
-}
-
-/// `kernels/tabu.cu`: Round.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct RoundArgument {
-    draw: u64,
-    steps: u32,
-    patience: u32,
-    elites: u32,
 }
 
 // SAFETY: plain numbers in C's layout, as the kernels declare them.
 unsafe impl DeviceRepr for LayoutArgument {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for WalkersArgument {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for RoundArgument {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for Walked {}
 // SAFETY: zeros are a walker that has not begun.
@@ -80,8 +69,9 @@ struct Open {
     layout: LayoutArgument,
     walkers: WalkersArgument,
     variables: usize,
-    /// Elites that there is room for.
-    elites: CudaSlice<u16>,
+    /// Keys of walks that begin, and where they do, by walkers.
+    keys: CudaSlice<u64>,
+    starts: CudaSlice<u16>,
     best: CudaSlice<u16>,
     walked: CudaSlice<Walked>,
     /// Not 0 once a round is to end early.
@@ -94,13 +84,15 @@ struct Open {
 const RATED: u32 = 32;
 /// Shared memory that the kernel takes beside a walker's tables, at most.
 const BESIDE: u32 = 1 << 10;
-/// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 took more than a thousand times the
-/// steps of one core of its host (results/notes/tabu-cuda.md).
-const SPEED: u64 = 400;
+/// Work of a round: some ten milliseconds.
+const ROUND_WORK: u64 = 10_000_000;
 /// Steps of a round, at most, as on the CPU.
 const MOST_STEPS: u32 = 20_000;
-/// Elites that a round may begin from.
-const ELITES: usize = super::super::driver::POOL;
+
+/// About how long a step of all resident walkers takes, in nanoseconds.
+fn step_work(layout: &Layout) -> u64 {
+    (6000 + layout.moves() / 4 + 6 * layout.changed_quads()) as u64
+}
 
 /// The kernel for a core, and how it is launched.
 struct Program {
@@ -176,7 +168,7 @@ impl Walkers for CudaWalkers {
         let program = Program::new(&self.cuda, &field.rows, layout)?;
         let blocks = program.walk.blocks_per_multiprocessor(program.threads, program.shared)?;
         let resident = (blocks * self.cuda.info.multiprocessors) as usize;
-        let one = 4 * (program.words + REMEMBERED) + 2 * layout.starts.len();
+        let one = 4 * (program.words + REMEMBERED) + 4 * layout.starts.len();
         let fitting = self.cuda.free_memory()? as usize / 2 / one;
         Ok(resident.min(fitting).max(1))
     }
@@ -185,11 +177,11 @@ impl Walkers for CudaWalkers {
         if self.portable {
             return round_steps(layout);
         }
-        (10_000_000 / (6000 + layout.moves() / 4 + 6 * layout.changed_quads())).clamp(64, MOST_STEPS as usize) as u32
+        (ROUND_WORK / step_work(layout)).clamp(64, u64::from(MOST_STEPS)) as u32
     }
 
-    fn speed(&self) -> u64 {
-        if self.portable { 1 } else { SPEED }
+    fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64 {
+        if self.portable { host_step_work(layout, walked) } else { step_work(layout) }
     }
 
     fn open(&mut self, field: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
@@ -237,7 +229,8 @@ impl Walkers for CudaWalkers {
         let words = program.words;
         let of_walkers = cuda.zeros::<u32>(count * words)?;
         let seen = cuda.zeros::<u32>(count * REMEMBERED)?;
-        let (best, elites) = (cuda.zeros::<u16>(count * n)?, cuda.zeros::<u16>(ELITES * n)?);
+        let (best, starts) = (cuda.zeros::<u16>(count * n)?, cuda.zeros::<u16>(count * n)?);
+        let keys = cuda.zeros::<u64>(count)?;
         let (walked, stop) = (cuda.zeros::<Walked>(count)?, cuda.zeros::<u32>(1)?);
         let walkers = WalkersArgument {
             tables: address(cuda, &of_walkers),
@@ -245,7 +238,8 @@ impl Walkers for CudaWalkers {
             best: address(cuda, &best),
             seen: address(cuda, &seen),
             walked: address(cuda, &walked),
-            elites: address(cuda, &elites),
+            keys: address(cuda, &keys),
+            starts: address(cuda, &starts),
             stop: address(cuda, &stop),
         };
         tables.extend([of_walkers, seen]);
@@ -255,7 +249,8 @@ impl Walkers for CudaWalkers {
             layout,
             walkers,
             variables: n,
-            elites,
+            keys,
+            starts,
             best,
             walked,
             stop,
@@ -266,27 +261,36 @@ impl Walkers for CudaWalkers {
 
     fn walk(&mut self, _: &Field, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError> {
         let cuda = self.cuda.clone();
-        let elites = &round.elites[..round.elites.len().min(ELITES)];
         if let Some(open) = &mut self.open {
-            let values: Vec<u16> = elites.iter().flat_map(|elite| elite.values.iter().copied()).collect();
-            cuda.write(&values, &mut open.elites)?;
+            let mut keys = vec![0; open.walked.len()];
+            let mut starts = vec![0; if round.begin.is_empty() { 0 } else { open.starts.len() }];
+            for Start { slot, key, values } in round.begin {
+                keys[*slot] = *key;
+                starts[slot * open.variables..][..open.variables].copy_from_slice(values);
+            }
+            cuda.write(&keys, &mut open.keys)?;
+            if !starts.is_empty() {
+                cuda.write(&starts, &mut open.starts)?;
+            }
         }
         let open = self.opened()?;
-        let Round { draw, steps, patience, .. } = *round;
-        let round = RoundArgument { draw, steps, patience, elites: elites.len() as u32 };
         let shape = (open.walked.len() as u32, open.program.threads, open.program.shared);
         // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
         unsafe {
             open.program.walk.launch(cuda.stream(), shape, |arguments| {
-                let _ = arguments.arg(&open.layout).arg(&open.walkers).arg(&round);
+                let _ = arguments.arg(&open.layout).arg(&open.walkers).arg(&round.steps);
             })?;
         }
         super::watch(&cuda, &self.aside, &open.stop, stop)?;
         cuda.read(&open.walked)
     }
 
-    fn best(&self, slot: usize) -> Result<Vec<u16>, DeviceError> {
+    fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {
+        if slots.is_empty() {
+            return Ok(Vec::new());
+        }
         let open = self.opened()?;
-        self.cuda.read(&open.best.slice(slot * open.variables..(slot + 1) * open.variables))
+        let all = self.cuda.read(&open.best)?;
+        Ok(slots.iter().map(|&slot| all[slot * open.variables..(slot + 1) * open.variables].to_vec()).collect())
     }
 }

@@ -3,9 +3,8 @@
 
 use super::super::driver::Field;
 use super::super::host_walkers::HostWalkers;
-use super::super::state::Elite;
-use super::super::testing::{price, random_dense};
-use super::super::walk::{Layout, Round, Walkers};
+use super::super::testing::{assignment, price, random_dense};
+use super::super::walk::{Layout, Round, Start, Walked, Walkers};
 use super::tests::{device, network};
 use super::walkers::CudaWalkers;
 use crate::device::Cuda;
@@ -16,8 +15,8 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Walks on both sides, from random values and from elites, and compares how far all come and what they find. A hash tells
-/// assignments apart, so rounds of a step compare every move.
+/// Walks on both sides and compares how far all come and what they find. A hash tells assignments apart, so rounds of a step
+/// compare every move.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walkers: usize, rounds: &[u32]) {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
@@ -27,22 +26,18 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walkers: usize,
     let mut device = CudaWalkers::new(cuda.clone(), true).expect("the device is there");
     host.open(&field, &layout, walkers).expect("the host works");
     device.open(&field, &layout, walkers).expect("memory is there");
-    let mut elites: Vec<Elite> = Vec::new();
+    let all: Vec<usize> = (0..walkers).collect();
+    let mut walked = vec![Walked::default(); walkers];
     for (number, &steps) in rounds.iter().enumerate() {
-        let round = Round { draw: rng.draw(), steps, patience: 60, elites: &elites };
-        let ours = host.walk(&field, &round, &stop).expect("the host works");
+        let over = all.iter().filter(|&&slot| walked[slot].is_over(60));
+        let mut start = |&slot: &usize| Start { slot, key: rng.draw() | 1, values: assignment(problem, &mut rng) };
+        let begin: Vec<Start> = over.map(&mut start).collect();
+        let round = Round { steps, begin: &begin };
+        walked = host.walk(&field, &round, &stop).expect("the host works");
         let theirs = device.walk(&field, &round, &stop).expect("the device works");
+        assert_eq!(walked, theirs, "{name}, round {number}");
+        let (ours, theirs) = (host.bests(&all), device.bests(&all));
         assert_eq!(ours, theirs, "{name}, round {number}");
-        let mut found = Vec::new();
-        for slot in 0..walkers {
-            let (ours, theirs) = (host.best(slot), device.best(slot));
-            assert_eq!(ours, theirs, "{name}, round {number}, slot {slot}");
-            found.push(Elite::new(&field.rows, ours.expect("the host works")));
-        }
-        if number >= 2 {
-            elites = found;
-            elites.truncate(5);
-        }
     }
 }
 
