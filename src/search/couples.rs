@@ -82,7 +82,7 @@ impl Origins {
     pub fn steps(&self, most: u32) -> u32 {
         match self {
             Origins::Elites => most,
-            Origins::Couples(..) => most.min(SHORT_WALK),
+            Origins::Couples(..) => SHORT_WALK.min(4 * most),
         }
     }
 

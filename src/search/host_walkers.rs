@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// States that search side by side.
 pub(crate) const STATES: usize = 8;
-/// Work of one state in a round: some ten milliseconds.
-const ROUND_WORK: u64 = 10_000_000;
+/// Work of one state in a round: all of them make a round of the annealing's.
+const ROUND_WORK: u64 = 2_500_000;
 /// One variable in so many is in conflict, about, where a walk has settled.
 const SETTLED: usize = 10;
 /// What may not be picked.
