@@ -28,19 +28,6 @@ impl Arms {
         self.shares.len() - 1
     }
 
-    /// The choice whose work is furthest behind its share, the first where all are level: for choices whose work differs by orders.
-    /// One that may not be taken counts as if it had had its share in vain, so that it does not catch up at once when it may.
-    pub fn next(&mut self, may: impl Fn(usize) -> bool) -> Option<usize> {
-        let done = |arm: usize| self.work[arm] / self.shares[arm];
-        let taken =
-            (0..self.shares.len()).filter(|&arm| may(arm)).reduce(|a, b| if done(b) < done(a) { b } else { a })?;
-        let level = done(taken);
-        for arm in (0..self.shares.len()).filter(|&arm| !may(arm)) {
-            self.work[arm] = self.work[arm].max(level * self.shares[arm]);
-        }
-        Some(taken)
-    }
-
     /// Cumulated shares in 2^-32, for choices by 32 random bits: the first that is not below them.
     pub fn thresholds<const N: usize>(&self) -> [u32; N] {
         let mut thresholds = [u32::MAX; N];
@@ -60,13 +47,6 @@ impl Arms {
 
     /// Ends a period: shares follow the gain for the work done, old periods count 0.8 of the next.
     pub fn settle(&mut self) {
-        self.share();
-        self.gains.iter_mut().chain(&mut self.work).for_each(|number| *number *= 0.8);
-    }
-
-    /// Shares follow the gain for the work done, and nothing fades: for periods in which nobody gained. Who gained last then
-    /// keeps the larger share, where shares would be even again after a few of them.
-    pub fn share(&mut self) {
         let count = self.shares.len() as f64;
         let mean = self.work.iter().sum::<f64>() / count;
         if mean <= 0.0 {
@@ -87,6 +67,7 @@ impl Arms {
         for (share, rate) in self.shares.iter_mut().zip(&rates) {
             *share = self.floor / count + (1.0 - self.floor) * rate / sum;
         }
+        self.gains.iter_mut().chain(&mut self.work).for_each(|number| *number *= 0.8);
     }
 }
 
@@ -106,28 +87,6 @@ mod tests {
         let count = |arm: usize| (0..1000).filter(|&k| arms.choose(f64::from(k) / 1000.0) == arm).count();
         assert!(count(1) > 700);
         assert!(count(0) >= 50 && count(2) >= 50);
-    }
-
-    #[test]
-    fn work_follows_the_shares_however_much_a_choice_does_at_once() {
-        let mut arms = Arms::new(3, 0.15);
-        arms.shares = vec![0.6, 0.1, 0.3];
-        let each = [50.0, 200.0, 1.0];
-        let run = |arms: &mut Arms, absent: usize| {
-            let mut work = [0.0; 3];
-            for _ in 0..10_000 {
-                let arm = arms.next(|arm| arm != absent).expect("two may be taken");
-                arms.note(arm, 0.0, each[arm]);
-                work[arm] += each[arm];
-            }
-            work
-        };
-        let work = run(&mut arms, 1);
-        assert!(work[1] == 0.0 && (work[0] / work[2] - 2.0).abs() < 0.1, "{work:?}");
-        let work = run(&mut arms, 3);
-        let all = work.iter().sum::<f64>();
-        assert!((0..3).all(|arm| (work[arm] / all - arms.shares[arm]).abs() < 0.02), "{work:?}");
-        assert_eq!(arms.next(|_| false), None);
     }
 
     #[test]

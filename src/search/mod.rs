@@ -31,6 +31,7 @@ mod rows;
 mod run;
 mod schedule;
 mod session;
+mod shares;
 mod state;
 mod sweep;
 mod tabu;

@@ -1,38 +1,35 @@
-//! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately. Shares are of
-//! work and not of rounds, because a round of annealing may be ten of tabu search.
+//! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately ([`Shares`]).
 
 use super::anneal::Anneal;
-use super::arms::Arms;
 use super::construct::Construct;
 use super::driver::{Driver, Effort, Field, Pool};
 use super::guided::Guided;
 use super::islands::Islands;
 use super::options::{Assertions, DriverChoice, Options};
+use super::shares::Shares;
 use super::tabu::Tabu;
 use crate::device::Cuda;
 use crate::inference::Outcome;
+use crate::model::Cost;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Rounds after which the shares of the drivers are drawn anew.
-const PERIOD: u64 = 16;
 /// The first rounds are the first driver's: it shows a solution soonest and fills the pool for the others.
 const FIRST: u64 = 4;
 /// Work that a round counts at least: one that does nothing must not be due again for ever.
 const LEAST_WORK: u64 = 1_000_000;
-/// Share of the work that is dealt out evenly.
-const FLOOR: f64 = 0.15;
+/// What the first driver's share is, and a plug-in heuristic's, for each of another driver's, until they have shown what they gain.
+const FIRST_WEIGHT: f64 = 6.0;
+const PLUGIN_WEIGHT: f64 = 4.0;
 
 /// The drivers of a run and what they earn.
 pub(crate) struct Portfolio {
     drivers: Vec<Box<dyn Driver>>,
-    arms: Arms,
+    shares: Shares,
     rounds: u64,
     /// Of all rounds.
     work: u64,
-    /// Whether anybody gained in this period.
-    gained: bool,
     /// Whether the last driver is a plug-in heuristic's.
     plugin: bool,
 }
@@ -66,14 +63,13 @@ impl Portfolio {
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
             DriverChoice::Islands => vec![Box::new(Islands::new(stream()))],
         };
-        Portfolio {
-            arms: Arms::new(drivers.len(), FLOOR),
-            drivers,
-            rounds: 0,
-            work: 0,
-            gained: false,
-            plugin: options.heuristic.is_some(),
+        let plugin = options.heuristic.is_some();
+        let mut weights = vec![1.0; drivers.len()];
+        if plugin {
+            weights[drivers.len() - 1] = PLUGIN_WEIGHT;
         }
+        weights[0] = FIRST_WEIGHT;
+        Portfolio { shares: Shares::new(&weights), drivers, rounds: 0, work: 0, plugin }
     }
 
     /// One round of one driver; returns its name and what it did.
@@ -84,24 +80,17 @@ impl Portfolio {
             true => 0,
             false => {
                 let may = |turn: usize| self.drivers[turn].fits(field) && self.work >= self.drivers[turn].begins();
-                self.arms.next(may).unwrap_or(0)
+                self.shares.next(may).unwrap_or(0)
             }
         };
         let before = pool.best();
         let driver = &mut self.drivers[turn];
         let effort = driver.round(field, pool, stop);
-        let gained = pool.best() < before;
-        self.arms.note(turn, if gained { 1.0 } else { 0.0 }, effort.work.max(LEAST_WORK) as f64);
+        // what the first solutions are better than nothing by says nothing
+        let gain = if before == Cost::MAX { 0 } else { before.saturating_sub(pool.best()).max(0) };
+        self.shares.note(turn, gain as f64, effort.work.max(LEAST_WORK) as f64);
         self.rounds += 1;
         self.work += effort.work;
-        self.gained |= gained;
-        if self.rounds.is_multiple_of(PERIOD) {
-            if std::mem::take(&mut self.gained) {
-                self.arms.settle();
-            } else {
-                self.arms.share();
-            }
-        }
         (driver.name(), effort)
     }
 

@@ -22,6 +22,10 @@ const MOST_MOVES: usize = 200_000;
 /// Work of a round at least, as the annealing's.
 const ROUND_WORK: u64 = 20_000_000;
 
+/// Work of a run before a device's walks begin, a tenth of a second: making room for them takes half of that, and small networks are
+/// done by then.
+const BEGIN: u64 = 100_000_000;
+
 /// The tabu driver.
 pub(crate) struct Tabu {
     rng: Rng,
@@ -137,6 +141,10 @@ impl Driver for Tabu {
 
     fn population(&self) -> usize {
         self.walked.len()
+    }
+
+    fn begins(&self) -> u64 {
+        if self.device.is_some() { BEGIN } else { 0 }
     }
 
     fn fits(&self, field: &Field) -> bool {

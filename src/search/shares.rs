@@ -1,0 +1,147 @@
+//! Work shared out among drivers by what they gained for theirs. Shares are of work and not of rounds, because a round of annealing
+//! may be ten of tabu search; and gains are what the best solution became cheaper by, because an improvement in every short round may
+//! be less than one in a long round. Both were tried (results/notes/coloring.md).
+
+/// Rounds of a period, at least; it goes on until somebody has gained.
+const PERIOD: u32 = 16;
+/// Part of the work that is dealt out evenly.
+const FLOOR: f64 = 0.15;
+/// What earlier periods count of the next one.
+const FADING: f64 = 0.8;
+/// What is believed of everybody beside what was seen: this part of a period's average.
+const BELIEF: f64 = 0.1;
+/// More than in proportion to gain for work.
+const SHARPNESS: f64 = 1.5;
+
+/// The shares and what they follow from.
+#[derive(Clone, Debug)]
+pub(crate) struct Shares {
+    shares: Vec<f64>,
+    /// Work that each is behind its share.
+    behind: Vec<f64>,
+    rounds: u32,
+    /// Of this period: cost and work.
+    gains: Vec<f64>,
+    work: Vec<f64>,
+    /// Parts of what all together gained and did in earlier ones, which had costs of other orders.
+    gained: Vec<f64>,
+    done: Vec<f64>,
+}
+
+impl Shares {
+    /// Shares that begin in proportion to `weights`.
+    pub fn new(weights: &[f64]) -> Self {
+        let (sum, none) = (weights.iter().sum::<f64>(), vec![0.0; weights.len()]);
+        Shares {
+            shares: weights.iter().map(|weight| weight / sum).collect(),
+            behind: none.clone(),
+            rounds: 0,
+            gains: none.clone(),
+            work: none.clone(),
+            gained: none.clone(),
+            done: none,
+        }
+    }
+
+    /// Whoever is furthest behind, the first of equals; of those that `may`. The others do not catch up later.
+    pub fn next(&mut self, may: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut taken: Option<usize> = None;
+        for arm in 0..self.shares.len() {
+            if !may(arm) {
+                self.behind[arm] = self.behind[arm].min(0.0);
+            } else if taken.is_none_or(|taken| self.behind[arm] > self.behind[taken]) {
+                taken = Some(arm);
+            }
+        }
+        taken
+    }
+
+    /// Notes what a round gained and cost.
+    pub fn note(&mut self, arm: usize, gain: f64, work: f64) {
+        for (behind, share) in self.behind.iter_mut().zip(&self.shares) {
+            *behind += share * work;
+        }
+        self.behind[arm] -= work;
+        self.gains[arm] += gain;
+        self.work[arm] += work;
+        self.rounds += 1;
+        if self.rounds >= PERIOD && self.gains.iter().sum::<f64>() > 0.0 {
+            self.settle();
+        }
+    }
+
+    /// Ends a period.
+    fn settle(&mut self) {
+        let fold = |parts: &mut [f64], period: &mut [f64]| {
+            let sum = period.iter().sum::<f64>();
+            for (part, amount) in parts.iter_mut().zip(period) {
+                *part = FADING * *part + std::mem::take(amount) / sum;
+            }
+        };
+        fold(&mut self.gained, &mut self.gains);
+        fold(&mut self.done, &mut self.work);
+        let count = self.shares.len() as f64;
+        let believed = |parts: &[f64]| BELIEF * parts.iter().sum::<f64>() / count;
+        let (gain, work) = (believed(&self.gained), believed(&self.done));
+        let rates = self.gained.iter().zip(&self.done).map(|(&g, &w)| ((g + gain) / (w + work)).powf(SHARPNESS));
+        let rates: Vec<f64> = rates.collect();
+        let sum = rates.iter().sum::<f64>();
+        for (share, rate) in self.shares.iter_mut().zip(rates) {
+            *share = FLOOR / count + (1.0 - FLOOR) * rate / sum;
+        }
+        self.rounds = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_follows_the_shares_however_much_a_round_does() {
+        let mut shares = Shares::new(&[6.0, 1.0, 3.0]);
+        let each = [50.0, 200.0, 1.0];
+        let run = |shares: &mut Shares, absent: usize| {
+            let mut work = [0.0; 3];
+            for _ in 0..10_000 {
+                let arm = shares.next(|arm| arm != absent).expect("two may be taken");
+                shares.note(arm, 0.0, each[arm]);
+                work[arm] += each[arm];
+            }
+            work
+        };
+        let work = run(&mut shares, 1);
+        assert!(work[1] == 0.0 && (work[0] / work[2] - 2.0).abs() < 0.1, "{work:?}");
+        let work = run(&mut shares, 3);
+        let all = work.iter().sum::<f64>();
+        assert!((0..3).all(|arm| (work[arm] / all - shares.shares[arm]).abs() < 0.03), "{work:?}");
+        assert_eq!(shares.next(|_| false), None);
+    }
+
+    #[test]
+    fn who_gains_more_for_the_work_has_more_whatever_the_order_of_costs() {
+        let mut shares = Shares::new(&[1.0; 3]);
+        for round in 0..400 {
+            // the last one takes over, at a thousandth of the gains
+            let gains = if round < 200 { [1e6, 0.0, 1e3] } else { [0.0, 0.0, 1.0] };
+            let arm = shares.next(|_| true).expect("any");
+            shares.note(arm, gains[arm], 100.0);
+            let leader = if round < 200 { 0 } else { 2 };
+            if round % 200 > 150 {
+                assert!(shares.shares[leader] > 0.6, "{round}: {:?}", shares.shares);
+            }
+            assert!((shares.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            assert!(shares.shares.iter().all(|&share| share >= FLOOR / 3.0 - 1e-12));
+        }
+    }
+
+    #[test]
+    fn nothing_changes_where_nobody_gains() {
+        let mut shares = Shares::new(&[3.0, 1.0]);
+        for _ in 0..100 {
+            let arm = shares.next(|_| true).expect("any");
+            shares.note(arm, 0.0, 1.0);
+        }
+        assert_eq!(shares.shares, [0.75, 0.25]);
+    }
+}
