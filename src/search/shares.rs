@@ -17,8 +17,8 @@ const SHARPNESS: f64 = 1.5;
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     shares: Vec<f64>,
-    /// Work that each is behind its share.
-    behind: Vec<f64>,
+    /// Work of each since the shares are these.
+    spent: Vec<f64>,
     rounds: u32,
     /// Of this period: cost and work.
     gains: Vec<f64>,
@@ -34,7 +34,7 @@ impl Shares {
         let (sum, none) = (weights.iter().sum::<f64>(), vec![0.0; weights.len()]);
         Shares {
             shares: weights.iter().map(|weight| weight / sum).collect(),
-            behind: none.clone(),
+            spent: none.clone(),
             rounds: 0,
             gains: none.clone(),
             work: none.clone(),
@@ -43,25 +43,21 @@ impl Shares {
         }
     }
 
-    /// Whoever is furthest behind, the first of equals; of those that `may`. The others do not catch up later.
+    /// Whoever is furthest behind its share, the first of equals; of those that `may`. The others do not catch up later.
     pub fn next(&mut self, may: impl Fn(usize) -> bool) -> Option<usize> {
-        let mut taken: Option<usize> = None;
-        for arm in 0..self.shares.len() {
-            if !may(arm) {
-                self.behind[arm] = self.behind[arm].min(0.0);
-            } else if taken.is_none_or(|taken| self.behind[arm] > self.behind[taken]) {
-                taken = Some(arm);
-            }
+        let level = |arm: usize| self.spent[arm] / self.shares[arm];
+        let all = 0..self.shares.len();
+        let taken = all.clone().filter(|&arm| may(arm)).reduce(|a, b| if level(b) < level(a) { b } else { a })?;
+        let least = level(taken);
+        for arm in all.filter(|&arm| !may(arm)) {
+            self.spent[arm] = self.spent[arm].max(least * self.shares[arm]);
         }
-        taken
+        Some(taken)
     }
 
     /// Notes what a round gained and cost.
     pub fn note(&mut self, arm: usize, gain: f64, work: f64) {
-        for (behind, share) in self.behind.iter_mut().zip(&self.shares) {
-            *behind += share * work;
-        }
-        self.behind[arm] -= work;
+        self.spent[arm] += work;
         self.gains[arm] += gain;
         self.work[arm] += work;
         self.rounds += 1;
@@ -90,6 +86,7 @@ impl Shares {
             *share = FLOOR / count + (1.0 - FLOOR) * rate / sum;
         }
         self.rounds = 0;
+        self.spent.fill(0.0);
     }
 }
 
