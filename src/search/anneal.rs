@@ -56,6 +56,9 @@ enum Phase {
     Breed,
 }
 
+/// Its share at first.
+const WEIGHT: f64 = 6.0;
+
 /// The population annealing driver.
 pub(crate) struct Anneal {
     herd: Box<dyn Herd>,
@@ -318,6 +321,10 @@ impl Driver for Anneal {
 
     fn population(&self) -> usize {
         self.states
+    }
+
+    fn weight(&self, _: &Field) -> f64 {
+        WEIGHT
     }
 
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {

@@ -177,7 +177,7 @@ fn scattered(rows: &Rows, key: u64, elites: &[Elite]) -> Vec<u16> {
 /// How many values there are, where all are interchangeable: permuting those of all variables in the same way changes no cost.
 /// All permutations are made of the exchange of the first two and the cycle of all. Of two values only the names can be
 /// exchanged, and a child would have nothing of its second parent.
-fn interchangeable(problem: &Problem) -> Option<usize> {
+pub(crate) fn interchangeable(problem: &Problem) -> Option<usize> {
     let values = *problem.domains.first()?;
     let equal = |costs: &[i64]| costs.iter().all(|&cost| cost == costs[0]);
     if values < 3 || problem.domains.iter().any(|&d| d != values) || !problem.unary.iter().all(|costs| equal(costs)) {

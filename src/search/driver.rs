@@ -222,8 +222,15 @@ pub(crate) trait Driver: Send {
         true
     }
 
-    /// Work of a run from which on it takes turns.
-    fn begins(&self) -> u64 {
+    /// What share it has at first, for each of another driver's.
+    fn weight(&self, field: &Field) -> f64 {
+        let _ = field;
+        1.0
+    }
+
+    /// Work of a run from which on it takes turns; the same on all devices where a run is to be repeated.
+    fn begins(&self, field: &Field) -> u64 {
+        let _ = field;
         0
     }
 

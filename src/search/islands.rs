@@ -246,7 +246,7 @@ impl Driver for Islands {
         "islands"
     }
 
-    fn begins(&self) -> u64 {
+    fn begins(&self, _: &Field) -> u64 {
         BEGIN
     }
 

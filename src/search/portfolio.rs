@@ -19,14 +19,12 @@ use std::sync::Arc;
 const FIRST: u64 = 4;
 /// Work that a round counts at least: one that does nothing must not be due again for ever.
 const LEAST_WORK: u64 = 1_000_000;
-/// What the first driver's share is, and a plug-in heuristic's, for each of another driver's, until they have shown what they gain.
-const FIRST_WEIGHT: f64 = 6.0;
-const PLUGIN_WEIGHT: f64 = 4.0;
 
 /// The drivers of a run and what they earn.
 pub(crate) struct Portfolio {
     drivers: Vec<Box<dyn Driver>>,
-    shares: Shares,
+    /// Begun with the first round.
+    shares: Option<Shares>,
     rounds: u64,
     /// Of all rounds.
     work: u64,
@@ -63,24 +61,20 @@ impl Portfolio {
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
             DriverChoice::Islands => vec![Box::new(Islands::new(stream()))],
         };
-        let plugin = options.heuristic.is_some();
-        let mut weights = vec![1.0; drivers.len()];
-        if plugin {
-            weights[drivers.len() - 1] = PLUGIN_WEIGHT;
-        }
-        weights[0] = FIRST_WEIGHT;
-        Portfolio { shares: Shares::new(&weights), drivers, rounds: 0, work: 0, plugin }
+        Portfolio { shares: None, drivers, rounds: 0, work: 0, plugin: options.heuristic.is_some() }
     }
 
     /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+        let weights = || self.drivers.iter().map(|driver| driver.weight(field)).collect();
+        let shares = self.shares.get_or_insert_with(|| Shares::new(weights()));
         // a heuristic that somebody asked for takes turns with the first driver: on a large core these rounds may be all there is
         let turn = match self.rounds < FIRST {
             true if self.plugin && self.rounds % 2 == 1 => self.drivers.len() - 1,
             true => 0,
             false => {
-                let may = |turn: usize| self.drivers[turn].fits(field) && self.work >= self.drivers[turn].begins();
-                self.shares.next(may).unwrap_or(0)
+                let may = |turn: usize| self.drivers[turn].fits(field) && self.work >= self.drivers[turn].begins(field);
+                shares.next(may).unwrap_or(0)
             }
         };
         let before = pool.best();
@@ -88,7 +82,7 @@ impl Portfolio {
         let effort = driver.round(field, pool, stop);
         // what the first solutions are better than nothing by says nothing
         let gain = if before == Cost::MAX { 0 } else { before.saturating_sub(pool.best()).max(0) };
-        self.shares.note(turn, gain as f64, effort.work.max(LEAST_WORK) as f64);
+        shares.note(turn, gain as f64, effort.work.max(LEAST_WORK) as f64);
         self.rounds += 1;
         self.work += effort.work;
         (driver.name(), effort)

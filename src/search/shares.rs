@@ -30,7 +30,7 @@ pub(crate) struct Shares {
 
 impl Shares {
     /// Shares that begin in proportion to `weights`.
-    pub fn new(weights: &[f64]) -> Self {
+    pub fn new(weights: Vec<f64>) -> Self {
         let (sum, none) = (weights.iter().sum::<f64>(), vec![0.0; weights.len()]);
         Shares {
             shares: weights.iter().map(|weight| weight / sum).collect(),
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn work_follows_the_shares_however_much_a_round_does() {
-        let mut shares = Shares::new(&[6.0, 1.0, 3.0]);
+        let mut shares = Shares::new(vec![6.0, 1.0, 3.0]);
         let each = [50.0, 200.0, 1.0];
         let run = |shares: &mut Shares, absent: usize| {
             let mut work = [0.0; 3];
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn who_gains_more_for_the_work_has_more_whatever_the_order_of_costs() {
-        let mut shares = Shares::new(&[1.0; 3]);
+        let mut shares = Shares::new(vec![1.0; 3]);
         for round in 0..400 {
             // the last one takes over, at a thousandth of the gains
             let gains = if round < 200 { [1e6, 0.0, 1e3] } else { [0.0, 0.0, 1.0] };
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn nothing_changes_where_nobody_gains() {
-        let mut shares = Shares::new(&[3.0, 1.0]);
+        let mut shares = Shares::new(vec![3.0, 1.0]);
         for _ in 0..100 {
             let arm = shares.next(|_| true).expect("any");
             shares.note(arm, 0.0, 1.0);

@@ -50,6 +50,8 @@ use state::Places;
 use std::sync::Arc;
 use visit::Visit;
 
+/// Its share at first: somebody asked for it.
+const WEIGHT: f64 = 4.0;
 /// States, where nobody asks for another number; threads do not change it.
 const STATES: usize = 16;
 /// Work of a round, about: a flight is no longer than that allows.
@@ -216,6 +218,10 @@ impl Driver for Guided {
 
     fn population(&self) -> usize {
         self.stalled.len()
+    }
+
+    fn weight(&self, _: &Field) -> f64 {
+        WEIGHT
     }
 
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
