@@ -22,7 +22,7 @@ const MOST_MOVES: usize = 200_000;
 /// Work of a round at least, as the annealing's.
 const ROUND_WORK: u64 = 20_000_000;
 
-/// The share of couples at first. With one of eight DSJC250.5 with 28 colors was solved in 13 s of 60, by walks alone in 3.
+/// The share of couples at first. With one of nine DSJC250.5 with 28 colors was solved in 13 s of 60, by walks alone in 3.
 const COUPLES_WEIGHT: f64 = 20.0;
 /// Work of a run before a device's walks begin, a tenth of a second: making room for them takes half of that, and small networks are
 /// done by then.

@@ -1,6 +1,6 @@
-//! Which order join graphs go along next. Which variables meet in a mini-bucket is much a matter of luck, and an order shows early
-//! how far it will come: of scen06 the first order had 1419 after one round of passes and 1710 at its end, another 2100 and 2472
-//! (results/notes/shifting.md). So several have a round each, and the best of them goes on.
+//! Which order join graphs go along next. Which variables meet in a mini-bucket is much a matter of luck: of scen06 the first order
+//! ends at 1710, another at 2472. One round of passes shows which (results/notes/shifting.md), so several orders have a round each, and
+//! the best of them goes on.
 
 use crate::model::Cost;
 
