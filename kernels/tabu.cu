@@ -1,7 +1,7 @@
 // Tabu walks on gamma tables (walk.rs says what a walk does, host_walkers.rs does the same on the CPU). A block has a walker:
 // the cost of every value of every variable under the others' values, in shared memory where it fits, and the step until
-// which each is tabu. A step is a FANG pass over all moves: the least free difference is the aggregate, a move that has it weighs
-// 1, and the draw says which of them is taken.
+// which each is tabu. A step is a FANG pass over all moves of variables in conflict: the least free difference is the aggregate, a
+// move that has it weighs 1, and the draw says which of them is taken.
 #include "rng.cuh"
 
 typedef long long i64;
@@ -22,9 +22,10 @@ struct Layout {
     u32 quads;              // of all rows of moves
     u32 incidents_count;
     u32 group;              // lanes that share a row, a power of two
+    u32 laps;               // how often a group goes along the longest row: more than once only where it is a warp
+    u32 unused;
     const int4 *entries;    // the unary rows first, as the moves stand
     const u32 *starts;      // the first quad of each variable, and the end
-    const u32 *owners;      // the variable of each quad
     const u32 *domains;
     const int *floors;
     const u32 *ranges;
@@ -52,12 +53,16 @@ struct Walkers {
 };
 
 // A walker's tables: costs of moves above the variable's floor and until when they are tabu; for each variable the cost and the
-// place of its value. U is u32, or u16 where no variable's costs sum to 2^16: steps are then those since the round began.
+// place of its value; which variables are in conflict, as bits; a place for their list. U is u32, or u16 where no variable's costs sum
+// to 2^16: steps are then those since the round began.
 template <class U> struct Tables {
     U *gamma;
     U *until;
     int *now;
     u32 *held;
+    u32 *hot;
+    U *listed;
+    const u32 *starts, *ranges; // as in the layout: each step waits for them
 
     __device__ __forceinline__ static uint4 quad(const u32 *from, u32 at) { return ((const uint4 *)from)[at]; }
     __device__ __forceinline__ static uint4 quad(const u16 *from, u32 at) {
@@ -118,14 +123,17 @@ __device__ __forceinline__ u32 shift_of(const Layout &l, const Tables<U> &t, u32
     u32 shift = 0;
     for (u32 k = __ldg(&l.incidents[incident].y); k < end; k++) {
         const uint2 pair = __ldg(l.pairs + k);
-        if (pair.x != except) shift += (t.held[pair.x] - 4 * __ldg(l.starts + pair.x)) * pair.y;
+        if (pair.x != except) shift += (t.held[pair.x] - 4 * t.starts[pair.x]) * pair.y;
     }
     return shift;
 }
 
-// Counts a variable whose cost has changed where it came into conflict or left it.
-__device__ __forceinline__ void note(u32 *conflicts, int before, int after) {
-    if ((before > 0) != (after > 0)) atomicAdd(conflicts, after > 0 ? 1 : ~0u);
+// Notes that a variable came into conflict or left it, where its cost has changed so.
+template <class U>
+__device__ __forceinline__ void note(const Tables<U> &t, u32 *conflicts, u32 v, int before, int after) {
+    if ((before > 0) == (after > 0)) return;
+    atomicAdd(conflicts, after > 0 ? 1 : ~0u);
+    atomicXor(t.hot + v / 32, 1u << v % 32);
 }
 
 // Begins a walk.
@@ -142,7 +150,7 @@ __device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, u64
     i64 sum = 0;
     for (u32 v = thread; v < n; v += threads) {
         const u32 domain = __ldg(l.domains + v), value = w.starts[(u64)slot * n + v];
-        const u32 first = 4 * __ldg(l.starts + v), end = 4 * __ldg(l.starts + v + 1);
+        const u32 first = 4 * t.starts[v], end = 4 * t.starts[v + 1];
         t.held[v] = first + value;
         w.best[(u64)slot * n + v] = value;
         const int floor = __ldg(l.floors + v);
@@ -160,8 +168,8 @@ __device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, u64
     const u32 lane = thread % l.group;
     for (u32 k = thread / l.group; k < l.incidents_count; k += threads / l.group) {
         const uint4 incident = __ldg(l.incidents + k);
-        const u32 row = incident.x + shift_of(l, t, k, NONE), first = __ldg(l.starts + incident.z);
-        const u32 quads = __ldg(l.starts + incident.z + 1) - first;
+        const u32 row = incident.x + shift_of(l, t, k, NONE), first = t.starts[incident.z];
+        const u32 quads = t.starts[incident.z + 1] - first;
         for (u32 q = lane; q < quads; q += l.group) t.add(first + q, __ldg(l.entries + row / 4 + q));
         if (lane == 0 && incident.w) sum += __ldg((const int *)l.entries + row + t.held[incident.z] - 4 * first);
     }
@@ -173,7 +181,7 @@ __device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, u64
         t.now[v] = now;
         if (now > 0) atomicAdd(&conflicts, 1);
         // places that are no values
-        for (u32 move = 4 * __ldg(l.starts + v) + __ldg(l.domains + v); move < 4 * __ldg(l.starts + v + 1); move++)
+        for (u32 move = 4 * t.starts[v] + __ldg(l.domains + v); move < 4 * t.starts[v + 1]; move++)
             t.gamma[move] = sizeof(U) == 2 ? (U)HELD : PADDING;
     }
     __syncthreads();
@@ -185,14 +193,13 @@ __device__ __forceinline__ u32 count_of(const int4 &x, int wanted) {
     return (x.x == wanted) + (x.y == wanted) + (x.z == wanted) + (x.w == wanted);
 }
 
-// What the moves of a quad change; NOTHING where they are tabu and do not give a new best, or their variable is not in conflict.
+// What the moves of a quad change whose variable costs `now`; NOTHING where they are tabu and do not give a new best.
 template <class U>
-__device__ __forceinline__ int4 rate(const Layout &l, const Tables<U> &t, u32 quad, u32 step, int aspired) {
+__device__ __forceinline__ int4 rate(const Tables<U> &t, u32 quad, int now, u32 step, int aspired) {
     const uint4 cost = t.quad(t.gamma, quad), until = t.quad(t.until, quad);
-    const int now = t.now[__ldg(l.owners + quad)];
     auto rating = [&](u32 cost, u32 until) {
         const int change = (int)cost - now;
-        return (until > step && change >= aspired) || now == 0 ? NOTHING : change;
+        return until > step && change >= aspired ? NOTHING : change;
     };
     return make_int4(rating(cost.x, until.x), rating(cost.y, until.y), rating(cost.z, until.z), rating(cost.w, until.w));
 }
@@ -207,10 +214,21 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     __shared__ u32 conflicts;
     const u32 slot = blockIdx.x, n = l.variables, thread = threadIdx.x, threads = blockDim.x;
     const u32 warp = thread / 32, warps = threads / 32, lane = thread % 32, moves = 4 * l.quads;
+    const u32 lower = (1u << lane) - 1;
     u32 *own = w.tables + slot * w.words;
     U *at = SHARED ? (U *)shared : (U *)own;
     u32 *behind = (u32 *)(at + 2 * moves);
-    const Tables<U> t{at, at + moves, (int *)behind, behind + n};
+    const u32 words = (n + 31) / 32;
+    u32 *starts = (u32 *)shared + w.words, *ranges = starts + n + 1;
+    const Tables<U> t{at, at + moves, (int *)behind, behind + n, behind + 2 * n, (U *)(behind + 2 * n + words),
+                      SHARED ? starts : l.starts, SHARED ? ranges : l.ranges};
+    if (SHARED) {
+        for (u32 v = thread; v <= n; v += threads) {
+            starts[v] = __ldg(l.starts + v);
+            ranges[v] = __ldg(l.ranges + v);
+        }
+        __syncthreads();
+    }
     u32 *seen = w.seen + (u64)slot * REMEMBERED;
     Walked s = w.walked[slot];
     if (const u64 key = w.keys[slot]) {
@@ -220,11 +238,27 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         __syncthreads();
     }
     if (thread == 0) conflicts = s.conflicts;
+    for (u32 v = thread; v < 32 * words; v += threads) {
+        const u32 bits = __ballot_sync(~0u, v < n && t.now[v] > 0);
+        if (lane == 0) t.hot[v / 32] = bits;
+    }
     // what tabu steps count from
     const u32 base = sizeof(U) == 2 ? s.step : 0;
-    // quads of each warp, a multiple of 32
-    const u32 part = (l.quads + threads - 1) / threads * 32;
-    const u32 first = min(warp * part, l.quads), end = min(first + part, l.quads);
+    // of each warp's 32 variables a word, in their order, those in conflict
+    const u32 part = (words + warps - 1) / warps;
+    const u32 first = min(warp * part, words), end = min(first + part, words);
+    U *listed = t.listed + 32 * first;
+    u32 hot = 0;
+    const u32 side = 32 / l.group;
+    // the moves that a lane rates in a round: rows side by side, or laps along one
+    auto rated = [&](u32 round, u32 step, int aspired, u32 &own, u32 &quad) {
+        const u32 lap = l.laps == 1 ? 0 : round % l.laps, row = (l.laps == 1 ? round : round / l.laps) * side + lane / l.group;
+        const int4 nothing = make_int4(NOTHING, NOTHING, NOTHING, NOTHING);
+        if (row >= hot) return nothing;
+        own = listed[row];
+        quad = t.starts[own] + lap * l.group + lane % l.group;
+        return quad < t.starts[own + 1] ? rate(t, quad, t.now[own], step, aspired) : nothing;
+    };
     const u32 longest = max(n * (TENURE_ONE / 2), LEAST_TENURE);
     // the first warp keeps the accounts; whether an assignment is a repeated one it hears a step later
     u32 known = 0, tag = 1;
@@ -238,15 +272,23 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     for (u32 k = 0; k < steps; k++) {
         if (k % UNWATCHED == 0 && __syncthreads_or(*(volatile const u32 *)w.stop)) break;
         if (improved) {
-            for (u32 v = thread; v < n; v += threads) w.best[(u64)slot * n + v] = t.held[v] - 4 * __ldg(l.starts + v);
+            for (u32 v = thread; v < n; v += threads) w.best[(u64)slot * n + v] = t.held[v] - 4 * t.starts[v];
             improved = false;
         }
         const int aspired = (int)max(min(s.best - s.energy, 0ll), (i64)(-0x7fffffff - 1) / 2);
         // the least rating of a lane, how many have it, and in which rounds (the last bit: in any later one)
         int least = NOTHING;
         u32 count = 0, rounds = 0, bit = 1;
-        for (u32 q = first + lane; q < end; q += 32) {
-            const int4 x = rate(l, t, q, s.step - base, aspired);
+        hot = 0;
+        for (u32 word = first; word < end; word++) {
+            const u32 bits = t.hot[word];
+            if (bits >> lane & 1) listed[hot + __popc(bits & lower)] = 32 * word + lane;
+            hot += __popc(bits);
+        }
+        __syncwarp();
+        u32 owner = 0, quad = 0;
+        for (u32 round = 0; round < (hot + side - 1) / side * l.laps; round++) {
+            const int4 x = rated(round, s.step - base, aspired, owner, quad);
             const int here = min(min(x.x, x.y), min(x.z, x.w));
             if (here < least) {
                 least = here;
@@ -283,9 +325,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
             if (winner) rank -= __shfl_sync(~0u, up_to, winner - 1);
             u32 left = any_of(least == best ? rounds : 0);
             for (u32 round = __ffs(left) - 1;;) {
-                const u32 q = first + 32 * round + lane;
-                const int4 x = q < end ? rate(l, t, q, s.step - base, aspired) : make_int4(NOTHING, NOTHING, NOTHING, NOTHING);
-                const u32 lower = (1u << lane) - 1;
+                const int4 x = rated(round, s.step - base, aspired, owner, quad);
                 u32 before = 0, all = 0;
                 for (int j = 0; j < 4; j++) {
                     const u32 have = __ballot_sync(~0u, of(x, j) == best);
@@ -298,8 +338,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
                     if (nth < count_of(x, best)) {
                         u32 j = 0;
                         while (of(x, j) != best || nth-- != 0) j++;
-                        const u32 v = __ldg(l.owners + q);
-                        picked = make_uint3(4 * q + j, t.held[v], v);
+                        picked = make_uint3(4 * quad + j, t.held[owner], owner);
                     }
                     break;
                 }
@@ -309,7 +348,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
             }
         }
         __syncthreads();
-        const u32 to = picked.x, from = picked.y, v = picked.z, start = 4 * __ldg(l.starts + v);
+        const u32 to = picked.x, from = picked.y, v = picked.z, start = 4 * t.starts[v];
         const u32 value = to - start, old = from - start;
         s.energy += best;
         improved = s.energy < s.best;
@@ -328,7 +367,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
                 t.until[from] = until - base;
                 t.until[to] = (U)HELD;
                 t.held[v] = to;
-                note(&conflicts, t.now[v], t.gamma[to]);
+                note(t, &conflicts, v, t.now[v], t.gamma[to]);
                 t.now[v] = t.gamma[to];
             }
             s.moves++;
@@ -338,13 +377,18 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
             }
         }
         s.step++;
-        const u32 rows = __ldg(l.ranges + v + 1);
-        for (u32 k = __ldg(l.ranges + v) + thread / l.group; k < rows; k += threads / l.group) {
-            const uint4 row = __ldg(l.affected + k);
+        // the first warp, which has more to do, takes the last rows
+        const u32 rows = t.ranges[v + 1];
+        u32 at_row = t.ranges[v] + (thread + threads - 32) % threads / l.group;
+        uint4 next;
+        if (at_row < rows) next = __ldg(l.affected + at_row);
+        for (; at_row < rows; at_row += threads / l.group) {
+            const uint4 row = next;
+            if (at_row + threads / l.group < rows) next = __ldg(l.affected + at_row + threads / l.group);
             const u32 shift = row.w == NONE ? 0 : shift_of(l, t, row.w, v);
             const int4 *before = l.entries + (row.x + shift + old * row.y) / 4;
             const int4 *after = l.entries + (row.x + shift + value * row.y) / 4;
-            const u32 begin = __ldg(l.starts + row.z), quads = __ldg(l.starts + row.z + 1) - begin, held = t.held[row.z];
+            const u32 begin = t.starts[row.z], quads = t.starts[row.z + 1] - begin, held = t.held[row.z];
             for (u32 q = thread % l.group; q < quads; q += l.group) {
                 const int4 gone = __ldg(before + q), come = __ldg(after + q);
                 const int4 change = make_int4(come.x - gone.x, come.y - gone.y, come.z - gone.z, come.w - gone.w);
@@ -352,7 +396,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
                 const int of_held = held / 4 == begin + q ? of(change, held % 4) : 0;
                 if (of_held) {
                     const int now = atomicAdd(t.now + row.z, of_held);
-                    note(&conflicts, now, now + of_held);
+                    note(t, &conflicts, row.z, now, now + of_held);
                 }
             }
         }
@@ -360,7 +404,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     }
     __syncthreads();
     if (improved)
-        for (u32 v = thread; v < n; v += threads) w.best[(u64)slot * n + v] = t.held[v] - 4 * __ldg(l.starts + v);
+        for (u32 v = thread; v < n; v += threads) w.best[(u64)slot * n + v] = t.held[v] - 4 * t.starts[v];
     if (thread == 0) {
         if (pending) react();
         s.conflicts = conflicts;

@@ -7,6 +7,7 @@
 //! Moalic and Gondran, "Variations on Memetic Algorithms for Graph Coloring Problems", 2018). Elsewhere walks begin at elites of
 //! which some values are changed.
 
+use super::driver::POOL;
 use super::rows::Rows;
 use super::state::Elite;
 use super::walk::{Start, Walked};
@@ -83,6 +84,14 @@ impl Origins {
         match self {
             Origins::Elites => most,
             Origins::Couples(..) => SHORT_WALK.min(4 * most),
+        }
+    }
+
+    /// How many new bests of a round others are shown: couples have their own, and to count their costs takes as long as many steps.
+    pub fn offers(&self) -> usize {
+        match self {
+            Origins::Elites => POOL,
+            Origins::Couples(..) => 2,
         }
     }
 

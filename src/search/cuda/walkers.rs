@@ -19,9 +19,10 @@ struct LayoutArgument {
     quads: u32,
     incidents_count: u32,
     group: u32,
+    laps: u32,
+    unused: u32,
     entries: u64,
     starts: u64,
-    owners: u64,
     domains: u64,
     floors: u64,
     ranges: u64,
@@ -91,7 +92,7 @@ const MOST_STEPS: u32 = 20_000;
 
 /// About how long a step of all resident walkers takes, in nanoseconds.
 fn step_work(layout: &Layout) -> u64 {
-    (6000 + layout.moves() / 4 + 6 * layout.changed_quads()) as u64
+    (2000 + layout.moves() / 20 + 2 * layout.changed_quads()) as u64
 }
 
 /// The kernel for a core, and how it is launched.
@@ -107,11 +108,14 @@ impl Program {
     fn new(cuda: &Device, rows: &Rows, layout: &Layout) -> Result<Program, DeviceError> {
         let (n, moves) = (rows.variables(), layout.moves());
         let room = cuda.info.shared_memory.saturating_sub(BESIDE) as usize;
-        // costs of moves and until when they are tabu, and two words of each variable
-        let words = |short: bool| (2 * n + if short { moves } else { 2 * moves }).next_multiple_of(4);
-        let short = fits_short(rows, layout) && 4 * words(true) <= room;
-        let in_shared = 4 * words(short) <= room;
-        let shared = if in_shared { 4 * words(short) as u32 } else { 0 };
+        // costs of moves and until when they are tabu; of each variable its cost and value, a bit and a place in a list
+        let words = |short: bool| {
+            let numbers = 2 * moves + n.next_multiple_of(32);
+            (2 * n + n.div_ceil(32) + if short { numbers / 2 } else { numbers }).next_multiple_of(4)
+        };
+        let short = fits_short(rows, layout) && 4 * (words(true) + 2 * (n + 1)) <= room;
+        let in_shared = 4 * (words(short) + 2 * (n + 1)) <= room;
+        let shared = if in_shared { 4 * (words(short) + 2 * (n + 1)) as u32 } else { 0 };
         let walk = cuda.load(&source())?.kernel(kernel(short, in_shared), shared)?;
         let threads = (moves as u32 / RATED).next_power_of_two().clamp(32, 512);
         Ok(Program { walk, words: words(short), threads, shared })
@@ -191,12 +195,11 @@ impl Walkers for CudaWalkers {
         let program = Program::new(&self.cuda, &field.rows, layout)?;
         let (n, rows) = (field.variables(), &field.rows);
         let widest = rows.width.iter().max().map_or(1, |width| width / 4);
-        let owners = rows.width.iter().enumerate().flat_map(|(v, &width)| vec![v as u32; width as usize / 4]);
+        let group = widest.next_power_of_two().min(32);
         let of_affected = layout.affected.iter();
         let of_incidents = layout.incidents.iter();
-        let lists: [Vec<u32>; 8] = [
+        let lists: [Vec<u32>; 7] = [
             layout.starts.iter().map(|start| start / 4).collect(),
-            owners.collect(),
             rows.problem.domains.clone(),
             layout.floors.iter().map(|&floor| floor as u32).collect(),
             layout.ranges.clone(),
@@ -209,16 +212,17 @@ impl Walkers for CudaWalkers {
         for list in &lists {
             tables.push(cuda.upload(list)?);
         }
-        let [starts, owners, domains, floors, ranges, affected, incidents, pairs] =
+        let [starts, domains, floors, ranges, affected, incidents, pairs] =
             std::array::from_fn(|list| address(cuda, &tables[list]));
         let layout_argument = LayoutArgument {
             variables: n as u32,
             quads: layout.moves() as u32 / 4,
             incidents_count: layout.incidents.len() as u32 - 1,
-            group: widest.next_power_of_two().min(32),
+            group,
+            laps: widest.div_ceil(group),
+            unused: 0,
             entries: address(cuda, &entries),
             starts,
-            owners,
             domains,
             floors,
             ranges,
