@@ -100,7 +100,7 @@ template <class E> __device__ __forceinline__ void look(const Pass &pass, const 
 template <class E>
 __global__ void __launch_bounds__(THREADS) shift_visit(const __grid_constant__ Pass pass, u32 first, u32 step, u32 back, i64 range) {
     __shared__ i64 outer[WARPS][ROWS];
-    __shared__ i64 lows[WARPS];
+    __shared__ i64 lows[WARPS], sums[THREADS];
     __shared__ u32 arrived;
     const u32 thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
     const i64 before = pass.constants[step], left = range - before;
@@ -120,22 +120,36 @@ __global__ void __launch_bounds__(THREADS) shift_visit(const __grid_constant__ P
         if (thread == 0) pass.arrived[block.visit] = 0;
         __threadfence();
     }
-    // a thread has the same values throughout
+    // a thread has the same values throughout; threads that few values leave over have other uses
+    const u32 size = visit.size, groups = size < THREADS ? THREADS / size : 1, group = size < THREADS ? thread / size : 0;
+    const u32 begin = group >= groups ? size : size < THREADS ? thread % size : thread;
     i64 *const unary = pass.unary + visit.unary;
     i64 lowest = NEVER;
-    for (u32 value = thread; value < visit.size; value += THREADS) {
-        i64 sum = unary[value];
-        for (u32 use = 0; use < visit.uses; use++) {
-            const u64 at = visit.row + (u64)use * visit.size + value;
+    for (u32 value = begin; value < size; value += THREADS) {
+        i64 sum = group == 0 ? unary[value] : 0;
+        for (u32 use = group; use < visit.uses; use += groups) {
+            const u64 at = visit.row + (u64)use * size + value;
             const i64 own = pass.taken[at], least = min(__ldcg(pass.least + at), NEVER) - own;
             pass.least[at] = UNSET;
+            // what is taken for a value that is not allowed makes no difference
             if (max(least, sum) >= NEVER / 2)
                 sum = NEVER;
             else
                 sum += least, pass.taken[at] = own + least;
         }
-        unary[value] = sum;
-        lowest = min(lowest, sum);
+        if (groups == 1)
+            unary[value] = sum, lowest = min(lowest, sum);
+        else
+            sums[thread] = sum;
+    }
+    if (groups > 1) {
+        __syncthreads();
+        if (thread < size) {
+            i64 sum = sums[thread];
+            for (u32 other = thread + size; other < groups * size; other += size)
+                sum = max(sum, sums[other]) >= NEVER / 2 ? NEVER : sum + sums[other];
+            sums[thread] = lowest = sum;
+        }
     }
     for (u32 distance = 16; distance > 0; distance >>= 1) lowest = min(lowest, __shfl_xor_sync(ALL, lowest, distance));
     if (lane == 0) lows[warp] = lowest;
@@ -143,17 +157,17 @@ __global__ void __launch_bounds__(THREADS) shift_visit(const __grid_constant__ P
     for (u32 other = 0; other < WARPS; other++) lowest = min(lowest, lows[other]);
     if (thread == 0) atomicAdd(constant, (unsigned long long)min(lowest, left));
     const u32 onward = visit.onward[back], parts = max(max(visit.onward[0], visit.onward[1]), 1);
-    for (u32 value = thread; value < visit.size; value += THREADS) {
+    for (u32 value = begin; value < size; value += THREADS) {
         // every solution with a value that is too dear costs as much
-        const i64 sum = unary[value], rest = sum >= left ? NEVER : sum - lowest, share = rest / parts;
+        const i64 sum = groups == 1 ? unary[value] : sums[value], rest = sum >= left ? NEVER : sum - lowest, share = rest / parts;
         const bool lost = rest == NEVER;
-        for (u32 use = 0; use < visit.uses; use++) {
-            i64 *const taken = pass.taken + visit.row + (u64)use * visit.size + value;
+        for (u32 use = group; use < visit.uses; use += groups) {
+            i64 *const taken = pass.taken + visit.row + (u64)use * size + value;
             if (lost)
                 *taken = -NEVER;
             else if (share > 0 && pass.uses[visit.use + use] >> back & 1)
                 *taken -= share;
         }
-        unary[value] = lost ? NEVER : rest - share * onward;
+        if (group == 0) unary[value] = lost ? NEVER : rest - share * onward;
     }
 }

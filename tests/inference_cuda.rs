@@ -239,7 +239,7 @@ fn shifting_between_functions_leaves_the_same_costs() {
     let mut rng = Rng::new(39);
     let (mut solved, mut limited) = (0, 0);
     for round in 0..200u32 {
-        let (n, functions) = (1 + rng.index(14), rng.index(30));
+        let (n, functions) = (2 + rng.index(13), rng.index(30));
         let mut problem = random(&mut rng, n, [2, 4, 7, 20][round as usize % 4], functions);
         problem.functions.retain(|function| function.combinations(&problem.domains) < 20_000);
         if round % 3 == 0 {

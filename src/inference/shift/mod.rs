@@ -41,11 +41,12 @@ const PASSES: u32 = 200;
 /// Entries and waves that a device does between two looks at the stop flag: some milliseconds.
 const DEVICE_SLICE: u64 = 1 << 30;
 const DEVICE_WAVES: usize = 1 << 10;
-/// Entries that a core looks at while a device looks at one of many, and while it begins a wave.
+/// Entries that a core looks at while a device looks at one of many, and while it makes a small wave: 14 us, and 2 to 4 ns an entry.
 const DEVICE_SPEED: u64 = 512;
 const LAUNCH: u64 = 1 << 13;
-/// Entries of a pass from which on a device is worth the way there: some passes take a core a second.
-const WORTHWHILE: u64 = 1 << 25;
+/// Entries of a pass from which on a device is worth the way there: it then takes less than half the time of a core on all but one of the
+/// networks that were tried (results/notes/shifting.md).
+const WORTHWHILE: u64 = 1 << 21;
 
 /// A network on its way to a larger constant.
 #[derive(Debug)]
