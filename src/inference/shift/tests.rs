@@ -249,14 +249,14 @@ fn wide(rng: &mut Rng, n: u32, domain: u32) -> Problem {
 fn threads_change_nothing() {
     let mut rng = Rng::new(9);
     let stop = Stop::new();
-    let problem = wide(&mut rng, 60, 30);
-    let order: Vec<u32> = (0..60).collect();
+    let problem = wide(&mut rng, 100, 50);
+    let order: Vec<u32> = (0..100).collect();
     let made = |problem: &Problem, threads: usize| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         let mut shift = Shift::new(&Arc::new(problem.clone()), None, &order).expect("small costs");
         shift.keep_journal();
-        assert!(shift.layout.waves.iter().any(|wave| wave.work >= 2 * visit::SHARED));
-        pool.install(|| while shift.advance(40_000, &stop) == Progress::More {});
+        assert!(shift.layout.waves.iter().any(|wave| wave.work >= visit::SHARED));
+        pool.install(|| while shift.advance(400_000, &stop) == Progress::More {});
         (shift.here.constant, shift.entries(), shift.work, shift.lower_bound(FORBIDDEN), shift.costs)
     };
     let unlimited = made(&problem, 1).3;

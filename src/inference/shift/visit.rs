@@ -6,8 +6,9 @@ use crate::inference::journal::Journal;
 use crate::model::Cost;
 use rayon::prelude::*;
 
-/// Entries of a wave from which on several threads are worth it: a few times the microseconds that it takes to wake one.
-pub(super) const SHARED: u64 = 1 << 14;
+/// Entries of a wave from which on several threads are worth it: a few times as long as the 40 us that it took to wake them and to wait for the
+/// last (results/notes/bounds-cuda.md).
+pub(super) const SHARED: u64 = 1 << 16;
 /// Parts of a wave that threads take at a time.
 const PARTS: usize = 32;
 
