@@ -6,8 +6,8 @@ use crate::inference::journal::Journal;
 use crate::model::Cost;
 use rayon::prelude::*;
 
-/// Entries of a wave from which on several threads are worth it: a few times as long as the 40 us that it took to wake them and to wait for the
-/// last (results/notes/bounds-cuda.md).
+/// Entries of a wave from which on several threads are worth it, some 200 us of one: with 2^14 two threads took longer than one on some
+/// networks (results/notes/bounds-cuda.md).
 pub(super) const SHARED: u64 = 1 << 16;
 /// Parts of a wave that threads take at a time.
 const PARTS: usize = 32;
