@@ -8,7 +8,7 @@ use fangs::device::Cuda;
 use fangs::formats::{ReadOptions, Source, read};
 use fangs::inference::{
     Branch, Climb, Gpu, Graphs, JoinGraph, Ladder, Limits, Means, Outcome, Patience, Plan, Progress, RowLimits, Run,
-    Stage, Style, Width,
+    Shift, Stage, Style, Width,
 };
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use fangs::order::{Method, Order, best_orders};
@@ -200,6 +200,137 @@ fn large_join_graphs_leave_the_same_tables() {
             let (ours, theirs) = (shifted(Some(gpu), &problem, &order, &zs), shifted(None, &problem, &order, &zs));
             assert!(ours == theirs, "{n} variables of {domain} values");
         }
+    }
+}
+
+/// Shifts between functions to the end, in slices of any size: the bound, those of values, and what is left.
+fn between_functions(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &[u32], rng: &mut Rng) -> Left {
+    let mut shift = Shift::new(problem, None, order).expect("small costs").on(gpu, true);
+    let mut slices = 0;
+    while shift.advance(1 + rng.below(1 << 16), &Stop::new()) == Progress::More {
+        slices += 1;
+        assert!(slices < 100_000);
+    }
+    let trouble = shift.take_trouble();
+    assert!(trouble.is_none(), "{trouble:?}");
+    let (bound, values, left) = (shift.lower_bound(problem.top), shift.value_bounds(), shift.problem());
+    if bound == problem.top {
+        return (bound, values, Vec::new(), Vec::new());
+    }
+    let dense = |function: &CostFunction| (function.scope.clone(), function.entries(&left.domains).collect());
+    (bound + left.constant, values, left.functions.iter().map(dense).collect(), left.unary.clone())
+}
+
+/// Whether costs are small enough to shift; then on both sides with the same result. Whether that is the limit.
+fn shifts_alike(gpu: &Arc<Gpu>, problem: Problem, rng: &mut Rng) -> Option<bool> {
+    let problem = Arc::new(problem);
+    let mut order: Vec<u32> = (0..problem.variables() as u32).collect();
+    rng.shuffle(&mut order);
+    let _ = Shift::new(&problem, None, &order)?;
+    let (device, host) =
+        (between_functions(Some(gpu), &problem, &order, rng), between_functions(None, &problem, &order, rng));
+    assert!(device == host, "{} variables, {} functions", problem.variables(), problem.functions.len());
+    Some(device.0 == problem.top)
+}
+
+#[test]
+fn shifting_between_functions_leaves_the_same_costs() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(39);
+    let (mut solved, mut limited) = (0, 0);
+    for round in 0..200u32 {
+        let (n, functions) = (2 + rng.index(13), rng.index(30));
+        let mut problem = random(&mut rng, n, [2, 4, 7, 20][round as usize % 4], functions);
+        problem.functions.retain(|function| function.combinations(&problem.domains) < 20_000);
+        if round % 3 == 0 {
+            problem.top = 1 + rng.below(2000) as Cost;
+        }
+        let Some(limit) = shifts_alike(gpu, problem, &mut rng) else { continue };
+        (solved, limited) = (solved + 1, limited + u32::from(limit));
+    }
+    assert!(solved > 140 && limited > 5, "{solved} {limited}");
+}
+
+/// Entries of 32 and 64 bits, variables of several blocks of threads, large domains.
+#[test]
+fn shifting_between_many_functions_leaves_the_same_costs() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(41);
+    for (n, domain, reach) in [(40, 2, 20), (60, 8, 4), (30, 44, 9), (9, 300, 3), (400, 5, 6)] {
+        for scale in [1, 1 << 30] {
+            let mut problem = band(&mut rng, n, domain, reach);
+            for function in &mut problem.functions {
+                let costs = function.entries(&problem.domains).map(|cost| cost * scale).collect();
+                function.table = Table::dense(costs);
+            }
+            assert_eq!(shifts_alike(gpu, problem, &mut rng), Some(false));
+        }
+    }
+}
+
+/// Prints how long both take, and compares all costs.
+fn race(gpu: &Arc<Gpu>, name: &str, problem: &Arc<Problem>) {
+    let stop = Stop::new();
+    let order: Vec<u32> = (0..problem.variables() as u32).collect();
+    let timed = |gpu: Option<&Arc<Gpu>>, threads: usize| {
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let mut shift = Shift::new(problem, None, &order).expect("small costs").on(gpu, true);
+        let begin = Instant::now();
+        threads.install(|| while shift.advance(50_000_000, &stop) == Progress::More {});
+        let seconds = begin.elapsed().as_secs_f64();
+        assert!(shift.take_trouble().is_none());
+        (seconds, shift)
+    };
+    let ((first, _), (its, device)) = (timed(Some(gpu), 12), timed(Some(gpu), 12));
+    let ((one, host), (two, _), (many, _)) = (timed(None, 1), timed(None, 2), timed(None, 12));
+    let (bound, (passes, waves, entries)) = (host.lower_bound(problem.top), host.passes());
+    println!(
+        "{name}: {bound} after {passes} passes of {waves} waves and {entries} entries; device {its:.4} s ({first:.4} at \
+         first), CPU {one:.4} s, {two:.4} on 2 threads, {many:.4} on 12"
+    );
+    assert_eq!(device.lower_bound(problem.top), bound);
+    assert_eq!(device.value_bounds(), host.value_bounds());
+    let (device, host) = (device.problem(), host.problem());
+    assert!(device.unary == host.unary && device.constant == host.constant);
+    for (device, host) in device.functions.iter().zip(&host.functions) {
+        assert!(device.entries(&problem.domains).eq(host.entries(&problem.domains)));
+    }
+}
+
+#[test]
+fn shifting_of_large_networks_is_the_cpus() {
+    let Some(gpu) = gpu() else { return };
+    let mut rng = Rng::new(40);
+    for (n, domain, pairs) in [(1000u32, 10, 5000), (1000, 30, 5000), (3000, 40, 12000), (20000, 20, 60000)] {
+        let mut functions = Vec::new();
+        for _ in 0..pairs {
+            let (a, b) = (rng.below(u64::from(n)) as u32, rng.below(u64::from(n)) as u32);
+            if a != b {
+                let costs = (0..domain * domain).map(|_| rng.below(100) as Cost).collect();
+                functions.push(CostFunction { scope: [a.min(b), a.max(b)].into(), table: Table::dense(costs) });
+            }
+        }
+        let unary = (0..n).map(|_| (0..domain).map(|_| rng.below(9) as Cost).collect()).collect();
+        let problem = Problem { domains: vec![domain; n as usize], unary, functions, constant: 0, top: FORBIDDEN };
+        race(gpu, &format!("{n} variables of {domain} values, {pairs} functions"), &Arc::new(problem));
+    }
+    let folder = std::env::var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);
+    for name in [
+        "large_synthetic/grid100x100_d8",
+        "large_synthetic/rnd1000_d10_e5000",
+        "spot5/505",
+        "spot5/414",
+        "celar/scen06",
+        "celar/scen07",
+    ] {
+        let (path, stop) = (folder.join(format!("{name}.wcsp.xz")), Stop::new());
+        if !path.exists() {
+            println!("skipped: {} is not there", path.display());
+            continue;
+        }
+        let network = read(&Source::new(&path), None, &ReadOptions::default(), &stop).expect("a published instance");
+        let reducer = Reducer::new(&network, true, &stop).expect("nobody stops it");
+        race(gpu, name, &Arc::new(reducer.problem()));
     }
 }
 

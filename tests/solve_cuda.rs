@@ -186,6 +186,7 @@ fn a_device_that_fails_costs_no_bound() {
         (["bound", "--method", "be"], "11"),
         (["solve", "--bound", "be"], "11"),
         (["bound", "--method", "branch"], "16"),
+        (["bound", "--method", "shift"], "16"),
     ] {
         let (whole, _) = run(&["solve"], side, None);
         let least = whole["cost"].as_f64().expect("a number");

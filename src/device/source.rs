@@ -25,6 +25,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("min_conflicts.cuh", include_str!("../../heuristics/min_conflicts.cuh")),
     ("network.cuh", include_str!("../../heuristics/network.cuh")),
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
+    ("shift.cu", include_str!("../../kernels/shift.cu")),
     ("sparse.cu", include_str!("../../kernels/sparse.cu")),
     ("staged.cu", include_str!("../../kernels/staged.cu")),
     ("table.cuh", include_str!("../../heuristics/table.cuh")),

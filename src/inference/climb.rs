@@ -54,6 +54,12 @@ pub struct Means {
     pub branch: &'static [Style],
 }
 
+impl Means {
+    /// Cost shifting between functions alone.
+    const SHIFT: Means =
+        Means { plain: false, shift: true, shifted: false, graphs: Graphs::None, rows: false, branch: &[] };
+}
+
 /// The ways to a better bound on one network.
 #[derive(Debug)]
 pub struct Climb {
@@ -273,6 +279,9 @@ impl Climb {
                 if self.journal {
                     shift.keep_journal();
                 }
+                // beside a search each of many small launches would wait for the search's (results/notes/bounds-cuda.md)
+                let gpu = self.gpu.as_ref().filter(|_| self.device_graphs == DeviceGraphs::Most);
+                let shift = shift.on(gpu, self.means == Means::SHIFT);
                 let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
                 if self.means.shift {
                     return Some(Stage::Shift(Box::new(shifting)));
@@ -401,6 +410,9 @@ impl Climb {
         let (prefix, work) = (format!("{}+", shifting.name), shifting.work_done());
         match shifting.between {
             Between::Functions(shift) => {
+                if shift.has_lost_device() {
+                    self.gpu = None;
+                }
                 let (own, shifted) = Shift::bytes(&self.problem);
                 let goes_on = self.means.shifted || self.means.graphs != Graphs::None || self.means.rows;
                 if !goes_on || shifted > self.ladder.memory() / 4 {

@@ -48,7 +48,7 @@ impl Shifting {
     /// Why a device that was meant to does nothing any more, told once.
     pub fn take_trouble(&mut self) -> Option<DeviceError> {
         match &mut self.between {
-            Between::Functions(_) => None,
+            Between::Functions(shift) => shift.take_trouble(),
             Between::MiniBuckets(graph, _) => graph.take_trouble(),
         }
     }

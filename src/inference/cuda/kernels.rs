@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a kernel is waited for at a time.
-const PATIENCE: Duration = Duration::from_millis(20);
+pub(super) const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Kernels by expression; none yet where a thread is at it.
 type Known = HashMap<String, Option<Result<Kernel, DeviceError>>>;
@@ -46,14 +46,14 @@ impl Kernels {
         }));
     }
 
-    /// A kernel that was begun; `None` where it is not there in some milliseconds.
+    /// A kernel that was begun; `None` where it is not there in time.
     ///
     /// # Errors
     /// The compiler's or the driver's.
-    pub fn poll(&self, expression: &str) -> Result<Option<Kernel>, DeviceError> {
+    pub fn poll(&self, expression: &str, patience: Duration) -> Result<Option<Kernel>, DeviceError> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let on_its_way = |known: &mut Known| matches!(known.get(expression), Some(None));
-        let waited = self.changed.wait_timeout_while(known, PATIENCE, on_its_way);
+        let waited = self.changed.wait_timeout_while(known, patience, on_its_way);
         let known = waited.unwrap_or_else(PoisonError::into_inner).0;
         known.get(expression).cloned().flatten().transpose()
     }

@@ -14,6 +14,8 @@ mod parts;
 mod pilot;
 mod program;
 mod rows;
+mod shift;
+mod shift_words;
 mod stage;
 mod staging;
 mod stream;
@@ -25,6 +27,7 @@ pub(super) use execution::{Execution, Resident};
 pub(super) use graph::{Graph, begin as begin_graph};
 pub(super) use pilot::Pilot;
 pub(super) use rows::DeviceRows;
+pub(super) use shift::{ShiftDevice, begin as begin_shift};
 pub(super) use stream::Streamed;
 
 use super::plan::{Plan, Width};
@@ -33,6 +36,7 @@ use crate::model::{Cost, Problem};
 use kernels::Kernels;
 use stage::Staged;
 use std::sync::Arc;
+use std::time::Duration;
 use tile::{Chip, Kinds, Variant};
 
 /// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
@@ -93,7 +97,12 @@ impl Gpu {
 
     /// A kernel that was begun; `None` where it takes longer than some milliseconds.
     fn poll(&self, expression: &str) -> Result<Option<Kernel>, DeviceError> {
-        self.kernels.poll(expression)
+        self.kernels.poll(expression, kernels::PATIENCE)
+    }
+
+    /// The same, at once.
+    fn ready(&self, expression: &str) -> Result<Option<Kernel>, DeviceError> {
+        self.kernels.poll(expression, Duration::ZERO)
     }
 
     /// A kernel, once it is compiled.
@@ -149,8 +158,9 @@ const GROW: &str = "grow";
 /// The text that has a kernel.
 fn source(expression: &str) -> Source {
     let rows = DeviceRows::KERNELS.map(|name| (name, "sparse.cu"));
-    let mut texts =
-        [(GROW, "assign.cu"), (STAGED, "staged.cu"), (graph::PREFIX, "joingraph.cu")].into_iter().chain(rows);
+    let texts =
+        [(GROW, "assign.cu"), (STAGED, "staged.cu"), (graph::PREFIX, "joingraph.cu"), (shift::PREFIX, "shift.cu")];
+    let mut texts = texts.into_iter().chain(rows);
     let text = texts.find(|(name, _)| expression.starts_with(name)).map_or("bucket.cu", |(_, text)| text);
     Source::embedded(text).kernel(expression)
 }
@@ -196,11 +206,15 @@ pub fn sources() -> Vec<Source> {
     let pilot = [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)));
     let graph = ["int", "long long"].map(graph::expressions).into_iter().flatten();
     let graph = graph.fold(Source::embedded("joingraph.cu"), Source::kernel);
+    let shift = ["int", "long long"].map(shift::expression).into_iter();
+    let shift = shift.fold(Source::embedded("shift.cu"), Source::kernel);
     let rows = Source::embedded("sparse.cu");
     let rows = DeviceRows::KERNELS.into_iter().fold(rows, Source::kernel);
-    vec![source, staged, pilot, graph, rows]
+    vec![source, staged, pilot, graph, shift, rows]
 }
 
+#[cfg(test)]
+mod shift_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
