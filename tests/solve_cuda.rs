@@ -6,7 +6,7 @@ use fangs::device::Choice;
 use fangs::generate::generate;
 use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic};
 use fangs::model::Network;
-use fangs::search::{DriverChoice, Options, Summary, solve};
+use fangs::search::{Assertions, DriverChoice, Options, Summary, solve};
 use fangs::stop::Stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -110,6 +110,37 @@ fn flights_give_equal_runs_on_both_devices() {
             (summary.cost, summary.moves, summary.ratings)
         });
         assert_eq!(runs[0], runs[1], "{name}");
+    }
+}
+
+/// The same of those that propose groups or look at mini-buckets, all assignments being verified.
+#[test]
+fn groups_and_mini_buckets_give_equal_runs_on_both_devices() {
+    let Some(_gpu) = gpu() else { return };
+    let networks = networks();
+    let pairs = [
+        ("coloring", "coloring"),
+        ("grid", "radio"),
+        ("potts", "satellite"),
+        ("sparse", "swap"),
+        ("grid", "mini-bucket"),
+    ];
+    for (name, heuristic) in pairs {
+        let (_, network) = networks.iter().find(|(known, _)| *known == name).expect("it is generated");
+        let options = || Options {
+            rounds: Some(8),
+            driver: DriverChoice::Guided,
+            heuristic: heuristics::find(heuristic),
+            assertions: Assertions::Assignment,
+            ..Options::default()
+        };
+        let (cpu, cuda) = (run(network, Choice::Cpu, options()), run(network, Choice::Cuda(0), options()));
+        let told = |summary: &Summary| {
+            let Summary { cost, bound, rounds, moves, ratings, solution, picks, .. } = summary.clone();
+            (cost, bound, rounds, moves, ratings, solution, picks.proposed, picks.taken)
+        };
+        assert_eq!(told(&cpu), told(&cuda), "{name}, {heuristic}");
+        assert!(cuda.picks.compiled.is_some() && cpu.picks.compiled.is_none(), "{name}, {heuristic}");
     }
 }
 
