@@ -117,24 +117,25 @@ fn flights_give_equal_runs_on_both_devices() {
 #[test]
 fn groups_and_mini_buckets_give_equal_runs_on_both_devices() {
     let Some(_gpu) = gpu() else { return };
-    let networks = networks();
-    let pairs = [
-        ("coloring", "coloring"),
-        ("grid", "radio"),
-        ("potts", "satellite"),
-        ("sparse", "swap"),
-        ("grid", "mini-bucket"),
+    // small ones: every assignment costs a count of the whole
+    let cases: [(&str, &[(&str, &str)], &[&str]); 4] = [
+        ("coloring", &[("n", "40"), ("p", "0.3"), ("k", "5")], &["coloring", "radio"]),
+        ("grid", &[("side", "6"), ("p2", "0.2")], &["radio", "mini-bucket"]),
+        ("potts", &[("side", "9"), ("d", "5")], &["satellite"]),
+        ("queens", &[("n", "8")], &["swap"]),
     ];
-    for (name, heuristic) in pairs {
-        let (_, network) = networks.iter().find(|(known, _)| *known == name).expect("it is generated");
+    let runs =
+        cases.iter().flat_map(|(name, parameters, names)| names.iter().map(move |known| (name, parameters, *known)));
+    for (name, parameters, heuristic) in runs {
+        let network = generate(name, parameters, 3).expect("it is generated");
         let options = || Options {
-            rounds: Some(8),
+            rounds: Some(3),
             driver: DriverChoice::Guided,
             heuristic: heuristics::find(heuristic),
             assertions: Assertions::Assignment,
             ..Options::default()
         };
-        let (cpu, cuda) = (run(network, Choice::Cpu, options()), run(network, Choice::Cuda(0), options()));
+        let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));
         let told = |summary: &Summary| {
             let Summary { cost, bound, rounds, moves, ratings, solution, picks, .. } = summary.clone();
             (cost, bound, rounds, moves, ratings, solution, picks.proposed, picks.taken)

@@ -94,6 +94,12 @@ impl Source {
         Source { name: name.into(), text: text.into(), constants: Vec::new(), kernels: Vec::new() }
     }
 
+    /// A text that has one of [`TEXTS`] in it and nothing else, to stand behind another.
+    pub fn including(name: &str) -> Source {
+        let text = format!("#include \"{name}\"\n");
+        Source { name: name.into(), text, constants: Vec::new(), kernels: Vec::new() }
+    }
+
     /// The texts that it includes, and those that they include, by name.
     pub fn includes(&self) -> Vec<(&'static str, Cow<'static, str>)> {
         let names = |text: &str| -> Vec<String> {

@@ -63,7 +63,7 @@ const LONGEST: usize = 16;
 
 impl Neighbourhood for Kempe {
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("kempe.cuh"))
+        Some(Source::including("kempe.cuh"))
     }
 
     fn proposals(&self, variables: usize) -> usize {

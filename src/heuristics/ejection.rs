@@ -53,8 +53,8 @@ impl Neighbourhood for Ejection {
 
     fn cuda(&self) -> Option<Source> {
         let Ejection { breadth, longest } = self;
-        let text = format!("#include \"ejection.cuh\"\ntypedef Ejection<{breadth}, {longest}> Groups;\n");
-        let fits = *longest <= MEMBERS && *breadth <= MEMBERS;
-        fits.then(|| Source { name: "ejection".into(), text, constants: Vec::new(), kernels: Vec::new() })
+        let mut source = Source::including("ejection.cuh");
+        source.text.push_str(&format!("typedef Ejection<{breadth}, {longest}> Groups;\n"));
+        (*longest <= MEMBERS).then_some(source)
     }
 }

@@ -47,7 +47,7 @@ struct Insert;
 
 impl Neighbourhood for Insert {
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("satellite.cuh"))
+        Some(Source::including("satellite.cuh"))
     }
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {

@@ -52,7 +52,7 @@ pub struct Exchange;
 
 impl Neighbourhood for Exchange {
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("exchange.cuh"))
+        Some(Source::including("exchange.cuh"))
     }
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {

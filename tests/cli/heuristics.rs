@@ -116,7 +116,7 @@ fn generated(folder: &tempfile::TempDir, file: &str) -> Result<PathBuf> {
     let parameters: &[&str] = match file {
         "graph.wcsp" => &["coloring", "--n", "40", "--p", "0.3", "--k", "5"],
         "grid.wcsp" | "links.wcsp" => &["grid", "--side", "6", "--p2", "0.2"],
-        "photographs.wcsp" => &["potts", "--side", "6", "--d", "4"],
+        "photographs.wcsp" => &["potts", "--side", "9", "--d", "5"],
         "queens.wcsp" => &["queens", "--n", "8"],
         other => return Err(format!("{other}: no network is called so").into()),
     };

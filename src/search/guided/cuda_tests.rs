@@ -258,9 +258,11 @@ fn states_begin_anew_as_on_the_cpu() {
     }
 }
 
-/// Proposes what costs nothing, and on a device changes a value in passing.
+/// Changes a value in passing, or proposes one that is not there.
 #[derive(Debug)]
-struct Careless;
+struct Careless {
+    beyond: bool,
+}
 
 impl ValueHeuristic for Careless {
     fn name(&self) -> &str {
@@ -286,14 +288,13 @@ impl Neighbourhood for Careless {
     }
 
     fn cuda(&self) -> Option<Source> {
-        let text = "#include \"groups.cuh\"\nstruct Groups {\n\
-            template <class View> static __device__ void propose(View &view, Xoshiro &) {\n\
-                const u32 before = view.value(2);\n\
-                view.set(2, (before + 1) % view.domain(2));\n\
-                view.add(1, view.value(1));\n\
-            }\n\
-            };\n";
-        Some(Source { name: "careless.cuh".into(), text: text.into(), constants: vec![], kernels: vec![] })
+        let body = match self.beyond {
+            true => "view.add(1, 999);",
+            false => "view.set(2, (view.value(2) + 1) % view.domain(2));\nview.add(1, view.value(1));",
+        };
+        let head = "template <class View> static __device__ void propose(View &view, Xoshiro &)";
+        let text = format!("#include \"groups.cuh\"\nstruct Groups {{\n{head} {{\n{body}\n}}\n}};\n");
+        Some(Source { name: "careless.cuh".into(), text, constants: vec![], kernels: vec![] })
     }
 }
 
@@ -302,8 +303,15 @@ fn assertions_find_what_is_wrong_on_a_device() {
     let Some(cuda) = device() else { return };
     let problem = Arc::new(photographs(&mut Rng::new(5), 20));
     let field = field(&problem, 7);
-    let mut guided = Guided::new(Arc::new(Careless), true, Some(cuda), Rng::new(3));
-    let fault = guided.round(&field, &mut Pool::default(), &Stop::new()).fault.expect("values were changed");
+    let round = |beyond| {
+        let mut guided = Guided::new(Arc::new(Careless { beyond }), true, Some(cuda.clone()), Rng::new(3));
+        guided.round(&field, &mut Pool::default(), &Stop::new())
+    };
+    let told = round(true);
+    let nonsense = told.nonsense.expect("there is no such value");
+    assert!(nonsense.contains("it proposes value 999 for variable 1 of the core"), "{nonsense}");
+    assert_eq!((told.fault, told.picks.proposed), (None, 0));
+    let fault = round(false).fault.expect("values were changed");
     assert!(fault.contains("heuristic careless: after variable 1 was assigned state "), "{fault}");
     assert!(fault.contains(" as kept, ") && fault.ends_with(" recomputed"), "{fault}");
 }
