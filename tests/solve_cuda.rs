@@ -113,12 +113,15 @@ fn flights_give_equal_runs_on_both_devices() {
     }
 }
 
+/// A kind of networks, its parameters, and heuristics.
+type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
 /// The same of those that propose groups or look at mini-buckets, all assignments being verified.
 #[test]
 fn groups_and_mini_buckets_give_equal_runs_on_both_devices() {
     let Some(_gpu) = gpu() else { return };
     // small ones: every assignment costs a count of the whole
-    let cases: [(&str, &[(&str, &str)], &[&str]); 4] = [
+    let cases: [Case; 4] = [
         ("coloring", &[("n", "40"), ("p", "0.3"), ("k", "5")], &["coloring", "radio"]),
         ("grid", &[("side", "6"), ("p2", "0.2")], &["radio", "mini-bucket"]),
         ("potts", &[("side", "9"), ("d", "5")], &["satellite"]),
