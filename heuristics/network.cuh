@@ -12,13 +12,33 @@
 // active need not be rated.
 //
 // `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic says that it
-// needs, and what it does not is 0. `active` sees scalars only. Texts are compiled with --fmad=false, so sums and products are
+// needs, and what it does not is 0. `active` sees scalars only. Groups of variables that are assigned together are in groups.cuh. Texts are compiled with --fmad=false, so sums and products are
 // rounded as the CPU rounds them. A heuristic that looks at all values before it weighs one is what
 // src/heuristics/language/cuda.rs writes.
 #pragma once
 #include "core.cuh"
 #include "fang.cuh"
 #include "inputs.cuh"
+
+// A table that says something of a variable's values in the mini-buckets: a function's costs, a message that waits in the bucket, or one
+// that it has sent; the host's twin is `inference::Term`.
+enum TermKind : u32 { COSTS, WAITS, SENT };
+struct Term {
+    u64 base;                // of the entry where all variables have value 0
+    u32 own;                 // from one value to the next
+    u32 first, pairs, kind;  // other variables: pairs of variable and stride
+};
+
+// What mini-buckets say must follow a value (src/inference/assign.rs, CostToGo); `order` is null where there are none.
+struct Guide {
+    const u32 *order;        // in which variables are visited
+    const u32 *begin;        // by variable, its first term
+    const Term *terms;
+    const uint2 *pairs;
+    const i64 *costs;
+    const void *messages;    // entries of 32 bits where `narrow`, of 64 otherwise
+    u32 narrow, shift;       // a unit of the rows is so many bits of a cost
+};
 
 // The core and what flights know beside their states; the host's twin is `guided::cuda::NetworkProblem`.
 struct NetworkProblem {
@@ -28,11 +48,16 @@ struct NetworkProblem {
     const u32 *origins;      // the network's number of each value, by places
     const u32 *incumbent;    // null without one
     const double *reduced;   // by places, null where nothing is known
+    const u32 *counted;      // of each incidence whether its function counts there; only where assignments are verified
+    Guide guide;
     Tables tables;
     int hard;                // what a forbidden entry costs
     u32 left, taken, visits; // where in a state's words its memory begins,
     u32 picked;              // where a visit says what it came to,
-    u32 strange;             // and where the last variable is told that has a value whose weight is no number
+    u32 strange;             // where the last variable is told that has a value whose weight is no number,
+    u32 marks, group;        // and where proposals have their room, in groups.cuh
+    u32 proposals;           // after each pass
+    u32 unused;
 };
 
 constexpr u32 NEVER = ~0u, NONE = ~0u;
@@ -159,6 +184,29 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
         return rated;
     }
 
+    // What the mini-buckets say must follow a value, given the variables visited before.
+    __device__ __noinline__ double ahead(u32 value) const {
+        const Guide &guide = problem.guide;
+        if (!guide.order) return 0.0;
+        i64 sum = 0, sent = 0;
+        for (u32 i = guide.begin[variable]; i < guide.begin[variable + 1]; i++) {
+            const Term term = guide.terms[i];
+            u64 at = term.base + (u64)term.own * value;
+            for (u32 k = 0; k < term.pairs; k++) {
+                const uint2 pair = __ldg(guide.pairs + term.first + k);
+                at += (u64)state.words[pair.x] * pair.y;
+            }
+            i64 cost;
+            if (term.kind == COSTS) cost = __ldg(guide.costs + at);
+            else if (guide.narrow) cost = __ldg((const int *)guide.messages + at);
+            else cost = __ldg((const i64 *)guide.messages + at);
+            i64 &into = term.kind == SENT ? sent : sum;
+            into = into >= FORBIDDEN || cost >= FORBIDDEN ? FORBIDDEN : min(into + cost, FORBIDDEN);
+        }
+        const i64 rise = sum >= FORBIDDEN ? FORBIDDEN : sum - sent;
+        return (double)(min(rise, problem.core.price) >> guide.shift);
+    }
+
     // What a value costs more than the one that the variable has; lanes share the functions.
     template <u32 LANES> __device__ __forceinline__ int rise(u32 value, u32 lane, u32 mask) const {
         int sum = lane == 0 ? unary(value) - unary(held) : 0;
@@ -262,6 +310,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
         if (NEEDS_VALUE) in.value = problem.origins[at];
         if (NEEDS_INCUMBENT) in.incumbent = problem.incumbent && problem.incumbent[variable] == value;
         if (NEEDS_REDUCED) in.reduced = problem.reduced ? problem.reduced[at] : 0.0;
+        if (NEEDS_H) in.h = ahead(value);
         if (NEEDS_UNARY) in.unary = unary(value);
         if (NEEDS_AGE) {
             const u32 left = state.words[problem.left + at];

@@ -1,17 +1,24 @@
 // Flights of the guided search (src/search/guided/flight.rs and state.rs, move by move): a group of threads has a state. Behind a
 // heuristic's text, which defines `Heuristic`.
 #pragma once
+#if NEIGHBOURHOOD
+#include "groups.cuh"
+#else
 #include "network.cuh"
+#endif
 
 // What becomes of a state, and what its last flight did; the host's twin is `guided::cuda::Flown`.
 struct Flown {
     i64 energy, record;          // of the state; the least of any of its flights
+    i64 kept, recounted;         // where assignments are verified: the first energies that differ,
+    u32 fault;                   // and the variable that was assigned before
+    u32 proposed, taken;         // groups
+    u32 senseless, beyond;       // a variable of a group and a value that it does not have
     u32 pass, improved;          // its passes, and as many at the last record
     u32 moves, ratings, drawn, changed, improvements;
     u32 weightless, held;        // a variable that had no value of any weight, and the value that it kept
     u32 strange;                 // a variable that has a value whose weight is no number
     u32 outcome;
-    u32 unused;
 };
 
 constexpr u32 STOPPED = 0, WORSE = 1, AS_GOOD = 2, BETTER = 3;
@@ -45,7 +52,8 @@ template <u32 THREADS, u32 KEEP> struct Flight {
     __device__ __forceinline__ Flight(const NetworkProblem &problem, State state, u32 *best, const Flown &of_parent)
         : problem(problem), state(state), best(best), flown(of_parent), best_energy(0x7fffffffffffffffll), moved(false) {
         flown.moves = flown.ratings = flown.drawn = flown.changed = flown.improvements = 0;
-        flown.weightless = flown.held = NONE;
+        flown.proposed = flown.taken = 0;
+        flown.weightless = flown.held = flown.beyond = flown.fault = NONE;
     }
 
     __device__ __forceinline__ u32 variables() const { return problem.core.variables; }
@@ -75,6 +83,72 @@ template <u32 THREADS, u32 KEEP> struct Flight {
             flown.improvements++;
         }
     }
+
+#if ASSERTS
+    // Counts the energy anew behind an assignment.
+    __device__ __noinline__ void verify(u32 variable) {
+        i64 sum = 0;
+        for (u32 v = group.lane; v < variables(); v += Group<THREADS>::LANES) {
+            const Visit visit(problem, state, v, Now{});
+            sum += visit.unary(visit.held);
+            for (u32 k = 0; k < incidences_of(visit.info); k++)
+                if (problem.counted[visit.info.x + k]) sum += visit.row(k)[visit.held];
+        }
+#pragma unroll
+        for (u32 distance = Group<THREADS>::LANES / 2; distance > 0; distance /= 2)
+            sum += __shfl_xor_sync(group.mask, sum, distance);
+        if (sum == flown.energy || flown.fault != NONE) return;
+        flown.fault = variable;
+        flown.kept = flown.energy;
+        flown.recounted = sum;
+    }
+#else
+    __device__ __forceinline__ void verify(u32) {}
+#endif
+
+#if NEIGHBOURHOOD
+    // Tries one group of variables: it is taken by what it costs, or all of it is given back.
+    __device__ __noinline__ void propose(Xoshiro &stream, double temperature) {
+        View<THREADS, Heuristic> view(group, problem, state);
+        Groups::propose(view, stream);
+        const u32 members = view.members;
+        for (u32 place = 0; place < members; place++) {
+            const u32 v = view.member(place)[0], value = view.member(place)[1];
+            if (v < variables() && value < view.domain(v)) continue;
+            if (flown.beyond == NONE) {
+                flown.senseless = v;
+                flown.beyond = value;
+            }
+            return;
+        }
+        if (members == 0) return;
+        flown.proposed++;
+        const i64 before = flown.energy;
+        u32 changed = 0;
+        for (u32 step = 0; step < 2 * members; step++) {
+            if (step == members) {
+                const i64 rise = min(max(flown.energy - before, 0ll), 0xffffffffll);
+                const Weights boltzmann(temperature);
+                const u32 drawn = (u32)(stream.draw() >> 32) % boltzmann.weight(0);
+                if (drawn < boltzmann.weight((u32)rise)) {
+                    flown.taken++;
+                    flown.changed += changed;
+                    flown.moves += changed;
+                    break;
+                }
+            }
+            const bool back = step >= members;
+            u32 *const member = view.member(back ? 2 * members - 1 - step : step);
+            const Visit visit(problem, state, member[0], Now{});
+            const u32 value = member[back ? 2 : 1];
+            if (!back && group.rank == 0) member[2] = visit.held;
+            changed += !back && value != visit.held;
+            if (value != visit.held) take(visit, value);
+            group.sync();
+        }
+        verify(view.member(0)[0]);
+    }
+#endif
 
     // Lets FANG pick; returns the value that the variable has then.
     __device__ __forceinline__ u32 pick(const Visit &visit, u64 draw) {
@@ -107,6 +181,14 @@ template <u32 THREADS, u32 KEEP> struct Flight {
         Pass order = {};
         order.variables = n;
         order.permuted = !home;
+#if NEEDS_H
+        // what mini-buckets say depends on the variables that come after in the elimination order
+        if (!home && !settles && problem.guide.order) {
+            order.permuted = 0;
+            order.list = problem.guide.order;
+            order.listed = n;
+        }
+#endif
         Walk walk = Walk::begin(order, stream);
         const u64 draw = home ? 0 : stream.draw();
         u32 variable;
@@ -114,7 +196,10 @@ template <u32 THREADS, u32 KEEP> struct Flight {
             const Now now = {temperature, flown.pass, flown.improved, settles};
             const Visit visit(problem, state, variable, now);
             const u32 value = home ? best[variable] : pick(visit, draw);
-            if (value != visit.held) take(visit, value);
+            if (value != visit.held) {
+                take(visit, value);
+                if (!home) verify(variable);
+            }
             if (NEEDS_FREQUENCY && !home && group.rank == 0) {
                 state.words[problem.visits + variable]++;
                 state.words[problem.taken + visit.place + value]++;
@@ -143,6 +228,10 @@ template <u32 THREADS, u32 KEEP> struct Flight {
             if (settles) before = flown;
             if (home && flown.energy <= best_energy) break;
             walk(stream, settles || home ? 0.0 : temperatures[pass], settles, home);
+#if NEIGHBOURHOOD
+            if (!settles && !home)
+                for (u32 i = 0; i < problem.proposals; i++) propose(stream, temperatures[pass]);
+#endif
             if (settles) {
                 // what the last pass picks is not the heuristic's
                 flown.drawn = before.drawn;

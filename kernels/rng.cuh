@@ -36,4 +36,7 @@ struct Xoshiro {
         s[3] = rotate(s[3], 45);
         return result;
     }
+
+    // A number below `n`.
+    __device__ __forceinline__ u32 index(u32 n) { return (u32)below(draw(), n); }
 };

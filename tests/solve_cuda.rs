@@ -6,7 +6,7 @@ use fangs::device::Choice;
 use fangs::generate::generate;
 use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic};
 use fangs::model::Network;
-use fangs::search::{DriverChoice, Options, Summary, solve};
+use fangs::search::{Assertions, DriverChoice, Options, Summary, solve};
 use fangs::stop::Stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -110,6 +110,41 @@ fn flights_give_equal_runs_on_both_devices() {
             (summary.cost, summary.moves, summary.ratings)
         });
         assert_eq!(runs[0], runs[1], "{name}");
+    }
+}
+
+/// A kind of networks, its parameters, and heuristics.
+type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
+/// The same of those that propose groups or look at mini-buckets, all assignments being verified.
+#[test]
+fn groups_and_mini_buckets_give_equal_runs_on_both_devices() {
+    let Some(_gpu) = gpu() else { return };
+    // small ones: every assignment costs a count of the whole
+    let cases: [Case; 4] = [
+        ("coloring", &[("n", "40"), ("p", "0.3"), ("k", "5")], &["coloring", "radio"]),
+        ("grid", &[("side", "6"), ("p2", "0.2")], &["radio", "mini-bucket"]),
+        ("potts", &[("side", "9"), ("d", "5")], &["satellite"]),
+        ("queens", &[("n", "8")], &["swap"]),
+    ];
+    let runs =
+        cases.iter().flat_map(|(name, parameters, names)| names.iter().map(move |known| (name, parameters, *known)));
+    for (name, parameters, heuristic) in runs {
+        let network = generate(name, parameters, 3).expect("it is generated");
+        let options = || Options {
+            rounds: Some(3),
+            driver: DriverChoice::Guided,
+            heuristic: heuristics::find(heuristic),
+            assertions: Assertions::Assignment,
+            ..Options::default()
+        };
+        let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));
+        let told = |summary: &Summary| {
+            let Summary { cost, bound, rounds, moves, ratings, solution, picks, .. } = summary.clone();
+            (cost, bound, rounds, moves, ratings, solution, picks.proposed, picks.taken)
+        };
+        assert_eq!(told(&cpu), told(&cuda), "{name}, {heuristic}");
+        assert!(cuda.picks.compiled.is_some() && cpu.picks.compiled.is_none(), "{name}, {heuristic}");
     }
 }
 

@@ -71,6 +71,8 @@ struct Row {
     proposed: u64,
     taken: u64,
     bytes: u64,
+    compile_s: Option<f64>,
+    cached: Option<bool>,
 }
 
 /// All runs of a heuristic.
@@ -92,6 +94,9 @@ struct Line {
     improved_per_million: f64,
     taken_share: f64,
     megabytes: f64,
+    /// What the kernel took to compile, on a device, and whether it came from the cache.
+    compile_s: Option<f64>,
+    cached: Option<bool>,
 }
 
 /// How far integrals go.
@@ -197,6 +202,8 @@ fn row(name: &str, run: &Measured, best: Option<f64>, ends: Ends) -> Row {
         proposed: picks.proposed,
         taken: picks.taken,
         bytes: picks.bytes,
+        compile_s: picks.compiled.map(|compiled| compiled.seconds),
+        cached: picks.compiled.map(|compiled| compiled.cached),
     }
 }
 
@@ -210,6 +217,8 @@ fn line(rows: &[Row], first: &[Row], maximise: bool) -> Line {
     let sum = |of: &dyn Fn(&Row) -> u64| rows.iter().map(of).sum::<u64>() as f64;
     let differences: Vec<f64> = rows.iter().zip(first).map(|(row, first)| row.integral - first.integral).collect();
     let (difference, error) = spread(&differences);
+    let seconds = |row: &&Row| row.compile_s.unwrap_or(-1.0);
+    let slowest = rows.iter().max_by(|a, b| seconds(a).total_cmp(&seconds(b)));
     Line {
         heuristic: rows[0].heuristic.clone(),
         runs: rows.len(),
@@ -224,17 +233,22 @@ fn line(rows: &[Row], first: &[Row], maximise: bool) -> Line {
         improved_per_million: 1e6 * sum(&|row| row.improved) / sum(&|row| row.changed).max(1.0),
         taken_share: sum(&|row| row.taken) / sum(&|row| row.proposed).max(1.0),
         megabytes: rows.iter().map(|row| row.bytes).max().unwrap_or(0) as f64 / 1e6,
+        compile_s: slowest.and_then(|row| row.compile_s),
+        cached: slowest.and_then(|row| row.cached),
     }
 }
 
 fn table(lines: &[Line]) -> Result<(), Error> {
     output::print(&format_args!(
-        "heuristic       solved        best      median  integral %  difference      +-  by ratings %  M ratings/s  improved/M  groups %     MB\n"
+        "heuristic       solved        best      median  integral %  difference      +-  by ratings %  M ratings/s  improved/M  groups %     MB  compile s\n"
     ))?;
     for line in lines {
+        // one that was compiled in an earlier run has a c
+        let of_cache = if line.cached == Some(true) { " c" } else { "" };
+        let compile = line.compile_s.map_or("-".into(), |seconds| format!("{seconds:.2}{of_cache}"));
         let number = |number: Option<f64>| number.map_or("none".into(), |number| format!("{number}"));
         output::print(&format_args!(
-            "{:<14}  {:>2} of {:>2}  {:>10}  {:>10}  {:>10.3}  {:>+10.3}  {:>6.3}  {:>12.3}  {:>11.1}  {:>10.0}  {:>8.1}  {:>5.1}\n",
+            "{:<14}  {:>2} of {:>2}  {:>10}  {:>10}  {:>10.3}  {:>+10.3}  {:>6.3}  {:>12.3}  {:>11.1}  {:>10.0}  {:>8.1}  {:>5.1}  {compile:>9}\n",
             line.heuristic,
             line.solved,
             line.runs,

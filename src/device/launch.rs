@@ -4,7 +4,7 @@
 
 use super::find::{driver, failed};
 use super::nvrtc::Nvrtc;
-use super::{Cuda, DeviceError, Source, cache};
+use super::{Compiled, Cuda, DeviceError, Source, cache};
 use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cudarc::driver::{CudaFunction, CudaGraph, CudaModule, CudaStream, LaunchArgs, LaunchConfig};
@@ -12,6 +12,7 @@ use cudarc::nvrtc::Ptx;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// Kernels compiled together and loaded.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub struct Module {
     module: Arc<CudaModule>,
     source: String,
     symbols: Vec<(String, String)>,
+    compiled: Compiled,
 }
 
 /// A kernel that can be launched.
@@ -81,6 +83,7 @@ impl Cuda {
     }
 
     fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {
+        let began = Instant::now();
         let nvrtc = Nvrtc::get()?;
         let key = cache::key(source, self.info.architecture, nvrtc.version);
         let cache = cache::Cache::of_user();
@@ -95,15 +98,18 @@ impl Cuda {
             // a copy that is aligned for the driver, whatever the vector was; PTX ends in a NUL
             self.context().load_module(Ptx::from_binary(code)).map_err(|error| failed(what())(error))
         };
-        let module = |module, symbols| Module { module, source: source.name.clone(), symbols };
+        let module = |module, symbols, cached| {
+            let compiled = Compiled { seconds: began.elapsed().as_secs_f64(), cached };
+            Module { module, source: source.name.clone(), symbols, compiled }
+        };
         if let Some(image) = cache.load(&key)
             && let Ok(loaded) = load(image.code)
         {
-            return Ok(module(loaded, image.symbols));
+            return Ok(module(loaded, image.symbols, true));
         }
         let image = nvrtc.compile(source, self.info.architecture)?;
         cache.store(&key, &image);
-        Ok(module(load(image.code)?, image.symbols))
+        Ok(module(load(image.code)?, image.symbols, false))
     }
 
     /// Records what `work` gives to this device's stream instead of doing it; nothing in there may wait or take memory.
@@ -140,6 +146,11 @@ impl Graph {
 }
 
 impl Module {
+    /// What it took to compile it, or to take it from the cache.
+    pub fn compiled(&self) -> Compiled {
+        self.compiled
+    }
+
     /// A kernel that the source asked for. `shared` is the most dynamic shared memory that its launches will take.
     ///
     /// # Errors

@@ -45,6 +45,7 @@ pub use {
     memory::Pinned,
 };
 
+use serde::Serialize;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -63,6 +64,15 @@ pub struct Info {
     pub shared_memory: u32,
     /// Bytes of memory.
     pub memory: u64,
+}
+
+/// What it took until kernels were ready.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Compiled {
+    /// Seconds, loading included.
+    pub seconds: f64,
+    /// Whether they came from the cache of an earlier run.
+    pub cached: bool,
 }
 
 /// The memory of a device.

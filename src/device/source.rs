@@ -13,18 +13,24 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("bucket.cuh", include_str!("../../kernels/bucket.cuh")),
     ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),
     ("core.cuh", include_str!("../../kernels/core.cuh")),
+    ("ejection.cuh", include_str!("../../heuristics/ejection.cuh")),
+    ("exchange.cuh", include_str!("../../heuristics/exchange.cuh")),
     ("expression.cuh", include_str!("../../kernels/expression.cuh")),
     ("fang.cuh", include_str!("../../kernels/fang.cuh")),
     ("flight.cuh", include_str!("../../kernels/flight.cuh")),
     ("frequency.cuh", include_str!("../../heuristics/frequency.cuh")),
+    ("groups.cuh", include_str!("../../kernels/groups.cuh")),
     ("halves.cuh", include_str!("../../kernels/halves.cuh")),
     ("inputs.cuh", include_str!("../../kernels/inputs.cuh")),
     ("joingraph.cu", include_str!("../../kernels/joingraph.cu")),
+    ("kempe.cuh", include_str!("../../heuristics/kempe.cuh")),
     ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
     ("merge.cuh", include_str!("../../kernels/merge.cuh")),
     ("min_conflicts.cuh", include_str!("../../heuristics/min_conflicts.cuh")),
+    ("mini_bucket.cuh", include_str!("../../heuristics/mini_bucket.cuh")),
     ("network.cuh", include_str!("../../heuristics/network.cuh")),
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
+    ("satellite.cuh", include_str!("../../heuristics/satellite.cuh")),
     ("shift.cu", include_str!("../../kernels/shift.cu")),
     ("sparse.cu", include_str!("../../kernels/sparse.cu")),
     ("staged.cu", include_str!("../../kernels/staged.cu")),
@@ -87,6 +93,12 @@ impl Source {
         let text = texts().into_iter().find(|(known, _)| *known == name).map(|(_, text)| text);
         let text = text.unwrap_or_else(|| panic!("no kernel text is called {name}"));
         Source { name: name.into(), text: text.into(), constants: Vec::new(), kernels: Vec::new() }
+    }
+
+    /// A text that has one of [`TEXTS`] in it and nothing else, to stand behind another.
+    pub fn including(name: &str) -> Source {
+        let text = format!("#include \"{name}\"\n");
+        Source { name: name.into(), text, constants: Vec::new(), kernels: Vec::new() }
     }
 
     /// The texts that it includes, and those that they include, by name.

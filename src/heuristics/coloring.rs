@@ -3,6 +3,7 @@
 
 use super::min_conflicts::as_min_conflicts;
 use super::{Neighbourhood, Start, ValueHeuristic, View};
+use crate::device::Source;
 use crate::model::Problem;
 use crate::rng::Rng;
 
@@ -61,6 +62,10 @@ const CANDIDATES: usize = 8;
 const LONGEST: usize = 16;
 
 impl Neighbourhood for Kempe {
+    fn cuda(&self) -> Option<Source> {
+        Some(Source::including("kempe.cuh"))
+    }
+
     fn proposals(&self, variables: usize) -> usize {
         1 + variables / 64
     }

@@ -1,8 +1,9 @@
 //! Heuristics that users write in CUDA alone: a text as `heuristics/network.cuh` wants it, compiled when the program runs.
 
-use super::{INPUTS, Inputs, Needs, ValueHeuristic};
+use super::{INPUTS, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::device::{self, DeviceError, Source};
 use crate::error::Error;
+use crate::rng::Rng;
 use std::path::Path;
 
 /// A heuristic of a `.cuh` file. It weighs on devices only.
@@ -61,9 +62,27 @@ impl ValueHeuristic for FromCuda {
         true
     }
 
+    fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
+        self.text.contains("struct Groups").then_some(&InText)
+    }
+
     fn cuda(&self) -> Option<Source> {
         let (name, text) = (self.file.clone(), self.text.clone());
         Some(Source { name, text, constants: Vec::new(), kernels: Vec::new() })
+    }
+}
+
+/// Groups that the heuristic's own text proposes.
+struct InText;
+
+impl Neighbourhood for InText {
+    fn propose(&self, _: &View<'_>, _: &mut Rng, group: &mut Vec<(u32, u16)>) {
+        // nobody asks
+        group.clear();
+    }
+
+    fn cuda(&self) -> Option<Source> {
+        Some(Source { name: "groups".into(), text: String::new(), constants: Vec::new(), kernels: Vec::new() })
     }
 }
 

@@ -2,7 +2,9 @@
 //! value, and what that clashes with gives way.
 
 use super::{Neighbourhood, View};
+use crate::device::Source;
 use crate::rng::Rng;
+use crate::search::guided::MEMBERS;
 
 /// A random variable takes another value. The variables of the functions that then cost more take their cheapest values, those of
 /// the dearest first, and so on.
@@ -47,5 +49,12 @@ impl Neighbourhood for Ejection {
             let value = (view.value(variable) + 1 + rng.index(domain - 1)) % domain;
             self.chain(view, (variable, value), group);
         }
+    }
+
+    fn cuda(&self) -> Option<Source> {
+        let Ejection { breadth, longest } = self;
+        let mut source = Source::including("ejection.cuh");
+        source.text.push_str(&format!("typedef Ejection<{breadth}, {longest}> Groups;\n"));
+        (*longest <= MEMBERS).then_some(source)
     }
 }

@@ -25,6 +25,10 @@ macro_rules! as_min_conflicts {
         fn weigh(&self, inputs: &$crate::heuristics::Inputs<'_>, weights: &mut [u32]) {
             $crate::heuristics::MinConflicts.weigh(inputs, weights);
         }
+
+        fn cuda(&self) -> Option<$crate::device::Source> {
+            $crate::heuristics::MinConflicts.cuda()
+        }
     };
 }
 pub(super) use as_min_conflicts;

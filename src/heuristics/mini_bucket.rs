@@ -2,6 +2,7 @@
 //! specification dependencies", 2001).
 
 use super::{Inputs, Needs, ValueHeuristic, Weights, above};
+use crate::device::Source;
 
 /// Values weigh by what the mini-buckets say must follow them.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,10 @@ others' values. Weights are exp(-rating / temperature). Before the first mini-bu
 
     fn needs(&self) -> Needs {
         Needs::COST | Needs::LEAST | Needs::H | Needs::TEMPERATURE
+    }
+
+    fn cuda(&self) -> Option<Source> {
+        Some(Source::embedded("mini_bucket.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

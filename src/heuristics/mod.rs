@@ -91,7 +91,7 @@ pub trait ValueHeuristic: Debug + Send + Sync {
     }
 
     /// The same in CUDA: a text as `heuristics/network.cuh` wants it, whose weights equal those of
-    /// [`weigh`](Self::weigh) to the last bit. It sees no other inputs than those of [`needs`](Self::needs); `h` is not there.
+    /// [`weigh`](Self::weigh) to the last bit. It sees no other inputs than those of [`needs`](Self::needs).
     fn cuda(&self) -> Option<Source> {
         None
     }
@@ -131,6 +131,11 @@ pub trait Neighbourhood {
     /// How many proposals follow a pass over so many variables.
     fn proposals(&self, variables: usize) -> usize {
         1 + variables / 8
+    }
+
+    /// The same in CUDA: a text as `kernels/groups.cuh` wants it, which proposes the same groups by the same draws.
+    fn cuda(&self) -> Option<Source> {
+        None
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::min_conflicts::as_min_conflicts;
 use super::{Ejection, Neighbourhood, ValueHeuristic, View};
-use crate::model::{FORBIDDEN, Problem};
+use crate::device::Source;
+use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::rng::Rng;
 
 /// Min-conflicts, and photographs that come in by their weight over that of what they clash with.
@@ -45,21 +46,25 @@ which half of the variables or more have a value that costs something by itself.
 struct Insert;
 
 impl Neighbourhood for Insert {
+    fn cuda(&self) -> Option<Source> {
+        Some(Source::including("satellite.cuh"))
+    }
+
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
-        let unary = |v: usize, value: usize| view.problem().unary[v][value].min(FORBIDDEN) as f64;
-        let weight = |v: usize| (0..view.domain(v)).map(|value| unary(v, value)).fold(0.0, f64::max);
+        let unary = |v: usize, value: usize| view.problem().unary[v][value].min(FORBIDDEN);
+        let weight = |v: usize| (0..view.domain(v)).map(|value| unary(v, value)).fold(0, Cost::max);
         let mut best = None;
         let mut clashes = Vec::new();
         for _ in 0..CANDIDATES {
             let v = rng.index(view.variables());
             let value = rng.index(view.domain(v));
             let gain = unary(v, view.value(v)) - unary(v, value);
-            if value == view.value(v) || gain <= 0.0 {
+            if gain <= 0 {
                 continue;
             }
             view.clashes(v, value, &mut clashes);
-            let lost: f64 = clashes.iter().map(|&u| weight(u as usize)).sum();
-            let worth = gain / (1.0 + lost);
+            let lost = clashes.iter().fold(0, |lost, &u| add(lost, weight(u as usize)));
+            let worth = gain as f64 / (1.0 + lost as f64);
             if best.is_none_or(|(known, _)| worth > known) {
                 best = Some((worth, (v, value)));
             }

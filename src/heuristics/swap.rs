@@ -1,6 +1,7 @@
 //! Assignment and scheduling: two variables exchange their values.
 
 use super::{Boltzmann, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
+use crate::device::Source;
 use crate::model::Problem;
 use crate::rng::Rng;
 
@@ -29,6 +30,10 @@ variables of as many values that share a function."
         Boltzmann.weigh(inputs, weights);
     }
 
+    fn cuda(&self) -> Option<Source> {
+        Boltzmann.cuda()
+    }
+
     fn fits(&self, problem: &Problem) -> Result<(), String> {
         let domain = |v: &u32| problem.domains[*v as usize];
         let equal =
@@ -46,6 +51,10 @@ variables of as many values that share a function."
 pub struct Exchange;
 
 impl Neighbourhood for Exchange {
+    fn cuda(&self) -> Option<Source> {
+        Some(Source::including("exchange.cuh"))
+    }
+
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
         let [u, v] = [0, 0].map(|_| rng.index(view.variables()));
         // the network's values: reductions may have taken different ones from the two

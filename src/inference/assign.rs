@@ -121,7 +121,21 @@ enum Lookup<'a> {
     Rows(&'a Listed),
 }
 
-impl CostToGo<'_> {
+impl<'a> CostToGo<'a> {
+    /// The outcome, and its messages where they are dense tables.
+    pub(super) fn parts(&self) -> (&'a Outcome, Option<&'a Tables>) {
+        let tables = match self.tables {
+            Lookup::Dense(tables) => Some(tables),
+            Lookup::Rows(_) => None,
+        };
+        (self.outcome, tables)
+    }
+
+    /// Whether messages are dense tables, and no lists of rows.
+    pub(crate) fn is_dense(&self) -> bool {
+        matches!(self.tables, Lookup::Dense(_))
+    }
+
     /// `f` before anything is assigned.
     pub fn start(&self) -> Cost {
         self.outcome.lower_bound

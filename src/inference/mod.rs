@@ -36,6 +36,7 @@ mod spill;
 mod storage;
 mod table;
 mod tables;
+mod terms;
 
 pub use assign::CostToGo;
 pub use branch::{Branch, Fork, Forks, Style};
@@ -53,6 +54,7 @@ pub use shift::Shift;
 pub use shifting::Shifting;
 pub use sparse::RowLimits;
 pub use spill::{folder as spill_folder, room as spill_room};
+pub(crate) use terms::{Entries, Term};
 
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 

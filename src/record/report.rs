@@ -1,6 +1,7 @@
 //! The summaries: one JSON object, or a few lines for people.
 
 use super::seconds;
+use crate::device::Compiled;
 use crate::inference::spill_folder;
 use crate::model::{Network, Number};
 use crate::search::{Options, Picks, Status, StoppedBy, Summary};
@@ -137,12 +138,16 @@ impl Display for SolveReport<'_> {
         writeln!(f, "device  {}, {} threads", self.device, self.threads)?;
         writeln!(f, "effort  {} rounds, {} moves, {} ratings", self.rounds, self.moves, self.ratings)?;
         if let Some(picks) = &self.picks {
-            let Picks { rounds, work, drawn, changed, improved, proposed, taken, bytes, .. } = picks;
+            let Picks { rounds, work, drawn, changed, improved, proposed, taken, bytes, compiled, .. } = picks;
             let name = self.heuristic;
             writeln!(f, "        {name}: {rounds} rounds, {:.0} % of the work, {bytes} bytes", 100.0 * work)?;
             writeln!(f, "        {drawn} picks, {changed} changed a value, {improved} led to something better")?;
             if *proposed > 0 {
                 writeln!(f, "        {proposed} groups proposed, {taken} taken")?;
+            }
+            if let Some(Compiled { seconds, cached }) = compiled {
+                let how = if *cached { "taken from the cache" } else { "compiled" };
+                writeln!(f, "        kernel {how} in {seconds:.2} s")?;
             }
         }
         Ok(())

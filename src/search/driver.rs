@@ -9,7 +9,7 @@ use super::rows::Rows;
 use super::schedule::Schedule;
 use super::state::Elite;
 use super::walk::Layout;
-use crate::device::DeviceError;
+use crate::device::{Compiled, DeviceError};
 use crate::inference::Outcome;
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
@@ -192,6 +192,8 @@ pub struct Picks {
     pub taken: u64,
     /// Bytes of its states, at most.
     pub bytes: u64,
+    /// What its kernel took to compile, where it flew on a device.
+    pub compiled: Option<Compiled>,
 }
 
 impl Picks {
@@ -205,6 +207,11 @@ impl Picks {
         self.proposed += other.proposed;
         self.taken += other.taken;
         self.bytes = self.bytes.max(other.bytes);
+        // another core may want another instance: the one that took longest is shown
+        let longest = |compiled: &Option<Compiled>| compiled.map_or(0.0, |compiled| compiled.seconds);
+        if self.compiled.is_none() || longest(&other.compiled) > longest(&self.compiled) {
+            self.compiled = other.compiled;
+        }
     }
 }
 

@@ -129,6 +129,11 @@ impl Rows {
         &self.incidences[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
     }
 
+    /// The functions of [`incidences`](Self::incidences), one each.
+    pub fn functions_on(&self, variable: usize) -> &[u32] {
+        &self.functions[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
+    }
+
     /// Number of functions on a variable, those read in place included.
     pub fn degree(&self, variable: usize) -> usize {
         self.incidences(variable).len() + self.in_place[variable].len()

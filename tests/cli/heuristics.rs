@@ -111,6 +111,39 @@ fn files_steer_runs() -> Result {
     Ok(())
 }
 
+/// The network that a page's file name stands for.
+fn generated(folder: &tempfile::TempDir, file: &str) -> Result<PathBuf> {
+    let parameters: &[&str] = match file {
+        "graph.wcsp" => &["coloring", "--n", "40", "--p", "0.3", "--k", "5"],
+        "grid.wcsp" | "links.wcsp" => &["grid", "--side", "6", "--p2", "0.2"],
+        "photographs.wcsp" => &["potts", "--side", "9", "--d", "5"],
+        "queens.wcsp" => &["queens", "--n", "8"],
+        other => return Err(format!("{other}: no network is called so").into()),
+    };
+    let path = folder.path().join(file);
+    let _ = fangs().arg("generate").args(parameters).arg("-o").arg(&path).assert().success();
+    Ok(path)
+}
+
+#[test]
+fn every_heuristic_has_a_section_whose_listing_runs() -> Result {
+    let folder = tempfile::tempdir()?;
+    let page = include_str!("../../docs/heuristics.md");
+    for name in NAMES {
+        let section = page.split(&format!("\n### {name}\n")).nth(1).ok_or(format!("{name}: no section"))?;
+        let section = section.split("\n### ").next().unwrap_or_default();
+        let listing = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).ok_or("no listing")?;
+        let words: Vec<&str> = listing.split_whitespace().collect();
+        let [_, command, file, heuristic @ ..] = &words[..] else { return Err(listing.into()) };
+        assert_eq!((*command, heuristic), ("solve", &["--heuristic", name][..]), "{listing}");
+        let path = generated(&folder, file)?;
+        let options = ["--driver", "guided", "--rounds", "4", "--assert", "--bound", "none", "--json"];
+        let solved = object(fangs().arg(command).arg(path).args(heuristic).args(options), 0)?;
+        assert!(solved["picks"]["drawn"].as_u64().is_some_and(|drawn| drawn > 0), "{name}: {solved}");
+    }
+    Ok(())
+}
+
 /// A file's run is the same on any number of threads.
 fn steers(folder: &tempfile::TempDir, path: &std::path::Path, text: &str) -> Result {
     let file = folder.path().join("my.toml");
@@ -150,7 +183,12 @@ fn a_file_in_cuda_is_compiled_and_wants_a_device() -> Result {
         assert!(std::env::var_os("FANGS_REQUIRE_NVRTC").is_none(), "{error}");
         return Ok(());
     }
-    let _ = fangs().arg("heuristics").arg(&file).assert().success();
+    let listings: Vec<&str> = page.split("```cuda\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(listings.len() == 2 && listings[1].contains("struct Groups"));
+    for listing in listings {
+        std::fs::write(&file, listing)?;
+        let _ = fangs().arg("heuristics").arg(&file).assert().success();
+    }
     std::fs::write(&file, text.replace("in.cost", "in.costt"))?;
     let wrong = fangs().arg("heuristics").arg(&file).assert().code(2);
     let told = String::from_utf8(wrong.get_output().stderr.clone())?;

@@ -1,6 +1,8 @@
 //! Files that are wrong: each gets one message that names the place and what exists, and nothing panics.
 
 use super::Setting;
+use super::lines::LINES;
+use assert_cmd::Command;
 use fangs::heuristics::INPUTS;
 use fangs::heuristics::language::{FUNCTIONS, Heuristic, Scratch};
 use fangs::model::Variable;
@@ -76,239 +78,6 @@ fn the_whole_file_is_right() {
     assert_eq!(empty.tables().map(|(name, table)| (name, table.number(2))).collect::<Vec<_>>(), [("group", -1.0)]);
 }
 
-/// Lines of a file and a part of what is said of them.
-const LINES: &[(&str, &str)] = &[
-    // the file
-    ("", "my.toml:1:1: found the end of the text, expected `rating = \"expression\"` or `weight = \"expression\"`"),
-    ("about = \"nothing\"", "expected `rating = "),
-    ("rating", "my.toml:1:7: found the end of the text, expected TOML"),
-    ("rating = cost", "my.toml:1:10: found `cost`, expected TOML"),
-    ("rating = \"cost", "my.toml:1:15: found the end of the text, expected TOML"),
-    ("rating = \"cost\"\nrating = \"cost\"", "my.toml:2:1: found `rating`, expected TOML (duplicate key"),
-    ("rating = 3", "my.toml:1:10: found an integer, expected an expression in quotes"),
-    ("rating = 3.5", "found a number, expected an expression in quotes"),
-    ("rating = true", "found a truth value, expected an expression in quotes"),
-    ("rating = [\"cost\"]", "found a list, expected an expression in quotes"),
-    ("rating = 2020-01-01", "found a date"),
-    ("rating.x = \"cost\"", "found a table, expected an expression in quotes"),
-    ("about = 1\nrating = \"cost\"", "my.toml:1:9: found an integer, expected a line in quotes"),
-    (
-        "ratin = \"cost\"",
-        "my.toml:1:1: found `ratin`, expected one of active, allowed, rating, weight, largest, about, let, tables, groups (did you mean `rating`?)",
-    ),
-    (
-        "rating = \"cost\"\nwieght = \"1\"",
-        "my.toml:2:1: found `wieght`, expected one of active, allowed, rating, weight, largest, about, let, tables, groups (did you mean `weight`?)",
-    ),
-    ("rating = \"cost\"\n[table]\nx = \"a.csv\"", "my.toml:2:2: found `table`"),
-    // the grammar
-    ("rating = \"\"", "my.toml:1:11: found the end of the expression, expected a number, a name, `(`, `-` or `not`"),
-    ("rating = \"cost +\"", "my.toml:1:17: found the end of the expression, expected a number, a name"),
-    ("rating = \"cost + * 2\"", "my.toml:1:18: found `*`, expected a number, a name"),
-    (
-        "rating = \"cost cost\"",
-        "my.toml:1:16: found `cost`, expected an operator (+ - * / < <= > >= == != and or) or the end",
-    ),
-    ("rating = \"2cost\"", "my.toml:1:12: found `cost`, expected an operator"),
-    (
-        "rating = \"(cost\"",
-        "my.toml:1:16: found the end of the expression, expected an operator (+ - * / < <= > >= == != and or) or `)`",
-    ),
-    ("rating = \"(cost]\"", "my.toml:1:16: found `]`, expected an operator (+ - * / < <= > >= == != and or) or `)`"),
-    ("rating = \"cost)\"", "my.toml:1:15: found `)`, expected an operator (+ - * / < <= > >= == != and or) or the end"),
-    ("rating = \"()\"", "my.toml:1:12: found `)`, expected a number, a name"),
-    ("rating = \"min()\"", "my.toml:1:15: found `)`, expected a number, a name"),
-    ("rating = \"min(cost,)\"", "my.toml:1:20: found `)`, expected a number, a name"),
-    (
-        "rating = \"min(cost;2)\"",
-        "my.toml:1:19: found `;`, expected an operator (+ - * / < <= > >= == != and or) or `,` or `)`",
-    ),
-    (
-        "rating = \"min(cost\"",
-        "found the end of the expression, expected an operator (+ - * / < <= > >= == != and or) or `,` or `)`",
-    ),
-    (
-        "rating = \"cost = 2\"",
-        "my.toml:1:16: found `=`, expected an operator (+ - * / < <= > >= == != and or) or the end (equality is `==`)",
-    ),
-    (
-        "rating = \"cost && 2\"",
-        "found `&&`, expected an operator (+ - * / < <= > >= == != and or) or the end (write `and`)",
-    ),
-    ("rating = \"cost || 2\"", "(write `or`)"),
-    ("rating = \"!cost\"", "my.toml:1:11: found `!`, expected a number, a name"),
-    ("rating = \"cost ^ 2\"", "(powers are products: `x * x`)"),
-    ("rating = \"cost ** 2\"", "my.toml:1:16: found `**`"),
-    ("rating = \"cost % 2\"", "my.toml:1:16: found `%`"),
-    ("rating = \"cost ? 1 : 2\"", "(write `if(condition, then, else)`)"),
-    (
-        "rating = \"1 < cost < 3\"",
-        "my.toml:1:20: found `<`, expected an operator (+ - * / < <= > >= == != and or) or the end (comparisons do not chain",
-    ),
-    ("rating = \"1 < cost == 3\"", "comparisons do not chain"),
-    (
-        "rating = \"cost\\n+ 2\"",
-        "my.toml:1:15: found `\\\\`, expected an operator (+ - * / < <= > >= == != and or) or the end (expressions need no escapes",
-    ),
-    ("rating = \"cost @ 2\"", "found `@`"),
-    ("rating = \"größe\"", "my.toml:1:13: found `öße`, expected an operator"),
-    ("rating = \"cost + grö\"", "my.toml:1:20: found `ö`"),
-    ("rating = \"1e999 * cost\"", "my.toml:1:11: found `1e999`, expected a number below 1.8e308"),
-    ("rating = \"1.2.3\"", "my.toml:1:14: found `.3`"),
-    ("rating = \"1e\"", "my.toml:1:12: found `e`"),
-    ("rating = \".\"", "my.toml:1:11: found `.`"),
-    ("rating = \"not\"", "my.toml:1:14: found the end of the expression"),
-    ("rating = \"and cost\"", "my.toml:1:11: found `and`"),
-    ("rating = '''\ncost +\n  delta +'''", "my.toml:3:10: found the end of the expression"),
-    (
-        "rating = '''\ncost +\n  dalta'''",
-        "my.toml:3:3: found `dalta`, expected one of the names value, cost, delta, current,",
-    ),
-    // names
-    (
-        "rating = \"costt\"",
-        "my.toml:1:11: found `costt`, expected one of the names value, cost, delta, current, incumbent, age, frequency, h, reduced, conflicts, unary, domain, degree, temperature, round, since, current_cost, current_conflicts, least, group, rating, true, false, inf (did you mean `cost`?)",
-    ),
-    ("rating = \"Cost\"", "(did you mean `cost`?)"),
-    ("rating = \"random\"", "found `random`"),
-    ("rating = \"min\"", "(the function is min(x), min(x, y, ...))"),
-    (
-        "rating = \"cost(1)\"",
-        "my.toml:1:11: found `cost`, expected one of the functions abs, floor, sqrt, exp, log, clamp, if, min, max, count, best",
-    ),
-    ("rating = \"ln(cost)\"", "found `ln`, expected one of the functions abs"),
-    ("rating = \"sqr(cost)\"", "(did you mean `sqrt`?)"),
-    ("rating = \"wieght\"", "found `wieght`"),
-    ("rating = \"weight\"", "found `weight`, expected one of the names"),
-    (
-        "rating = \"rating + 1\"",
-        "my.toml:1:11: found `rating`, expected a name that does not need itself (rating -> rating)",
-    ),
-    (
-        "rating = \"a\"\n[let]\na = \"b + cost\"\nb = \"a\"",
-        "my.toml:4:6: found `a`, expected a name that does not need itself (a -> b -> a)",
-    ),
-    ("rating = \"cost\"\n[let]\nunused = \"costs\"", "my.toml:3:11: found `costs`"),
-    ("rating = \"cost\"\n[let]\ncost = \"1\"", "my.toml:3:1: found `cost`, expected a name that means nothing yet"),
-    ("rating = \"cost\"\n[let]\nexp = \"1\"", "my.toml:3:1: found `exp`, expected a name that means nothing yet"),
-    ("rating = \"cost\"\n[let]\nand = \"1\"", "expected a name that means nothing yet"),
-    ("rating = \"cost\"\n[let]\ninf = \"1\"", "expected a name that means nothing yet"),
-    ("rating = \"cost\"\n[let]\nrating = \"1\"", "expected a name that means nothing yet"),
-    (
-        "rating = \"cost\"\n[let]\n\"a b\" = \"1\"",
-        "my.toml:3:1: found `\\\"a b\\\"`, expected a name of letters, digits and `_`",
-    ),
-    ("rating = \"cost\"\n[let]\n2x = \"1\"", "my.toml:3:1: found `2x`, expected a name of letters"),
-    ("rating = \"cost\"\n[let]\na = 1", "my.toml:3:5: found an integer, expected an expression in quotes"),
-    ("rating = \"cost\"\nlet = \"a\"", "my.toml:2:7: found a text, expected [let] with lines"),
-    // types
-    (
-        "rating = \"cost\"\nactive = \"current_cost\"",
-        "my.toml:2:11: found a number, expected true or false (compare it, as in `x > 0`)",
-    ),
-    (
-        "rating = \"cost\"\nactive = \"cost > 0\"",
-        "my.toml:2:11: found `cost`, expected what is known before the values are: numbers of the variable (such as domain, degree, ",
-    ),
-    ("rating = \"cost\"\nactive = \"min(cost) > 0\"", "my.toml:2:15: found `cost`, expected what is known before"),
-    (
-        "rating = \"cost\"\nactive = \"a > 0\"\n[let]\na = \"min(cost)\"",
-        "my.toml:2:11: found `a`, expected what is known before",
-    ),
-    ("rating = \"cost\"\nactive = \"rating > 0\"", "found `rating`, expected what is known before"),
-    ("rating = \"cost\"\nallowed = \"cost\"", "my.toml:2:12: found a number, expected true or false"),
-    (
-        "rating = \"cost\"\nallowed = \"best(cost) == cost\"",
-        "my.toml:2:12: found `best`, expected an expression without `best`",
-    ),
-    ("rating = \"cost\"\nlargest = \"cost\"", "my.toml:2:12: found one number a value, expected one number a visit"),
-    ("rating = \"domain\"", "my.toml:1:11: found one number a visit, expected one number a value, such as cost"),
-    ("rating = \"min(domain) + cost\"", "my.toml:1:15: found one number a visit, expected one number a value"),
-    ("rating = \"min(cost) + 1\"", "found one number a visit"),
-    ("rating = \"min(min(cost)) + cost\"", "my.toml:1:15: found one number a visit"),
-    ("rating = \"cost + count(cost)\"", "my.toml:1:24: found a number, expected true or false"),
-    ("rating = \"cost + count(domain > 2)\"", "my.toml:1:24: found one number a visit"),
-    ("rating = \"not cost\"", "my.toml:1:15: found a number, expected true or false"),
-    ("rating = \"cost and delta > 0\"", "my.toml:1:11: found a number, expected true or false"),
-    ("rating = \"cost > 0 or delta\"", "my.toml:1:23: found a number, expected true or false"),
-    ("rating = \"if(cost, 1, 2)\"", "my.toml:1:14: found a number, expected true or false"),
-    ("rating = \"if(cost > 0, 1)\"", "my.toml:1:11: found 2 arguments, expected if(condition, x, y)"),
-    ("rating = \"exp(cost, 2)\"", "found 2 arguments, expected exp(x)"),
-    ("rating = \"clamp(cost)\"", "found 1 arguments, expected clamp(x, low, high)"),
-    ("rating = \"count(cost > 1, 2)\"", "found 2 arguments, expected count(condition)"),
-    ("rating = \"best(cost, 2)\"", "found 2 arguments, expected best(x)"),
-    // tables
-    (
-        "rating = \"cost\"\n[tables]\nt = \"none.csv\"",
-        "my.toml:3:5: found `\\\"none.csv\\\"`, expected a file that can be read, but none.csv: ",
-    ),
-    ("rating = \"cost\"\n[tables]\nt = 3", "my.toml:3:5: found an integer, expected \"file.csv\" or { file ="),
-    (
-        "rating = \"cost\"\n[tables]\nt = { file = \"wish.csv\", defalt = 1 }",
-        "my.toml:3:26: found `defalt`, expected one of file, default",
-    ),
-    ("rating = \"cost\"\n[tables]\nt = { file = \"wish.csv\", default = \"x\" }", "my.toml:3:36: found a text"),
-    ("rating = \"cost\"\n[tables]\nt = { default = 1 }", "my.toml:3:5: found `{ default = 1 }`, expected \"file.csv\""),
-    (
-        "rating = \"cost\"\n[tables]\nt = \"priority.csv\"",
-        "priority.csv:2:1: found the end of the file, expected a row for variable 0 (x0) (or a number for all that have none",
-    ),
-    (
-        "rating = \"cost\"\n[tables]\nt = \"short.csv\"",
-        "short.csv:4:1: found the end of the file, expected a row for value 1 of variable 1 (x1)",
-    ),
-    (
-        "rating = \"cost\"\n[tables]\nt = \"twice.csv\"",
-        "twice.csv:3:1: found `x0`, expected a row for each variable or value, not two",
-    ),
-    (
-        "rating = \"cost\"\n[tables]\nt = \"empty.csv\"",
-        "empty.csv:1:1: found the end of the file, expected rows variable,number or variable,value,number",
-    ),
-    (
-        "rating = \"cost\"\n[tables]\nt = \"wide.csv\"",
-        "wide.csv:1:1: found 4 fields, expected variable,number or variable,value,number",
-    ),
-    (
-        "rating = \"cost\"\n[tables]\nt = \"ragged.csv\"",
-        "ragged.csv:2:1: found 3 fields, expected 2 fields, as in the rows before",
-    ),
-    ("rating = \"cost\"\n[tables]\nt = \"words.csv\"", "words.csv:2:4: found `many`, expected a finite number"),
-    ("rating = \"cost\"\n[tables]\nt = \"nan.csv\"", "nan.csv:1:3: found `NaN`, expected a finite number"),
-    (
-        "rating = \"cost\"\n[tables]\nt = \"stranger.csv\"",
-        "stranger.csv:1:1: found `x9`, expected a variable in 0..3 or the name of one (did you mean",
-    ),
-    (
-        "rating = \"cost\"\n[tables]\nt = \"beyond.csv\"",
-        "beyond.csv:1:3: found `2`, expected a value in 0..2 or the name of one",
-    ),
-    ("rating = \"cost\"\n[tables]\nt = \"bytes.csv\"", "bytes.csv:1:1: found bytes that are no text"),
-    (
-        "rating = \"cost\"\n[tables]\ncost = \"wish.csv\"",
-        "my.toml:3:1: found `cost`, expected a name that means nothing yet",
-    ),
-    (
-        "rating = \"wish\"\n[tables]\nwisch = \"wish.csv\"",
-        "my.toml:1:11: found `wish`, expected one of the names value",
-    ),
-    (
-        "rating = \"t\"\n[tables]\nt = { file = \"priority.csv\", default = 0 }",
-        "my.toml:1:11: found one number a visit",
-    ),
-    // groups
-    ("rating = \"cost\"\n[groups]\na = 3", "my.toml:3:5: found an integer, expected a list of variables"),
-    ("rating = \"cost\"\n[groups]\na = [3]", "my.toml:3:6: found `3`, expected a variable in 0..3 or the name of one"),
-    ("rating = \"cost\"\n[groups]\na = [-1]", "my.toml:3:6: found `-1`"),
-    ("rating = \"cost\"\n[groups]\na = [\"y\"]", "my.toml:3:6: found `y`, expected a variable"),
-    ("rating = \"cost\"\n[groups]\na = [1.5]", "my.toml:3:6: found a number, expected a variable"),
-    (
-        "rating = \"cost\"\n[groups]\na = [1]\nb = [0, \"x1\"]",
-        "my.toml:4:9: found `\\\"x1\\\"`, expected a variable of no group, as x1 is in a already",
-    ),
-    ("rating = \"cost\"\n[groups]\na = [1, 1]", "expected a variable of no group, as 1 is in this one already"),
-];
-
 #[test]
 fn messages_name_the_place_and_what_exists() {
     let files = [
@@ -338,6 +107,24 @@ fn messages_name_the_place_and_what_exists() {
     assert!(message.starts_with("my.toml:1:15: found a byte that is none, expected text in UTF-8"), "{message}");
     let error = Heuristic::check(&folder.path().join("absent.toml")).expect_err("there is no such file");
     assert!(error.is_input() && error.to_string().contains("absent.toml: cannot read"), "{error}");
+}
+
+/// The same from outside: exit code 2, nothing on standard output, and one line that names the file.
+#[test]
+fn runs_with_broken_files_do_not_begin() {
+    let folder = folder(&[("wish.csv", WISHES), ("priority.csv", PRIORITIES)]);
+    let network = folder.path().join("three.wcsp");
+    std::fs::write(&network, "three 3 3 1 9\n2 3 2\n2 0 1 0 1\n0 0 5\n").expect("files can be made");
+    let file = folder.path().join("my.toml");
+    assert!(LINES.len() >= 200, "{}", LINES.len());
+    for (lines, _) in LINES {
+        std::fs::write(&file, lines).expect("files can be made");
+        let mut solved = Command::cargo_bin("fangs").expect("the program is built");
+        let _ = solved.args(["solve", "--device", "cpu", "--rounds", "1", "--heuristic"]).arg(&file).arg(&network);
+        let refused = solved.assert().code(2).stdout("");
+        let told = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+        assert!(told.lines().count() == 1 && told.contains(&*folder.path().to_string_lossy()), "{lines}\n{told}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod broken;
 #[cfg(feature = "cuda")]
 mod device;
+mod lines;
 mod random;
 
 use fangs::heuristics::language::{Heuristic, Scratch};

@@ -212,6 +212,12 @@ fn mistyped(value: &Value<'_>, found: &DeValue<'_>, expected: &str) -> Wrong {
     Wrong::new(value.span(), expected).found(found)
 }
 
+/// A number as tables have them.
+fn finite(value: &Value<'_>, text: &str) -> Result<f64, Wrong> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| Wrong::new(value.span(), "a finite number in decimals"))
+}
+
 /// A table's file and the number where it has no row.
 fn source<'a>(value: &'a Value<'_>) -> Result<(&'a str, Option<f64>), Wrong> {
     const EXPECTED: &str = "\"file.csv\" or { file = \"file.csv\", default = NUMBER }";
@@ -224,8 +230,8 @@ fn source<'a>(value: &'a Value<'_>) -> Result<(&'a str, Option<f64>), Wrong> {
     for (key, value) in in_order(entries) {
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("file", DeValue::String(name)) => file = Some(name.as_ref()),
-            ("default", DeValue::Integer(number)) => default = number.to_string().parse().ok(),
-            ("default", DeValue::Float(number)) => default = number.to_string().parse().ok(),
+            ("default", DeValue::Integer(number)) => default = Some(finite(value, &number.to_string())?),
+            ("default", DeValue::Float(number)) => default = Some(finite(value, &number.to_string())?),
             ("file" | "default", other) => return Err(mistyped(value, other, EXPECTED)),
             _ => return Err(Wrong::new(key.span(), "one of file, default")),
         }

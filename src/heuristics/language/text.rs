@@ -56,9 +56,12 @@ impl Text {
         let before = self.text.get(..wrong.at.start).unwrap_or(&self.text);
         let line = before.matches('\n').count() as u64 + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1;
-        let found = wrong.found.unwrap_or_else(|| match self.text.get(wrong.at) {
-            None | Some("") => "the end of the text".into(),
-            Some(text) => quote(text),
+        let after = self.text.get(wrong.at.start..).and_then(|rest| rest.chars().next());
+        let found = wrong.found.unwrap_or_else(|| match (self.text.get(wrong.at), after) {
+            (None, _) | (_, None) => "the end of the text".into(),
+            (Some(""), Some('\n')) => "the end of the line".into(),
+            (Some(""), Some(next)) => quote(&next.to_string()),
+            (Some(text), _) => quote(text),
         });
         let (file, expected, hint) = (self.file.clone(), wrong.expected, wrong.hint);
         Error::Parse(ParseError { file, line, column, found, expected, hint })

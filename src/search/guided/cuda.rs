@@ -6,14 +6,17 @@
 use super::flight::Flight;
 use super::flock::{Flock, Landed, Turn};
 use super::ground::Ground;
+pub(super) use super::network::unfit;
 use super::network::{NetworkOnDevice, NetworkProblem};
 use super::visit::Visit;
 use super::{LENGTHS, LONGEST, STARTS};
-use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
+use crate::device::{
+    Compiled, Cuda, CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits,
+};
 use crate::fang::cuda::{Heuristic, Shape};
-use crate::heuristics::ValueHeuristic;
+use crate::heuristics::{ValueHeuristic, View};
 use crate::search::cuda::{address, watch};
-use crate::search::driver::{Field, Picks};
+use crate::search::driver::Picks;
 use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -36,6 +39,13 @@ const NONE: u32 = u32::MAX;
 struct Flown {
     energy: i64,
     record: i64,
+    kept: i64,
+    recounted: i64,
+    fault: u32,
+    proposed: u32,
+    taken: u32,
+    senseless: u32,
+    beyond: u32,
     pass: u32,
     improved: u32,
     moves: u32,
@@ -47,7 +57,6 @@ struct Flown {
     held: u32,
     strange: u32,
     outcome: u32,
-    unused: u32,
 }
 
 /// What `Flown::outcome` says of a flight that was not ended, and of one that led to something better.
@@ -90,6 +99,7 @@ pub(super) struct CudaFlock {
     fly: Kernel,
     /// Bytes of shared memory that a block takes.
     shared: u32,
+    compiled: Compiled,
     portable: bool,
     states: Option<States>,
 }
@@ -126,14 +136,14 @@ impl CudaFlock {
         let of_values =
             Heuristic { name: String::new(), possibilities, width: 1, parts: 1, keep: KEEP, largest_sum: u64::MAX };
         let shape = Shape::new(&[of_values], states.unwrap_or(MANY), cuda.info.multiprocessors);
-        let shared = shape.shared(field.variables(), network.working_words());
+        let shared = shape.shared(field.variables(), network.working_words);
         let expression = expression(&shape, shared.is_some());
         let module = cuda.load(&network.source.clone().kernel(&expression))?;
         let shared = shared.unwrap_or(0);
-        let fly = module.kernel(&expression, shared)?;
+        let (fly, compiled) = (module.kernel(&expression, shared)?, module.compiled());
         let aside = cuda.fork()?;
         let (cuda, portable) = (cuda.clone(), field.portable);
-        Ok(CudaFlock { cuda, aside, network, shape, fly, shared, portable, states: None })
+        Ok(CudaFlock { cuda, aside, network, shape, fly, shared, compiled, portable, states: None })
     }
 
     /// States that fill the device.
@@ -147,7 +157,7 @@ impl CudaFlock {
 
     /// 64-bit words that a child takes: its active set, and the state's words.
     fn room(&self) -> usize {
-        self.network.variables.div_ceil(64) + self.network.working_words().div_ceil(2)
+        self.network.variables.div_ceil(64) + self.network.working_words.div_ceil(2)
     }
 
     fn opened(&self) -> Result<&States, DeviceError> {
@@ -252,7 +262,8 @@ impl Flock for CudaFlock {
         watch(cuda, &self.aside, &states.stop, stop)?;
         states.told = cuda.read(&states.flown)?;
         let complete = states.told.iter().all(|flown| flown.outcome != STOPPED);
-        Ok((states.told.iter().map(landed).collect(), complete))
+        let landed = states.told.iter().enumerate().map(|(slot, flown)| landed(visit, slot, flown));
+        Ok((landed.collect(), complete))
     }
 
     fn energy(&self, slot: usize) -> i64 {
@@ -271,13 +282,17 @@ impl Flock for CudaFlock {
             .map_or(0, |states| 4 * (states.words.len() + states.bests.len()) as u64 + 8 * states.working.len() as u64)
     }
 
+    fn compiled(&self) -> Option<Compiled> {
+        Some(self.compiled)
+    }
+
     fn speed(&self) -> u64 {
         if self.portable { 1 } else { SPEED }
     }
 }
 
-/// What a device tells of a flight; nothing of one that was ended.
-fn landed(flown: &Flown) -> Landed {
+/// What a device tells of a state's flight; nothing of one that was ended.
+fn landed(visit: &Visit<'_>, slot: usize, flown: &Flown) -> Landed {
     if flown.outcome == STOPPED {
         return Landed::default();
     }
@@ -286,7 +301,17 @@ fn landed(flown: &Flown) -> Landed {
         drawn: flown.drawn.into(),
         changed: flown.changed.into(),
         improved: flown.improvements.into(),
+        proposed: flown.proposed.into(),
+        taken: flown.taken.into(),
         ..Picks::default()
+    };
+    let fault = |v: usize| {
+        let (name, shown) = (visit.heuristic.name(), vec![0; visit.ground.field.variables()]);
+        let variable = View::new(visit.ground.field, &shown).origin(v);
+        let Flown { kept, recounted, .. } = flown;
+        format!(
+            "heuristic {name}: after variable {variable} was assigned state {slot}'s cost is {kept} as kept, {recounted} recomputed"
+        )
     };
     let variable = |v: u32| Some(v as usize).filter(|_| v != NONE);
     Landed {
@@ -294,12 +319,8 @@ fn landed(flown: &Flown) -> Landed {
         moves: flown.moves.into(),
         picks,
         weightless: variable(flown.weightless).map(|v| (v, flown.held as u16)),
+        senseless: (flown.beyond != NONE).then_some((flown.senseless, flown.beyond as u16)),
         strange: variable(flown.strange),
-        ..Landed::default()
+        fault: variable(flown.fault).map(fault),
     }
-}
-
-/// Why a heuristic's flights are made on the CPU, if they are.
-pub(super) fn unfit(field: &Field, heuristic: &dyn ValueHeuristic, asserts: bool) -> Option<String> {
-    super::network::unfit(field, heuristic).or_else(|| asserts.then(|| "assignments are verified there".into()))
 }

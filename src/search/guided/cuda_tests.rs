@@ -1,11 +1,12 @@
 //! Flights on a device against the CPU's: the same states, energies and picks after every round. Without a GPU these tests say so
 //! and pass, unless `FANGS_REQUIRE_GPU` is set.
 
+use super::tests::outcome;
 use super::*;
 use crate::device::{Cuda, Source};
 use crate::generate::generate;
-use crate::heuristics::{self, FromFile, Inputs};
-use crate::model::{Network, Problem};
+use crate::heuristics::{self, FromFile, Inputs, Neighbourhood};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::reduce::Reducer;
 use crate::search::cuda::tests::device;
 use crate::search::testing::{price, random_dense};
@@ -21,7 +22,7 @@ impl ValueHeuristic for Everything {
 
     fn needs(&self) -> Needs {
         let columns = [Needs::VALUE, Needs::COST, Needs::DELTA, Needs::CURRENT, Needs::INCUMBENT, Needs::AGE];
-        let scalars = [
+        let more = [
             Needs::ROUND,
             Needs::SINCE,
             Needs::REDUCED,
@@ -29,8 +30,9 @@ impl ValueHeuristic for Everything {
             Needs::CURRENT_COST,
             Needs::CURRENT_CONFLICTS,
             Needs::DEGREE,
+            Needs::H,
         ];
-        Needs::of(columns) | Needs::of(scalars) | Needs::FREQUENCY | Needs::CONFLICTS | Needs::UNARY | Needs::DOMAIN
+        Needs::of(columns) | Needs::of(more) | Needs::FREQUENCY | Needs::CONFLICTS | Needs::UNARY | Needs::DOMAIN
     }
 
     fn active(&self, inputs: &Inputs<'_>) -> bool {
@@ -49,6 +51,7 @@ impl ValueHeuristic for Everything {
                 + inputs.group
                 + inputs.since
                 + inputs.reduced[value].min(100.0)
+                + inputs.h[value].min(100.0)
                 + inputs.round;
             let costs = (inputs.cost[value] - inputs.least) + inputs.delta[value].abs() + inputs.unary[value];
             let sum = small + costs.min(1e6) + (inputs.frequency[value] * 1000.0).floor();
@@ -65,7 +68,7 @@ impl ValueHeuristic for Everything {
             static __device__ u32 weight(const Inputs &in) {\n\
                 const double small = in.value * 3.0 + in.current * 5.0 + in.incumbent * 7.0 + fmin(in.age, 50.0)\n\
                     + in.conflicts * 11.0 + in.domain + in.degree + in.group + in.since + fmin(in.reduced, 100.0)\n\
-                    + in.round;\n\
+                    + fmin(in.h, 100.0) + in.round;\n\
                 const double costs = (in.cost - in.least) + fabs(in.delta) + in.unary;\n\
                 const double sum = small + fmin(costs, 1e6) + floor(in.frequency * 1000.0);\n\
                 return (u32)sum * 7919u % 1000u;\n\
@@ -87,8 +90,16 @@ fn field(problem: &Arc<Problem>, population: usize) -> Field {
 }
 
 /// Rounds side by side.
-fn compare(cuda: &Arc<Cuda>, name: &str, field: &Field, heuristic: &Arc<dyn ValueHeuristic>, rounds: usize) {
-    let guided = |device| Guided::new(heuristic.clone(), false, device, Rng::new(3));
+fn compare(
+    cuda: &Arc<Cuda>,
+    name: &str,
+    field: &Field,
+    heuristic: &Arc<dyn ValueHeuristic>,
+    rounds: usize,
+    asserts: bool,
+) {
+    let guided = |device| Guided::new(heuristic.clone(), asserts, device, Rng::new(3));
+    let outcome = outcome(&field.rows.problem);
     let mut drivers = [guided(None), guided(Some(cuda.clone()))];
     let mut pools = [Pool::default(), Pool::default()];
     let heuristic = heuristic.name();
@@ -97,11 +108,14 @@ fn compare(cuda: &Arc<Cuda>, name: &str, field: &Field, heuristic: &Arc<dyn Valu
         if round == rounds / 2 {
             drivers.iter_mut().for_each(|driver| driver.rebase(field, &|values| values.to_vec()));
         }
+        if round % (rounds / 2) == 1 {
+            drivers.iter_mut().for_each(|driver| driver.guide(&outcome));
+        }
         let mut efforts = Vec::new();
         for (driver, pool) in drivers.iter_mut().zip(&mut pools) {
             let mut effort = driver.round(field, pool, &Stop::new());
-            assert_eq!((&effort.lost, &effort.note), (&None, &None), "{what}");
-            effort.picks.bytes = 0;
+            assert_eq!((&effort.lost, &effort.note, &effort.fault), (&None, &None, &None), "{what}");
+            (effort.picks.bytes, effort.picks.compiled) = (0, None);
             efforts.push(effort);
         }
         let told =
@@ -129,7 +143,7 @@ const FILES: [&str; 5] = [
     "rating = \"cost + priority * unary\"\n\
      weight = \"if(group == odd, 1 / (1 + rating), rating == min(if(rating > min(rating), rating, inf)))\"\n\
      [tables]\npriority = \"priority.csv\"\n[groups]\nodd = [1, 3, 5]\neven = [0, 2, 4]\n",
-    "rating = \"cost\"\nweight = \"if(value == 1 and round > 6, 0 / 0, log(2 + reduced))\"\n",
+    "rating = \"cost\"\nweight = \"if(value == 1 and round > 6, 0 / 0, log(2 + reduced + h))\"\n",
 ];
 
 fn from_files(network: &Network) -> Vec<Arc<dyn ValueHeuristic>> {
@@ -149,40 +163,157 @@ fn from_files(network: &Network) -> Vec<Arc<dyn ValueHeuristic>> {
     FILES.iter().enumerate().map(read).collect()
 }
 
-/// A kind of networks, its parameters, and states.
-type Kind = (&'static str, &'static [(&'static str, &'static str)], usize);
+/// All heuristics of the list fly on a device, and one that looks at everything.
+fn known() -> Vec<Arc<dyn ValueHeuristic>> {
+    let mut known = heuristics::all();
+    assert!(known.iter().all(|heuristic| heuristic.cuda().is_some()));
+    known.push(Arc::new(Everything));
+    known
+}
+
+/// Every heuristic that a core is for, and files, on a kind of networks.
+fn flights(kind: &str, parameters: &[(&str, &str)], population: usize) {
+    let Some(cuda) = device() else { return };
+    let network = generate(kind, parameters, 3).expect("it can be made");
+    let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+    let problem = Arc::new(reducer.problem());
+    let mut field = field(&problem, population);
+    field.origin = Some(Arc::new(reducer));
+    let mut all = known();
+    all.retain(|heuristic| heuristic.fits(&problem).is_ok());
+    all.extend(from_files(&network));
+    for heuristic in &all {
+        compare(&cuda, kind, &field, heuristic, 4, false);
+    }
+}
 
 #[test]
 fn flights_equal_those_of_the_cpu() {
+    flights("random", &[("n", "30"), ("d", "13"), ("p2", "0.3")], 21);
+}
+
+#[test]
+fn flights_on_colorings() {
+    flights("coloring", &[("n", "80"), ("p", "0.1"), ("k", "6")], 33);
+}
+
+#[test]
+fn flights_of_states_that_do_not_fit_shared_memory() {
+    flights("coloring", &[("n", "700"), ("p", "0.01"), ("k", "4")], 5);
+}
+
+#[test]
+fn flights_of_groups_of_several_warps() {
+    flights("potts", &[("side", "6"), ("d", "40")], 3);
+}
+
+/// Photographs, some of which must not be taken with others; functions of two and three of them.
+fn photographs(rng: &mut Rng, n: usize) -> Problem {
+    let domains: Vec<u32> = (0..n).map(|_| 2 + rng.below(3) as u32).collect();
+    let unary =
+        domains.iter().map(|&d| (0..d).map(|value| if value == 0 { 1 + rng.below(40) as Cost } else { 0 }).collect());
+    let unary = unary.collect();
+    let mut functions = Vec::new();
+    for k in 0..3 * n {
+        let mut scope: Vec<u32> = (0..2 + k % 2).map(|_| rng.index(n) as u32).collect();
+        scope.sort_unstable();
+        scope.dedup();
+        if scope.len() > 1 {
+            let entries = scope.iter().map(|&v| domains[v as usize]).product::<u32>();
+            let cost = |rng: &mut Rng| if rng.below(4) == 0 { FORBIDDEN } else { 0 };
+            functions.push(CostFunction {
+                table: Table::dense((0..entries).map(|_| cost(rng)).collect()),
+                scope: scope.into(),
+            });
+        }
+    }
+    Problem { domains, unary, functions, constant: 0, top: FORBIDDEN }
+}
+
+#[test]
+fn flights_with_groups_on_photographs() {
     let Some(cuda) = device() else { return };
-    let mut known: Vec<Arc<dyn ValueHeuristic>> = heuristics::all();
-    known.retain(|heuristic| heuristic.cuda().is_some());
-    assert!(known.len() >= 3);
-    known.push(Arc::new(Everything));
-    let kinds: [Kind; 4] = [
-        ("random", &[("n", "30"), ("d", "13"), ("p2", "0.3")], 21),
-        ("coloring", &[("n", "80"), ("p", "0.1"), ("k", "6")], 33),
-        // states that do not fit shared memory
-        ("coloring", &[("n", "700"), ("p", "0.01"), ("k", "4")], 5),
-        ("potts", &[("side", "6"), ("d", "40")], 3),
-    ];
-    for (kind, parameters, population) in kinds {
-        let network = generate(kind, parameters, 3).expect("it can be made");
-        let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
-        let mut field = field(&Arc::new(reducer.problem()), population);
-        field.origin = Some(Arc::new(reducer));
-        for heuristic in known.iter().cloned().chain(from_files(&network)) {
-            compare(&cuda, kind, &field, &heuristic, 4);
+    let mut rng = Rng::new(8);
+    for (n, population) in [(70, 9), (9, 40)] {
+        let field = field(&Arc::new(photographs(&mut rng, n)), population);
+        for name in ["satellite", "radio", "swap", "mini-bucket"] {
+            let heuristic = heuristics::find(name).expect("it is in the list");
+            compare(&cuda, "photographs", &field, &heuristic, 4, n < 20);
         }
     }
-    // small ones for long: states begin anew
+}
+
+#[test]
+fn states_begin_anew_as_on_the_cpu() {
+    let Some(cuda) = device() else { return };
     let mut rng = Rng::new(4);
-    for case in 0..12 {
-        let field = field(&Arc::new(random_dense(&mut rng)), [1, 3, 70][case % 3]);
-        if field.variables() > 0 {
-            compare(&cuda, &format!("case {case}"), &field, &known[case % known.len()], 60);
+    let known = known();
+    for case in 0..18 {
+        let problem = Arc::new(random_dense(&mut rng));
+        let field = field(&problem, [1, 3, 70][case % 3]);
+        let heuristic = &known[case % known.len()];
+        if field.variables() > 0 && heuristic.fits(&problem).is_ok() {
+            compare(&cuda, &format!("case {case}"), &field, heuristic, 60, case % 2 == 0);
         }
     }
+}
+
+/// Changes a value in passing, or proposes one that is not there.
+#[derive(Debug)]
+struct Careless {
+    beyond: bool,
+}
+
+impl ValueHeuristic for Careless {
+    fn name(&self) -> &str {
+        "careless"
+    }
+
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
+        heuristics::Boltzmann.weigh(inputs, weights);
+    }
+
+    fn cuda(&self) -> Option<Source> {
+        heuristics::Boltzmann.cuda()
+    }
+
+    fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
+        Some(self)
+    }
+}
+
+impl Neighbourhood for Careless {
+    fn propose(&self, _: &View<'_>, _: &mut Rng, group: &mut Vec<(u32, u16)>) {
+        group.clear();
+    }
+
+    fn cuda(&self) -> Option<Source> {
+        let body = match self.beyond {
+            true => "view.add(1, 999);",
+            false => "view.set(2, (view.value(2) + 1) % view.domain(2));\nview.add(1, view.value(1));",
+        };
+        let head = "template <class View> static __device__ void propose(View &view, Xoshiro &)";
+        let text = format!("#include \"groups.cuh\"\nstruct Groups {{\n{head} {{\n{body}\n}}\n}};\n");
+        Some(Source { name: "careless.cuh".into(), text, constants: vec![], kernels: vec![] })
+    }
+}
+
+#[test]
+fn assertions_find_what_is_wrong_on_a_device() {
+    let Some(cuda) = device() else { return };
+    let problem = Arc::new(photographs(&mut Rng::new(5), 20));
+    let field = field(&problem, 7);
+    let round = |beyond| {
+        let mut guided = Guided::new(Arc::new(Careless { beyond }), true, Some(cuda.clone()), Rng::new(3));
+        guided.round(&field, &mut Pool::default(), &Stop::new())
+    };
+    let told = round(true);
+    let nonsense = told.nonsense.expect("there is no such value");
+    assert!(nonsense.contains("it proposes value 999 for variable 1 of the core"), "{nonsense}");
+    assert_eq!((told.fault, told.picks.proposed), (None, 0));
+    let fault = round(false).fault.expect("values were changed");
+    assert!(fault.contains("heuristic careless: after variable 1 was assigned state "), "{fault}");
+    assert!(fault.contains(" as kept, ") && fault.ends_with(" recomputed"), "{fault}");
 }
 
 #[test]

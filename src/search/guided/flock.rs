@@ -5,7 +5,7 @@ use super::flight::Flight;
 use super::ground::Ground;
 use super::state::{Places, State};
 use super::visit::{Scratch, Visit};
-use crate::device::DeviceError;
+use crate::device::{Compiled, DeviceError};
 use crate::fang::State as _;
 use crate::rng::{Rng, mix};
 use crate::search::driver::Picks;
@@ -70,6 +70,11 @@ pub(super) trait Flock: Send {
 
     /// Bytes that all states take.
     fn bytes(&self) -> u64;
+
+    /// What it took to compile what makes the flights, where that was done for this run.
+    fn compiled(&self) -> Option<Compiled> {
+        None
+    }
 
     /// How much work they do in the time that a core of the CPU does one unit.
     fn speed(&self) -> u64 {

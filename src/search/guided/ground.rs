@@ -33,6 +33,8 @@ pub(super) struct Guide<'a> {
     pub positions: &'a [u32],
     /// Variables in the order in which values are given: from the last position to the first.
     pub order: &'a [u32],
+    /// Tells it from others of the same core.
+    pub number: u64,
 }
 
 impl Ground<'_> {

@@ -18,6 +18,7 @@ mod cuda_tests;
 mod flight;
 mod flock;
 mod ground;
+mod guide;
 mod network;
 pub(super) mod speed;
 mod state;
@@ -25,8 +26,8 @@ mod state;
 mod tests;
 mod visit;
 
-pub(crate) use network::instance_of;
 pub(super) use network::sources;
+pub(crate) use network::{MEMBERS, instance_of};
 
 pub(crate) use super::driver::Field;
 pub(crate) use super::rows::Rows;
@@ -44,7 +45,8 @@ use crate::stop::Stop;
 use cuda::CudaFlock;
 use flight::Flight;
 use flock::{Flock, HostFlock, Landed, Turn};
-use ground::{Ground, Guide};
+use ground::Ground;
+use guide::Guiding;
 use rayon::prelude::*;
 use state::Places;
 use std::sync::Arc;
@@ -81,6 +83,8 @@ pub(crate) struct Guided {
     schedule: Option<Schedule>,
     arms: Arms,
     guide: Option<Guiding>,
+    /// Mini-buckets that guided so far.
+    guides: u64,
     /// Whether nonsense of the heuristic was reported.
     reported: bool,
 }
@@ -89,13 +93,6 @@ pub(crate) struct Guided {
 struct Prepared {
     places: Places,
     layout: Layout,
-}
-
-/// Mini-buckets to be guided by.
-struct Guiding {
-    outcome: Arc<Outcome>,
-    positions: Vec<u32>,
-    order: Vec<u32>,
 }
 
 impl Guided {
@@ -113,6 +110,7 @@ impl Guided {
             schedule: None,
             arms: Arms::new(LENGTHS.len() * STARTS.len(), 0.2),
             guide: None,
+            guides: 0,
             reported: false,
         }
     }
@@ -180,7 +178,7 @@ pub(super) fn ready(
     let Some(cuda) = &device.cuda else {
         return Err(format!("a heuristic in CUDA needs a device, and there is none: {device}"));
     };
-    if let Some(what) = cuda::unfit(field, heuristic, asserts) {
+    if let Some(what) = cuda::unfit(field, heuristic) {
         return Err(format!("{what}, and a heuristic in CUDA weighs nothing on the CPU"));
     }
     if field.variables() == 0 {
@@ -232,10 +230,9 @@ impl Driver for Guided {
         let core = self.core.take().unwrap_or_else(|| Prepared::new(field));
         let guide = self.guide.take();
         let incumbent = pool.elites().first().map(|elite| elite.values.clone());
-        let to_go = guide.as_ref().and_then(|guide| Some((guide, guide.outcome.cost_to_go()?)));
         let ground = Ground {
             incumbent: incumbent.as_deref(),
-            guide: to_go.map(|(guide, to_go)| Guide { to_go, positions: &guide.positions, order: &guide.order }),
+            guide: guide.as_ref().and_then(Guiding::shown),
             ..core.ground(field, self.heuristic.needs(), self.asserts)
         };
         let mut effort = Effort::default();
@@ -254,13 +251,13 @@ impl Driver for Guided {
         if !self.heuristic.needs().any(Needs::H) {
             return;
         }
-        if let Some(to_go) = outcome.cost_to_go() {
-            let order: Vec<u32> = (0..to_go.positions()).rev().map(|position| to_go.variable(position)).collect();
-            let mut positions = vec![0; order.len()];
-            for (place, &v) in order.iter().rev().enumerate() {
-                positions[v as usize] = place as u32;
+        self.guides += 1;
+        if let Some(guide) = Guiding::new(outcome, self.guides) {
+            if !guide.is_dense() && self.device.is_some() {
+                // what states on a device have found is in the pool: new ones begin on the CPU
+                self.stalled.clear();
             }
-            self.guide = Some(Guiding { outcome: outcome.clone(), positions, order });
+            self.guide = Some(guide);
         }
     }
 
@@ -301,7 +298,9 @@ impl Guided {
             self.flock = Box::new(HostFlock::default());
             return Ok((wanted.unwrap_or(STATES), None));
         };
-        if let Some(what) = cuda::unfit(field, &*self.heuristic, self.asserts) {
+        let lists = ground.guide.as_ref().is_some_and(|guide| !guide.to_go.is_dense());
+        let lists = || lists.then(|| "the mini-buckets' messages are lists, which devices do not look up".to_string());
+        if let Some(what) = cuda::unfit(field, &*self.heuristic).or_else(lists) {
             let note = format!("{}: {what}: its flights are made on the CPU", device.label());
             self.flock = Box::new(HostFlock::default());
             return Ok((wanted.unwrap_or(STATES), Some(note)));
@@ -370,7 +369,8 @@ impl Guided {
 
     /// What the flights came to.
     fn account(&self, field: &Field, flights: &[(usize, Flight)], landed: &[Landed], effort: &mut Effort) {
-        let mut picks = Picks { rounds: 1, bytes: self.flock.bytes(), ..Picks::default() };
+        let mut picks =
+            Picks { rounds: 1, bytes: self.flock.bytes(), compiled: self.flock.compiled(), ..Picks::default() };
         landed.iter().for_each(|landed| picks.add(&landed.picks));
         let n = field.variables() as u64;
         let passes: u64 = flights.iter().map(|(_, flight)| u64::from(flight.passes) + 1).sum();

@@ -4,16 +4,21 @@
 
 use super::cuda::expression;
 use super::ground::Ground;
+use super::guide::{GuideArgument, GuideOnDevice};
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Source};
 use crate::fang::cuda::Shape;
 use crate::heuristics::{self, INPUTS, Needs, ValueHeuristic, View};
 use crate::search::cuda::{self, CoreArgument, DeviceCore, address};
 use crate::search::driver::Field;
+use crate::search::rows::Rows;
 
 /// When a value was left that never was.
 const NEVER: u32 = u32::MAX;
 /// Words of a child behind a state's: what a visit came to, and what was strange.
 const OWN: usize = 2;
+/// Variables of a group, at most, and words of a member; `kernels/groups.cuh` has the same.
+pub(crate) const MEMBERS: usize = 64;
+const MEMBER: usize = 3;
 
 /// `heuristics/network.cuh`: NetworkProblem.
 #[repr(C)]
@@ -25,6 +30,8 @@ pub(super) struct NetworkProblem {
     origins: u64,
     incumbent: u64,
     reduced: u64,
+    counted: u64,
+    guide: GuideArgument,
     tables: u64,
     variables: u32,
     moves: u32,
@@ -34,6 +41,10 @@ pub(super) struct NetworkProblem {
     visits: u32,
     picked: u32,
     strange: u32,
+    marks: u32,
+    group: u32,
+    proposals: u32,
+    unused: u32,
 }
 
 // SAFETY: the same fields in the same order and sizes as on the device, without padding.
@@ -47,12 +58,16 @@ pub(super) struct NetworkOnDevice {
     pub variables: usize,
     /// Words of a state: its values, and what it remembers.
     pub words: usize,
+    /// Words of a child.
+    pub working_words: usize,
     /// When values were left.
     ages: std::ops::Range<usize>,
     incumbent: CudaSlice<u32>,
     reduced: CudaSlice<f64>,
+    guide: Option<GuideOnDevice>,
+    shift: u32,
     _core: DeviceCore,
-    _kept: ([CudaSlice<u32>; 3], CudaSlice<f64>),
+    _kept: ([CudaSlice<u32>; 4], CudaSlice<f64>),
 }
 
 /// Why a heuristic's flights on a core are the CPU's, if they are.
@@ -61,18 +76,22 @@ pub(super) fn unfit(field: &Field, heuristic: &dyn ValueHeuristic) -> Option<Str
     if heuristic.cuda().is_none() {
         return Some(format!("heuristic {name} has no CUDA text"));
     }
-    if heuristic.needs().any(Needs::H) {
-        return Some(format!("heuristic {name} looks at h, which devices do not know"));
-    }
-    if heuristic.neighbourhood().is_some() {
-        return Some(format!("heuristic {name} proposes groups of variables"));
+    if heuristic.neighbourhood().is_some_and(|neighbourhood| neighbourhood.cuda().is_none()) {
+        return Some(format!("heuristic {name} proposes groups of variables that have no CUDA text"));
     }
     cuda::unfit(field)
 }
 
 /// A heuristic's text with what it needs, and the flights behind it.
-fn source_of(heuristic: &dyn ValueHeuristic, half: bool, wide: bool) -> Option<Source> {
+fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
     let mut source = heuristic.cuda()?.constant("HALF_ROWS", u32::from(half));
+    if let Some(neighbourhood) = heuristic.neighbourhood() {
+        let groups = neighbourhood.cuda()?;
+        source.text.push_str(&format!("\n#line 1 \"{}\"\n{}", groups.name, groups.text));
+        source.constants.extend(groups.constants);
+    }
+    source = source.constant("NEIGHBOURHOOD", u32::from(heuristic.neighbourhood().is_some()));
+    source = source.constant("ASSERTS", u32::from(asserts));
     source.text.push_str("\n#include \"flight.cuh\"\n");
     if wide {
         source = source.constant("WIDE", 1);
@@ -86,14 +105,14 @@ fn source_of(heuristic: &dyn ValueHeuristic, half: bool, wide: bool) -> Option<S
 
 /// An instance for a middling core, of a heuristic that has a text.
 pub(crate) fn instance_of(heuristic: &dyn ValueHeuristic) -> Source {
-    let source = source_of(heuristic, false, false).unwrap_or_else(|| Source::embedded("flight.cuh"));
+    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| Source::embedded("flight.cuh"));
     source.kernel(expression(&Shape { threads: 32, keep: vec![1] }, true))
 }
 
 /// An instance of each heuristic that has a text.
 pub(in crate::search) fn sources() -> Vec<Source> {
     let of = |(place, heuristic): (usize, &std::sync::Arc<dyn ValueHeuristic>)| {
-        let source = source_of(&**heuristic, place % 2 == 1, place == 2)?;
+        let source = source_of(&**heuristic, place % 3 == 1, place % 2 == 1, place % 5 == 2)?;
         let instance = |threads, keep, shared| expression(&Shape { threads, keep: vec![keep] }, shared);
         Some(source.kernel(instance(8, 2, true)).kernel(instance(64, 0, false)))
     };
@@ -110,7 +129,7 @@ impl NetworkOnDevice {
         let needs = heuristic.needs();
         let core = DeviceCore::new(cuda, field)?;
         let textless = || DeviceError::Unusable(format!("heuristic {} has no CUDA text", heuristic.name()));
-        let source = source_of(heuristic, core.half, core.wide).ok_or_else(textless)?;
+        let source = source_of(heuristic, ground.asserts, core.half, core.wide).ok_or_else(textless)?;
         let rows = &field.rows;
         let (n, moves) = (rows.variables(), places.end());
         let starts: Vec<u32> = (0..n).map(|v| places.row(v).start as u32).collect();
@@ -139,12 +158,15 @@ impl NetworkOnDevice {
             }
         }
         let floors: Vec<u32> = ground.floors.iter().map(|floor| floor.cast_unsigned()).collect();
-        let kept = [upload(cuda, &floors)?, upload(cuda, &starts)?, upload(cuda, &origins)?];
+        let counted = if ground.asserts { counted(rows) } else { Vec::new() };
+        let kept = [upload(cuda, &floors)?, upload(cuda, &starts)?, upload(cuda, &origins)?, upload(cuda, &counted)?];
         let numbers = if numbers.is_empty() { cuda.zeros(1)? } else { cuda.upload(&numbers)? };
-        let [floors, starts, origins] = [0, 1, 2].map(|which| address(cuda, &kept[which]));
+        let [floors, starts, origins, counted] = [0, 1, 2, 3].map(|which| address(cuda, &kept[which]));
         let ages = if needs.any(Needs::AGE) { moves } else { 0 };
         let (counts, visits) = if needs.any(Needs::FREQUENCY) { (moves, n) } else { (0, 0) };
         let words = n + ages + counts + visits;
+        let proposals = heuristic.neighbourhood().map_or(0, |neighbourhood| neighbourhood.proposals(n));
+        let room = if proposals > 0 { n + MEMBER * MEMBERS } else { 0 };
         let problem = NetworkProblem {
             core: core.argument,
             floors,
@@ -152,6 +174,8 @@ impl NetworkOnDevice {
             origins,
             incumbent: 0,
             reduced: 0,
+            counted,
+            guide: GuideArgument::default(),
             tables: address(cuda, &numbers),
             variables: n as u32,
             moves: moves as u32,
@@ -161,6 +185,10 @@ impl NetworkOnDevice {
             visits: (n + ages + counts) as u32,
             picked: words as u32,
             strange: words as u32 + 1,
+            marks: (words + OWN) as u32,
+            group: (words + OWN + n) as u32,
+            proposals: proposals as u32,
+            unused: 0,
         };
         let incumbent = cuda.zeros(if needs.any(Needs::INCUMBENT) { n.max(1) } else { 1 })?;
         let reduced = cuda.zeros(if needs.any(Needs::REDUCED) { moves.max(1) } else { 1 })?;
@@ -171,17 +199,15 @@ impl NetworkOnDevice {
             needs,
             variables: n,
             words,
+            working_words: words + OWN + room,
             ages,
             incumbent,
             reduced,
+            guide: None,
+            shift: rows.shift,
             _core: core,
             _kept,
         })
-    }
-
-    /// Words of a child.
-    pub fn working_words(&self) -> usize {
-        self.words + OWN
     }
 
     /// The words of a state that remembers nothing.
@@ -191,7 +217,7 @@ impl NetworkOnDevice {
         words.iter_mut().zip(values).for_each(|(word, &value)| *word = value.into());
     }
 
-    /// Uploads what others have found since: the best assignment, and bounds of values.
+    /// Uploads what others have found since: the best assignment, bounds of values, mini-buckets.
     ///
     /// # Errors
     /// The device's.
@@ -210,8 +236,25 @@ impl NetworkOnDevice {
             cuda.write(&reduced, &mut self.reduced)?;
             self.problem.reduced = address(cuda, &self.reduced);
         }
+        let guide = ground.guide.as_ref().filter(|_| self.needs.any(Needs::H));
+        if self.guide.as_ref().map(|known| known.number) != guide.map(|guide| guide.number) {
+            // memory goes back before more is taken
+            self.guide = None;
+            self.guide = guide.map(|guide| GuideOnDevice::new(cuda, guide, self.shift)).transpose()?;
+        }
+        self.problem.guide = self.guide.as_ref().map_or_else(GuideArgument::default, |guide| guide.argument);
         Ok(())
     }
+}
+
+/// Of each incidence, as a core on a device has them, whether it is its function's first: where all are read once.
+fn counted(rows: &Rows) -> Vec<u32> {
+    let of = |v: usize| {
+        let mut own: Vec<_> = rows.incidences(v).iter().zip(rows.functions_on(v)).collect();
+        own.sort_by_key(|(incidence, _)| Rows::binary(incidence).is_none());
+        own.into_iter().map(move |(_, &f)| u32::from(rows.problem.functions[f as usize].scope[0] as usize == v))
+    };
+    (0..rows.variables()).flat_map(of).collect()
 }
 
 fn upload(cuda: &Cuda, words: &[u32]) -> Result<CudaSlice<u32>, DeviceError> {

@@ -37,7 +37,7 @@ pub(in crate::search) fn passes(
     let core = Prepared::new(field);
     let ground: Ground<'_> = core.ground(field, heuristic.needs(), false);
     let mut flock: Box<dyn Flock> = match device {
-        Some(_) if cuda::unfit(field, heuristic, false).is_some() => return Ok(None),
+        Some(_) if cuda::unfit(field, heuristic).is_some() => return Ok(None),
         Some(cuda) => Box::new(CudaFlock::new(cuda, &ground, heuristic, Some(states))?),
         None => Box::new(HostFlock::default()),
     };

@@ -10,7 +10,8 @@ fn field(problem: &Arc<Problem>, rng: &mut Rng) -> Field {
     Field::new(problem, price(problem), Some(3), rng)
 }
 
-fn outcome(problem: &Arc<Problem>) -> Arc<Outcome> {
+/// Mini-buckets of two variables.
+pub(super) fn outcome(problem: &Arc<Problem>) -> Arc<Outcome> {
     let order = Order::greedy(problem, Method::MinFill, 1, &Stop::new());
     let plan = Plan::new(problem, &order, &Limits { z: Some(2), ..Limits::new(1 << 30) });
     let mut run = Run::new(problem.clone(), plan);
