@@ -29,12 +29,13 @@ pub use report::{Reduction, Size};
 pub use value_bounds::ValueBounds;
 
 use crate::Error;
-use crate::certificate::Step;
+use crate::certificate::{Proof, Step};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
 use departure::Departure;
 use elimination::Limits;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use worklist::Worklist;
 
@@ -67,6 +68,8 @@ pub struct Reducer {
     report: Reduction,
     /// What was done, so that it can be checked; only where somebody wants to.
     log: Option<Vec<Step>>,
+    /// Why bounds forbade values, each of the network: what proves them, and the values.
+    lemmas: Vec<(Arc<Proof>, BTreeMap<u32, Vec<u32>>)>,
 }
 
 /// A function in work: all costs at least 0, the least 0, no variable that has left.
@@ -135,8 +138,7 @@ impl Reducer {
         }
     }
 
-    /// The same with what is known of values, which may forbid some also where the top stays. Not where a log is kept: nothing in
-    /// it says why.
+    /// The same with what is known of values, which may forbid some also where the top stays.
     pub fn tighten_by(&mut self, upper: Cost, bounds: &ValueBounds, stop: &Stop) {
         if upper < self.top {
             self.lower_top(upper);
@@ -185,6 +187,11 @@ impl Reducer {
     /// What was done, step by step, where a log was kept.
     pub fn steps(&self) -> Option<&[Step]> {
         self.log.as_deref()
+    }
+
+    /// Why bounds forbade values, which the steps take for known: what proves them, and the network's variables and values.
+    pub fn lemmas(&self) -> &[(Arc<Proof>, BTreeMap<u32, Vec<u32>>)] {
+        &self.lemmas
     }
 
     /// Nothing below `top` exists; with a known solution of that total this proves it optimal.
