@@ -44,7 +44,7 @@ const LEAST_WORK: u64 = 1 << 22;
 const LEAST_BYTES: u64 = 1 << 26;
 const MORE_DEPTH: u64 = 64;
 /// Times that the passes and searches of a lemma may look at all tables.
-const LOOKS: u64 = 1 << 10;
+const LOOKS: u64 = 1 << 7;
 /// Passes over the last join graph that the replay may make besides those made: it ends once it has come to the bound.
 const MORE_PASSES: u32 = 16;
 
