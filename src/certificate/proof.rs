@@ -3,7 +3,7 @@
 use super::{Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Lemma, Rows, Search, Solution, Step};
 use crate::inference::{Entry, Forks, MiniBucket, Passes, Plan, Shift, Source};
 use crate::model::{Cost, Network, Problem};
-use crate::reduce::Reducer;
+use crate::reduce::{Forbidden, Reducer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -162,7 +162,7 @@ impl Proof {
 /// What the reductions did, with what bounds of values rest on where these were made.
 fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
     let log = reducer.steps().unwrap_or_default();
-    let lemmas = reducer.lemmas().iter().filter_map(|(proof, values)| {
+    let lemmas = reducer.lemmas().iter().filter_map(|Forbidden { proof, values }| {
         let reducer = proof.reducer.as_ref()?;
         Some((reducer.steps()?.len(), Step::Lemma(proof.lemma(reducer, bound, values))))
     });

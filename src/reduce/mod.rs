@@ -26,16 +26,15 @@ mod worklist;
 
 pub use components::components;
 pub use report::{Reduction, Size};
-pub use value_bounds::ValueBounds;
+pub use value_bounds::{Forbidden, ValueBounds};
 
 use crate::Error;
-use crate::certificate::{Proof, Step};
+use crate::certificate::Step;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
 use departure::Departure;
 use elimination::Limits;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use worklist::Worklist;
 
@@ -68,8 +67,8 @@ pub struct Reducer {
     report: Reduction,
     /// What was done, so that it can be checked; only where somebody wants to.
     log: Option<Vec<Step>>,
-    /// Why bounds forbade values, each of the network: what proves them, and the values.
-    lemmas: Vec<(Arc<Proof>, BTreeMap<u32, Vec<u32>>)>,
+    /// Why bounds forbade values.
+    lemmas: Vec<Forbidden>,
 }
 
 /// A function in work: all costs at least 0, the least 0, no variable that has left.
@@ -189,8 +188,8 @@ impl Reducer {
         self.log.as_deref()
     }
 
-    /// Why bounds forbade values, which the steps take for known: what proves them, and the network's variables and values.
-    pub fn lemmas(&self) -> &[(Arc<Proof>, BTreeMap<u32, Vec<u32>>)] {
+    /// Why bounds forbade values, which the steps take for known.
+    pub fn lemmas(&self) -> &[Forbidden] {
         &self.lemmas
     }
 

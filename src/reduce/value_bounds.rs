@@ -19,6 +19,15 @@ pub struct ValueBounds {
     begun: usize,
 }
 
+/// Values that bounds forbade, and why.
+#[derive(Clone, Debug)]
+pub struct Forbidden {
+    /// What proves the bounds.
+    pub proof: Arc<Proof>,
+    /// The network's variables and their values.
+    pub values: BTreeMap<u32, Vec<u32>>,
+}
+
 impl ValueBounds {
     /// Nothing is known yet of the network that a reducer has, and its core as it is now is what shares are stated of.
     pub fn new(reducer: &Reducer) -> Self {
@@ -121,12 +130,12 @@ impl Reducer {
         let values = self.originals(v, dear.iter().copied());
         for &value in &values {
             let Some(proof) = bounds.because(v, value) else { continue };
-            let known = self.lemmas.iter().position(|(known, _)| Arc::ptr_eq(known, proof));
+            let known = self.lemmas.iter().position(|known| Arc::ptr_eq(&known.proof, proof));
             let place = known.unwrap_or_else(|| {
-                self.lemmas.push((proof.clone(), BTreeMap::new()));
+                self.lemmas.push(Forbidden { proof: proof.clone(), values: BTreeMap::new() });
                 self.lemmas.len() - 1
             });
-            self.lemmas[place].1.entry(v).or_default().push(value);
+            self.lemmas[place].values.entry(v).or_default().push(value);
         }
         self.note(|_| Step::ByLemma { variable: v, values });
     }
