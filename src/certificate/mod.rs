@@ -137,6 +137,34 @@ pub enum Step {
     },
     /// Functions, and costs of single variables, are summed up in larger tables, and costs move between these.
     Graph(Graph),
+    /// No assignment that counts has some values. Nothing else changes: that is used later.
+    Lemma(Lemma),
+    /// Values become forbidden because lemmas say so.
+    ByLemma {
+        /// The variable.
+        variable: u32,
+        /// Its values.
+        values: Box<[u32]>,
+    },
+}
+
+/// Values that are too dear, as is shown on a copy of the network: by what tables take for them at least once costs have moved, by
+/// mini-buckets, or by searches of whoever follows the certificate. Steps before and after a lemma keep what each assignment costs
+/// that is left, so that it goes on to hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lemma {
+    /// What is done to the copy: limits, and what neither replaces values nor variables.
+    pub steps: Vec<Step>,
+    /// Mini-buckets of the copy: what the rest costs at least is made on the way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Elimination>,
+    /// Each variable and its values.
+    pub values: Vec<(u32, Box<[u32]>)>,
+    /// Entries that passes and searches may look at where that is not enough.
+    pub work: u64,
+    /// Bytes that nodes of these searches may take.
+    pub bytes: u64,
 }
 
 /// A join graph (Ihler, Flerova, Dechter, Otten, "Join-graph based cost-shifting schemes", 2012). Which table takes which function, what
@@ -205,17 +233,25 @@ pub struct Rows {
     pub bytes: u64,
 }
 
-/// A search over values, to be done again. At each node costs are shifted and what little is left is eliminated; nothing of that is
-/// told but what was branched on, and that decides only how long it takes.
+/// A search over values, to be done again. At each node costs are shifted and what little is left is eliminated, or bounded by
+/// mini-buckets; nothing of that is told but what was branched on and how much mini-buckets may take, and that decides only how long
+/// it takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// Entries that it may look at.
     pub work: u64,
-    /// Bytes that its nodes may take.
+    /// Bytes that its nodes may take, with the tables of one.
     pub bytes: u64,
+    /// Combinations that the mini-buckets of a node may have together; none where nodes have none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub mini: u64,
     /// What was branched on: the variable, and the fork before with the value that leads here from there (of the first one any).
     pub forks: Vec<(u32, u32, u32)>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A plan of mini-bucket elimination (Dechter and Rish 2003): functions, costs of single variables and messages are taken

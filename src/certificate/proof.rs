@@ -1,9 +1,10 @@
 //! From the reductions, the shifts and the plan that led to a bound to its certificate.
 
-use super::{Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Rows, Search, Solution, Step};
+use super::{Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Lemma, Rows, Search, Solution, Step};
 use crate::inference::{Entry, Forks, MiniBucket, Passes, Plan, Shift, Source};
 use crate::model::{Cost, Network, Problem};
-use crate::reduce::Reducer;
+use crate::reduce::{Forbidden, Reducer};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a bound follows from, kept until somebody wants the certificate.
@@ -31,8 +32,8 @@ struct Eliminated {
 struct Searched {
     bits: u32,
     forks: Forks,
-    /// Bytes of a node.
-    node: u64,
+    /// Bytes of a node, and of all that it has.
+    bytes: (u64, u64),
 }
 
 /// How many times as much as the search, or an elimination by rows, the replay may do: it bounds in its own way, and visits each node
@@ -42,6 +43,8 @@ const MORE_WORK: u64 = 8;
 const LEAST_WORK: u64 = 1 << 22;
 const LEAST_BYTES: u64 = 1 << 26;
 const MORE_DEPTH: u64 = 64;
+/// Times that the passes and searches of a lemma may look at all tables.
+const LOOKS: u64 = 1 << 7;
 /// Passes over the last join graph that the replay may make besides those made: it ends once it has come to the bound.
 const MORE_PASSES: u32 = 16;
 
@@ -64,10 +67,10 @@ impl Proof {
         Some(self)
     }
 
-    /// A search over values after the reductions, with costs multiplied by 2^`bits` and nodes of so many bytes. It may go on: what it
-    /// branches on later is told as well.
-    pub fn searched(mut self, bits: u32, forks: &Forks, node: u64) -> Proof {
-        self.search = Some(Searched { bits, forks: forks.clone(), node });
+    /// A search over values after the reductions, with costs multiplied by 2^`bits`, nodes of so many bytes and so many for all it has.
+    /// It may go on: what it branches on later is told as well.
+    pub fn searched(mut self, bits: u32, forks: &Forks, bytes: (u64, u64)) -> Proof {
+        self.search = Some(Searched { bits, forks: forks.clone(), bytes });
         self
     }
 
@@ -100,24 +103,17 @@ impl Proof {
         let Some(reducer) = &self.reducer else {
             return Branch { steps: Vec::new(), ending: Ending::Constant };
         };
-        let mut steps = reducer.steps().unwrap_or_default().to_vec();
+        let mut steps = reductions(reducer, bound);
+        let core = Core::new(reducer);
         if self.shifting.is_some() || self.plan.is_some() || self.rows.is_some() || self.search.is_some() {
             // whatever was known then: what costs as much as the bound does not speak against it
             steps.push(Step::Limit(bound));
         }
-        let core = Core::new(reducer);
-        if let Some(Shifting { bits, entries }) = &self.shifting {
-            steps.push(Step::Scale(*bits));
-            steps.extend(entries.iter().map(|entry| core.step(entry)));
-        }
-        for (place, passes) in (1..).zip(&self.graphs) {
-            let more =
-                if place == self.graphs.len() && self.plan.is_none() && self.rows.is_none() { MORE_PASSES } else { 0 };
-            steps.push(Step::Graph(core.graph(passes, more)));
-        }
+        let last = self.plan.is_none() && self.rows.is_none();
+        self.moves(&core, if last { MORE_PASSES } else { 0 }, &mut steps);
         if let Some(searched) = &self.search {
             steps.push(Step::Scale(searched.bits));
-            return Branch { steps, ending: Ending::Search(core.search(searched)) };
+            return Branch { steps, ending: Ending::Search(core.search(searched, bound)) };
         }
         let ending = match (&self.plan, &self.rows) {
             (Some(plan), _) => Ending::Elimination(core.elimination(plan)),
@@ -126,6 +122,61 @@ impl Proof {
         };
         Branch { steps, ending }
     }
+
+    /// Costs shifted and moved over join graphs, the last of which may have more passes.
+    fn moves(&self, core: &Core, more: u32, steps: &mut Vec<Step>) {
+        if let Some(Shifting { bits, entries }) = &self.shifting {
+            steps.push(Step::Scale(*bits));
+            steps.extend(entries.iter().map(|entry| core.step(entry)));
+        }
+        for (place, passes) in (1..).zip(&self.graphs) {
+            steps.push(Step::Graph(core.graph(passes, if place == self.graphs.len() { more } else { 0 })));
+        }
+    }
+
+    /// That solutions with some values of the network cost `bound` at least.
+    fn lemma(&self, reducer: &Arc<Reducer>, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Lemma {
+        let core = Core::new(reducer);
+        let mut steps = vec![Step::Limit(bound)];
+        self.moves(&core, MORE_PASSES, &mut steps);
+        let problem = reducer.problem();
+        let room = |scope: &[u32]| {
+            scope.iter().fold(1, |room: u64, &v| room.saturating_mul(problem.domains[v as usize].into()))
+        };
+        let clusters = self.graphs.last().map(|passes| passes.clusters.iter().map(|cluster| &cluster.scope));
+        let functions = problem.functions.iter().map(|function| &function.scope);
+        let scopes: Vec<_> = clusters.into_iter().flatten().chain(functions).collect();
+        let entries = scopes.iter().map(|scope| room(scope)).fold(0, u64::saturating_add);
+        let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
+        let cells = scopes.iter().map(|scope| sizes(scope)).sum::<u64>();
+        Lemma {
+            steps,
+            back: self.plan.as_ref().map(|plan| core.elimination(plan)),
+            values: values.iter().map(|(&v, values)| (v, values[..].into())).collect(),
+            work: entries.saturating_mul(LOOKS).saturating_add(LEAST_WORK),
+            bytes: cells.saturating_mul(8 * MORE_DEPTH).saturating_add(LEAST_BYTES),
+        }
+    }
+}
+
+/// What the reductions did, with what bounds of values rest on where these were made.
+fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
+    let log = reducer.steps().unwrap_or_default();
+    let lemmas = reducer.lemmas().iter().filter_map(|Forbidden { proof, values }| {
+        let reducer = proof.reducer.as_ref()?;
+        Some((reducer.steps()?.len(), Step::Lemma(proof.lemma(reducer, bound, values))))
+    });
+    let mut lemmas: Vec<(usize, Step)> = lemmas.collect();
+    lemmas.sort_by_key(|(place, _)| *place);
+    let mut lemmas = lemmas.into_iter().peekable();
+    let mut steps = Vec::new();
+    for place in 0..=log.len() {
+        while let Some((_, lemma)) = lemmas.next_if(|(at, _)| *at <= place) {
+            steps.push(lemma);
+        }
+        steps.extend(log.get(place).cloned());
+    }
+    steps
 }
 
 /// The network's names of a core's variables, ascending.
@@ -164,8 +215,11 @@ impl<'a> Core<'a> {
         }
     }
 
-    fn search(&self, Searched { forks, node, .. }: &Searched) -> Search {
-        let (list, deepest) = forks.list();
+    fn search(&self, Searched { forks, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
+        let (list, deepest) = forks.list(bound);
+        let mini = forks.mini();
+        // no table of a mini-bucket is larger than what is looked at for it; entries of the run may have half as many bits
+        let tables = mini.saturating_mul(size_of::<Cost>() as u64).min(all.saturating_mul(2));
         let name = |v: u32| self.reducer.variables()[v as usize];
         let fork = |fork: &crate::inference::Fork| {
             let parent = list[fork.before as usize].variable;
@@ -174,7 +228,8 @@ impl<'a> Core<'a> {
         };
         Search {
             work: forks.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
-            bytes: node.saturating_mul(u64::from(deepest) + MORE_DEPTH),
+            bytes: node.saturating_mul(u64::from(deepest) + MORE_DEPTH).saturating_add(tables),
+            mini,
             forks: list.iter().map(fork).collect(),
         }
     }

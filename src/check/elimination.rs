@@ -20,10 +20,10 @@ pub struct Effort {
 
 /// A plan with the scope of each message, laid out so that the variable that is eliminated next runs fastest.
 pub(super) struct Layout<'a> {
-    plan: &'a Elimination,
+    pub(super) plan: &'a Elimination,
     /// When each variable is eliminated first.
     turn: FxHashMap<u32, usize>,
-    scopes: Vec<Vec<u32>>,
+    pub(super) scopes: Vec<Vec<u32>>,
     pub(super) effort: Effort,
 }
 
@@ -111,6 +111,16 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
+    /// What it takes with the way back: all messages, what is outside each of them, and copies of some.
+    pub(super) fn both_ways(&self, sizes: &[usize]) -> Effort {
+        let room = |scope: &Vec<u32>| combinations(&scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>());
+        let messages = self.scopes.iter().map(room).fold(0, u64::saturating_add);
+        Effort {
+            joint_entries: self.effort.joint_entries.saturating_mul(2),
+            bytes: self.effort.bytes.saturating_add(messages.saturating_mul(24)),
+        }
+    }
+
     /// Variables in the order of the layout: the first to be eliminated last, where it runs fastest.
     fn arrange(&self, scope: &mut [u32]) {
         scope.sort_by_key(|v| (std::cmp::Reverse(self.turn.get(v).copied().unwrap_or(usize::MAX)), *v));
@@ -125,19 +135,69 @@ impl<'a> Layout<'a> {
                 .iter()
                 .filter_map(|&message| Some((message, messages[message as usize].take()?)))
                 .collect();
-            let message = match &join.keep {
-                Some(_) => self.lower(state, join, scope, &taken),
-                None => self.join(state, join, scope, &taken),
-            };
-            messages.push(Some(message));
+            messages.push(Some(self.message(state, join, scope, &taken)));
         }
         // what nobody joined counts with its least cost: functions and values have 0
         let least = |message: &Vec<Cost>| i128::from(message.iter().copied().fold(FORBIDDEN, Cost::min));
         messages.iter().flatten().map(least).sum()
     }
 
-    fn join(&self, state: &State, join: &Join, scope: &[u32], taken: &[(u32, Vec<Cost>)]) -> Vec<Cost> {
-        let v = join.variable;
+    /// All messages.
+    pub(super) fn messages(&self, state: &State) -> Vec<Vec<Cost>> {
+        let mut messages: Vec<Vec<Cost>> = Vec::with_capacity(self.plan.joins.len());
+        for (join, scope) in self.plan.joins.iter().zip(&self.scopes) {
+            let taken: Vec<_> = join.messages.iter().map(|&from| (from, messages[from as usize].clone())).collect();
+            messages.push(self.message(state, join, scope, &taken));
+        }
+        messages
+    }
+
+    fn message(&self, state: &State, join: &Join, scope: &[u32], taken: &[(u32, Vec<Cost>)]) -> Vec<Cost> {
+        if join.keep.is_some() {
+            return self.lower(state, join, scope, taken);
+        }
+        let inputs = self.inputs(state, join);
+        minimise(
+            &self.terms(state, join, scope, &inputs, taken),
+            &state.sizes(scope),
+            state.values[join.variable as usize].len(),
+        )
+    }
+
+    /// The way back through a mini-bucket: what each value of its variable costs at least with `rest`, which is what everything else costs
+    /// for the combinations of the message; and the same for the combinations of each message that it takes.
+    pub(super) fn back(
+        &self,
+        state: &State,
+        join: &Join,
+        scope: &[u32],
+        taken: &[(u32, Vec<Cost>)],
+        rest: &[Cost],
+    ) -> (Vec<Cost>, Vec<Vec<Cost>>) {
+        let inputs = self.inputs(state, join);
+        let terms = self.terms(state, join, scope, &inputs, taken);
+        let (sizes, domain) = (state.sizes(scope), state.values[join.variable as usize].len());
+        let mut own = vec![FORBIDDEN; domain];
+        let mut below: Vec<Vec<Cost>> = taken.iter().map(|(_, costs)| vec![FORBIDDEN; costs.len()]).collect();
+        let messages = terms.len() - taken.len();
+        let mut place = Place::new(0, &sizes, &terms);
+        for &rest in rest {
+            for (value, own) in own.iter_mut().enumerate() {
+                let cost = |(start, term): (&usize, &Term)| term.costs[start + value * term.own];
+                let total = place.starts.iter().zip(&terms).map(cost).fold(rest, |a, b| (a + b).min(FORBIDDEN));
+                *own = (*own).min(total);
+                for ((start, term), below) in place.starts.iter().zip(&terms).skip(messages).zip(&mut below) {
+                    let below = &mut below[start + value * term.own];
+                    *below = (*below).min(total);
+                }
+            }
+            place.advance(&sizes, &terms);
+        }
+        (own, below)
+    }
+
+    /// The functions of a join and its variable's costs, laid out.
+    fn inputs(&self, state: &State, join: &Join) -> Vec<(Vec<u32>, Vec<Cost>)> {
         let mut inputs: Vec<(Vec<u32>, Vec<Cost>)> = Vec::new();
         for &function in &join.functions {
             let scope = &self.plan.functions[function as usize];
@@ -149,12 +209,23 @@ impl<'a> Layout<'a> {
             inputs.push((arranged, tables::project(&function.table, &state.sizes(scope), &order)));
         }
         if join.unary {
-            inputs.push((vec![v], state.unary[v as usize].clone()));
+            inputs.push((vec![join.variable], state.unary[join.variable as usize].clone()));
         }
+        inputs
+    }
+
+    /// All tables of a join, the messages last.
+    fn terms<'t>(
+        &'t self,
+        state: &State,
+        join: &Join,
+        scope: &[u32],
+        inputs: &'t [(Vec<u32>, Vec<Cost>)],
+        taken: &'t [(u32, Vec<Cost>)],
+    ) -> Vec<Term<'t>> {
         let messages = taken.iter().map(|(message, costs)| (&self.scopes[*message as usize][..], &costs[..]));
         let all = inputs.iter().map(|(scope, costs)| (&scope[..], &costs[..])).chain(messages);
-        let tables: Vec<Term> = all.map(|(own, costs)| Term::new(state, own, costs, scope, v)).collect();
-        minimise(&tables, &state.sizes(scope), state.values[v as usize].len())
+        all.map(|(own, costs)| Term::new(own, &state.sizes(own), costs, scope, join.variable)).collect()
     }
 
     fn lower(&self, state: &State, join: &Join, scope: &[u32], taken: &[(u32, Vec<Cost>)]) -> Vec<Cost> {
@@ -173,7 +244,7 @@ impl<'a> Layout<'a> {
 }
 
 /// A table that is joined.
-struct Term<'a> {
+pub(super) struct Term<'a> {
     costs: &'a [Cost],
     /// How far a step along each variable of the message leads.
     steps: Vec<usize>,
@@ -182,8 +253,9 @@ struct Term<'a> {
 }
 
 impl<'a> Term<'a> {
-    fn new(state: &State, own: &[u32], costs: &'a [Cost], message: &[u32], v: u32) -> Self {
-        let along = axes(&state.sizes(own));
+    /// Of variables with so many values, for a message that lacks `v`.
+    pub(super) fn new(own: &[u32], sizes: &[usize], costs: &'a [Cost], message: &[u32], v: u32) -> Self {
+        let along = axes(sizes);
         let step = |u: &u32| own.iter().position(|w| w == u).and_then(|k| along[k].get(1).copied()).unwrap_or(0);
         Term { costs, steps: message.iter().map(step).collect(), own: step(&v) }
     }
@@ -193,11 +265,11 @@ impl<'a> Term<'a> {
 const BATCH: usize = 1 << 14;
 
 /// The least sum over the values of the variable that is eliminated, for each combination of the others.
-fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Cost> {
+pub(super) fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Cost> {
     let (row, outer) = sizes.split_last().map_or((1, sizes), |(&row, outer)| (row, outer));
     let mut message = vec![0; combinations(sizes) as usize];
     let rows = (BATCH / row).max(1);
-    message.par_chunks_mut(row * rows).enumerate().for_each(|(batch, out)| {
+    let fill = |(batch, out): (usize, &mut [Cost])| {
         let mut place = Place::new(batch * rows, outer, terms);
         let mut totals = vec![0; domain];
         for out in out.chunks_exact_mut(row) {
@@ -217,7 +289,13 @@ fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Cost> {
             }
             place.advance(outer, terms);
         }
-    });
+    };
+    // a thread pool takes longer than one batch
+    if message.len() <= row * rows {
+        fill((0, &mut message));
+    } else {
+        message.par_chunks_mut(row * rows).enumerate().for_each(fill);
+    }
     message
 }
 

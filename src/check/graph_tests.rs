@@ -86,7 +86,7 @@ fn no_graph_proves_more_than_there_is() {
         let ending = match kind {
             0 => Ending::Constant,
             1 => Ending::Rows(Rows { order: order.into(), work: 1 << 30, bytes: 1 << 28 }),
-            _ => Ending::Search(Search { work: 1 << 30, bytes: 1 << 28, forks: Vec::new() }),
+            _ => Ending::Search(Search { work: 1 << 30, bytes: 1 << 28, forks: Vec::new(), mini: rng.below(200) }),
         };
         let certificate = Certificate::new(&network, -FORBIDDEN, None, Branch { steps, ending });
         match follow(&network, &certificate) {

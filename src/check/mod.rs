@@ -4,10 +4,14 @@
 //! It shares nothing with the search, the reductions or inference but the model's plain data: own indexing, own
 //! look-up of sparse tuples, own summation (128 bits, so that nothing can overflow or saturate on the way).
 
+mod buckets;
 mod elimination;
 mod graph;
 #[cfg(test)]
 mod graph_tests;
+mod lemma;
+#[cfg(test)]
+mod lemma_tests;
 mod replay;
 mod rows;
 mod search;

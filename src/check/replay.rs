@@ -46,7 +46,10 @@ impl<'a> Replay<'a> {
         }
         let sizes: Vec<usize> = network.domains().iter().map(|&domain| domain as usize).collect();
         let mut effort = branch_effort(&certificate.proof, sizes).map_err(Error::Refused)?;
-        effort.bytes = effort.bytes.saturating_add(network.functions().iter().map(|f| f.table.bytes() as u64).sum());
+        let tables: u64 = network.functions().iter().map(|f| f.table.bytes() as u64).sum();
+        // a lemma has a copy of them
+        let copies = 1 + u64::from(certificate.proof.steps.iter().any(|step| matches!(step, Step::Lemma(_))));
+        effort.bytes = effort.bytes.saturating_add(tables.saturating_mul(copies));
         Ok(Replay { network, certificate, effort })
     }
 
@@ -118,11 +121,9 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
     }
 }
 
-/// What a branch takes for a network whose variables have so many values. What steps lack shows when they are followed.
-fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, String> {
-    let mut effort = Effort::default();
-    // of the tables of the last graph
-    let mut held = 0u64;
+/// What steps take for a network whose variables have so many values, and how many these then have; `held` are bytes of the tables of
+/// the last graph. Whether nothing that counts is left. What steps lack shows when they are followed.
+fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: &mut u64) -> Result<bool, String> {
     let room = |sizes: &[usize], scope: &[u32]| {
         let size = |&v: &u32| sizes.get(v as usize).map_or(1, |&size| size as u64);
         scope.iter().map(size).fold(1, u64::saturating_mul)
@@ -131,39 +132,61 @@ fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, Strin
         effort.joint_entries = effort.joint_entries.saturating_add(entries);
         effort.bytes = effort.bytes.max(alive.saturating_mul(8));
     };
-    for step in &branch.steps {
-        let lose = |sizes: &mut Vec<usize>, v: u32, lost: usize| {
+    for step in steps {
+        let lose = |sizes: &mut [usize], v: u32, lost: usize| {
             if let Some(size) = sizes.get_mut(v as usize) {
                 *size = size.saturating_sub(lost);
             }
         };
         match step {
             Step::Unsupported { scope, .. } | Step::Move { scope, .. } | Step::Separate { scope, .. } => {
-                let entries = room(&sizes, scope);
-                add(&mut effort, entries, entries);
+                let entries = room(sizes, scope);
+                add(effort, entries, entries);
             }
             Step::TooDear { variable, values } => {
-                lose(&mut sizes, *variable, values.len());
+                lose(sizes, *variable, values.len());
                 if sizes.get(*variable as usize) == Some(&0) {
                     // nothing that counts is left
-                    return Ok(effort);
+                    return Ok(true);
                 }
             }
-            Step::Dominated { variable, pairs } => lose(&mut sizes, *variable, pairs.len()),
+            Step::Dominated { variable, pairs } => lose(sizes, *variable, pairs.len()),
             Step::Eliminate { variable, over } => {
-                let entries = room(&sizes, over).saturating_mul(room(&sizes, &[*variable]));
-                add(&mut effort, entries, entries.saturating_mul(2));
-                lose(&mut sizes, *variable, usize::MAX);
+                let entries = room(sizes, over).saturating_mul(room(sizes, &[*variable]));
+                add(effort, entries, entries.saturating_mul(2));
+                lose(sizes, *variable, usize::MAX);
             }
-            Step::Substitute { variable, .. } => lose(&mut sizes, *variable, usize::MAX),
+            Step::Substitute { variable, .. } => lose(sizes, *variable, usize::MAX),
             Step::Graph(graph) => {
-                let (own, stay) = super::graph::effort(graph, &sizes)?;
+                let (own, stay) = super::graph::effort(graph, sizes)?;
                 effort.joint_entries = effort.joint_entries.saturating_add(own.joint_entries);
-                effort.bytes = effort.bytes.max(own.bytes.saturating_add(held));
-                held = stay;
+                effort.bytes = effort.bytes.max(own.bytes.saturating_add(*held));
+                *held = stay;
             }
-            Step::Limit(_) | Step::Forbid | Step::Scale(_) => {}
+            Step::Lemma(lemma) => {
+                let (mut sizes, mut held) = (sizes.to_vec(), *held);
+                if steps_effort(&lemma.steps, &mut sizes, effort, &mut held)? {
+                    continue;
+                }
+                let back = match &lemma.back {
+                    Some(plan) => Layout::new(plan, &sizes)?.both_ways(&sizes),
+                    None => Effort::default(),
+                };
+                let entries = lemma.work.saturating_add(back.joint_entries);
+                effort.joint_entries = effort.joint_entries.saturating_add(entries);
+                effort.bytes = effort.bytes.max(lemma.bytes.max(back.bytes).saturating_add(held));
+            }
+            Step::Limit(_) | Step::Forbid | Step::Scale(_) | Step::ByLemma { .. } => {}
         }
+    }
+    Ok(false)
+}
+
+/// What a branch takes for a network whose variables have so many values.
+fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, String> {
+    let (mut effort, mut held) = (Effort::default(), 0);
+    if steps_effort(&branch.steps, &mut sizes, &mut effort, &mut held)? {
+        return Ok(effort);
     }
     match &branch.ending {
         Ending::Constant => {}

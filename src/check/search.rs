@@ -1,13 +1,15 @@
 //! The search over values of a certificate: the replay's own, led by what was branched on. A certificate tells variables, not
-//! bounds: at each node costs are shifted again, by code of this module, and where that is not enough, what is left is eliminated
-//! or branched on further. So a wrong hint costs time and proves nothing.
+//! bounds: at each node costs are shifted again, by code of this module, and where that is not enough, what is left is eliminated,
+//! bounded by mini-buckets of the size that the certificate states, or branched on further. So a wrong hint costs time and proves
+//! nothing.
 //!
 //! Nothing is ever negative: functions give what all of them cost for each value of a variable to its values, those the least to
 //! the constant, and get shares of the rest back (a node-wise version of the passes of Cooper et al., "Soft arc consistency
 //! revisited", 2010, directional). A value that costs as much as the limit leaves then.
 
+use super::buckets::Rest;
 use super::state::State;
-use super::tables::{self, combinations};
+use super::tables;
 use crate::certificate::Search;
 use crate::model::{Cost, FORBIDDEN};
 use rustc_hash::FxHashMap;
@@ -22,6 +24,9 @@ const ROOT_PASSES: usize = 200;
 const ROOT_PART: Cost = 1000;
 /// Combinations for which what is left of a node is eliminated; few in tests, whose networks are small.
 const ELIMINATED: u64 = if cfg!(test) { 12 } else { 1 << 18 };
+/// Mini-buckets of a node begin with this part of the combinations that they may have: most nodes need no more.
+const FIRST_TRY: u64 = 64;
+const NEXT_TRY: u64 = 8;
 
 /// What a search proves for the network as it stands: the constant and the least of what is left, or the limit.
 ///
@@ -39,10 +44,46 @@ pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
     }
     let (frame, root) = Frame::new(&state)?;
     let hints = Hints::new(search)?;
-    let mut task = Task { state: &state, frame, hints, work: search.work, bytes: search.bytes };
+    let mut task = Task { state: &state, frame, hints, work: search.work, bytes: search.bytes, mini: search.mini };
     let mut least = state.dear();
     task.node(root, Some(0), &mut least, (ROOT_PASSES, ROOT_PART))?;
     Ok(state.proven(least.into()))
+}
+
+/// Shows that values, by their places, are too dear: by passes over the network as it stands, then by a search below each of them.
+///
+/// # Errors
+/// As [`run`], and a value with which something may cost less than the limit.
+pub(super) fn show(state: &State, values: &[(u32, u32)], work: u64, bytes: u64) -> Result<(), String> {
+    let mut state = state.clone();
+    state.forbid();
+    if state.dear() >= MOST {
+        return Err(format!("costs of {} and more are too large for a search", state.dear()));
+    }
+    let (frame, mut root) = Frame::new(&state)?;
+    let limit = state.dear();
+    let hints = Hints { variables: Vec::new(), next: FxHashMap::default() };
+    let mut task = Task { state: &state, frame, hints, work, bytes, mini: 0 };
+    if !task.shift(&mut root, limit, (ROOT_PASSES, ROOT_PART))? {
+        return Ok(());
+    }
+    for &(v, value) in values {
+        if root.values[v as usize].contains(&value) {
+            let mut node = root.clone();
+            node.values[v as usize] = vec![value];
+            let mut least = limit;
+            task.node(node, None, &mut least, (PASSES, PART))?;
+            if least < limit {
+                let name = state.values[v as usize].get(value as usize);
+                return Err(format!("value {name:?} of variable {v} is not too dear"));
+            }
+            root.values[v as usize].retain(|&other| other != value);
+            if root.values[v as usize].is_empty() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What was branched on, by node.
@@ -136,6 +177,8 @@ struct Task<'a> {
     /// Entries that may still be looked at, and bytes that may still be taken.
     work: u64,
     bytes: u64,
+    /// Combinations for the mini-buckets of a node.
+    mini: u64,
 }
 
 impl Task<'_> {
@@ -156,17 +199,9 @@ impl Task<'_> {
         let v = match branched {
             Some((_, v)) => v,
             None => {
-                let (order, joint) = self.order(&node)?;
-                if joint <= ELIMINATED {
-                    self.spend(joint)?;
-                    *least = (*least).min(self.eliminate(&node, &order, *least)?);
-                    return Ok(());
-                }
-                // the smallest domain for the most functions
-                let smallest = order.iter().copied().min_by_key(|&v| {
-                    (node.values[v as usize].len() * 1024 / (1 + self.frame.incidence[v as usize].len()), v)
-                });
+                let (done, smallest) = self.finish(&node, least)?;
                 match smallest {
+                    _ if done => return Ok(()),
                     Some(v) => v,
                     None => return Err("nothing is left to branch on".into()),
                 }
@@ -277,93 +312,58 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// The open variables in the order in which each leaves behind the fewest combinations, and all of these.
-    fn order(&mut self, node: &Node) -> Result<(Vec<u32>, u64), String> {
-        let mut left: Vec<u32> = (0..node.values.len() as u32).filter(|&v| node.values[v as usize].len() > 1).collect();
-        let mut neighbours: FxHashMap<u32, Vec<u32>> = left.iter().map(|&v| (v, Vec::new())).collect();
-        for function in &self.frame.functions {
-            let open: Vec<u32> = function.scope.iter().copied().filter(|v| neighbours.contains_key(v)).collect();
-            join(&mut neighbours, &open);
+    /// Eliminates what is left of a node, or bounds it by mini-buckets; whether it is done with, else what to branch on.
+    fn finish(&mut self, node: &Node, least: &mut Cost) -> Result<(bool, Option<u32>), String> {
+        let (rest, constant) = self.rest(node);
+        let (order, joint) = rest.order(self.mini.max(ELIMINATED));
+        self.spend((order.len() + self.frame.functions.len()) as u64)?;
+        if joint <= ELIMINATED {
+            self.spend(joint)?;
+            let limit = *least - constant.min(*least);
+            *least = tables::sum(constant, rest.eliminate(self.costs(node), &order, u64::MAX, limit)).min(*least);
+            return Ok((true, None));
         }
-        self.spend((left.len() + self.frame.functions.len()) as u64)?;
-        let (mut order, mut joint) = (Vec::new(), 0u64);
-        while !left.is_empty() {
-            let room = |v: &u32| {
-                let sizes = neighbours[v].iter().chain([v]).map(|&u| node.values[u as usize].len());
-                combinations(&sizes.collect::<Vec<_>>())
-            };
-            let Some((at, &v)) = left.iter().enumerate().min_by_key(|(_, v)| (room(v), **v)) else { break };
-            joint = joint.saturating_add(room(&v));
-            let _ = left.swap_remove(at);
-            let own = neighbours.remove(&v).unwrap_or_default();
-            for u in &own {
-                if let Some(others) = neighbours.get_mut(u) {
-                    others.retain(|&w| w != v);
-                }
-            }
-            join(&mut neighbours, &own);
-            order.push(v);
-            if joint > ELIMINATED {
-                order.extend(left);
-                break;
+        let mut tried = 0;
+        for part in [FIRST_TRY, NEXT_TRY, 1] {
+            // nothing that was tried is tried again
+            let fits = rest.fitting(&order, self.mini / part, self.bytes / size_of::<Cost>() as u64);
+            let Some(most) = fits.filter(|&most| most > std::mem::replace(&mut tried, most)) else { continue };
+            let taken = rest.taken(&order, most);
+            self.spend(taken.joint.saturating_add(rest.entries()))?;
+            let limit = *least - constant.min(*least);
+            if tables::sum(constant, rest.eliminate(self.costs(node), &order, most, limit)) >= *least {
+                return Ok((true, None));
             }
         }
-        Ok((order, joint))
+        // the smallest domain for the most functions
+        let smallest = order
+            .iter()
+            .copied()
+            .min_by_key(|&v| (node.values[v as usize].len() * 1024 / (1 + self.frame.incidence[v as usize].len()), v));
+        Ok((false, smallest))
     }
 
-    /// What the cheapest assignment of a node costs, with its constant; `limit` or more where none costs less.
-    fn eliminate(&self, node: &Node, order: &[u32], limit: Cost) -> Result<Cost, String> {
-        let at = |v: u32| &node.values[v as usize];
+    /// What is left of a node: the variables that tables read, and what all assignments cost.
+    fn rest(&self, node: &Node) -> (Rest, Cost) {
+        let sizes: Vec<usize> = node.values.iter().map(Vec::len).collect();
+        let open = |v: u32| sizes[v as usize] > 1;
         let mut constant = node.constant;
-        let mut tables: Vec<(Vec<u32>, Vec<Cost>)> = Vec::new();
-        for v in (0..node.values.len() as u32).filter(|&v| !at(v).is_empty()) {
-            let costs: Vec<Cost> = at(v).iter().map(|&a| node.cells[self.frame.own[v as usize] + a as usize]).collect();
-            match costs[..] {
-                [cost] => constant = tables::sum(constant, cost),
-                _ => tables.push((vec![v], costs)),
+        for (v, values) in node.values.iter().enumerate() {
+            if let [a] = values[..] {
+                constant = tables::sum(constant, node.cells[self.frame.own[v] + a as usize]);
             }
         }
-        for function in &self.frame.functions {
-            let scope: Vec<u32> = function.scope.iter().copied().filter(|&v| at(v).len() > 1).collect();
-            let costs = function.entries(node);
-            if scope.is_empty() { constant = tables::sum(constant, costs[0]) } else { tables.push((scope, costs)) }
-        }
-        for &v in order {
-            let (own, rest): (Vec<_>, Vec<_>) = tables.into_iter().partition(|(scope, _)| scope.contains(&v));
-            let mut scope: Vec<u32> = own.iter().flat_map(|(scope, _)| scope).copied().filter(|&u| u != v).collect();
-            scope.sort_unstable();
-            scope.dedup();
-            scope.push(v);
-            let sizes: Vec<usize> = scope.iter().map(|&u| at(u).len()).collect();
-            let mut joint = vec![0; combinations(&sizes) as usize];
-            for (scope_of, costs) in &own {
-                let axes = tables::axes(&scope_of.iter().map(|&u| at(u).len()).collect::<Vec<_>>());
-                let along = |(u, &size): (&u32, &usize)| {
-                    scope_of.iter().position(|w| w == u).map_or_else(|| vec![0; size], |k| axes[k].clone())
-                };
-                let spread: Vec<Vec<usize>> = scope.iter().zip(&sizes).map(along).collect();
-                let terms = tables::gather(costs, &spread);
-                joint.iter_mut().zip(terms).for_each(|(total, term)| *total = tables::sum(*total, term));
-            }
-            let least: Vec<Cost> =
-                joint.chunks_exact(at(v).len()).map(|row| row.iter().copied().fold(FORBIDDEN, Cost::min)).collect();
-            let _ = scope.pop();
-            tables = rest;
-            if scope.is_empty() { constant = tables::sum(constant, least[0]) } else { tables.push((scope, least)) }
-        }
-        Ok(constant.min(limit))
+        let own = (0..sizes.len() as u32).filter(|&v| open(v)).map(|v| vec![v]);
+        let functions = self.frame.functions.iter();
+        let scopes = own.chain(functions.map(|function| function.scope.iter().copied().filter(|&v| open(v)).collect()));
+        (Rest { scopes: scopes.collect(), sizes }, constant)
     }
-}
 
-/// Makes variables neighbours of each other.
-fn join(neighbours: &mut FxHashMap<u32, Vec<u32>>, together: &[u32]) {
-    for v in together {
-        let Some(known) = neighbours.get_mut(v) else { continue };
-        for u in together {
-            if u != v && !known.contains(u) {
-                known.push(*u);
-            }
-        }
+    /// The costs of the tables of [`Task::rest`].
+    fn costs(&self, node: &Node) -> Vec<Vec<Cost>> {
+        let open = (0..node.values.len()).filter(|&v| node.values[v].len() > 1);
+        let own = open.map(|v| node.values[v].iter().map(|&a| node.cells[self.frame.own[v] + a as usize]).collect());
+        own.chain(self.frame.functions.iter().map(|function| function.entries(node))).collect()
     }
 }
 

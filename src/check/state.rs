@@ -2,7 +2,7 @@
 
 use super::tables::{self, combinations, sum};
 use crate::model::{Cost, FORBIDDEN, Network, Table};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Stands for a limit that nothing reaches; costs are below 2^64, and multiplied by less than 2^33.
@@ -40,6 +40,8 @@ pub(super) struct State {
     ceiling: i128,
     /// Nothing that counts is left.
     pub(super) closed: bool,
+    /// Variables and values that no assignment that counts has, by lemmas.
+    pub(super) known: FxHashSet<(u32, u32)>,
     /// What has changed since minima were moved to the constant.
     changed_functions: Vec<u32>,
     changed_variables: Vec<u32>,
@@ -61,6 +63,7 @@ impl State {
             limit: FORBIDDEN,
             ceiling: 0,
             closed: false,
+            known: FxHashSet::default(),
             changed_functions: Vec::new(),
             changed_variables: Vec::new(),
         };
@@ -107,6 +110,11 @@ impl State {
         }
         self.settle();
         self.check_room()
+    }
+
+    /// No more than what another network proves at most is proven.
+    pub(super) fn no_more_than(&mut self, other: &State) {
+        self.limit = self.limit.min(other.limit);
     }
 
     /// Refuses to go on where sums of what is allowed may come near what is forbidden, unless such sums do not count.

@@ -32,6 +32,8 @@ impl State {
             Step::Separate { scope, variable, shares } => self.separate(scope, *variable, shares),
             Step::Scale(bits) => self.scale(*bits),
             Step::Graph(graph) => self.join(graph),
+            Step::Lemma(lemma) => self.lemma(lemma),
+            Step::ByLemma { variable, values } => self.by_lemma(*variable, values),
             Step::Move { .. } => Ok(()),
         }?;
         self.settle();
@@ -47,7 +49,7 @@ impl State {
     }
 
     /// The place of a value among those that a variable has left.
-    fn value(&self, v: u32, value: u32) -> Result<usize, String> {
+    pub(super) fn value(&self, v: u32, value: u32) -> Result<usize, String> {
         self.values[v as usize].binary_search(&value).map_err(|_| format!("variable {v} has no value {value}"))
     }
 
@@ -75,13 +77,19 @@ impl State {
 
     fn too_dear(&mut self, v: u32, values: &[u32]) -> Result<(), String> {
         self.present(v)?;
+        let least = self.least_totals(v)?;
+        self.all_too_dear(v, values, &least)?;
+        self.remove(v, values)
+    }
+
+    /// What each value costs with the least of each function of the variable.
+    pub(super) fn least_totals(&self, v: u32) -> Result<Vec<Cost>, String> {
         let mut least = self.unary[v as usize].clone();
         for function in self.functions_of(v) {
             let own = tables::least(&function.table, &self.sizes(&function.scope), place(&function.scope, v)?, None);
             least.iter_mut().zip(own).for_each(|(total, least)| *total = sum(*total, least));
         }
-        self.all_too_dear(v, values, &least)?;
-        self.remove(v, values)
+        Ok(least)
     }
 
     fn all_too_dear(&self, v: u32, values: &[u32], least: &[Cost]) -> Result<(), String> {
@@ -254,6 +262,14 @@ impl State {
             row.iter().zip(shares).map(entry).fold(FORBIDDEN, Cost::min)
         };
         let rest: Vec<Cost> = costs.chunks_exact(shares.len()).map(rest).collect();
+        // where something becomes cheaper, what was known of it does not hold any more
+        let same = |(row, &rest): (&[Cost], &Cost)| {
+            let mut totals = row.iter().zip(shares).map(|(&cost, &share)| (cost, sum(rest, share)));
+            totals.all(|(cost, total)| if cost >= dear { total >= dear } else { total == cost })
+        };
+        if !costs.chunks_exact(shares.len()).zip(&rest).all(same) {
+            self.known.clear();
+        }
         self.pay_for_values(v, shares);
         self.add(scope.iter().copied().filter(|&u| u != v).collect(), Table::dense(rest))?;
         self.check_room()

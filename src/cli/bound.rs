@@ -203,7 +203,7 @@ impl<'a> Bounding<'a> {
             _ => ladder.exact_work(0),
         };
         let certified = self.config.output.certificate.is_some();
-        let means = self.config.method.means(certified);
+        let means = self.config.method.means();
         let mut climb =
             Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref(), DeviceGraphs::Most);
         climb.resume(std::mem::take(&mut self.searches));
@@ -222,7 +222,7 @@ impl<'a> Bounding<'a> {
                     if stop.is_set() {
                         break;
                     }
-                    let known = shift.value_bounds();
+                    let known = (shift.value_bounds(), shift.proof(reducer));
                     if let Some(error) = shift.take_trouble() {
                         self.lose_device(&error);
                         gpu = None;
@@ -269,14 +269,15 @@ impl<'a> Bounding<'a> {
                     let Some(outcome) = run.finish() else { break };
                     climb.note(&attempt, attempt.lower_bound(&outcome));
                     self.finish_run(&attempt, &outcome, streamed, reducer)?;
-                    climb.value_bounds(&attempt, &outcome, self.upper(), stop)
+                    let known = climb.value_bounds(&attempt, &outcome, self.upper(), stop);
+                    known.map(|known| (known, attempt.proof(reducer, &outcome)))
                 }
             };
             if self.report.exact || stop.is_set() {
                 break;
             }
-            if let Some(known) = known {
-                values.learn(reducer, &known);
+            if let Some((known, proof)) = known {
+                values.learn(reducer, &known, proof);
             }
             // also where a better incumbent forbids more by what was known before
             let (removable, of) = values.removable(reducer, self.upper());

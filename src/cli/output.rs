@@ -23,7 +23,7 @@ pub struct OutputFlags {
     /// How it is written: native to the network's format, or indices
     #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
     pub solution_format: SolutionFormat,
-    /// What proves the bound, for `fangs check FILE --certificate CERT`; auto takes only methods that it holds
+    /// What proves the bound, for `fangs check FILE --certificate CERT`
     #[arg(long, value_name = "CERT")]
     pub certificate: Option<PathBuf>,
     /// Convergence rows, written as they happen

@@ -234,7 +234,7 @@ impl Climb {
         self
     }
 
-    /// Shifting keeps a journal and searches what they branch on, for a certificate; bounds of values, which no certificate holds, are left out.
+    /// Shifting keeps a journal and searches what they branch on, for a certificate.
     pub fn keep_journal(mut self, keep: bool) -> Climb {
         self.journal = keep;
         self
@@ -471,7 +471,7 @@ impl Climb {
     }
 
     /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below `ub`, as the
-    /// last time tells, within the memory of a plan and about as much work as the attempts took; not where a journal is kept.
+    /// last time tells, within the memory of a plan and about as much work as the attempts took.
     pub fn value_bounds(
         &mut self,
         attempt: &Attempt,
@@ -479,7 +479,7 @@ impl Climb {
         ub: Cost,
         stop: &Stop,
     ) -> Option<Vec<Vec<Cost>>> {
-        if self.journal || attempt.by_rows {
+        if attempt.by_rows {
             return None;
         }
         self.forward = self.forward.saturating_add(attempt.work);

@@ -147,11 +147,8 @@ fn no_method_passes_the_optimum() {
         let (_, choice) = BoundChoice::ALL[rng.index(BoundChoice::ALL.len())];
         let z = [None, None, Some(2), Some(3)][rng.index(4)];
         let memory = [1 << 30, 1 << 30, 2000, 100][rng.index(4)];
-        let mut climb = Climb::new(
-            &problem,
-            Ladder::new(orders, memory, z).exact_work(rng.below(3) / 2 * 1000),
-            choice.means(rng.below(4) == 0),
-        );
+        let mut climb =
+            Climb::new(&problem, Ladder::new(orders, memory, z).exact_work(rng.below(3) / 2 * 1000), choice.means());
         let mut best = trivial_bound(&problem);
         while let Some(stage) = climb.next((rng.below(2) == 0).then_some(limit)) {
             stages += 1;

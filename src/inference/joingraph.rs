@@ -171,6 +171,9 @@ impl JoinGraph {
 
     /// Goes on with the tables as they are.
     pub fn resume(&mut self, patience: Patience) {
+        // a pass that left nothing to move ended on its way
+        let made = if self.patience == Patience::Long { &mut self.made.1 } else { &mut self.made.0 };
+        *made += u32::from(self.at > 0);
         (self.patience, self.at, self.passes, self.done, self.before) = (patience, 0, 0, false, self.constant);
     }
 

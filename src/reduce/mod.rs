@@ -26,7 +26,7 @@ mod worklist;
 
 pub use components::components;
 pub use report::{Reduction, Size};
-pub use value_bounds::ValueBounds;
+pub use value_bounds::{Forbidden, ValueBounds};
 
 use crate::Error;
 use crate::certificate::Step;
@@ -67,6 +67,8 @@ pub struct Reducer {
     report: Reduction,
     /// What was done, so that it can be checked; only where somebody wants to.
     log: Option<Vec<Step>>,
+    /// Why bounds forbade values.
+    lemmas: Vec<Forbidden>,
 }
 
 /// A function in work: all costs at least 0, the least 0, no variable that has left.
@@ -135,8 +137,7 @@ impl Reducer {
         }
     }
 
-    /// The same with what is known of values, which may forbid some also where the top stays. Not where a log is kept: nothing in
-    /// it says why.
+    /// The same with what is known of values, which may forbid some also where the top stays.
     pub fn tighten_by(&mut self, upper: Cost, bounds: &ValueBounds, stop: &Stop) {
         if upper < self.top {
             self.lower_top(upper);
@@ -185,6 +186,11 @@ impl Reducer {
     /// What was done, step by step, where a log was kept.
     pub fn steps(&self) -> Option<&[Step]> {
         self.log.as_deref()
+    }
+
+    /// Why bounds forbade values, which the steps take for known.
+    pub fn lemmas(&self) -> &[Forbidden] {
+        &self.lemmas
     }
 
     /// Nothing below `top` exists; with a known solution of that total this proves it optimal.

@@ -45,6 +45,7 @@ impl Reducer {
             limits: Limits::default(),
             report: Reduction { before: Size::of(network), ..Reduction::default() },
             log: None,
+            lemmas: Vec::new(),
         };
         let mut taken = Taken::default();
         for function in network.functions() {

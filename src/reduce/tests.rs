@@ -2,6 +2,7 @@
 
 use super::elimination::Limits;
 use super::{Reducer, ValueBounds, components};
+use crate::certificate::Proof;
 use crate::model::{Cost, FORBIDDEN, Network, Problem, Table, add};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
@@ -239,7 +240,7 @@ fn check_all(network: &Network, rng: &mut Rng) {
         if below(rng, 2) == 0 {
             reducer.tighten(top, &stop);
         } else {
-            values.learn(&reducer, &value_bounds(&reducer.problem(), rng));
+            values.learn(&reducer, &value_bounds(&reducer.problem(), rng), Some(Proof::default()));
             reducer.tighten_by(top, &values, &stop);
             removed(&reducer, &values, top);
         }

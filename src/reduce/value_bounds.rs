@@ -1,7 +1,10 @@
 //! What solutions with a value cost at least, and what that forbids.
 
 use super::Reducer;
+use crate::certificate::{Proof, Step};
 use crate::model::{Cost, FORBIDDEN};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A lower bound for each value of a network: on what solutions with that value cost. Bounds of cores are kept by the values
 /// of the network, so that they serve all later cores, and each better incumbent may forbid more by them.
@@ -9,8 +12,20 @@ use crate::model::{Cost, FORBIDDEN};
 pub struct ValueBounds {
     /// By variable and value of the network.
     least: Vec<Vec<Cost>>,
+    /// Where proofs are kept, by variable and value the place of what proves the bound.
+    because: Vec<Vec<u32>>,
+    proofs: Vec<Arc<Proof>>,
     /// Values of the core that bounds began with.
     begun: usize,
+}
+
+/// Values that bounds forbade, and why.
+#[derive(Clone, Debug)]
+pub struct Forbidden {
+    /// What proves the bounds.
+    pub proof: Arc<Proof>,
+    /// The network's variables and their values.
+    pub values: BTreeMap<u32, Vec<u32>>,
 }
 
 impl ValueBounds {
@@ -18,20 +33,44 @@ impl ValueBounds {
     pub fn new(reducer: &Reducer) -> Self {
         // values are ascending, and all of the network's were there in the beginning
         let most = |values: &[u32]| values.last().map_or(0, |&value| value as usize + 1);
-        let least = reducer.values.iter().map(|values| vec![Cost::MIN; most(values)]).collect();
-        ValueBounds { least, begun: reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum() }
+        let least: Vec<_> = reducer.values.iter().map(|values| vec![Cost::MIN; most(values)]).collect();
+        let because =
+            if reducer.log.is_some() { least.iter().map(|least| vec![0; least.len()]).collect() } else { Vec::new() };
+        ValueBounds {
+            least,
+            because,
+            proofs: Vec::new(),
+            begun: reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum(),
+        }
     }
 
     /// Learns what holds for the values of a core, in the core's numbering. A core that came later by tightening has the same
-    /// solutions or some of them, so what holds for a value goes on to hold.
-    pub fn learn(&mut self, reducer: &Reducer, core: &[Vec<Cost>]) {
+    /// solutions or some of them, so what holds for a value goes on to hold. Where the reductions keep a log, nothing is learned that
+    /// has no proof.
+    pub fn learn(&mut self, reducer: &Reducer, core: &[Vec<Cost>], proof: Option<Proof>) {
+        if reducer.log.is_some() && proof.is_none() {
+            return;
+        }
+        let mut news = false;
         for (&v, costs) in reducer.core.iter().zip(core) {
             for (&value, &cost) in reducer.values[v as usize].iter().zip(costs) {
-                if let Some(least) = self.least[v as usize].get_mut(value as usize) {
-                    *least = (*least).max(cost);
+                let (v, value) = (v as usize, value as usize);
+                if let Some(least) = self.least[v].get_mut(value).filter(|least| **least < cost) {
+                    *least = cost;
+                    if let Some(because) = self.because.get_mut(v).and_then(|because| because.get_mut(value)) {
+                        (*because, news) = (self.proofs.len() as u32, true);
+                    }
                 }
             }
         }
+        if let Some(proof) = proof.filter(|_| news) {
+            self.proofs.push(Arc::new(proof));
+        }
+    }
+
+    /// What proves the bound of a value, where proofs are kept.
+    fn because(&self, v: u32, value: u32) -> Option<&Arc<Proof>> {
+        self.proofs.get(*self.because.get(v as usize)?.get(value as usize)? as usize)
     }
 
     /// How many values of the core that bounds began with no solution below `upper` has, by these bounds; and how many values
@@ -40,12 +79,11 @@ impl ValueBounds {
         (self.least.iter().flatten().filter(|&&least| least >= upper).count(), self.begun)
     }
 
-    /// How many values of a core as it is they forbid below `upper`, none where nothing is reduced or a log is kept, and how many
-    /// it has.
+    /// How many values of a core as it is they forbid below `upper`, none where nothing is reduced, and how many it has.
     pub fn removable(&self, reducer: &Reducer, upper: Cost) -> (usize, usize) {
         let of = |&v: &u32| self.values(reducer, v).filter(|&least| least >= upper).count();
         let size = reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum();
-        (if reducer.may_forbid() { reducer.core.iter().map(of).sum() } else { 0 }, size)
+        (if reducer.reduce { reducer.core.iter().map(of).sum() } else { 0 }, size)
     }
 
     /// For each value of a core how much more solutions with it cost at least than with the variable's best value.
@@ -65,24 +103,40 @@ impl ValueBounds {
 }
 
 impl Reducer {
-    /// Whether values may be forbidden by bounds. A log would have to tell how those came about.
-    fn may_forbid(&self) -> bool {
-        self.reduce && self.log.is_none()
-    }
-
     /// Forbids the values of the core that only solutions at or above `top` have; the reductions then remove them.
     pub(super) fn forbid(&mut self, bounds: &ValueBounds) {
-        if !self.may_forbid() {
+        if !self.reduce {
             return;
         }
         for v in self.core.clone() {
-            let dear: Vec<bool> = bounds.values(self, v).map(|least| least >= self.top).collect();
-            if dear.contains(&true) {
-                let costs = self.unary[v as usize].iter_mut().zip(dear);
-                costs.filter(|&(_, dear)| dear).for_each(|(cost, _)| *cost = FORBIDDEN);
-                self.pending.moved.push(v);
-                self.pending.checks.push(v);
+            let unary = &self.unary[v as usize];
+            let dear = (0..).zip(bounds.values(self, v).zip(unary));
+            let dear = dear.filter(|&(_, (least, &cost))| least >= self.top && cost < FORBIDDEN);
+            let dear: Vec<u32> = dear.map(|(value, _)| value).collect();
+            if dear.is_empty() {
+                continue;
             }
+            if self.log.is_some() {
+                self.tell(v, &dear, bounds);
+            }
+            dear.iter().for_each(|&value| self.unary[v as usize][value as usize] = FORBIDDEN);
+            self.pending.moved.push(v);
+            self.pending.checks.push(v);
         }
+    }
+
+    /// Logs that values become forbidden, and why.
+    fn tell(&mut self, v: u32, dear: &[u32], bounds: &ValueBounds) {
+        let values = self.originals(v, dear.iter().copied());
+        for &value in &values {
+            let Some(proof) = bounds.because(v, value) else { continue };
+            let known = self.lemmas.iter().position(|known| Arc::ptr_eq(&known.proof, proof));
+            let place = known.unwrap_or_else(|| {
+                self.lemmas.push(Forbidden { proof: proof.clone(), values: BTreeMap::new() });
+                self.lemmas.len() - 1
+            });
+            self.lemmas[place].values.entry(v).or_default().push(value);
+        }
+        self.note(|_| Step::ByLemma { variable: v, values });
     }
 }

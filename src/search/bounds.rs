@@ -364,7 +364,7 @@ impl Bounds {
             let ladder =
                 Ladder::new(orders, self.memory, self.z).spill(self.spill).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();
-            let means = self.choice.means(certified);
+            let means = self.choice.means();
             let mut climb =
                 Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref(), self.graphs);
             climb.resume(std::mem::take(searches));

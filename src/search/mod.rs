@@ -67,7 +67,7 @@ pub fn solve(
     stop: &Stop,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
-    if options.driver == DriverChoice::Construct && !options.bound.means(false).plain {
+    if options.driver == DriverChoice::Construct && !options.bound.means().plain {
         return Err(Error::Usage(format!(
             "the driver construct builds on the messages of mini-buckets, which bound {} leaves out",
             options.bound.name()

@@ -49,7 +49,7 @@ pub struct Options {
     pub gap: Option<f64>,
     /// How often incremental costs are checked against recomputed ones.
     pub assertions: Assertions,
-    /// Whether the summary has the proof of the bound, for a certificate; what no certificate holds is then no part of `auto`.
+    /// Whether the summary has the proof of the bound, for a certificate.
     pub certificate: bool,
 }
 
@@ -158,9 +158,8 @@ impl BoundChoice {
         ("branch", BoundChoice::Branch),
     ];
 
-    /// What it takes to a better bound. `auto` leaves out what no certificate holds where one is wanted: what is proven then
-    /// is all that is claimed. By their names such ways are taken all the same.
-    pub fn means(self, certified: bool) -> Means {
+    /// What it takes to a better bound.
+    pub fn means(self) -> Means {
         let auto = self == BoundChoice::Auto;
         Means {
             plain: matches!(self, BoundChoice::Auto | BoundChoice::Mbe | BoundChoice::Be),
@@ -173,7 +172,6 @@ impl BoundChoice {
             },
             rows: auto || self == BoundChoice::SparseBe,
             branch: match self {
-                BoundChoice::Auto if certified => &Style::ALL[..1],
                 BoundChoice::Auto | BoundChoice::Branch => &Style::ALL,
                 _ => &[],
             },

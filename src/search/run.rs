@@ -395,12 +395,13 @@ impl<'a> Run<'a> {
         // a bound of the core speaks of what is better than the incumbent
         let gap = self.upper.min(self.network.top()).saturating_sub(self.lower).max(1) as f64;
         let before = self.lower;
+        let reason = step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned();
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof);
         if let Some(bounds) = self.bounds.here() {
             bounds.note((self.lower - before) as f64 / gap);
         }
         if let Some(values) = &step.value_bounds {
-            self.values.learn(&step.core.reducer, values);
+            self.values.learn(&step.core.reducer, values, reason);
             self.look_at_reduced();
             let (removable, of) = self.values.removable(&self.core.reducer, self.upper.min(self.network.top()));
             if removable > of / WORTH_TIGHTENING {

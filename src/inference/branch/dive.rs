@@ -1,5 +1,6 @@
 //! Depth-first search below one open node, for a limited work.
 
+use super::forks::Branched;
 use super::frame::{Frame, Function};
 use super::leaf::{Budget, Elimination, Rest, Solved};
 use super::state::State;
@@ -102,8 +103,10 @@ pub(super) struct Found {
     pub nodes: u64,
     /// Whether children were cut that may hold something better.
     pub cut: bool,
-    /// The last choice on the way to each node that was branched, and the variable.
-    pub forks: Vec<(Option<Arc<Choice>>, u32)>,
+    /// The nodes that were branched.
+    pub forks: Vec<Branched>,
+    /// Combinations of the mini-buckets of a node, at most.
+    pub mini: u64,
     /// Why the device did not do what it was meant to.
     pub trouble: Option<DeviceError>,
 }
@@ -152,12 +155,14 @@ impl Dive<'_> {
                 match self.finish(state, &mut found.trouble, stop) {
                     Some(Solved::Done(assignment, work)) => {
                         eliminated += work;
+                        found.mini = found.mini.max(work);
                         self.offer(assignment, state, &mut found);
                         state.pop(frame);
                     }
                     Some(Solved::Stopped) => continue,
                     Some(Solved::Bound { bound: better, assignment, work }) => {
                         eliminated += work;
+                        found.mini = found.mini.max(work);
                         self.offer(assignment, state, &mut found);
                         forks.push(self.fork(state, path, bound.max(better), left, &mut found));
                     }
@@ -255,7 +260,7 @@ impl Dive<'_> {
             Style::Light => decisive(frame, state),
             Style::Heavy => cheapest(frame, state),
         };
-        found.forks.push((path.clone(), variable as u32));
+        found.forks.push(Branched { path: path.clone(), variable: variable as u32, bound });
         let cost = |value: &u32| state.unary(frame, variable, *value);
         let mut values = state.values(frame, variable).to_vec();
         values.sort_by_key(|value| std::cmp::Reverse((cost(value), *value)));

@@ -28,6 +28,7 @@ use crate::reduce::Reducer;
 use crate::stop::Stop;
 pub use dive::Style;
 use dive::{Dive, Found, Node};
+use forks::Branched;
 pub use forks::{Fork, Forks};
 use frame::Frame;
 use leaf::{Budget, DEVICE_SPEED};
@@ -123,22 +124,24 @@ impl Branch {
         })
     }
 
-    /// Eliminates heavy nodes on a device, with tables that fit there. What it does counts by the time it takes.
+    /// Eliminates heavy nodes on a device, with tables that fit there. What it does counts by the time it takes. Where forks are
+    /// kept they stay on the CPU: whoever checks a certificate makes their tables there.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>) -> Branch {
-        self.gpu = gpu.filter(|_| self.style == Style::Heavy).cloned();
+        self.gpu = gpu.filter(|_| self.style == Style::Heavy && self.forks.is_none()).cloned();
         self
     }
 
-    /// Keeps what is branched on, for a certificate. A heavy search keeps nothing: its bounds are those of mini-buckets.
+    /// Keeps what is branched on, for a certificate.
     pub fn keep_forks(mut self) -> Branch {
-        self.forks = (self.style == Style::Light).then(Forks::default);
+        (self.forks, self.gpu) = (Some(Forks::default()), None);
         self
     }
 
-    /// Leaves are eliminated only where that takes no more than so many combinations: tests have small networks.
+    /// Leaves are eliminated, and heavy nodes bounded, only where that takes no more than so many combinations: tests have small
+    /// networks.
     #[cfg(test)]
     pub fn leaves(mut self, joint_entries: f64) -> Branch {
-        self.leaf = joint_entries;
+        (self.leaf, self.mini) = (joint_entries, 2.0 * joint_entries);
         self
     }
 
@@ -147,7 +150,7 @@ impl Branch {
         Some(Proof::reductions(reducer)?.searched(
             self.frame.bits,
             self.forks.as_ref()?,
-            Frame::bytes(&self.frame.problem).1,
+            (Frame::bytes(&self.frame.problem).1, self.memory),
         ))
     }
 
@@ -241,13 +244,14 @@ impl Branch {
         };
         let search = |state: &mut State, node: Node| dive.search(state, node, stop);
         let found: Vec<Found> = nodes.into_par_iter().with_max_len(1).map_init(|| self.root.clone(), search).collect();
-        let (mut spent, mut replayed) = (0, 0);
+        let (mut spent, mut replayed, mut mini) = (0, 0, 0);
         let mut forks = Vec::new();
         for found in found {
             spent += found.work;
             replayed += found.replayed;
             self.nodes += found.nodes;
             forks.extend(found.forks);
+            mini = mini.max(found.mini);
             if let Some(error) = found.trouble {
                 self.lose(error);
             }
@@ -262,7 +266,8 @@ impl Branch {
         }
         self.work += spent.max(1);
         if let Some(log) = &self.forks {
-            log.add(forks);
+            let total = |fork: Branched| Branched { bound: self.frame.total(fork.bound), ..fork };
+            log.add(forks.into_iter().map(total), if self.style == Style::Heavy { mini } else { 0 });
         }
         // as much as a tenth of the work on the way back to open nodes (hybrid best-first search)
         if replayed * 10 > spent {

@@ -149,14 +149,18 @@ fn forks_know_all_work_and_lead_to_each_other() {
     for _ in 0..300 {
         let problem = Arc::new(random(&mut rng, 4));
         let order = shuffled(&problem, &mut rng);
-        let branch = Branch::new(&problem, None, &order, ROOMY, Style::Light).expect("small costs");
+        let style = Style::ALL[rng.index(2)];
+        let branch = Branch::new(&problem, None, &order, ROOMY, style).expect("small costs");
         let mut branch = branch.keep_forks().leaves(2.0);
-        let forks = branch.forks.clone().expect("a light search keeps them");
+        let forks = branch.forks.clone().expect("searches keep them");
         loop {
             let progress = branch.advance(1, &Stop::new());
             // a certificate states it: what the root took counts, also where nothing was branched on yet
             assert_eq!(forks.work(), branch.work_done());
-            let (list, deepest) = forks.list();
+            let (list, deepest) = forks.list(Cost::MAX);
+            // a search is led to all that has to be split up still, and told how large the mini-buckets of the rest are
+            let (needed, _) = forks.list(branch.lower_bound());
+            assert!(needed.len() <= list.len() && (style == Style::Heavy || needed == list && forks.mini() == 0));
             assert!(deepest as usize <= list.len());
             assert!(list.iter().enumerate().skip(1).all(|(place, fork)| (fork.before as usize) < place));
             several += usize::from(list.len() > 3);

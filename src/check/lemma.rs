@@ -1,0 +1,184 @@
+//! Values that are too dear, shown on a copy of the network, and what that forbids later.
+//!
+//! A value that is too dear in the copy is part of no assignment that counts, as limits, moves and the loss of what is too dear keep the
+//! cost of every other one. The same steps in the network itself, eliminations and dominance keep it or leave assignments out. So
+//! what a lemma says of the network goes on to hold, for values that are still there. A function that is taken apart may
+//! become cheaper; then what was known is forgotten.
+
+use super::elimination::Layout;
+use super::search;
+use super::state::State;
+use super::tables::{combinations, sum};
+use crate::certificate::{Lemma, Step};
+use crate::model::{Cost, FORBIDDEN};
+use rustc_hash::FxHashSet;
+
+/// Times that all tables are looked through for what is too dear: what comes later is left to passes.
+const ROUNDS: u32 = 8;
+
+impl State {
+    /// Shows that values are too dear, and remembers it.
+    pub(super) fn lemma(&mut self, lemma: &Lemma) -> Result<(), String> {
+        for (v, values) in &lemma.values {
+            self.present(*v)?;
+            values.iter().try_for_each(|&value| self.value(*v, value).map(drop))?;
+        }
+        let mut copy = self.clone();
+        for (index, step) in lemma.steps.iter().enumerate() {
+            let result = match step {
+                Step::Limit(_)
+                | Step::Forbid
+                | Step::Unsupported { .. }
+                | Step::TooDear { .. }
+                | Step::Scale(_)
+                | Step::Move { .. }
+                | Step::Graph(_) => copy.step(step),
+                _ => Err("no such step of a lemma keeps what values cost".into()),
+            };
+            result.map_err(|what| format!("step {} of a lemma: {what}", index + 1))?;
+        }
+        copy.settle();
+        if !copy.closed {
+            copy.limit_to_what_is_allowed();
+            copy.check_room()?;
+            copy.show(lemma)?;
+        }
+        self.no_more_than(&copy);
+        for (v, values) in &lemma.values {
+            self.known.extend(values.iter().map(|&value| (*v, value)));
+        }
+        Ok(())
+    }
+
+    /// Values become forbidden that are known to be too dear.
+    pub(super) fn by_lemma(&mut self, v: u32, values: &[u32]) -> Result<(), String> {
+        self.present(v)?;
+        for &value in values {
+            let place = self.value(v, value)?;
+            if !self.known.contains(&(v, value)) {
+                return Err(format!("no lemma says that value {value} of variable {v} is too dear"));
+            }
+            self.unary_mut(v)[place] = FORBIDDEN;
+        }
+        Ok(())
+    }
+
+    /// Takes values away that are too dear until those of a lemma are gone.
+    fn show(&mut self, lemma: &Lemma) -> Result<(), String> {
+        self.by_tables()?;
+        if let Some(plan) = lemma.back.as_ref().filter(|_| !self.are_gone(lemma)) {
+            let sizes: Vec<usize> = self.values.iter().map(|values| values.len()).collect();
+            // all of them beside the constant as it is now
+            let (bounds, dear) = (Layout::new(plan, &sizes)?.marginals(self), self.dear());
+            for (v, bounds) in (0..).zip(bounds) {
+                let _ = self.keep_below(v, &bounds, dear)?;
+            }
+            self.by_tables()?;
+        }
+        if self.are_gone(lemma) {
+            return Ok(());
+        }
+        let left: Vec<(u32, u32)> = lemma
+            .values
+            .iter()
+            .flat_map(|(v, values)| values.iter().map(move |&value| (*v, value)))
+            .filter_map(|(v, value)| Some((v, self.value(v, value).ok()? as u32)))
+            .collect();
+        search::show(self, &left, lemma.work, lemma.bytes)
+    }
+
+    fn are_gone(&self, lemma: &Lemma) -> bool {
+        let is_gone = |v: u32, value: u32| self.value(v, value).is_err();
+        self.closed || lemma.values.iter().all(|(v, values)| values.iter().all(|&value| is_gone(*v, value)))
+    }
+
+    /// What a value costs with the least of each of its tables, over and over while something is too dear.
+    fn by_tables(&mut self) -> Result<(), String> {
+        for _ in 0..ROUNDS {
+            let mut lost = false;
+            for v in 0..self.values.len() as u32 {
+                if self.closed {
+                    return Ok(());
+                }
+                if !self.values[v as usize].is_empty() {
+                    let (least, dear) = (self.least_totals(v)?, self.dear());
+                    lost |= self.keep_below(v, &least, dear)?;
+                }
+            }
+            if !lost {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves a variable the values that cost less than what is too dear; whether it lost any.
+    fn keep_below(&mut self, v: u32, costs: &[Cost], dear: Cost) -> Result<bool, String> {
+        if self.closed {
+            return Ok(false);
+        }
+        let kept: Vec<usize> = (0..costs.len()).filter(|&value| costs[value] < dear).collect();
+        if kept.len() == costs.len() {
+            return Ok(false);
+        }
+        self.keep_values(v, &kept)?;
+        self.settle();
+        Ok(true)
+    }
+}
+
+impl Layout<'_> {
+    /// What each value of each variable costs at least, besides the constant, by mini-buckets and what everything else costs on the way back
+    /// through them. A variable that no mini-bucket has costs nothing.
+    fn marginals(&self, state: &State) -> Vec<Vec<Cost>> {
+        let mut bounds: Vec<Vec<Cost>> = state.values.iter().map(|values| vec![0; values.len()]).collect();
+        let messages = self.messages(state);
+        let least = |message: &[Cost]| message.iter().copied().fold(FORBIDDEN, Cost::min);
+        let taken: FxHashSet<u32> = self.plan.joins.iter().flat_map(|join| join.messages.iter().copied()).collect();
+        // messages that nobody takes count with their least cost
+        let roots: Vec<usize> = (0..messages.len()).filter(|&index| !taken.contains(&(index as u32))).collect();
+        let total = roots.iter().fold(0, |total, &root| sum(total, least(&messages[root])));
+        let mut outside: Vec<Option<Vec<Cost>>> = vec![None; messages.len()];
+        if total >= FORBIDDEN {
+            return bounds.iter().map(|bounds| vec![FORBIDDEN; bounds.len()]).collect();
+        }
+        for root in roots {
+            outside[root] = Some(vec![total - least(&messages[root]); messages[root].len()]);
+        }
+        for (index, join) in self.plan.joins.iter().enumerate().rev() {
+            // below a function that is not laid out nothing is known
+            let Some(rest) = outside[index].take() else { continue };
+            let scope = &self.scopes[index];
+            let all: Vec<Cost> = messages[index].iter().zip(&rest).map(|(&own, &rest)| sum(own, rest)).collect();
+            let sizes = state.sizes(scope);
+            let mut inner = combinations(&sizes) as usize;
+            for (&u, &size) in scope.iter().zip(&sizes) {
+                inner /= size;
+                let mut own = vec![FORBIDDEN; size];
+                for (run, costs) in all.chunks_exact(inner).enumerate() {
+                    own[run % size] = own[run % size].min(least(costs));
+                }
+                raise(&mut bounds[u as usize], &own);
+            }
+            if join.keep.is_some() {
+                continue;
+            }
+            let taken: Vec<(u32, Vec<Cost>)> =
+                join.messages.iter().map(|&from| (from, messages[from as usize].clone())).collect();
+            let (own, below) = self.back(state, join, scope, &taken, &rest);
+            raise(&mut bounds[join.variable as usize], &own);
+            for ((from, message), all) in taken.iter().zip(below) {
+                let rest = message.iter().zip(all);
+                // where the message itself forbids, nothing more is needed
+                let less =
+                    rest.map(|(&own, all)| if own >= FORBIDDEN || all >= FORBIDDEN { FORBIDDEN } else { all - own });
+                outside[*from as usize] = Some(less.collect());
+            }
+        }
+        bounds
+    }
+}
+
+fn raise(bounds: &mut [Cost], own: &[Cost]) {
+    bounds.iter_mut().zip(own).for_each(|(bound, &own)| *bound = (*bound).max(own));
+}
