@@ -81,7 +81,7 @@ struct Open {
     _tables: (Vec<CudaSlice<u32>>, CudaSlice<i32>),
 }
 
-/// Moves that a thread rates in a step, about. Half as many and twice as many were no faster (results/notes/tabu-cuda.md).
+/// Moves of the core for each thread of a walker, about; in a step those of variables in conflict are rated. Half as many and twice as many were no faster (results/notes/tabu-cuda.md).
 const RATED: u32 = 32;
 /// Shared memory that the kernel takes beside a walker's tables, at most.
 const BESIDE: u32 = 1 << 10;
@@ -90,7 +90,8 @@ const ROUND_WORK: u64 = 10_000_000;
 /// Steps of a round, at most, as on the CPU.
 const MOST_STEPS: u32 = 20_000;
 
-/// About how long a step of all resident walkers takes, in nanoseconds.
+/// About how long a step of all resident walkers takes, in nanoseconds: an estimate; a round with the host's part took
+/// twice as long on DSJC1000.1 (results/notes/tabu-cuda.md).
 fn step_work(layout: &Layout) -> u64 {
     (2000 + layout.moves() / 20 + 2 * layout.changed_quads()) as u64
 }
