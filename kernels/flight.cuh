@@ -155,6 +155,8 @@ template <u32 THREADS, u32 KEEP> struct Flight {
         if (visit.template idle<Group<THREADS>::LANES>(group.lane, group.mask)) return visit.held;
         assign<u64, Visit, KEEP>(group, visit, state, visit.variable, mix(draw, visit.variable));
         const u32 picked = state.words[problem.picked];
+        // all have read it before the next pick writes it
+        group.sync();
         if (picked == INACTIVE) return visit.held;
         flown.ratings += visit.possibilities();
         if (picked == WEIGHTLESS) {

@@ -14,7 +14,7 @@ impl Outcome {
     /// read any more.
     pub fn assign(&self) -> Option<Vec<u32>> {
         if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages) {
-            if let Ok(Some(pilot)) = Pilot::new(resident, &self.problem, &self.plan, self.lower_bound)
+            if let Ok(Some(pilot)) = Pilot::new(resident, &self.problem, &self.plan)
                 && let Ok(assignment) = pilot.assign()
             {
                 return Some(assignment);

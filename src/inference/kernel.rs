@@ -19,10 +19,13 @@
 //! Where there are more inputs than lanes, those of slow *levels*, by the fastest outer digit that they read, are
 //! summed into stages of a tile's size, made anew only when one of their digits moves; the last stage is a lane.
 
+mod cursor;
+
 use super::expand::{Digit, PAD, Run, offsets, row_digits, set_starts};
 use super::plan::Input;
 pub(super) use super::table::Entry;
 use super::table::strides;
+use cursor::Cursor;
 
 /// A tile has at least this many outputs if the table has: long stretches of every input.
 const TILE: usize = 1 << 10;
@@ -461,53 +464,6 @@ impl<E: Entry> pulp::WithSimd for Vectorised<'_, '_, E> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         self.join.tiles(self.first, self.out);
-    }
-}
-
-/// Where the tiles are: the outer digits and the offset of each input.
-struct Cursor {
-    digits: Vec<usize>,
-    offsets: Vec<usize>,
-}
-
-impl Cursor {
-    /// At tile number `tile`; the only place that divides.
-    fn new<E>(join: &Join<'_, E>, mut tile: usize) -> Self {
-        let mut digits = vec![0; join.sizes.len()];
-        for (digit, &size) in digits.iter_mut().zip(&join.sizes).rev() {
-            *digit = tile % size;
-            tile /= size;
-        }
-        let mut offsets = vec![0; join.operands];
-        for operand in join.each() {
-            offsets[operand.index] = operand.outer.iter().zip(&digits).map(|(&stride, &digit)| stride * digit).sum();
-        }
-        Cursor { digits, offsets }
-    }
-
-    /// Goes to the next tile; returns the slowest digit that moved, counted from 1. After the last tile it is
-    /// back at the first.
-    #[inline(always)]
-    fn advance<E>(&mut self, join: &Join<'_, E>) -> usize {
-        for digit in (0..self.digits.len()).rev() {
-            let size = join.sizes[digit];
-            self.digits[digit] += 1;
-            let wrapped = self.digits[digit] == size;
-            if wrapped {
-                self.digits[digit] = 0;
-            }
-            for operand in join.each() {
-                let offset = &mut self.offsets[operand.index];
-                *offset += operand.outer[digit];
-                if wrapped {
-                    *offset -= operand.outer[digit] * size;
-                }
-            }
-            if !wrapped {
-                return digit + 1;
-            }
-        }
-        0
     }
 }
 

@@ -1,8 +1,9 @@
-//! Assignments out of the messages of a finished run, where those are: on the device.
+//! An assignment out of the messages of a finished run, where those are: on the device.
 //!
 //! kernels/assign.cu walks the reverse elimination order; here is what it reads: for each position the tables that
 //! [`CostToGo::rate`](super::super::CostToGo::rate) looks up, as addresses and strides. Functions go up as they are, not
-//! capped, so that ratings are the CPU's.
+//! capped, so that ratings are the CPU's. (Beams of states that drew their values from the same ratings brought nothing:
+//! results/notes/bounds-cuda.md.)
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -15,8 +16,6 @@ use crate::inference::table;
 use crate::model::{Cost, FORBIDDEN, Problem};
 use std::sync::Arc;
 
-/// States of a beam: a block has one warp for each.
-const WIDTH: usize = 16;
 /// Entries of functions that are copied, at most: a gigabyte.
 const FUNCTIONS: u64 = 1 << 27;
 /// Shared memory of a block that is not for rows.
@@ -68,10 +67,6 @@ struct Guide {
     unary: u64,
     positions: u32,
     row: u32,
-    start: i64,
-    limit: i64,
-    shift: u32,
-    exact: u32,
 }
 
 // SAFETY: plain numbers, laid out as the kernel reads them.
@@ -164,7 +159,7 @@ impl Layout {
     }
 }
 
-/// Grows assignments on the device that has the messages.
+/// Makes an assignment on the device that has the messages.
 #[derive(Debug)]
 pub(in crate::inference) struct Pilot {
     messages: Arc<Resident>,
@@ -183,16 +178,6 @@ struct Memory {
     _unary: CudaSlice<Cost>,
     _functions: CudaSlice<Cost>,
 }
-
-/// A beam's random bits and the Boltzmann weights (limit and slope) of its states.
-#[derive(Clone, Debug)]
-struct Beam {
-    draw: u64,
-    weights: [[u32; 2]; WIDTH],
-}
-
-/// A complete assignment by variable, and its f: its cost where nothing was capped.
-type Grown = (Vec<u32>, Cost);
 
 impl Pilot {
     /// Begins to compile what pilots take.
@@ -215,12 +200,11 @@ impl Pilot {
         messages: &Arc<Resident>,
         problem: &Problem,
         plan: &Plan,
-        start: Cost,
     ) -> Result<Option<Pilot>, DeviceError> {
         let gpu = messages.gpu();
         let cuda = gpu.cuda();
         let row = plan.domains.iter().copied().max().unwrap_or(0);
-        let fits = u64::from(row) * 8 * WIDTH as u64 <= u64::from(Self::shared(cuda.info.shared_memory));
+        let fits = u64::from(row) * 8 <= u64::from(Self::shared(cuda.info.shared_memory));
         let Some(mut layout) = Layout::new(problem, plan, messages.program()).filter(|_| fits) else { return Ok(None) };
         let kernel = gpu.kernel(&Self::expression(plan.width))?;
         let stream = cuda.stream();
@@ -241,8 +225,6 @@ impl Pilot {
             unary: unary.device_ptr(stream).0,
             positions: plan.sequence.len() as u32,
             row,
-            start,
-            ..Guide::default()
         };
         let _memory = Memory { _places: places, _terms: terms, _digits: digits, _unary: unary, _functions: functions };
         Ok(Some(Pilot { messages: messages.clone(), kernel, guide, _memory, sequence: plan.sequence.clone() }))
@@ -253,43 +235,20 @@ impl Pilot {
     /// # Errors
     /// The device's.
     pub(in crate::inference) fn assign(&self) -> Result<Vec<u32>, DeviceError> {
-        let greedy = Beam { draw: 0, weights: [[0; 2]; WIDTH] };
-        let grown = self.launch(Guide { exact: 1, limit: FORBIDDEN, ..self.guide }, &[greedy])?;
-        let first = grown.into_iter().flatten().next();
-        first.map(|(values, _)| values).ok_or_else(|| DeviceError::Unusable("no state was assigned".into()))
-    }
-
-    fn launch(&self, guide: Guide, beams: &[Beam]) -> Result<Vec<Vec<Grown>>, DeviceError> {
         let cuda = self.messages.gpu().cuda();
         let positions = self.sequence.len();
-        let draws: Vec<u64> = beams.iter().map(|beam| beam.draw).collect();
-        let weights: Vec<u32> = beams.iter().flat_map(|beam| beam.weights).flatten().collect();
-        let (draws, weights) = (cuda.upload(&draws)?, cuda.upload(&weights)?);
-        let states = beams.len() * WIDTH;
-        let mut values = cuda.reserve::<u32>(states * positions)?;
-        let mut costs = cuda.reserve::<i64>(states)?;
-        let mut alive = cuda.zeros::<u32>(beams.len())?;
-        let shape = (beams.len() as u32, 32 * WIDTH as u32, 8 * guide.row * WIDTH as u32);
-        // SAFETY: the arguments are grow's; there is a row of positions for each state, and all that the guide points to
-        // is held by `self`.
+        let mut values = cuda.zeros::<u32>(positions)?;
+        // SAFETY: the arguments are grow's; `values` has a number for each position, and all that the guide points to is held by
+        // `self`.
         unsafe {
-            self.kernel.launch(cuda.stream(), shape, |arguments| {
-                let _ =
-                    arguments.arg(&guide).arg(&draws).arg(&weights).arg(&mut values).arg(&mut costs).arg(&mut alive);
+            self.kernel.launch(cuda.stream(), (1, 32, 8 * self.guide.row), |arguments| {
+                let _ = arguments.arg(&self.guide).arg(&mut values);
             })?;
         }
-        let (values, costs, alive) = (cuda.read(&values)?, cuda.read(&costs)?, cuda.read(&alive)?);
-        let grown = |state: usize| {
-            let mut assignment = vec![0; positions];
-            for (position, &v) in self.sequence.iter().enumerate() {
-                assignment[v as usize] = values[state * positions + position];
-            }
-            (assignment, costs[state])
-        };
-        let beam = |beam: usize| match alive[beam] {
-            0 => Vec::new(),
-            _ => (beam * WIDTH..(beam + 1) * WIDTH).map(grown).collect(),
-        };
-        Ok((0..beams.len()).map(beam).collect())
+        let mut assignment = vec![0; positions];
+        for (&v, value) in self.sequence.iter().zip(cuda.read(&values)?) {
+            assignment[v as usize] = value;
+        }
+        Ok(assignment)
     }
 }
