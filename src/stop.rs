@@ -17,12 +17,20 @@ pub enum Cause {
 /// Everything that may take longer than some ten milliseconds (readers, reductions, rounds, bucket
 /// slices) asks [`Stop::is_set`] and returns what it has. Only `search::clock` sets it for time.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicU8>);
+pub struct Stop {
+    cause: Arc<AtomicU8>,
+    above: Option<Arc<Stop>>,
+}
 
 impl Stop {
     /// A flag that nobody has set.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A flag for a part of the work: it is set where this one is, and may be set alone.
+    pub fn below(&self) -> Self {
+        Stop { cause: Arc::default(), above: Some(Arc::new(self.clone())) }
     }
 
     /// Tells everyone who shares the flag to end.
@@ -31,21 +39,41 @@ impl Stop {
             Cause::Time => 1,
             Cause::Signal => 2,
         };
-        let _ = self.0.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
+        let _ = self.cause.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
     }
 
     /// Whether somebody has told to end.
     #[inline]
     pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0
+        self.cause.load(Ordering::Relaxed) != 0 || self.above.as_ref().is_some_and(|above| above.is_set())
     }
 
     /// Why, once set.
     pub fn cause(&self) -> Option<Cause> {
-        match self.0.load(Ordering::Acquire) {
-            0 => None,
+        match self.cause.load(Ordering::Acquire) {
+            0 => self.above.as_ref().and_then(|above| above.cause()),
             1 => Some(Cause::Time),
             _ => Some(Cause::Signal),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_ends_with_the_whole_and_not_the_other_way_round() {
+        let whole = Stop::new();
+        let (part, other) = (whole.below(), whole.below());
+        part.set(Cause::Time);
+        assert!(part.is_set() && !other.is_set() && !whole.is_set());
+        assert_eq!((other.cause(), whole.cause()), (None, None));
+        whole.set(Cause::Signal);
+        assert!(other.is_set());
+        assert_eq!(
+            [part.cause(), other.cause(), whole.cause()],
+            [Some(Cause::Time), Some(Cause::Signal), Some(Cause::Signal)]
+        );
     }
 }

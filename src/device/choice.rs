@@ -123,6 +123,7 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug)]
 pub struct Opening {
     choice: Choice,
+    ahead: bool,
     shared: Arc<Shared>,
 }
 
@@ -143,12 +144,12 @@ enum State {
 impl Opening {
     /// Opens the device once it is waited for.
     pub fn new(choice: Choice) -> Opening {
-        Opening { choice, shared: Arc::default() }
+        Opening { choice, ahead: false, shared: Arc::default() }
     }
 
-    /// Begins to open the device, on a thread of its own.
+    /// Begins to open the device, on a thread of its own. A run does not wait for it: until it is there, the CPU searches.
     pub fn start(choice: Choice) -> Opening {
-        let opening = Opening::new(choice);
+        let opening = Opening { ahead: true, ..Opening::new(choice) };
         opening.begin();
         opening
     }
@@ -156,6 +157,11 @@ impl Opening {
     /// What was asked for.
     pub fn choice(&self) -> Choice {
         self.choice
+    }
+
+    /// Whether it was begun before anybody waited for it.
+    pub fn is_ahead(&self) -> bool {
+        self.ahead
     }
 
     /// The device, if it is there already; opening begins where it has not.
@@ -191,6 +197,21 @@ impl Opening {
     fn result(&self, outcome: &Result<Opened, DeviceError>) -> Result<Opened, Error> {
         let refused = |error| format!("device {}: {error} (auto or cpu run without it)", self.choice);
         outcome.clone().map_err(|error| Error::Usage(refused(error)))
+    }
+
+    /// A device on its way, however long it takes.
+    #[cfg(test)]
+    pub(crate) fn on_its_way(choice: Choice) -> Opening {
+        let opening = Opening { ahead: true, ..Opening::new(choice) };
+        *opening.shared.state.lock().expect("nobody else has it") = State::Working;
+        opening
+    }
+
+    /// The end of the way.
+    #[cfg(test)]
+    pub(crate) fn arrive(&self, outcome: Result<Opened, DeviceError>) {
+        *self.shared.state.lock().expect("nobody panics with it") = State::Done(outcome);
+        self.shared.changed.notify_all();
     }
 
     fn begin(&self) {

@@ -234,6 +234,12 @@ impl Climb {
         self
     }
 
+    /// Elimination is exact up to so much work without mini-buckets before it.
+    pub fn exact_work(mut self, work: u64) -> Climb {
+        self.ladder = self.ladder.exact_work(work);
+        self
+    }
+
     /// Shifting keeps a journal and searches what they branch on, for a certificate.
     pub fn keep_journal(mut self, keep: bool) -> Climb {
         self.journal = keep;

@@ -68,6 +68,13 @@ impl Order {
         order.0.expect("no order costs more than infinity")
     }
 
+    /// The same by degrees alone from so many steps on; and the steps it took.
+    pub(crate) fn within(problem: &Problem, method: Method, seed: u64, effort: u64, stop: &Stop) -> (Order, u64) {
+        let rule = Rule::Greedy { method, seed };
+        let (order, steps) = eliminate(&problem.neighbours(), &problem.domains, rule, f64::INFINITY, effort, stop);
+        (order.expect("no order costs more than infinity"), steps)
+    }
+
     /// Accepts and rates an order from outside.
     ///
     /// # Errors

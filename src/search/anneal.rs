@@ -75,6 +75,8 @@ pub(crate) struct Anneal {
     /// Work done in all.
     work: u64,
     best: i64,
+    /// The least energy found elsewhere that was taken in, or was known when the pool began.
+    adopted: i64,
     stalled: u32,
     epoch: u32,
     archive: Vec<Elite>,
@@ -132,6 +134,7 @@ impl Anneal {
             rng,
             work: 0,
             best: i64::MAX,
+            adopted: i64::MAX,
             stalled: 0,
             epoch: 0,
             archive: Vec::new(),
@@ -231,6 +234,7 @@ impl Anneal {
                 self.made = 0;
                 self.generation = None;
                 self.follow(field, &generation, &settled)?;
+                self.adopt(field, pool)?;
             }
             if work >= round_work || !bred.best.is_empty() || stop.is_set() {
                 return Ok(());
@@ -270,6 +274,20 @@ impl Anneal {
         let converged = field.is_large() || settled.at_best > self.states / 2;
         if (converged && self.stalled >= PATIENCE) || self.stalled >= 8 * PATIENCE {
             self.begin_epoch(field)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what others have made since the pool began that is better than its best. Only on large cores, whose states come together
+    /// by components: small ones converge too soon (results/notes/cpu.md).
+    fn adopt(&mut self, field: &Field, pool: &Pool) -> Result<(), DeviceError> {
+        if !field.is_large() || self.phase != Phase::Breed {
+            self.adopted = pool.best();
+        } else if let Some(elite) =
+            pool.elites().first().filter(|elite| elite.energy.total < self.best.min(self.adopted))
+        {
+            (self.best, self.adopted) = (elite.energy.total, elite.energy.total);
+            self.herd.adopt(elite)?;
         }
         Ok(())
     }

@@ -9,6 +9,12 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+/// All threads but one.
+fn threads() -> Option<Arc<ThreadPool>> {
+    let count = (rayon::current_num_threads() - 1).max(1);
+    ThreadPoolBuilder::new().num_threads(count).build().ok().map(Arc::new)
+}
+
 /// The bounds: here, or on a thread of their own with a slice of work.
 pub(crate) struct Beside {
     bounds: Option<Bounds>,
@@ -22,9 +28,16 @@ pub(crate) struct Beside {
 impl Beside {
     /// What the options allow; a device takes exact plans that pay there.
     pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
-        let count = (rayon::current_num_threads() - 1).max(1);
-        let threads = gpu.as_ref().and_then(|_| ThreadPoolBuilder::new().num_threads(count).build().ok()).map(Arc::new);
+        let threads = gpu.as_ref().and_then(|_| threads());
         Beside { bounds: Some(Bounds::new(options, gpu)), slice: None, threads, rebased: false }
+    }
+
+    /// From now on a device searches and takes exact plans that pay there; nothing is on its way.
+    pub fn board(&mut self, gpu: Arc<Gpu>) {
+        self.threads = threads();
+        if let Some(bounds) = &mut self.bounds {
+            bounds.board(gpu);
+        }
     }
 
     /// The bounds, unless they are at work elsewhere.

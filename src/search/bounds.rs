@@ -164,6 +164,23 @@ impl Bounds {
         }
     }
 
+    /// From now on a device takes exact plans that pay there.
+    pub fn board(&mut self, gpu: Arc<Gpu>) {
+        self.climb = self.climb.take().map(|climb| climb.on(Some(&gpu), self.graphs).exact_work(self.exact_work(true)));
+        // what was too much for the CPU may not be for it
+        (self.gpu, self.done) = (Some(gpu), self.choice == BoundChoice::None);
+    }
+
+    /// Work up to which elimination is exact without mini-buckets before it.
+    fn exact_work(&self, on_device: bool) -> u64 {
+        match self.choice {
+            BoundChoice::Be => u64::MAX,
+            BoundChoice::Auto | BoundChoice::None if on_device => DEVICE_EXACT_WORK,
+            BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
+            _ => 0,
+        }
+    }
+
     /// The z of the last finished rung.
     pub fn best_z(&self) -> Option<u32> {
         self.best_z
@@ -179,16 +196,21 @@ impl Bounds {
         self.done
     }
 
-    /// Whether the next slice of work belongs to the bounds, given the search's work and whether it has stalled. An
-    /// affordable exact elimination gets at least half of the work, the first second's worth of it at once.
-    pub fn is_due(&self, search_work: u64, stalled: bool) -> bool {
-        if self.done || search_work == 0 {
+    /// Work done.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// Whether the next slice belongs to the bounds, given what the search and they have spent, nanoseconds or work, and whether the search
+    /// has stalled. An affordable exact elimination gets at least half, the first second at once.
+    pub fn is_due(&self, [search, own]: [u64; 2], stalled: bool) -> bool {
+        if self.done || search == 0 {
             return false;
         }
         let exact = matches!(&self.running, Some(Rising { work: Work::Run(_, run), .. }) if run.plan().exact && run.plan().rows.is_none());
         let share = if stalled { STALLED_SHARE } else { SHARE } * if self.slow { SLOW } else { 1.0 };
         let first = if exact { EXACT_FIRST } else { 0 };
-        self.work <= (search_work as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
+        own <= (search as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
 
     /// A step has closed `part` of the gap. A search takes several until its turn is over.
@@ -351,16 +373,11 @@ impl Bounds {
 
     fn begin(&mut self, core: &Core, upper: Cost) {
         let problem = &core.problem;
+        let exact = self.exact_work(self.gpu.is_some());
         let (searches, ordering) = (&mut self.searches, &mut self.ordering);
         let climb = self.climb.get_or_insert_with(|| {
             let orders = ordering.take().map(OrderSearch::into_orders).unwrap_or_default();
             self.induced_width = orders.first().map(|order| order.width);
-            let exact = match self.choice {
-                BoundChoice::Be => u64::MAX,
-                BoundChoice::Auto | BoundChoice::None if self.gpu.is_some() => DEVICE_EXACT_WORK,
-                BoundChoice::Auto | BoundChoice::None => EXACT_WORK,
-                _ => 0,
-            };
             let ladder =
                 Ladder::new(orders, self.memory, self.z).spill(self.spill).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();

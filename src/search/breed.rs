@@ -231,6 +231,9 @@ pub(crate) trait Herd: Send {
         Ok((bred, settled))
     }
 
+    /// Takes in an assignment found elsewhere, in place of the elite that it differs least from, the first of equals.
+    fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError>;
+
     /// Up to `count` of the best known elites, best first, ties by slot; their energies may be left out.
     fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError>;
 

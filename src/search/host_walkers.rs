@@ -16,18 +16,19 @@ use std::sync::Arc;
 
 /// States that search side by side.
 pub(crate) const STATES: usize = 8;
-/// Work of one state in a round: all of them make a round of the annealing's.
-const ROUND_WORK: u64 = 2_500_000;
-/// One variable in so many is in conflict, about, where a walk has settled.
-const SETTLED: usize = 10;
+/// Work of all states in a round: as much as a round of the annealing's.
+const ROUND_WORK: u64 = 20_000_000;
 /// What may not be picked.
 const FORBIDDEN_MOVE: i32 = i32::MAX;
 /// Steps between two looks at the stop flag.
 const UNWATCHED: u32 = 16;
 
-/// Steps of a round on the CPU.
-pub(crate) fn round_steps(layout: &Layout) -> u32 {
-    (ROUND_WORK / layout.step_work(layout.floors.len() / SETTLED)).clamp(16, 20_000) as u32
+/// Steps of a round on the CPU, where walks that have not begun are all in conflict.
+pub(crate) fn round_steps(layout: &Layout, walked: &[Walked]) -> u32 {
+    let variables = layout.floors.len() as u32;
+    let conflicts = |walker: &Walked| if walker.key == 0 { variables } else { walker.conflicts };
+    let step: u64 = walked.iter().map(|walker| layout.step_work(conflicts(walker) as usize)).sum();
+    (ROUND_WORK / step.max(1)).clamp(16, 20_000) as u32
 }
 
 /// About what a step of all walkers costs on the CPU.
@@ -241,8 +242,8 @@ impl Walkers for HostWalkers {
         Ok(STATES)
     }
 
-    fn steps(&self, layout: &Layout) -> u32 {
-        round_steps(layout)
+    fn steps(&self, layout: &Layout, walked: &[Walked]) -> u32 {
+        round_steps(layout, walked)
     }
 
     fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64 {

@@ -35,6 +35,8 @@ const DOUBLING: u32 = 100;
 const PATIENCE: u32 = 400;
 /// One search in so many is a fusion.
 const FUSION: u64 = 3;
+/// What the variables of a fusion have for degrees in all, at most: to set up a search of so many takes about two turns.
+const FUSED: usize = 40_000;
 /// Where a cluster begins: one time in two with the dearest of a few variables.
 const BEGINNINGS: usize = 4;
 /// The next variable of a cluster is the one of most neighbours there among up to so many at its border.
@@ -123,7 +125,8 @@ impl Island {
         while turn.work < TURN_WORK && !stop.is_set() {
             let fuses = elites.len() > 1 && self.rng.below(FUSION) == 0;
             let choices = if fuses {
-                fusion(&values, &elites[self.rng.index(elites.len())].values)
+                let other = self.rng.index(elites.len());
+                self.fusion(field, &values, &elites[other].values)
             } else {
                 self.cluster(field, &values)
             };
@@ -205,12 +208,24 @@ impl Island {
         }
         cluster
     }
-}
 
-/// Where two assignments differ, with the values of both.
-fn fusion(ours: &[u16], theirs: &[u16]) -> Vec<Choice> {
-    let both = (0..).zip(ours.iter().zip(theirs));
-    both.filter(|(_, (a, b))| a != b).map(|(v, (&a, &b))| (v, vec![b, a])).collect()
+    /// Where two assignments differ, with the values of both; where that is more than a turn's work, a connected part of it.
+    fn fusion(&mut self, field: &Field, ours: &[u16], theirs: &[u16]) -> Vec<Choice> {
+        let n = ours.len();
+        let differing = |v: &u32| ours[*v as usize] != theirs[*v as usize];
+        let mut chosen: Vec<u32> = (0..n as u32).filter(differing).collect();
+        let degree = |v: &u32| field.rows.degree(*v as usize);
+        if chosen.iter().map(degree).sum::<usize>() > FUSED {
+            let region = &field.regions()[self.rng.index(field.regions().len() / n) * n..][..n];
+            let mut room = FUSED;
+            let fits = |v: &u32| {
+                room = room.saturating_sub(degree(v));
+                room > 0
+            };
+            chosen = region.iter().copied().filter(differing).take_while(fits).collect();
+        }
+        chosen.into_iter().map(|v| (v, vec![theirs[v as usize], ours[v as usize]])).collect()
+    }
 }
 
 /// Searches for something not worse than the base. Returns what it costs, the assignment where it is another, and whether the work was
@@ -264,6 +279,8 @@ impl Driver for Islands {
         }
         let elites = pool.elites();
         self.settle(elites);
+        // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
+        let _ = field.regions();
         let whole = Whole { rows: &field.rows, incidence: &self.incidence };
         let turns: Vec<Turn> =
             self.islands.par_iter_mut().map(|island| island.turn(field, &whole, elites, stop)).collect();
@@ -297,7 +314,7 @@ impl Driver for Islands {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Problem;
+    use crate::model::{CostFunction, Problem, Table};
     use crate::search::testing::{assignment, for_all, price, random};
     use std::sync::Arc;
 
@@ -366,8 +383,13 @@ mod tests {
             let problem = random(&mut rng);
             let field = field(&problem, &mut rng);
             let (ours, theirs) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
+            let mut islands = Islands::new(rng.split());
+            islands.open(&field);
+            let island = &mut islands.islands[0];
             let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
-            let Some((cost, least)) = improved(&field, &ours, &fusion(&ours, &theirs), leaf) else { continue };
+            let Some((cost, least)) = improved(&field, &ours, &island.fusion(&field, &ours, &theirs), leaf) else {
+                continue;
+            };
             assert_eq!(cost, least, "case {case}");
             compared += 1;
             let parents = [&ours, &theirs].map(|values| field.rows.energy(values));
@@ -377,6 +399,27 @@ mod tests {
             }
         }
         assert!(compared > 800 && better > 50, "{compared} {better}");
+    }
+
+    #[test]
+    fn a_fusion_of_more_than_a_turn_takes_is_a_connected_part_of_it() {
+        let (n, mut rng) = (400, Rng::new(54));
+        let problem = complete(n);
+        let field = field(&problem, &mut rng);
+        let mut islands = Islands::new(rng.split());
+        islands.open(&field);
+        let (ours, theirs) = (vec![0; n], (0..n).map(|v| (v % 3 > 0) as u16).collect::<Vec<_>>());
+        let chosen = islands.islands[0].fusion(&field, &ours, &theirs);
+        assert!(chosen.len().abs_diff(FUSED / (n - 1)) < 2 && FUSED / (n - 1) < 2 * n / 3, "{}", chosen.len());
+        assert!(chosen.iter().all(|(v, values)| values[..] == [1, 0] && v % 3 > 0));
+    }
+
+    /// All pairs of `n` variables want to differ.
+    fn complete(n: usize) -> Problem {
+        let table = Table::dense(vec![1, 0, 0, 1]);
+        let pairs = (0..n as u32).flat_map(|a| (0..a).map(move |b| Box::from([b, a])));
+        let functions = pairs.map(|scope| CostFunction { scope, table: table.clone() }).collect();
+        Problem { domains: vec![2; n], unary: vec![vec![0; 2]; n], functions, constant: 0, top: FORBIDDEN }
     }
 
     #[test]

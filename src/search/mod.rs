@@ -3,6 +3,7 @@
 mod anneal;
 mod arms;
 mod beside;
+mod boarding;
 pub(crate) mod boltzmann;
 mod bounds;
 mod breed;
@@ -23,6 +24,7 @@ mod islands;
 mod kept;
 pub mod measure;
 mod merge;
+mod news;
 mod options;
 mod part;
 mod portfolio;
@@ -51,8 +53,9 @@ pub use session::{Session, start};
 use crate::error::Error;
 use crate::model::Network;
 use crate::stop::{Cause, Stop};
+use news::{News, Totals};
 use recorder::Recorder;
-use run::{News, Run, Totals};
+use run::Run;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 

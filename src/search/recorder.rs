@@ -2,8 +2,8 @@
 
 use super::clock::Clock;
 use super::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
+use super::news::{Ending, News, Totals};
 use super::options::Options;
-use super::run::{Ending, News, Totals};
 use crate::certificate::Proof;
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::stop::Stop;

@@ -2,17 +2,20 @@
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
 use super::beside::Beside;
+use super::boarding::Boarding;
 use super::bounds::{Bounds, Core, Spilling, Step};
-use super::driver::{Effort, Field, Picks, Pool};
+use super::cuda::first_kernels;
+use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::greedy;
 use super::guided;
+use super::news::{Ending, News, Totals};
 use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
 use crate::certificate::Proof;
 use crate::check;
-use crate::device::{Choice, DeviceError, Opened};
+use crate::device::{DeviceError, Opened};
 use crate::error::Error;
 use crate::heuristics::Needs;
 use crate::inference::Gpu;
@@ -21,76 +24,16 @@ use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
 use std::sync::Arc;
-
-/// What the loop tells the recorder.
-#[derive(Clone, Debug)]
-pub(crate) enum News {
-    /// A better solution.
-    Solution {
-        /// Its cost in the network's units.
-        cost: Cost,
-        /// Value indices in file order.
-        solution: Arc<[u32]>,
-        /// Who found it.
-        source: String,
-        /// The accounts at that moment.
-        totals: Totals,
-    },
-    /// A better bound.
-    Bound {
-        /// In the network's units.
-        bound: Cost,
-        /// Who proved it.
-        source: String,
-        /// The accounts at that moment.
-        totals: Totals,
-        /// Why, where that is kept.
-        proof: Option<Box<Proof>>,
-    },
-    /// A round went by.
-    Progress(Totals),
-    /// Something worth knowing.
-    Note(String),
-    /// A plug-in heuristic does what makes no sense, and the run survives.
-    Nonsense(String),
-    /// The device or the disk has failed, and the run survives.
-    Warning(String),
-}
-
-/// The accounts of a run.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Totals {
-    /// Driver rounds done.
-    pub rounds: u64,
-    /// Assignments that changed a value.
-    pub moves: u64,
-    /// Possibilities rated.
-    pub ratings: u64,
-    /// States kept.
-    pub population: usize,
-    /// What came of a plug-in heuristic's picks.
-    pub picks: Picks,
-}
-
-/// How a run ended, for the summary.
-#[derive(Clone, Debug)]
-pub(crate) struct Ending {
-    pub stopped_by: StoppedBy,
-    pub totals: Totals,
-    pub z: Option<u32>,
-    pub induced_width: Option<u32>,
-    /// Values of the first core, and how many of them bounds have shown to be in no better solution.
-    pub values: usize,
-    pub values_forbidden: usize,
-    /// The device in use at the end.
-    pub device: String,
-}
+use std::time::Instant;
 
 /// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
 const TIGHTEN_EVERY: u64 = 1000;
 /// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and orders
 /// are made anew.
 const WORTH_TIGHTENING: usize = 32;
+
+/// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take longer than that.
+const MOST_MEANWHILE: u64 = 30_000;
 
 /// One run on one network.
 pub(crate) struct Run<'a> {
@@ -106,8 +49,13 @@ pub(crate) struct Run<'a> {
     rng: Rng,
     /// The device, as long as it works; the CPU without one.
     device: Opened,
+    /// While there is a device on its way.
+    boarding: Option<Boarding>,
     totals: Totals,
     search_work: u64,
+    /// What the search and the bounds in turn with it have spent: nanoseconds, or work where a run must be repeated. Counted work of a
+    /// bound was found to take up to seven times its time, and the search's work is that of all threads.
+    spent: [u64; 2],
     /// What of it was a plug-in heuristic's.
     plugin_work: u64,
     /// Search work at the last better solution.
@@ -159,14 +107,23 @@ impl<'a> Run<'a> {
             let fits = heuristic.fits(&problem);
             fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
+        let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
         let reducer = Arc::new(reducer);
         let field = prepare(&problem, &reducer, options, &mut rng);
-        // while a device takes its time to begin
-        if options.device.choice() != Choice::Cpu {
-            let _ = (field.regions(), field.forests());
+        let (boarding, device) = match options.device.poll()? {
+            Some(device) => (None, device),
+            // a run that must be repeated, and what needs a device, begin there
+            None if options.device.is_ahead() && options.rounds.is_none() && !for_devices => {
+                (Some(Boarding::new(options.device.clone(), first_kernels(&field), stop)), Opened::default())
+            }
+            None => {
+                let _ = (field.regions(), field.forests());
+                (None, options.device.wait(stop)?)
+            }
+        };
+        if boarding.is_none() {
+            tell(News::Note(device.to_string()));
         }
-        let device = options.device.wait(stop)?;
-        tell(News::Note(device.to_string()));
         if let Some(heuristic) = options.heuristic.as_ref().filter(|heuristic| heuristic.is_for_devices()) {
             let asserts = options.assertions >= Assertions::Assignment;
             let ready = guided::ready(&field, &**heuristic, &device, asserts);
@@ -191,8 +148,10 @@ impl<'a> Run<'a> {
             bounds,
             rng,
             device,
+            boarding,
             totals,
             search_work: 0,
+            spent: [0; 2],
             plugin_work: 0,
             improved: 0,
             upper,
@@ -208,6 +167,7 @@ impl<'a> Run<'a> {
             self.offer_projected(start);
         }
         let stopped_by = loop {
+            self.board()?;
             if let Some(reason) = self.finished() {
                 break reason;
             }
@@ -221,6 +181,9 @@ impl<'a> Run<'a> {
                 self.round()?;
             }
         };
+        if let Some(boarding) = &self.boarding {
+            (self.tell)(News::Note(boarding.missed(self.stop)?));
+        }
         let bounds = self.bounds.finish();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
         Ok(Ending {
@@ -232,6 +195,24 @@ impl<'a> Run<'a> {
             induced_width: bounds.as_ref().and_then(|bounds| bounds.induced_width()),
             device: self.device.name(),
         })
+    }
+
+    /// Moves to the device once it is there.
+    fn board(&mut self) -> Result<(), Error> {
+        let Some(opened) = self.boarding.as_mut().and_then(Boarding::arrived) else { return Ok(()) };
+        self.boarding = None;
+        self.device = match opened {
+            // the loop sees why
+            Err(Error::Stopped) => return Ok(()),
+            opened => opened?,
+        };
+        (self.tell)(News::Note(self.device.to_string()));
+        if let Some(cuda) = self.device.cuda.clone() {
+            // what the CPU has found is in the pool
+            self.portfolio = Portfolio::new(self.options, Some(cuda.clone()), &mut self.rng);
+            self.bounds.board(Gpu::new(cuda));
+        }
+        Ok(())
     }
 
     fn finished(&self) -> Option<StoppedBy> {
@@ -266,13 +247,15 @@ impl<'a> Run<'a> {
 
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
+        let began = Instant::now();
         let (source, Effort { moves, ratings, work, note, lost, picks, nonsense, fault }) =
-            self.portfolio.round(&self.field, &mut self.pool, self.stop);
+            self.portfolio.round(&self.field, &mut self.pool, self.boarding.as_ref().map_or(self.stop, Boarding::over));
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
         self.totals.population = self.portfolio.population();
         self.search_work += work.max(1);
+        self.spend(0, began, work.max(1));
         if picks.rounds > 0 {
             self.plugin_work += work.max(1);
         }
@@ -365,16 +348,27 @@ impl<'a> Run<'a> {
             }
             return Ok(false);
         }
+        if self.boarding.is_some() && self.field.sweep_work > MOST_MEANWHILE {
+            return Ok(false);
+        }
         let stalled = self.search_work > 2 * self.improved;
-        let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(self.search_work, stalled)) else {
+        let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(self.spent, stalled)) else {
             return Ok(false);
         };
+        let (began, before) = (Instant::now(), bounds.work());
         let step = bounds.slice(&self.core, upper, seed, self.stop);
+        let work = bounds.work() - before;
+        self.spend(1, began, work);
         self.tell_of_files();
         if let Some(step) = step {
             self.follow(step)?;
         }
         Ok(true)
+    }
+
+    /// Notes what the search (0) or the bounds (1) have spent.
+    fn spend(&mut self, who: usize, began: Instant, work: u64) {
+        self.spent[who] += if self.options.rounds.is_some() { work } else { began.elapsed().as_nanos() as u64 };
     }
 
     /// Whether tables are in files, or cannot be.

@@ -65,6 +65,13 @@ impl Elite {
         self.energy.total < i64::MAX
     }
 
+    /// Which of these assignments differs from it in the fewest variables, the first of equals.
+    pub fn nearest<'a>(&self, others: impl Iterator<Item = &'a [u16]>) -> Option<usize> {
+        let complete = others.enumerate().filter(|(_, values)| values.len() == self.values.len());
+        let differing = |values: &[u16]| values.iter().zip(&self.values).filter(|(a, b)| a != b).count();
+        complete.min_by_key(|(_, values)| differing(values)).map(|(place, _)| place)
+    }
+
     /// Evaluates an assignment.
     pub fn new(rows: &Rows, values: Vec<u16>) -> Self {
         let energy = rows.energy(&values);

@@ -87,7 +87,7 @@ impl Tabu {
 
     /// A turn of the walkers; what they found goes into the pool.
     fn turn(&mut self, field: &Field, layout: &Layout, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
-        let steps = self.origins.steps(self.walkers.steps(layout));
+        let steps = self.origins.steps(self.walkers.steps(layout, &self.walked));
         let over = self.origins.over(&self.walked);
         let bests = self.walkers.bests(&over)?;
         let ended = (&self.walked[..], &over[..]);
@@ -102,7 +102,8 @@ impl Tabu {
         Ok(Effort {
             moves,
             ratings: u64::from(steps) * rated as u64,
-            work: u64::from(steps) * self.walkers.step_work(layout, &self.walked),
+            work: u64::from(steps) * self.walkers.step_work(layout, &self.walked)
+                + over.len() as u64 * field.sweep_work,
             ..Effort::default()
         })
     }

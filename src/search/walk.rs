@@ -169,7 +169,8 @@ impl Layout {
     /// About what a step costs where so many variables are in conflict, in units of one nanosecond or so.
     pub fn step_work(&self, conflicts: usize) -> u64 {
         let n = self.floors.len().max(1);
-        let rated = self.moves() * conflicts / n;
+        // what a variable takes besides its values was measured on rows of four and of 44
+        let rated = self.moves() * conflicts / n + 8 * conflicts;
         let changed = match self.sparse {
             Some(_) => 4 * self.affected.len() / n,
             None => self.affected.len() / n + 2 * self.changed_quads(),
@@ -323,8 +324,8 @@ pub(crate) trait Walkers: Send {
     /// Walkers that suit a core.
     fn suitable(&mut self, field: &Field, layout: &Layout) -> Result<usize, DeviceError>;
 
-    /// Steps of a round of some ten milliseconds.
-    fn steps(&self, layout: &Layout) -> u32;
+    /// Steps of a round of some ten milliseconds for walkers that have come so far.
+    fn steps(&self, layout: &Layout, walked: &[Walked]) -> u32;
 
     /// About what a step of all of them costs, in the time that a core of the CPU takes for it.
     fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64;

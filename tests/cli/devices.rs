@@ -35,8 +35,10 @@ fn auto_says_where_it_runs() -> Result {
     let (_folder, path) = folder_with("four.wcsp", FOUR)?;
     let output = fangs().args(["solve", "--json", "-v", "--time", "20"]).arg(&path).assert().success();
     let (stdout, stderr) = (&output.get_output().stdout, String::from_utf8(output.get_output().stderr.clone())?);
-    assert_eq!(serde_json::from_slice::<Value>(stdout)?["device"], seen["auto"]);
-    let place = if usable { "fangs: on cuda:" } else { "fangs: on the CPU: " };
+    let device = &serde_json::from_slice::<Value>(stdout)?["device"];
+    // such a network is solved before a GPU is there
+    assert!(*device == seen["auto"] || device == "cpu" && usable, "{device}");
+    let place = if device == "cpu" { "fangs: on the CPU: " } else { "fangs: on cuda:" };
     assert_eq!(stderr.matches(place).count(), 1, "{stderr}");
     for command in ["solve", "bound"] {
         let result = object(fangs().args([command, "--json", "--time", "20", "--device", "cpu"]).arg(&path), 0)?;

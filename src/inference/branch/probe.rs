@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::leaf::Budget;
 use super::state::State;
 use crate::model::{Cost, Problem};
-use crate::order::{Method, best_order};
+use crate::order::{Method, Order};
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -56,12 +56,12 @@ impl Probe {
 
     /// Looks for the best assignment that costs less than `ub`. `None` where costs are too large for sums of 64 bits.
     pub fn search(&self, problem: &Arc<Problem>, ub: Cost, stop: &Stop) -> Option<Probed> {
-        let order = best_order(problem, &[Method::MinFill], 1, 0, stop);
+        let (order, steps) = Order::within(problem, Method::MinFill, 1, self.work, stop);
         let frame = Frame::new(problem, ub, &order.sequence)?;
         let mut state = State::new(&frame, frame.limit(ub.min(problem.top)));
         let set_up = SET_UP * (problem.variables() + problem.functions.len()) as u64;
         let entries = Frame::bytes(problem).0 / size_of::<Cost>() as u64;
-        let mut probed = Probed { solution: None, complete: true, short: false, work: set_up + entries };
+        let mut probed = Probed { solution: None, complete: true, short: false, work: set_up + entries + steps };
         if state.limit > 0 && state.propagate(&frame, PART, PASSES, stop) {
             let dive = Dive {
                 frame: &frame,

@@ -50,17 +50,30 @@ pub(in crate::search) struct CoreArgument {
 // SAFETY: plain numbers in C's layout, as the kernels declare it.
 unsafe impl DeviceRepr for CoreArgument {}
 
-/// What a core takes of device memory. Dropping it frees all.
-pub(in crate::search) struct DeviceCore {
-    pub argument: CoreArgument,
+/// What kernels are compiled for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::search) struct Shape {
     /// Quads of the widest row.
     pub quads: u32,
     /// Whether rows are of 16 bits.
     pub half: bool,
-    /// Nodes of the largest forest.
-    pub nodes: u32,
     /// Whether variables need more than 16 bits.
     pub wide: bool,
+}
+
+impl Shape {
+    pub fn of(rows: &Rows) -> Shape {
+        let quads = rows.width.iter().max().map_or(1, |width| width / 4);
+        Shape { quads, half: fits_halves(rows), wide: rows.variables() > usize::from(u16::MAX) }
+    }
+}
+
+/// What a core takes of device memory. Dropping it frees all.
+pub(in crate::search) struct DeviceCore {
+    pub argument: CoreArgument,
+    pub shape: Shape,
+    /// Nodes of the largest forest.
+    pub nodes: u32,
     /// Sum of the domain sizes.
     pub domains: u64,
     _kept: Vec<Kept>,
@@ -127,9 +140,9 @@ struct Units {
 }
 
 impl Units {
-    fn new(rows: &Rows) -> Units {
+    fn new(rows: &Rows, shape: Shape) -> Units {
         let begin = (0..rows.variables()).map(|v| rows.unary_at(v) + rows.width[v]).max().unwrap_or(0);
-        let entries = if fits_halves(rows) { 8 } else { 4 };
+        let entries = if shape.half { 8 } else { 4 };
         Units { entries, zeros: rows.width.iter().max().map_or(1, |width| width / entries), begin }
     }
 
@@ -176,13 +189,12 @@ impl DeviceCore {
     pub fn new(cuda: &Cuda, field: &Field) -> Result<DeviceCore, DeviceError> {
         let rows = &field.rows;
         let n = rows.variables();
-        let quads = rows.width.iter().max().map_or(1, |width| width / 4);
-        let wide = n > usize::from(u16::MAX);
-        let (units, forests) = (Units::new(rows), field.forests());
+        let shape = Shape::of(rows);
+        let (units, forests) = (Units::new(rows, shape), field.forests());
         let (unary, entries) = rows.entries().split_at(units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
         let ((words, incidences), (functions, forests)) = rayon::join(
-            || rayon::join(|| units.words(entries), || incidences(rows, units, wide)),
+            || rayon::join(|| units.words(entries), || incidences(rows, units, shape.wide)),
             || rayon::join(|| functions(rows), || Forests::new(rows, forests, units)),
         );
         let mut up = Uploads { cuda, pointers: Vec::new(), kept: Vec::new() };
@@ -222,17 +234,15 @@ impl DeviceCore {
             shapes: (regions.len() / n.max(1)) as i32,
             strides_count: field.strides.len() as i32,
             classes: begin_len(&field.classes),
-            quads: quads as i32,
+            quads: shape.quads as i32,
             pad: n.next_multiple_of(16) as i32,
             price: rows.price(),
             pointers: up.pointers.try_into().unwrap_or([0; 23]),
         };
         Ok(DeviceCore {
             argument,
-            quads,
-            half: units.entries == 8,
+            shape,
             nodes: field.forests().iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
-            wide,
             domains: rows.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
             _kept: up.kept,
         })

@@ -11,9 +11,9 @@ use super::super::host_herd;
 use super::super::rows::Energy;
 use super::super::state::Elite;
 use super::arguments::{COUNTERS, HerdArgument, SURVEY, Survey, tally};
-use super::core::{Device, DeviceCore, address};
+use super::core::{Device, DeviceCore, Shape, address, unfit};
 use super::team::{MOST_LANES, Team, source};
-use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
+use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source};
 use crate::stop::Stop;
 use std::ops::Range;
 use std::sync::Arc;
@@ -122,27 +122,12 @@ impl CudaHerd {
         Ok(())
     }
 
-    /// How many lanes a state should have where a row takes fewer: so many that they are busy. A few states, or the thin classes
-    /// of a large core, are done sooner by more lanes; many are done sooner by few.
-    fn lanes(&self, field: &Field, states: usize) -> u32 {
-        let n = field.variables().max(1);
-        // each of them finds some functions
-        let degree = (0..n).map(|v| field.rows.degree(v)).sum::<usize>() / n;
-        let most = (degree as u32 / 2).clamp(1, MOST_LANES);
-        match &field.classes {
-            Some(classes) => ((BLOCK * classes.len() / n) as u32).clamp(1, most).next_power_of_two(),
-            None if states < self.crowd => 1 << most.ilog2(),
-            None => 1,
-        }
-    }
-
     /// The kernels for so many states and how they are launched.
     fn program(&self, field: &Field, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
         let n = field.variables();
-        let bytes = if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 };
-        let block = field.is_large();
-        let team = Team::new(core.quads, core.half, self.lanes(field, states));
-        let source = source(team, bytes, block, core.wide);
+        let (bytes, block) = (bytes(field), field.is_large());
+        let team = Team::new(core.shape.quads, core.shape.half, lanes(field, states < self.crowd));
+        let source = source(team, bytes, block, core.shape.wide);
         let module = self.cuda.load(&source)?;
         let pad = core.argument.pad as u32;
         let of_block = |threads: u32| match (block, team.lanes()) {
@@ -298,6 +283,44 @@ impl CudaHerd {
     }
 }
 
+/// The kernels of the first population on a core, where nobody says how many states it has.
+pub(crate) fn first_kernels(field: &Field) -> Vec<Source> {
+    if field.variables() == 0 || unfit(field).is_some() {
+        return Vec::new();
+    }
+    let Shape { quads, half, wide } = Shape::of(&field.rows);
+    vec![source(Team::new(quads, half, lanes(field, true)), bytes(field), field.is_large(), wide)]
+}
+
+/// Bytes of a value.
+fn bytes(field: &Field) -> u32 {
+    if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 }
+}
+
+/// How many lanes a state should have where a row takes fewer: so many that they are busy. A few states, or the thin classes
+/// of a large core, are done sooner by more lanes; many are done sooner by few.
+fn lanes(field: &Field, few: bool) -> u32 {
+    let n = field.variables().max(1);
+    // each of them finds some functions
+    let degree = (0..n).map(|v| field.rows.degree(v)).sum::<usize>() / n;
+    let most = (degree as u32 / 2).clamp(1, MOST_LANES);
+    match &field.classes {
+        Some(classes) => ((BLOCK * classes.len() / n) as u32).clamp(1, most).next_power_of_two(),
+        None if few => 1 << most.ilog2(),
+        None => 1,
+    }
+}
+
+/// Values as they stand in a row of so many bytes, each in one or two.
+fn packed(values: &[u16], bytes: u32, row: usize) -> Vec<u8> {
+    let mut packed: Vec<u8> = match bytes {
+        1 => values.iter().map(|&value| value as u8).collect(),
+        _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    };
+    packed.resize(row, 0);
+    packed
+}
+
 fn missing() -> DeviceError {
     DeviceError::Unusable("a population was asked for before it was opened".into())
 }
@@ -332,7 +355,7 @@ impl Herd for CudaHerd {
         // three populations of values, and what tree moves and merges keep
         let n = field.variables() as u64;
         let merges = if field.is_large() { 14 * n } else { 0 };
-        let trees = 32 * u64::from(core.nodes) * u64::from(core.quads.next_power_of_two());
+        let trees = 32 * u64::from(core.nodes) * u64::from(core.shape.quads.next_power_of_two());
         let state = 6 * n + merges + trees + 64;
         let fitting = self.cuda.free_memory()? / 2 / state.max(1);
         let wanted = if field.is_large() {
@@ -351,7 +374,7 @@ impl Herd for CudaHerd {
             return host_herd::TREE_SWEEPS;
         };
         // a block goes from barrier to barrier: through classes in a sweep, through levels in a tree move
-        let lanes = self.lanes(field, 0) as usize;
+        let lanes = lanes(field, true) as usize;
         let sweep: usize = classes.iter().map(|class| (class.len() * lanes).div_ceil(BLOCK)).sum();
         forest.levels.len() as f64 / sweep.max(1) as f64
     }
@@ -375,15 +398,7 @@ impl Herd for CudaHerd {
         let Some(known) = &mut self.states else { return Err(missing()) };
         let seeds = &seeds[..seeds.len().min(states)];
         let row = pad * known.program.bytes as usize;
-        let mut values = vec![0u8; seeds.len() * row];
-        for (row, seed) in values.chunks_exact_mut(row.max(1)).zip(seeds) {
-            for (v, value) in seed.values.iter().enumerate() {
-                match known.program.bytes {
-                    1 => row[v] = *value as u8,
-                    _ => row[2 * v..2 * v + 2].copy_from_slice(&value.to_le_bytes()),
-                }
-            }
-        }
+        let values = seeds.iter().flat_map(|seed| packed(&seed.values, known.program.bytes, row)).collect::<Vec<u8>>();
         let numbers = |number: &dyn Fn(&Elite) -> i64, none: i64| -> Vec<i64> {
             let known = seeds.iter().map(number);
             known.chain(std::iter::repeat(none)).take(states).collect()
@@ -444,6 +459,19 @@ impl Herd for CudaHerd {
     ) -> Result<(Bred, Option<Settled>), DeviceError> {
         let counters = self.whole(generation, stop)?;
         Ok((self.bred(field, &counters, states)?, Some(self.settled(&counters))))
+    }
+
+    fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
+        let (core, states) = self.parts()?;
+        let row = core.argument.pad as usize * states.program.bytes as usize;
+        let all = self.fetch(&states.elites, 0..states.argument.states as usize)?;
+        let Some(slot) = elite.nearest(all.iter().map(|values| &values[..])) else { return Ok(()) };
+        let Some(states) = &mut self.states else { return Err(missing()) };
+        let packed = packed(&elite.values, states.program.bytes, row);
+        self.cuda.write(&packed, &mut states.elites.slice_mut(slot * row..(slot + 1) * row))?;
+        let place = usize::from(states.turned);
+        self.cuda.write(&[elite.energy.total], &mut states.totals[place].slice_mut(slot..slot + 1))?;
+        self.cuda.write(&[elite.hash], &mut states.hashes[place].slice_mut(slot..slot + 1))
     }
 
     fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub(crate) use core::unfit;
 pub(super) use core::{CoreArgument, DeviceCore, address};
-pub(crate) use herd::CudaHerd;
+pub(crate) use herd::{CudaHerd, first_kernels};
 pub(crate) use walkers::CudaWalkers;
 
 /// How often to look whether a kernel is done, and whether it should end.

@@ -106,6 +106,12 @@ fn compare_teams(
         let (ours, theirs) = (host.best(&field), device.best(&field));
         let (ours, theirs) = (ours.expect("the host works"), theirs.expect("the device works"));
         assert_eq!(ours.map(|elite| elite.values), theirs.map(|elite| elite.values), "{name}, generation {round}");
+        if round == 2 {
+            let drawn = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
+            let stranger = Elite::new(&field.rows, drawn);
+            host.adopt(&stranger).expect("the host works");
+            device.adopt(&stranger).expect("the device works");
+        }
         if round == 3 {
             // the best of the pool and their copies begin another
             let best: Vec<Elite> = host

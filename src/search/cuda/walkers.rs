@@ -178,9 +178,9 @@ impl Walkers for CudaWalkers {
         Ok(resident.min(fitting).max(1))
     }
 
-    fn steps(&self, layout: &Layout) -> u32 {
+    fn steps(&self, layout: &Layout, walked: &[Walked]) -> u32 {
         if self.portable {
-            return round_steps(layout);
+            return round_steps(layout, walked);
         }
         (ROUND_WORK / step_work(layout)).clamp(64, u64::from(MOST_STEPS)) as u32
     }

@@ -129,7 +129,7 @@ impl NetworkOnDevice {
         let needs = heuristic.needs();
         let core = DeviceCore::new(cuda, field)?;
         let textless = || DeviceError::Unusable(format!("heuristic {} has no CUDA text", heuristic.name()));
-        let source = source_of(heuristic, ground.asserts, core.half, core.wide).ok_or_else(textless)?;
+        let source = source_of(heuristic, ground.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
         let rows = &field.rows;
         let (n, moves) = (rows.variables(), places.end());
         let starts: Vec<u32> = (0..n).map(|v| places.row(v).start as u32).collect();

@@ -1,0 +1,120 @@
+//! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a second or two:
+//! until then the CPU searches, and has solved many a network.
+
+use crate::device::{Choice, Opened, Opening, Source};
+use crate::error::Error;
+use crate::stop::{Cause, Stop};
+use std::thread::JoinHandle;
+
+/// Waits for a device on a thread of its own.
+pub(crate) struct Boarding {
+    opening: Opening,
+    thread: Option<JoinHandle<Result<Opened, Error>>>,
+    over: Stop,
+}
+
+impl Boarding {
+    /// Waits for the device, then for the kernels that its first rounds take.
+    pub fn new(opening: Opening, kernels: Vec<Source>, stop: &Stop) -> Boarding {
+        let over = stop.below();
+        let thread = std::thread::spawn({
+            let (opening, stop, over) = (opening.clone(), stop.clone(), over.clone());
+            move || {
+                let opened = opening.wait(&stop);
+                if let Ok(Opened { cuda: Some(cuda), .. }) = &opened {
+                    // what is wrong with one is found again where it is used
+                    kernels.iter().for_each(|source| drop(cuda.load(source)));
+                }
+                over.set(Cause::Time);
+                opened
+            }
+        });
+        Boarding { opening, thread: Some(thread), over }
+    }
+
+    /// Set once the device is there, or the run is to end: what the CPU does meanwhile is over.
+    pub fn over(&self) -> &Stop {
+        &self.over
+    }
+
+    /// The device, once it is there.
+    pub fn arrived(&mut self) -> Option<Result<Opened, Error>> {
+        let thread = self.thread.take_if(|thread| thread.is_finished())?;
+        Some(thread.join().unwrap_or_else(|_| Err(Error::Internal("opening the device ended abnormally".into()))))
+    }
+
+    /// The run is over before it went to a device: where it was made. A device that was asked for by its number has to be there all the
+    /// same.
+    pub fn missed(&self, stop: &Stop) -> Result<String, Error> {
+        let opened = match self.opening.choice() {
+            Choice::Cuda(_) => self.opening.wait(stop).map(Some).or_else(|error| match error {
+                Error::Stopped => Ok(None),
+                refused => Err(refused),
+            })?,
+            Choice::Auto | Choice::Cpu => self.opening.poll()?,
+        };
+        let without = opened.filter(|opened| opened.cuda.is_none());
+        Ok(without.map_or("on the CPU: the run was over before a device was there".into(), |opened| opened.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::DeviceError;
+    use crate::generate::generate;
+    use crate::search::{EventKind, Options, Status, solve};
+    use std::time::Duration;
+
+    fn options(device: &Opening, seconds: u64) -> Options {
+        let time = Some(Duration::from_secs(seconds));
+        Options { device: device.clone(), time, threads: Some(2), ..Options::default() }
+    }
+
+    #[test]
+    fn a_network_is_solved_while_a_device_is_on_its_way() {
+        let network = generate("grid", &[("side", "6"), ("p2", "0.2")], 1).expect("a family");
+        let device = Opening::on_its_way(Choice::Auto);
+        let summary = solve(&network, &options(&device, 60), &Stop::new(), &mut |_| ()).expect("nothing fails");
+        assert_eq!((summary.status, summary.device.as_str()), (Status::Optimal, "cpu"));
+    }
+
+    #[test]
+    fn a_run_goes_on_when_the_device_turns_out_to_be_none() {
+        let network = generate("grid", &[("side", "60"), ("d", "8"), ("p2", "0.1")], 1).expect("a family");
+        let device = Opening::on_its_way(Choice::Auto);
+        let (mut notes, mut after) = (Vec::new(), 0);
+        let options = options(&device, 3);
+        let reason = DeviceError::Unusable("it stayed away".into());
+        let summary = solve(&network, &options, &Stop::new(), &mut |event| match event.kind {
+            EventKind::Solution if event.round > 0 => {
+                device.arrive(Ok(Opened { cuda: None, reason: Some(reason.clone()) }));
+                after += usize::from(!notes.is_empty());
+            }
+            EventKind::Note => notes.push(event.message.clone().unwrap_or_default()),
+            _ => {}
+        });
+        assert_eq!(summary.expect("auto cannot fail").device, "cpu");
+        assert!(notes.iter().any(|note| note.contains("it stayed away")) && after > 0, "{notes:?} {after}");
+    }
+
+    #[test]
+    fn a_device_that_was_named_must_be_there_even_if_nobody_waits() {
+        let network = generate("grid", &[("side", "6"), ("p2", "0.2")], 1).expect("a family");
+        let device = Opening::on_its_way(Choice::Cuda(7));
+        let mut solutions = 0;
+        let outcome = solve(&network, &options(&device, 60), &Stop::new(), &mut |event| {
+            if event.kind == EventKind::Solution {
+                solutions += 1;
+                let later = device.clone();
+                drop(std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_millis(200));
+                    later.arrive(Err(DeviceError::Unusable("there are two".into())));
+                }));
+            }
+        });
+        let error = outcome.expect_err("it is not there");
+        assert!(error.is_input() && error.to_string().contains("there are two"), "{error}");
+        assert!(solutions > 0);
+    }
+}

@@ -1,0 +1,71 @@
+//! What a run tells: its news while it goes on, and how it ended.
+
+use super::driver::Picks;
+use super::event::StoppedBy;
+use crate::certificate::Proof;
+use crate::model::Cost;
+use std::sync::Arc;
+
+/// What the loop tells the recorder.
+#[derive(Clone, Debug)]
+pub(crate) enum News {
+    /// A better solution.
+    Solution {
+        /// Its cost in the network's units.
+        cost: Cost,
+        /// Value indices in file order.
+        solution: Arc<[u32]>,
+        /// Who found it.
+        source: String,
+        /// The accounts at that moment.
+        totals: Totals,
+    },
+    /// A better bound.
+    Bound {
+        /// In the network's units.
+        bound: Cost,
+        /// Who proved it.
+        source: String,
+        /// The accounts at that moment.
+        totals: Totals,
+        /// Why, where that is kept.
+        proof: Option<Box<Proof>>,
+    },
+    /// A round went by.
+    Progress(Totals),
+    /// Something worth knowing.
+    Note(String),
+    /// A plug-in heuristic does what makes no sense, and the run survives.
+    Nonsense(String),
+    /// The device or the disk has failed, and the run survives.
+    Warning(String),
+}
+
+/// The accounts of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    /// Driver rounds done.
+    pub rounds: u64,
+    /// Assignments that changed a value.
+    pub moves: u64,
+    /// Possibilities rated.
+    pub ratings: u64,
+    /// States kept.
+    pub population: usize,
+    /// What came of a plug-in heuristic's picks.
+    pub picks: Picks,
+}
+
+/// How a run ended, for the summary.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    pub stopped_by: StoppedBy,
+    pub totals: Totals,
+    pub z: Option<u32>,
+    pub induced_width: Option<u32>,
+    /// Values of the first core, and how many of them bounds have shown to be in no better solution.
+    pub values: usize,
+    pub values_forbidden: usize,
+    /// The device in use at the end.
+    pub device: String,
+}
