@@ -168,7 +168,7 @@ impl Anneal {
     fn reopen(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.made = 0;
         self.generation = None;
-        self.best = i64::MAX;
+        (self.best, self.adopted) = (i64::MAX, i64::MAX);
         self.stalled = 0;
         self.herd.open(field, self.states, seeds, fill)?;
         if !self.settled {
@@ -278,14 +278,20 @@ impl Anneal {
         Ok(())
     }
 
-    /// Takes in what others have made since the pool began that is better than its best. Only on large cores, whose states come together
-    /// by components: small ones converge too soon (results/notes/cpu.md).
+    /// Takes in what others have that is better than the best here: a warm start, too, but into later pools only what was found since they
+    /// began. Only on large cores, whose states come together by components: small ones converge too soon (results/notes/cpu.md).
     fn adopt(&mut self, field: &Field, pool: &Pool) -> Result<(), DeviceError> {
-        if !field.is_large() || self.phase != Phase::Breed {
-            self.adopted = pool.best();
-        } else if let Some(elite) =
-            pool.elites().first().filter(|elite| elite.energy.total < self.best.min(self.adopted))
-        {
+        if !field.is_large() {
+            return Ok(());
+        }
+        if self.phase != Phase::Breed {
+            if self.epoch > 0 {
+                self.adopted = pool.best();
+            }
+            return Ok(());
+        }
+        let better = |elite: &&Elite| elite.energy.total < self.best.min(self.adopted);
+        if let Some(elite) = pool.elites().first().filter(better) {
             (self.best, self.adopted) = (elite.energy.total, elite.energy.total);
             self.herd.adopt(elite)?;
         }
@@ -373,6 +379,40 @@ impl Driver for Anneal {
         // a device that fails now fails again in the next round, which says so
         if opened.is_err() {
             self.states = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::search::testing::price;
+
+    #[test]
+    fn what_others_have_is_taken_in_on_large_cores_alone() {
+        for (side, taken) in [("25", true), ("12", false)] {
+            let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
+            let problem =
+                Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+            let field = Field::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
+            let run = |pool: &mut Pool, seed, rounds| {
+                let mut anneal = Anneal::new(Rng::new(seed), None);
+                (0..rounds).for_each(|_| drop(anneal.round(&field, pool, &Stop::new())));
+                anneal
+            };
+            // what a long run has found is a stranger's to a short one
+            let mut pool = Pool::default();
+            drop(run(&mut pool, 1, 20));
+            let known = pool.best();
+            let mut short = Pool::default();
+            let alone = run(&mut short, 2, 5);
+            assert!(alone.phase == Phase::Breed && short.best() > known, "{known} {}", short.best());
+            let mut given = Pool::default();
+            given.offer(&pool.elites()[0]);
+            let helped = run(&mut given, 2, 5);
+            let best = helped.herd.best(&field).expect("the host works").map_or(i64::MAX, |elite| elite.energy.total);
+            assert_eq!(best <= known, taken, "{side}: {best} {known}");
         }
     }
 }
