@@ -5,7 +5,7 @@ use super::options::{BoundChoice, Options};
 use crate::certificate::Proof;
 use crate::device::DeviceError;
 use crate::inference::{
-    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Outcome, Progress, Run, Shifting, Stage, spill_folder,
+    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Outcome, Plan, Progress, Run, Shifting, Stage, spill_folder,
     spill_room,
 };
 use crate::memory;
@@ -164,8 +164,13 @@ impl Bounds {
         }
     }
 
-    /// From now on a device takes exact plans that pay there.
+    /// From now on a device takes exact plans that pay there, one at work too, which begins anew.
     pub fn board(&mut self, gpu: Arc<Gpu>) {
+        if let Some(Rising { work: Work::Run(attempt, run), .. }) = &mut self.running
+            && is_for_devices(attempt, run.plan())
+        {
+            **run = Run::on(Some(&gpu), attempt.problem.clone(), run.plan().clone());
+        }
         self.climb = self.climb.take().map(|climb| climb.on(Some(&gpu), self.graphs).exact_work(self.exact_work(true)));
         // what was too much for the CPU may not be for it
         (self.gpu, self.done) = (Some(gpu), self.choice == BoundChoice::None);
@@ -396,9 +401,7 @@ impl Bounds {
                         format!("{name}: tables of {all} bytes, {spilled} of them in files in {}", folder.display());
                     self.spilling = Some(Spilling::Begun(text));
                 }
-                // many small launches would each wait for the search's: mini-buckets and rows stay on the CPU
-                let large = plan.exact && plan.rows.is_none() && Gpu::pays(attempt.work as f64);
-                let gpu = self.gpu.as_ref().filter(|_| large);
+                let gpu = self.gpu.as_ref().filter(|_| is_for_devices(&attempt, &plan));
                 let run = Box::new(Run::on(gpu, attempt.problem.clone(), plan));
                 Work::Run(*attempt, run)
             }
@@ -420,4 +423,10 @@ impl Bounds {
         };
         self.running = Some(Rising { work, core: core.clone() });
     }
+}
+
+/// Whether a device that searches should run a plan: many small launches would each wait for the search's, so that mini-buckets and rows
+/// stay on the CPU.
+fn is_for_devices(attempt: &Attempt, plan: &Plan) -> bool {
+    plan.exact && plan.rows.is_none() && Gpu::pays(attempt.work as f64)
 }
