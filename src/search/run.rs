@@ -462,6 +462,8 @@ impl<'a> Run<'a> {
     /// The device has failed: says so once, and the run goes on without it.
     fn lose_device(&mut self, error: &DeviceError) {
         if let Some(message) = self.device.lose(error) {
+            // bounds, made beside the device until now, begin to take turns: they owe nothing and have nothing to catch up with
+            self.spent = [0; 2];
             (self.tell)(News::Warning(message));
         }
     }
