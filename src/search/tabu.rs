@@ -97,13 +97,15 @@ impl Tabu {
         let moves = count(&walked) - count(&self.walked);
         self.keep(field, layout, &walked, pool)?;
         self.walked = walked;
+        // a device begins its walks side by side
+        let on_host = self.device.is_none() || field.portable;
+        let begun = if on_host { over.len() as u64 * field.sweep_work } else { 0 };
         let conflicts = self.walked.iter().map(|walker| walker.conflicts as usize).sum::<usize>();
         let rated = conflicts * layout.moves() / field.variables();
         Ok(Effort {
             moves,
             ratings: u64::from(steps) * rated as u64,
-            work: u64::from(steps) * self.walkers.step_work(layout, &self.walked)
-                + over.len() as u64 * field.sweep_work,
+            work: u64::from(steps) * self.walkers.step_work(layout, &self.walked) + begun,
             ..Effort::default()
         })
     }
