@@ -1,6 +1,8 @@
 //! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a second or two:
 //! until then the CPU searches, and has solved many a network.
 
+use super::cuda::first_kernels;
+use super::driver::Field;
 use crate::device::{Choice, Opened, Opening, Source};
 use crate::error::Error;
 use crate::stop::{Cause, Stop};
@@ -14,8 +16,25 @@ pub(crate) struct Boarding {
 }
 
 impl Boarding {
+    /// The device if it is there, or if the run waits for it; else the way to it.
+    pub fn unless_there(
+        opening: &Opening,
+        waits: bool,
+        field: &Field,
+        stop: &Stop,
+    ) -> Result<(Option<Boarding>, Opened), Error> {
+        if let Some(device) = opening.poll()? {
+            return Ok((None, device));
+        }
+        if opening.is_ahead() && !waits {
+            return Ok((Some(Boarding::new(opening.clone(), first_kernels(field), stop)), Opened::default()));
+        }
+        let _ = (field.regions(), field.forests());
+        Ok((None, opening.wait(stop)?))
+    }
+
     /// Waits for the device, then for the kernels that its first rounds take.
-    pub fn new(opening: Opening, kernels: Vec<Source>, stop: &Stop) -> Boarding {
+    fn new(opening: Opening, kernels: Vec<Source>, stop: &Stop) -> Boarding {
         let over = stop.below();
         let thread = std::thread::spawn({
             let (opening, stop, over) = (opening.clone(), stop.clone(), over.clone());

@@ -25,10 +25,12 @@ const LEAST_WORK: u64 = 1_000_000;
 pub(crate) struct Portfolio {
     drivers: Vec<Box<dyn Driver>>,
     /// Whether shares are of time and not of counted work: where a run need not be repeated. Drivers' units differ by a factor of two on the
-    /// CPU, and by hundreds on a device (results/notes/cpu.md).
+    /// CPU, and by more on a device (results/notes/cpu.md).
     timed: bool,
-    /// Rounds of each.
-    made: Vec<u64>,
+    /// Whether each has made a round.
+    begun: Vec<bool>,
+    /// What drivers were last told to build on, for those that take over on a device.
+    guide: Option<Arc<Outcome>>,
     /// Begun with the first round.
     shares: Option<Shares>,
     rounds: u64,
@@ -65,8 +67,8 @@ impl Portfolio {
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
             DriverChoice::Islands => vec![Box::new(Islands::new(stream()))],
         };
-        let (timed, made) = (options.rounds.is_none(), vec![0; drivers.len()]);
-        Portfolio { timed, made, shares: None, drivers, rounds: 0, work: 0 }
+        let (timed, begun) = (options.rounds.is_none(), vec![false; drivers.len()]);
+        Portfolio { timed, begun, guide: None, shares: None, drivers, rounds: 0, work: 0 }
     }
 
     /// One round of one driver; returns its name and what it did.
@@ -80,14 +82,14 @@ impl Portfolio {
         let effort = driver.round(field, pool, stop);
         let spent = match began.elapsed().as_nanos() as u64 {
             // a first round compiles kernels and makes room
-            elapsed if self.timed && self.made[turn] == 0 => elapsed.min(effort.work),
+            elapsed if self.timed && !self.begun[turn] => elapsed.min(effort.work),
             elapsed if self.timed => elapsed,
             _ => effort.work,
         };
         // what the first solutions are better than nothing by says nothing
         let gain = if before == Cost::MAX { 0 } else { before.saturating_sub(pool.best()).max(0) };
         shares.note(turn, gain as f64, spent.max(LEAST_WORK) as f64);
-        self.made[turn] += 1;
+        self.begun[turn] = true;
         self.rounds += 1;
         self.work += effort.work;
         (driver.name(), effort)
@@ -98,10 +100,21 @@ impl Portfolio {
         for driver in &mut self.drivers {
             driver.guide(&outcome);
         }
+        self.guide = Some(outcome);
+    }
+
+    /// Drivers of a device take over: what the others found is in the pool, what they were told is told again.
+    pub fn board(&mut self, options: &Options, device: Arc<Cuda>, rng: &mut Rng) {
+        let guide = self.guide.take();
+        *self = Portfolio::new(options, Some(device), rng);
+        if let Some(outcome) = guide {
+            self.guide(outcome);
+        }
     }
 
     /// Moves every driver to another core.
     pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        self.guide = None;
         for driver in &mut self.drivers {
             driver.rebase(field, translate);
         }

@@ -4,7 +4,6 @@
 use super::beside::Beside;
 use super::boarding::Boarding;
 use super::bounds::{Bounds, Core, Spilling, Step};
-use super::cuda::first_kernels;
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::greedy;
@@ -110,17 +109,9 @@ impl<'a> Run<'a> {
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
         let reducer = Arc::new(reducer);
         let field = prepare(&problem, &reducer, options, &mut rng);
-        let (boarding, device) = match options.device.poll()? {
-            Some(device) => (None, device),
-            // a run that must be repeated, and what needs a device, begin there
-            None if options.device.is_ahead() && options.rounds.is_none() && !for_devices => {
-                (Some(Boarding::new(options.device.clone(), first_kernels(&field), stop)), Opened::default())
-            }
-            None => {
-                let _ = (field.regions(), field.forests());
-                (None, options.device.wait(stop)?)
-            }
-        };
+        // a run that must be repeated, and what needs a device, begin there
+        let waits = options.rounds.is_some() || for_devices;
+        let (boarding, device) = Boarding::unless_there(&options.device, waits, &field, stop)?;
         if boarding.is_none() {
             tell(News::Note(device.to_string()));
         }
@@ -208,8 +199,7 @@ impl<'a> Run<'a> {
         };
         (self.tell)(News::Note(self.device.to_string()));
         if let Some(cuda) = self.device.cuda.clone() {
-            // what the CPU has found is in the pool
-            self.portfolio = Portfolio::new(self.options, Some(cuda.clone()), &mut self.rng);
+            self.portfolio.board(self.options, cuda.clone(), &mut self.rng);
             self.bounds.board(Gpu::new(cuda));
         }
         Ok(())
