@@ -1,5 +1,6 @@
 //! Which device to work on, and opening it beside other work.
 
+use super::busy::{Busy, wait_at_exit};
 use super::{Cuda, DeviceError, devices};
 use crate::error::Error;
 use crate::stop::Stop;
@@ -118,8 +119,7 @@ fn first(count: usize) -> Result<Arc<Cuda>, DeviceError> {
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A device on its way: drivers take a quarter of a second to start, which loading a network may as well use. Clones share
-/// the device. A process should not end by itself before the device is there: drivers that are starting crash when they are
-/// taken apart.
+/// the device. An orderly exit of the process waits until it is there, a few seconds at most.
 #[derive(Clone, Debug)]
 pub struct Opening {
     choice: Choice,
@@ -224,13 +224,16 @@ impl Opening {
             return;
         }
         *state = State::Working;
-        let (choice, shared) = (self.choice, self.shared.clone());
+        let (choice, shared, busy) = (self.choice, self.shared.clone(), Busy::new());
+        wait_at_exit();
         // nobody joins it: a driver that hangs must not keep the process from ending in time
         drop(std::thread::spawn(move || {
             // whoever waits must hear of it, even if the driver's binding panics
             let outcome = std::panic::catch_unwind(|| choice.open()).unwrap_or_else(|_| choice.without(broken()));
+            wait_at_exit();
             *shared.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Done(outcome);
             shared.changed.notify_all();
+            drop(busy);
         }));
     }
 }

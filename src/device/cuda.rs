@@ -5,6 +5,7 @@
 use super::find::{self, devices, failed};
 use super::nvrtc::Nvrtc;
 use super::{DeviceError, Info, Module, Source};
+use cudarc::driver::result::stream::get_priority_range;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{CudaContext, CudaStream};
 use std::sync::{Arc, Mutex};
@@ -76,12 +77,18 @@ impl Cuda {
     }
 
     /// The same device with a stream of its own: whoever works on it neither waits for the other's work nor gets into what the
-    /// other records.
+    /// other records. Where both have work it comes first.
     ///
     /// # Errors
     /// The driver's.
     pub fn beside(&self) -> Result<Arc<Cuda>, DeviceError> {
-        let (context, modules, stream) = (self.context.clone(), self.modules.clone(), self.fork()?);
+        let urgent = || {
+            self.context.bind_to_thread()?;
+            let (_, greatest) = get_priority_range()?;
+            self.context.new_stream_with_priority(greatest)
+        };
+        let stream = urgent().map_err(failed("making a CUDA stream"))?;
+        let (context, modules) = (self.context.clone(), self.modules.clone());
         Ok(Arc::new(Cuda { info: self.info.clone(), context, stream, modules }))
     }
 

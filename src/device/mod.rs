@@ -9,6 +9,7 @@
 
 #[cfg(not(feature = "cuda"))]
 mod absent;
+mod busy;
 mod choice;
 mod plan;
 pub mod source;
@@ -30,6 +31,7 @@ mod paths;
 
 #[cfg(not(feature = "cuda"))]
 pub use absent::*;
+pub(crate) use busy::Busy;
 pub use choice::{Choice, Opened, Opening};
 pub use plan::MemoryPlan;
 pub use source::Source;

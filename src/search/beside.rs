@@ -1,87 +1,106 @@
-//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds.
+//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds, and drivers that no device
+//! has ([`Crew`](super::crew::Crew)).
 
 use super::bounds::{Bounds, Core, Step};
+use super::errand::Errand;
 use super::options::Options;
 use crate::inference::Gpu;
 use crate::model::Cost;
-use crate::stop::Stop;
+use crate::stop::{Cause, Stop};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-/// All threads but one.
-fn threads() -> Option<Arc<ThreadPool>> {
-    let count = (rayon::current_num_threads() - 1).max(1);
-    ThreadPoolBuilder::new().num_threads(count).build().ok().map(Arc::new)
+/// One thread in so many beside a device is the drivers', up to as many as there are islands; the others are the bounds'.
+const DRIVERS: usize = 4;
+
+/// Threads for work beside the loop: nobody waits for somebody else's.
+#[derive(Clone, Debug)]
+pub(crate) struct Threads(Option<Arc<ThreadPool>>);
+
+impl Threads {
+    /// Those of bounds and those of drivers: all but one.
+    pub fn of_bounds_and_drivers() -> (Threads, Threads) {
+        let all = (rayon::current_num_threads() - 1).max(1);
+        let drivers = (all / DRIVERS).clamp(1, DRIVERS);
+        // those of everybody serve where no more can be started
+        let start = |count| Threads(ThreadPoolBuilder::new().num_threads(count).build().ok().map(Arc::new));
+        (start((all - drivers).max(1)), start(drivers))
+    }
+
+    /// Does something on them.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.0 {
+            Some(threads) => threads.install(work),
+            None => work(),
+        }
+    }
 }
 
-/// The bounds: here, or on a thread of their own with a slice of work.
-pub(crate) struct Beside {
-    bounds: Option<Bounds>,
-    slice: Option<JoinHandle<(Bounds, Option<Step>)>>,
-    /// The bounds' threads where a device searches: the search's own work on the host does not wait for a slice's.
-    threads: Option<Arc<ThreadPool>>,
+/// The bounds: in turn with the search, or beside it with a slice of work.
+pub(crate) struct BoundsBeside {
+    errand: Errand<Bounds, Option<Step>>,
+    /// Where a device searches.
+    threads: Option<Threads>,
     /// The core has changed meanwhile.
     rebased: bool,
+    /// Ends a slice on its way.
+    over: Stop,
 }
 
-impl Beside {
+impl BoundsBeside {
     /// What the options allow; a device takes exact plans that pay there.
-    pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
-        let threads = gpu.as_ref().and_then(|_| threads());
-        Beside { bounds: Some(Bounds::new(options, gpu)), slice: None, threads, rebased: false }
+    pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>) -> Self {
+        let (gpu, threads) = device.unzip();
+        BoundsBeside { errand: Errand::new(Bounds::new(options, gpu)), threads, rebased: false, over: Stop::new() }
     }
 
     /// From now on a device searches and takes exact plans that pay there; nothing is on its way.
-    pub fn board(&mut self, gpu: Arc<Gpu>) {
-        self.threads = threads();
-        if let Some(bounds) = &mut self.bounds {
+    pub fn board(&mut self, gpu: Arc<Gpu>, threads: Threads) {
+        self.threads = Some(threads);
+        if let Some(bounds) = self.here() {
             bounds.board(gpu);
         }
     }
 
     /// The bounds, unless they are at work elsewhere.
     pub fn here(&mut self) -> Option<&mut Bounds> {
-        self.bounds.as_mut()
+        self.errand.here()
     }
 
     /// Begins a slice on a thread of its own, unless one is on its way or there is nothing left to do.
     pub fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
-        let Some(mut bounds) = self.bounds.take_if(|bounds| !bounds.is_done()) else { return };
-        let (core, stop, threads) = (core.clone(), stop.clone(), self.threads.clone());
-        self.slice = Some(std::thread::spawn(move || {
+        if self.here().is_none_or(|bounds| bounds.is_done()) {
+            return;
+        }
+        self.over = stop.below();
+        let (core, stop, threads) = (core.clone(), self.over.clone(), self.threads.clone());
+        self.errand.begin(move |bounds| {
             let mut slice = || bounds.slice(&core, upper, seed, &stop);
-            let step = if let Some(threads) = threads { threads.install(slice) } else { slice() };
-            (bounds, step)
-        }));
+            if let Some(threads) = threads { threads.run(slice) } else { slice() }
+        });
     }
 
     /// What a slice on its way came to, if it is there and finished a rung.
     pub fn finished(&mut self) -> Option<Step> {
-        if self.slice.as_ref()?.is_finished() { self.collect() } else { None }
+        let step = self.errand.back()?;
+        if std::mem::take(&mut self.rebased) {
+            self.rebase();
+        }
+        step
     }
 
     /// The core has changed: what has not begun is planned anew.
     pub fn rebase(&mut self) {
-        match &mut self.bounds {
+        match self.here() {
             Some(bounds) => bounds.rebase(),
             None => self.rebased = true,
         }
     }
 
-    /// Waits for a slice on its way and returns the bounds.
-    pub fn finish(mut self) -> Option<Bounds> {
-        let _ = self.collect();
-        self.bounds
-    }
-
-    fn collect(&mut self) -> Option<Step> {
-        // a slice that ended abnormally takes the bounds with it: the search goes on with what was proven
-        let (mut bounds, step) = self.slice.take()?.join().ok()?;
-        if std::mem::take(&mut self.rebased) {
-            bounds.rebase();
-        }
-        self.bounds = Some(bounds);
-        step
+    /// The run is over: ends a slice on its way and returns the bounds.
+    pub fn finish(&mut self) -> Option<&mut Bounds> {
+        self.over.set(Cause::Time);
+        let _ = self.errand.wait();
+        self.here()
     }
 }

@@ -3,7 +3,7 @@
 
 use super::cuda::first_kernels;
 use super::driver::Field;
-use crate::device::{Choice, Opened, Opening, Source};
+use crate::device::{Busy, Choice, Opened, Opening, Source};
 use crate::error::Error;
 use crate::stop::{Cause, Stop};
 use std::thread::JoinHandle;
@@ -37,7 +37,7 @@ impl Boarding {
     fn new(opening: Opening, kernels: Vec<Source>, stop: &Stop) -> Boarding {
         let over = stop.below();
         let thread = std::thread::spawn({
-            let (opening, stop, over) = (opening.clone(), stop.clone(), over.clone());
+            let (opening, stop, over, busy) = (opening.clone(), stop.clone(), over.clone(), Busy::new());
             move || {
                 let opened = opening.wait(&stop);
                 if let Ok(Opened { cuda: Some(cuda), .. }) = &opened {
@@ -45,6 +45,7 @@ impl Boarding {
                     kernels.iter().for_each(|source| drop(cuda.load(source)));
                 }
                 over.set(Cause::Time);
+                drop(busy);
                 opened
             }
         });

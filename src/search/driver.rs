@@ -17,7 +17,7 @@ use crate::rng::{Rng, below, mix};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A core prepared for local search.
 #[derive(Debug)]
@@ -47,9 +47,11 @@ pub(crate) struct Field {
     pub portable: bool,
     /// How the core came from the network; it is the network without it.
     pub origin: Option<Arc<Reducer>>,
-    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say so.
-    pub reduced: Option<Vec<Vec<Cost>>>,
+    reduced: Mutex<Reduced>,
 }
+
+/// By variable and value; nothing where nothing is known.
+pub(crate) type Reduced = Option<Arc<Vec<Vec<Cost>>>>;
 
 /// Above this many variables a state's color classes are assigned together and children are merged with their parents
 /// by components (ALGORITHMS.md M.2.5).
@@ -86,7 +88,7 @@ impl Field {
             population,
             portable: false,
             origin: None,
-            reduced: None,
+            reduced: Mutex::default(),
         }
     }
 
@@ -122,6 +124,16 @@ impl Field {
     /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for.
     pub fn layout(&self) -> Option<&Arc<Layout>> {
         self.rows.all_copied().then(|| self.layout.get_or_init(|| Arc::new(Layout::new(&self.rows))))
+    }
+
+    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say so.
+    pub fn reduced(&self) -> Reduced {
+        self.reduced.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Bounds say more.
+    pub fn learn_reduced(&self, reduced: Vec<Vec<Cost>>) {
+        *self.reduced.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(reduced));
     }
 
     /// Number of variables.
@@ -169,6 +181,15 @@ pub(crate) struct Effort {
     pub nonsense: Option<String>,
     /// What an assertion found: the run ends.
     pub fault: Option<String>,
+}
+
+impl Effort {
+    /// Adds the accounts of another one.
+    pub fn add(&mut self, other: &Effort) {
+        self.moves += other.moves;
+        self.ratings += other.ratings;
+        self.work += other.work;
+    }
 }
 
 /// What came of the picks of a plug-in heuristic.
@@ -239,6 +260,12 @@ pub(crate) trait Driver: Send {
     fn begins(&self, field: &Field) -> u64 {
         let _ = field;
         0
+    }
+
+    /// Whether its first round is to be the first of all, to set out from the solution that is there already.
+    fn opens(&self, field: &Field) -> bool {
+        let _ = field;
+        false
     }
 
     /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the round

@@ -1,5 +1,6 @@
 //! The search: one loop owns time, stopping and recording; drivers make bounded rounds.
 
+mod account;
 mod anneal;
 mod arms;
 mod beside;
@@ -10,8 +11,10 @@ mod breed;
 mod clock;
 mod construct;
 mod couples;
+mod crew;
 mod cuda;
 mod driver;
+mod errand;
 mod event;
 mod forest;
 mod graph;
@@ -50,6 +53,7 @@ pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 pub use options::{Assertions, BoundChoice, DriverChoice, Options};
 pub use session::{Session, start};
 
+use crate::device::Busy;
 use crate::error::Error;
 use crate::model::Network;
 use crate::stop::{Cause, Stop};
@@ -115,7 +119,9 @@ pub fn solve(
     // a thread of its own: where a large network keeps it from looking at the stop flag, the run ends without it
     let worker = std::thread::spawn({
         let (network, options, stop, progress) = (network.clone(), options.clone(), stop.clone(), progress.clone());
+        let busy = Busy::new();
         move || {
+            let _busy = busy;
             let mut tell = |message| match message {
                 News::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
                 // a recorder that has gone away only means that nobody listens any more

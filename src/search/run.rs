@@ -1,16 +1,17 @@
 //! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
-use super::beside::Beside;
+use super::account::Account;
+use super::beside::{BoundsBeside, Threads};
 use super::boarding::Boarding;
 use super::bounds::{Bounds, Core, Spilling, Step};
+use super::crew::Crew;
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::greedy;
 use super::guided;
 use super::news::{Ending, News, Totals};
 use super::options::{Assertions, Options};
-use super::portfolio::Portfolio;
 use super::state::Elite;
 use crate::certificate::Proof;
 use crate::check;
@@ -41,24 +42,19 @@ pub(crate) struct Run<'a> {
     stop: &'a Stop,
     tell: &'a mut dyn FnMut(News),
     core: Core,
-    field: Field,
+    field: Arc<Field>,
     pool: Pool,
-    portfolio: Portfolio,
-    bounds: Beside,
+    crew: Crew,
+    bounds: BoundsBeside,
     rng: Rng,
     /// The device, as long as it works; the CPU without one.
     device: Opened,
     /// While there is a device on its way.
     boarding: Option<Boarding>,
     totals: Totals,
-    search_work: u64,
-    /// What the search and the bounds in turn with it have spent: nanoseconds, or work where a run must be repeated. Counted work of a
-    /// bound was found to take up to seven times its time, and the search's work is that of all threads.
-    spent: [u64; 2],
-    /// What of it was a plug-in heuristic's.
-    plugin_work: u64,
-    /// Search work at the last better solution.
-    improved: u64,
+    account: Account,
+    /// The first assignment, until the run begins.
+    first: Option<Vec<u32>>,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
     upper: Cost,
     /// Best total proven, in the network's units.
@@ -80,17 +76,18 @@ impl<'a> Run<'a> {
         let mut rng = Rng::new(options.seed);
         let totals = Totals::default();
         // before what may take seconds
-        let opening = match &options.warm_start {
-            Some(start) => Some((start.clone(), "warm-start")),
-            None if options.rounds == Some(0) => None,
-            None => Some((greedy::assignment(network, stop), "greedy")),
+        let (first, source) = match &options.warm_start {
+            Some(start) => (Some(start.clone()), "warm-start"),
+            None if options.rounds == Some(0) => (None, ""),
+            None => (Some(greedy::assignment(network, stop)), "greedy"),
         };
         let mut upper = FORBIDDEN;
-        if let Some((opening, source)) = opening {
-            let evaluation = check::evaluate(network, &opening);
+        if let Some(first) = &first {
+            let evaluation = check::evaluate(network, first);
             if evaluation.is_solution() {
                 upper = evaluation.cost;
-                tell(News::Solution { cost: upper, solution: opening.into(), source: source.to_string(), totals });
+                let solution = first.clone().into();
+                tell(News::Solution { cost: upper, solution, source: source.to_string(), totals });
             }
         }
         let reducer = if options.certificate {
@@ -120,10 +117,11 @@ impl<'a> Run<'a> {
             let ready = guided::ready(&field, &**heuristic, &device, asserts);
             ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
-        let portfolio = Portfolio::new(options, device.cuda.clone(), &mut rng);
+        let (for_bounds, for_drivers) = device.cuda.is_some().then(Threads::of_bounds_and_drivers).unzip();
+        let crew = Crew::new(options, device.cuda.clone().zip(for_drivers), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
-        let bounds = Beside::new(options, gpu);
+        let bounds = BoundsBeside::new(options, gpu.zip(for_bounds));
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         let values = ValueBounds::new(&reducer);
         Ok(Run {
@@ -133,18 +131,16 @@ impl<'a> Run<'a> {
             tell,
             values,
             core: Core { reducer, problem },
+            account: Account::new(options.rounds.is_none(), field.sweep_work),
             field,
             pool: Pool::default(),
-            portfolio,
+            crew,
             bounds,
             rng,
             device,
             boarding,
             totals,
-            search_work: 0,
-            spent: [0; 2],
-            plugin_work: 0,
-            improved: 0,
+            first,
             upper,
             lower,
             tightened: (network.top(), 0),
@@ -154,8 +150,10 @@ impl<'a> Run<'a> {
     /// Runs until a reason to stop.
     pub fn run(mut self) -> Result<Ending, Error> {
         self.tell_bound(self.lower, "trivial", Proof::reductions(&self.core.reducer));
-        if let Some(start) = &self.options.warm_start {
-            self.offer_projected(start);
+        // drivers have better ones than the greedy solution at once
+        let wanted = self.options.warm_start.is_some() || self.options.heuristic.is_some();
+        if let Some(first) = self.first.take().filter(|_| wanted) {
+            self.offer_projected(&first);
         }
         let stopped_by = loop {
             self.board()?;
@@ -174,6 +172,9 @@ impl<'a> Run<'a> {
         };
         if let Some(boarding) = &self.boarding {
             (self.tell)(News::Note(boarding.missed(self.stop)?));
+        }
+        if let Some(source) = self.crew.finish(&mut self.pool) {
+            self.look_at_pool(source)?;
         }
         let bounds = self.bounds.finish();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
@@ -199,8 +200,9 @@ impl<'a> Run<'a> {
         };
         (self.tell)(News::Note(self.device.to_string()));
         if let Some(cuda) = self.device.cuda.clone() {
-            self.portfolio.board(self.options, cuda.clone(), &mut self.rng);
-            self.bounds.board(Gpu::new(cuda));
+            let (for_bounds, for_drivers) = Threads::of_bounds_and_drivers();
+            self.crew.board(self.options, (cuda.clone(), for_drivers), &mut self.rng);
+            self.bounds.board(Gpu::new(cuda), for_bounds);
         }
         Ok(())
     }
@@ -239,18 +241,14 @@ impl<'a> Run<'a> {
     fn round(&mut self) -> Result<(), Error> {
         let began = Instant::now();
         let (source, Effort { moves, ratings, work, note, lost, picks, nonsense, fault }) =
-            self.portfolio.round(&self.field, &mut self.pool, self.boarding.as_ref().map_or(self.stop, Boarding::over));
+            self.crew.round(&self.field, &mut self.pool, self.boarding.as_ref().map_or(self.stop, Boarding::over));
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
-        self.totals.population = self.portfolio.population();
-        self.search_work += work.max(1);
-        self.spend(0, began, work.max(1));
-        if picks.rounds > 0 {
-            self.plugin_work += work.max(1);
-        }
+        self.totals.population = self.crew.population();
+        self.account.note_round(began, work, picks.rounds > 0);
         self.totals.picks.add(&picks);
-        self.totals.picks.work = self.plugin_work as f64 / self.search_work as f64;
+        self.totals.picks.work = self.account.plugin_part();
         if let Some(fault) = fault {
             return Err(Error::Internal(fault));
         }
@@ -269,7 +267,7 @@ impl<'a> Run<'a> {
         (self.tell)(News::Progress(self.totals));
         let (upper, work) = self.tightened;
         let size: u64 = self.core.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
-        if self.upper < upper && self.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
+        if self.upper < upper && self.account.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
             self.tighten();
         }
         Ok(())
@@ -312,7 +310,7 @@ impl<'a> Run<'a> {
         }
         if cost < self.upper {
             self.upper = cost;
-            self.improved = self.search_work;
+            self.account.note_better();
             let news =
                 News::Solution { cost, solution: solution.into(), source: source.to_string(), totals: self.totals };
             (self.tell)(news);
@@ -333,7 +331,7 @@ impl<'a> Run<'a> {
         }
         self.tell_of_files();
         if self.device.cuda.is_some() && self.options.rounds.is_none() {
-            if self.search_work > 0 {
+            if self.account.search_work > 0 {
                 self.bounds.begin(&self.core, upper, seed, self.stop);
             }
             return Ok(false);
@@ -341,24 +339,19 @@ impl<'a> Run<'a> {
         if self.boarding.is_some() && self.field.sweep_work > MOST_MEANWHILE {
             return Ok(false);
         }
-        let stalled = self.search_work > 2 * self.improved;
-        let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(self.spent, stalled)) else {
+        let (spent, stalled) = (self.account.with_a_slice(), self.account.is_stalled());
+        let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(spent, stalled)) else {
             return Ok(false);
         };
         let (began, before) = (Instant::now(), bounds.work());
         let step = bounds.slice(&self.core, upper, seed, self.stop);
         let work = bounds.work() - before;
-        self.spend(1, began, work);
+        self.account.note_slice(began, work);
         self.tell_of_files();
         if let Some(step) = step {
             self.follow(step)?;
         }
         Ok(true)
-    }
-
-    /// Notes what the search (0) or the bounds (1) have spent.
-    fn spend(&mut self, who: usize, began: Instant, work: u64) {
-        self.spent[who] += if self.options.rounds.is_some() { work } else { began.elapsed().as_nanos() as u64 };
     }
 
     /// Whether tables are in files, or cannot be.
@@ -393,7 +386,7 @@ impl<'a> Run<'a> {
             }
         }
         if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.core.problem, &self.core.problem)) {
-            self.portfolio.guide(outcome);
+            self.crew.guide(outcome);
         }
         Ok(())
     }
@@ -401,7 +394,7 @@ impl<'a> Run<'a> {
     /// What is known of values, for heuristics that look at it.
     fn look_at_reduced(&mut self) {
         if self.options.heuristic.as_ref().is_some_and(|heuristic| heuristic.needs().any(Needs::REDUCED)) {
-            self.field.reduced = Some(self.values.reduced(&self.core.reducer));
+            self.field.learn_reduced(self.values.reduced(&self.core.reducer));
         }
     }
 
@@ -420,7 +413,7 @@ impl<'a> Run<'a> {
 
     /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the smaller core.
     fn tighten(&mut self) {
-        self.tightened = (self.upper, self.search_work);
+        self.tightened = (self.upper, self.account.search_work);
         let upper = self.upper.min(self.network.top());
         let mut reducer = (*self.core.reducer).clone();
         reducer.tighten_by(upper, &self.values, self.stop);
@@ -445,15 +438,16 @@ impl<'a> Run<'a> {
             new.project(&old.reducer.lift(&assignment)).into_iter().map(|value| value as u16).collect()
         };
         self.pool.rebase(&self.field, &translate);
-        self.portfolio.rebase(&self.field, &translate);
+        self.crew.rebase(&self.field, &translate);
         self.bounds.rebase();
     }
 
     /// The device has failed: says so once, and the run goes on without it.
     fn lose_device(&mut self, error: &DeviceError) {
         if let Some(message) = self.device.lose(error) {
-            // bounds, made beside the device until now, begin to take turns: they owe nothing and have nothing to catch up with
-            self.spent = [0; 2];
+            // made beside the device until now
+            self.account.begin_turns();
+            self.crew.lose_device(&mut self.pool);
             (self.tell)(News::Warning(message));
         }
     }
@@ -483,10 +477,10 @@ impl<'a> Run<'a> {
 
 /// The field of a core. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
 /// "Hard constraints": W = min(top, incumbent)).
-fn prepare(problem: &Arc<Problem>, reducer: &Arc<Reducer>, options: &Options, rng: &mut Rng) -> Field {
+fn prepare(problem: &Arc<Problem>, reducer: &Arc<Reducer>, options: &Options, rng: &mut Rng) -> Arc<Field> {
     let price = problem.top.saturating_sub(problem.constant).max(1);
     let mut field = Field::new(problem, price, options.population, rng);
     field.portable = options.rounds.is_some();
     field.origin = Some(reducer.clone());
-    field
+    Arc::new(field)
 }

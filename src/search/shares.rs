@@ -17,7 +17,7 @@ const SHARPNESS: f64 = 1.5;
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     shares: Vec<f64>,
-    /// Work of each since the shares are these.
+    /// Work of each since the shares are these, and what it had too much before.
     spent: Vec<f64>,
     rounds: u32,
     /// Of this period: cost and work.
@@ -41,6 +41,13 @@ impl Shares {
             gained: none.clone(),
             done: none,
         }
+    }
+
+    /// Whoever has the largest share, the first of equals; of those that `may`.
+    pub fn largest(&self, may: impl Fn(usize) -> bool) -> Option<usize> {
+        (0..self.shares.len())
+            .filter(|&arm| may(arm))
+            .reduce(|a, b| if self.shares[b] > self.shares[a] { b } else { a })
     }
 
     /// Whoever is furthest behind its share, the first of equals; of those that `may`. The others do not catch up later.
@@ -82,11 +89,14 @@ impl Shares {
         let rates = self.gained.iter().zip(&self.done).map(|(&g, &w)| ((g + gain) / (w + work)).powf(SHARPNESS));
         let rates: Vec<f64> = rates.collect();
         let sum = rates.iter().sum::<f64>();
-        for (share, rate) in self.shares.iter_mut().zip(rates) {
+        let levels = self.spent.iter().zip(&self.shares).map(|(spent, share)| spent / share);
+        let paid = levels.fold(f64::INFINITY, f64::min);
+        for ((share, spent), rate) in self.shares.iter_mut().zip(&mut self.spent).zip(rates) {
+            // what was more than a share is not forgotten: one round may take as long as a period of others'
+            *spent -= *share * paid;
             *share = FLOOR / count + (1.0 - FLOOR) * rate / sum;
         }
         self.rounds = 0;
-        self.spent.fill(0.0);
     }
 }
 
@@ -130,6 +140,22 @@ mod tests {
             assert!((shares.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
             assert!(shares.shares.iter().all(|&share| share >= FLOOR / 3.0 - 1e-12));
         }
+    }
+
+    #[test]
+    fn a_round_longer_than_a_period_is_paid_for_in_later_ones() {
+        let mut shares = Shares::new(vec![1.0, 1.0]);
+        let mut work = [0.0; 2];
+        for _ in 0..4000 {
+            let arm = shares.next(|_| true).expect("any");
+            // the second one gains, in many short rounds
+            let each = [100.0, 1.0][arm];
+            shares.note(arm, arm as f64, each);
+            work[arm] += each;
+        }
+        let part = work[0] / (work[0] + work[1]);
+        // one such round a period would be 0.86
+        assert!(part < 0.5, "{part}: {:?}", shares.shares);
     }
 
     #[test]

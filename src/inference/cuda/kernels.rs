@@ -2,7 +2,7 @@
 //! that several are made at a time and whoever waits for one can do other things, and stop.
 
 use super::{GROW, Pilot, STAGED, source};
-use crate::device::{Cuda, DeviceError, Kernel};
+use crate::device::{Busy, Cuda, DeviceError, Kernel};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Kernels {
             return;
         }
         let _ = known.insert(expression.into(), None);
-        let (kernels, cuda, expression) = (self.clone(), cuda.clone(), expression.to_string());
+        let (kernels, cuda, expression, busy) = (self.clone(), cuda.clone(), expression.to_string(), Busy::new());
         // nobody joins it: a compiler cannot be stopped
         drop(std::thread::spawn(move || {
             let shared = match &expression {
@@ -43,6 +43,7 @@ impl Kernels {
             let mut known = kernels.known.lock().unwrap_or_else(PoisonError::into_inner);
             let _ = known.insert(expression, Some(kernel));
             kernels.changed.notify_all();
+            drop(busy);
         }));
     }
 

@@ -155,6 +155,8 @@ pub(crate) fn sources() -> Vec<Source> {
 impl CudaWalkers {
     /// A device without walkers.
     pub fn new(cuda: Device, portable: bool) -> Result<CudaWalkers, DeviceError> {
+        // bounds use the device too
+        let cuda = cuda.beside()?;
         let aside = cuda.fork()?;
         Ok(CudaWalkers { cuda, aside, portable, open: None })
     }

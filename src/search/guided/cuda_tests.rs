@@ -85,7 +85,7 @@ fn field(problem: &Arc<Problem>, population: usize) -> Field {
     field.portable = true;
     // flights of 24 passes at most
     field.sweep_work = ROUND_WORK / (STATES as u64 * 24);
-    field.reduced = Some(problem.domains.iter().map(|&d| (0..d).map(|_| rng.below(90) as i64).collect()).collect());
+    field.learn_reduced(problem.domains.iter().map(|&d| (0..d).map(|_| rng.below(90) as i64).collect()).collect());
     field
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Ground<'a> {
     pub needs: Needs,
     /// The values of the best assignment known.
     pub incumbent: Option<&'a [u16]>,
+    /// What is known of values ([`Field::reduced`]).
+    pub reduced: Option<&'a [Vec<Cost>]>,
     pub guide: Option<Guide<'a>>,
     /// Whether every assignment is verified.
     pub asserts: bool,

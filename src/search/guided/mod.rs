@@ -57,6 +57,11 @@ const WEIGHT: f64 = 3.0;
 /// Work of a run before its flights begin. A round of them is long; where they began at once, networks that the other drivers solve within
 /// tenths of a second were solved that much later (results/notes/heuristics.md).
 const BEGIN: u64 = 300_000_000;
+/// What opens a run: flights of so many states, cold ones of that many passes, or fewer where they would take more than that work. They set out from the
+/// first solution, which brings scen07 to 364000 in the time in which annealing has 1750000 (results/notes/heuristics.md).
+const OPENING_STATES: usize = 4;
+const OPENING_PASSES: u64 = 8;
+const OPENING_WORK: u64 = 20_000_000;
 /// States, where nobody asks for another number; threads do not change it.
 const STATES: usize = 16;
 /// Work of a round, about: a flight is no longer than that allows.
@@ -90,12 +95,13 @@ pub(crate) struct Guided {
     guides: u64,
     /// Whether nonsense of the heuristic was reported.
     reported: bool,
+    opened: bool,
 }
 
 /// What is made once a core.
 struct Prepared {
     places: Places,
-    layout: Layout,
+    layout: Arc<Layout>,
 }
 
 impl Guided {
@@ -115,6 +121,7 @@ impl Guided {
             guide: None,
             guides: 0,
             reported: false,
+            opened: false,
         }
     }
 
@@ -201,14 +208,16 @@ fn wanted(field: &Field) -> Option<usize> {
 
 impl Prepared {
     fn new(field: &Field) -> Self {
-        Prepared { places: Places::new(&field.rows.width), layout: Layout::new(&field.rows) }
+        let layout = field.layout().cloned().unwrap_or_else(|| Arc::new(Layout::new(&field.rows)));
+        Prepared { places: Places::new(&field.rows.width), layout }
     }
 
     /// What states stand on, without what others have found.
     fn ground<'a>(&'a self, field: &'a Field, needs: Needs, asserts: bool) -> Ground<'a> {
         let Prepared { places, layout } = self;
         let floors = &layout.floors;
-        Ground { field, places, layout, keeps: false, floors, needs, incumbent: None, guide: None, asserts }
+        let (incumbent, reduced, guide) = (None, None, None);
+        Ground { field, places, layout, keeps: false, floors, needs, incumbent, reduced, guide, asserts }
     }
 }
 
@@ -229,6 +238,11 @@ impl Driver for Guided {
         BEGIN
     }
 
+    /// Before a device is there, and where a run must be the same with it.
+    fn opens(&self, field: &Field) -> bool {
+        !self.opened && !self.heuristic.is_for_devices() && (self.device.is_none() || field.portable)
+    }
+
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
         // without a device there is nothing to do for a heuristic in CUDA
         if field.variables() == 0 || self.heuristic.is_for_devices() && self.device.is_none() {
@@ -237,13 +251,21 @@ impl Driver for Guided {
         let core = self.core.take().unwrap_or_else(|| Prepared::new(field));
         let guide = self.guide.take();
         let incumbent = pool.elites().first().map(|elite| elite.values.clone());
+        let reduced = field.reduced();
         let ground = Ground {
             incumbent: incumbent.as_deref(),
+            reduced: reduced.as_ref().map(|reduced| &reduced[..]),
             guide: guide.as_ref().and_then(Guiding::shown),
             ..core.ground(field, self.heuristic.needs(), self.asserts)
         };
         let mut effort = Effort::default();
-        if let Err(error) = self.advance(&ground, pool, stop, &mut effort) {
+        let first = self.opens(field).then(|| pool.elites().first().cloned()).flatten();
+        self.opened = true;
+        let result = match first {
+            Some(first) => self.open_run(&ground, &first, pool, stop, &mut effort),
+            None => self.advance(&ground, pool, stop, &mut effort),
+        };
+        if let Err(error) = result {
             // what was found is in the pool: new states begin on the CPU
             self.device = None;
             self.stalled.clear();
@@ -332,6 +354,37 @@ impl Guided {
         Ok(note)
     }
 
+    /// Flights on the CPU that set out from the first solution, by states that nobody keeps.
+    fn open_run(
+        &mut self,
+        ground: &Ground<'_>,
+        first: &Elite,
+        pool: &mut Pool,
+        stop: &Stop,
+        effort: &mut Effort,
+    ) -> Result<(), DeviceError> {
+        let field = ground.field;
+        let most = OPENING_WORK / (OPENING_STATES as u64 * field.sweep_work).max(1);
+        let flight = Flight { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 };
+        let flights = [(0, flight); OPENING_STATES];
+        let mut flock = HostFlock::default();
+        let mut start = |slot: usize| match self.heuristic.start() {
+            // half of them where the heuristic begins, if it says where
+            Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, field, &mut self.rng.split()),
+            _ => first.values.clone(),
+        };
+        flock.open(ground, (0..OPENING_STATES).map(&mut start).collect())?;
+        let visit = Visit { ground: *ground, heuristic: &*self.heuristic };
+        let turn = Turn { draw: self.rng.draw(), schedule: field.schedule, flights: &flights };
+        let (landed, _) = flock.fly(&visit, &turn, stop)?;
+        self.account(field, &flock, &flights, &landed, effort);
+        effort.nonsense = self.report(field, &landed);
+        for slot in 0..OPENING_STATES {
+            pool.offer(&Elite::new(&field.rows, flock.values(slot)?));
+        }
+        Ok(())
+    }
+
     fn advance(
         &mut self,
         ground: &Ground<'_>,
@@ -348,7 +401,7 @@ impl Guided {
         let flights = self.flights(field);
         let visit = Visit { ground: *ground, heuristic: &*self.heuristic };
         let (landed, complete) = self.flock.fly(&visit, &Turn { draw, schedule, flights: &flights }, stop)?;
-        self.account(field, &flights, &landed, effort);
+        self.account(field, &*self.flock, &flights, &landed, effort);
         if !complete {
             return Ok(());
         }
@@ -375,9 +428,15 @@ impl Guided {
     }
 
     /// What the flights came to.
-    fn account(&self, field: &Field, flights: &[(usize, Flight)], landed: &[Landed], effort: &mut Effort) {
-        let mut picks =
-            Picks { rounds: 1, bytes: self.flock.bytes(), compiled: self.flock.compiled(), ..Picks::default() };
+    fn account(
+        &self,
+        field: &Field,
+        flock: &dyn Flock,
+        flights: &[(usize, Flight)],
+        landed: &[Landed],
+        effort: &mut Effort,
+    ) {
+        let mut picks = Picks { rounds: 1, bytes: flock.bytes(), compiled: flock.compiled(), ..Picks::default() };
         landed.iter().for_each(|landed| picks.add(&landed.picks));
         let n = field.variables() as u64;
         let passes: u64 = flights.iter().map(|(_, flight)| u64::from(flight.passes) + 1).sum();
@@ -386,7 +445,7 @@ impl Guided {
         let change = 2 * field.sweep_work / n.max(1);
         effort.moves = moves;
         effort.ratings = picks.ratings;
-        effort.work = (40 * n * passes + 4 * picks.ratings + change * moves) / self.flock.speed();
+        effort.work = (40 * n * passes + 4 * picks.ratings + change * moves) / flock.speed();
         effort.fault = landed.iter().find_map(|landed| landed.fault.clone());
         effort.picks = picks;
     }

@@ -227,7 +227,7 @@ impl NetworkOnDevice {
             cuda.write(&values, &mut self.incumbent)?;
             self.problem.incumbent = address(cuda, &self.incumbent);
         }
-        if let (true, Some(known)) = (self.needs.any(Needs::REDUCED), &ground.field.reduced) {
+        if let (true, Some(known)) = (self.needs.any(Needs::REDUCED), ground.reduced) {
             let mut reduced = vec![0.0; ground.places.end()];
             for (v, known) in known.iter().enumerate() {
                 let row = ground.places.row(v).zip(known);

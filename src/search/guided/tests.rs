@@ -4,7 +4,7 @@ use crate::heuristics::{self, Inputs, Neighbourhood};
 use crate::inference::{Limits, Plan, Run};
 use crate::model::Problem;
 use crate::order::{Method, Order};
-use crate::search::testing::{price, random, random_dense};
+use crate::search::testing::{assignment, price, random, random_dense};
 
 fn field(problem: &Arc<Problem>, rng: &mut Rng) -> Field {
     Field::new(problem, price(problem), Some(3), rng)
@@ -76,6 +76,30 @@ fn inputs_say_what_is_and_costs_stay_right() {
             assert_eq!(elite.energy, field.rows.energy(&elite.values));
         }
     }
+}
+
+#[test]
+fn a_run_opens_with_flights_from_the_first_solution() {
+    let mut rng = Rng::new(7);
+    let mut better = 0;
+    for case in 0..100 {
+        let problem = Arc::new(random_dense(&mut rng));
+        let field = field(&problem, &mut rng);
+        let first = Elite::new(&field.rows, assignment(&problem, &mut rng));
+        let mut guided = Guided::new(Arc::new(heuristics::MinConflicts), true, None, rng.split());
+        let mut pool = Pool::default();
+        pool.offer(&first);
+        assert!(guided.opens(&field));
+        let effort = guided.round(&field, &mut pool, &Stop::new());
+        assert!(effort.picks.rounds == 1 && effort.work > 0 && effort.fault.is_none(), "case {case}");
+        assert!(guided.population() == 0 && !guided.opens(&field), "nobody keeps its states");
+        assert!(pool.best() <= first.energy.total);
+        better += u32::from(pool.best() < first.energy.total);
+        assert!(pool.elites().iter().all(|elite| elite.energy == field.rows.energy(&elite.values)));
+        let _ = guided.round(&field, &mut pool, &Stop::new());
+        assert_eq!(guided.population(), 3);
+    }
+    assert!(better > 50, "{better}");
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Visit<'_> {
         let view = View::new(field, &state.values);
         fill(&mut scratch.value, Needs::VALUE, &mut (0..domain).map(|value| view.origin_value(v, value) as f64));
         if needs.any(Needs::REDUCED) {
-            let known = field.reduced.as_ref().map(|reduced| &reduced[v]);
+            let known = self.ground.reduced.map(|reduced| &reduced[v]);
             let reduced = |value: usize| known.map_or(0.0, |known| self.ground.units(known[value]));
             fill(&mut scratch.reduced, Needs::REDUCED, &mut (0..domain).map(reduced));
         }

@@ -1,0 +1,112 @@
+//! What the search and the bounds in turn with it have spent, and whose turn it is.
+
+use std::time::Instant;
+
+/// Search work until which no search counts as stalled: it has hardly begun, and the greedy solution came before it.
+const EARLY: u64 = 200_000_000;
+/// What a first slice of bounds is taken for: so many sweeps, and this at most. A slice is due once there is room for one like the last: where
+/// the first came at once, scen07's search began a tenth of a second later (results/notes/cpu.md).
+const FIRST_SWEEPS: u64 = 1000;
+const FIRST_SLICE: u64 = 50_000_000;
+
+/// The accounts of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    /// Whether what is spent is nanoseconds; work where a run must be repeated. Counted work of a bound was found to take up to seven
+    /// times its time, and the search's work is that of all threads.
+    timed: bool,
+    /// By the search and by the bounds in turn with it.
+    spent: [u64; 2],
+    /// By the last slice of bounds.
+    slice: u64,
+    /// Work of the search, and a plug-in heuristic's part of it.
+    pub search_work: u64,
+    plugin_work: u64,
+    /// Search work at the last better solution.
+    improved: u64,
+}
+
+impl Account {
+    /// Nothing was done yet, on a core whose variables are all visited in `sweep` work.
+    pub fn new(timed: bool, sweep: u64) -> Self {
+        let slice = sweep.saturating_mul(FIRST_SWEEPS).min(FIRST_SLICE);
+        Account { timed, spent: [0; 2], slice, search_work: 0, plugin_work: 0, improved: 0 }
+    }
+
+    fn units(&self, began: Instant, work: u64) -> u64 {
+        if self.timed { began.elapsed().as_nanos() as u64 } else { work }
+    }
+
+    /// A round of the search, or of a plug-in.
+    pub fn note_round(&mut self, began: Instant, work: u64, is_plugin: bool) {
+        let work = work.max(1);
+        self.spent[0] += self.units(began, work);
+        self.search_work += work;
+        self.plugin_work += if is_plugin { work } else { 0 };
+    }
+
+    /// A slice of the bounds.
+    pub fn note_slice(&mut self, began: Instant, work: u64) {
+        self.slice = self.units(began, work);
+        self.spent[1] += self.slice;
+    }
+
+    /// The search has found something better.
+    pub fn note_better(&mut self) {
+        self.improved = self.search_work;
+    }
+
+    /// Bounds begin to take turns: they owe nothing and have nothing to catch up with.
+    pub fn begin_turns(&mut self) {
+        self.spent = [0; 2];
+    }
+
+    /// What the search has spent, and what the bounds will have after another slice.
+    pub fn with_a_slice(&self) -> [u64; 2] {
+        [self.spent[0], self.spent[1] + self.slice]
+    }
+
+    /// Whether the search has found nothing for as long as it took to the last solution.
+    pub fn is_stalled(&self) -> bool {
+        self.search_work > 2 * self.improved.max(EARLY)
+    }
+
+    /// A plug-in's part of the search work.
+    pub fn plugin_part(&self) -> f64 {
+        self.plugin_work as f64 / self.search_work.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_is_due_once_there_is_room_for_one_like_the_last() {
+        let mut account = Account::new(false, 1 << 20);
+        let now = Instant::now();
+        account.note_round(now, 10, false);
+        assert_eq!(account.with_a_slice(), [10, FIRST_SLICE]);
+        account.note_slice(now, 70);
+        assert_eq!(account.with_a_slice(), [10, 140]);
+        account.note_slice(now, 30);
+        assert_eq!(account.with_a_slice(), [10, 130]);
+        account.begin_turns();
+        assert_eq!(account.with_a_slice(), [0, 30]);
+    }
+
+    #[test]
+    fn a_search_stalls_once_it_has_begun() {
+        let mut account = Account::new(false, 5);
+        let mut stalls = |work, better: bool| {
+            account.note_round(Instant::now(), work, true);
+            if better {
+                account.note_better();
+            }
+            (account.is_stalled(), account.plugin_part())
+        };
+        assert_eq!(stalls(2 * EARLY, false), (false, 1.0));
+        assert!(stalls(1, false).0);
+        assert!(!stalls(EARLY, true).0 && !stalls(3 * EARLY, false).0 && stalls(2, false).0);
+    }
+}

@@ -1,0 +1,253 @@
+//! The drivers of a run. On the CPU they take turns. Beside a device those that it does not have go on by themselves: in turn with it they kept it waiting a
+//! quarter of the time, and had little themselves (results/notes/search-cuda.md).
+
+use super::beside::Threads;
+use super::driver::{Effort, Field, Pool};
+use super::errand::Errand;
+use super::options::Options;
+use super::portfolio::Portfolio;
+use crate::device::Cuda;
+use crate::inference::Outcome;
+use crate::rng::Rng;
+use crate::stop::{Cause, Stop};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Whoever takes turns, and whoever does not.
+pub(crate) struct Crew {
+    turns: Portfolio,
+    beside: Option<Beside>,
+}
+
+impl Crew {
+    /// The drivers that the options name.
+    pub fn new(options: &Options, device: Option<(Arc<Cuda>, Threads)>, rng: &mut Rng) -> Self {
+        let (cuda, threads) = device.unzip();
+        let turns = Portfolio::new(options, cuda, rng);
+        let beside = threads.and_then(|threads| Some(Beside::new(Portfolio::beside(options, rng)?, threads)));
+        Crew { turns, beside }
+    }
+
+    /// Drivers of a device take over: what the others found is in the pool, what they were told is told again.
+    pub fn board(&mut self, options: &Options, device: (Arc<Cuda>, Threads), rng: &mut Rng) {
+        let told = self.turns.told();
+        *self = Crew::new(options, Some(device), rng);
+        if let Some(outcome) = told {
+            self.guide(outcome);
+        }
+    }
+
+    /// There is no device any more: all take turns.
+    pub fn lose_device(&mut self, pool: &mut Pool) {
+        if let Some(drivers) = self.beside.take().and_then(|beside| beside.end(pool)) {
+            self.turns.join(drivers);
+        }
+    }
+
+    /// One round of one driver, and what others did meanwhile. Returns who found the best, or else whose round it was, and all that was done.
+    pub fn round(&mut self, field: &Arc<Field>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+        let (mut source, mut effort) = self.turns.round(field, pool, stop);
+        if let Some(beside) = &mut self.beside {
+            let before = pool.best();
+            let (other, more) = beside.exchange(field, pool, stop);
+            if pool.best() < before {
+                source = other;
+            }
+            effort.add(&more);
+        }
+        (source, effort)
+    }
+
+    /// The run ends: waits for who is on his way, and says who found the best of what comes in.
+    pub fn finish(&mut self, pool: &mut Pool) -> Option<&'static str> {
+        let beside = self.beside.as_mut()?;
+        let _ = beside.halt();
+        Some(beside.collect(pool).0)
+    }
+
+    /// Hands the messages of a bound step to whoever builds on them.
+    pub fn guide(&mut self, outcome: Arc<Outcome>) {
+        if let Some(drivers) = self.beside.as_mut().and_then(Beside::halt) {
+            drivers.guide(outcome.clone());
+        }
+        self.turns.guide(outcome);
+    }
+
+    /// Moves every driver to another core.
+    pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        if let Some(beside) = &mut self.beside {
+            beside.rebase(field, translate);
+        }
+        self.turns.rebase(field, translate);
+    }
+
+    /// States kept by the first driver.
+    pub fn population(&self) -> usize {
+        self.turns.population()
+    }
+}
+
+/// Drivers on a thread of their own, round after round.
+struct Beside {
+    drivers: Errand<Portfolio, ()>,
+    threads: Threads,
+    found: Arc<Mutex<Found>>,
+    /// Ends the rounds.
+    over: Stop,
+}
+
+/// What both sides know, and what the drivers did since anybody asked.
+#[derive(Default)]
+struct Found {
+    pool: Pool,
+    effort: Effort,
+    /// Who found the best last.
+    source: &'static str,
+}
+
+impl Beside {
+    fn new(drivers: Portfolio, threads: Threads) -> Self {
+        Beside { drivers: Errand::new(drivers), threads, found: Arc::default(), over: Stop::new() }
+    }
+
+    /// Lets both sides know what the other has found, and begins where nobody is on his way. Returns who found the best and what was done.
+    fn exchange(&mut self, field: &Arc<Field>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+        let done = self.collect(pool);
+        if self.drivers.here().is_some() && !pool.elites().is_empty() {
+            self.over = stop.below();
+            let (field, found, over) = (field.clone(), self.found.clone(), self.over.clone());
+            let threads = self.threads.clone();
+            self.drivers.begin(move |drivers| threads.run(|| rounds(drivers, &field, &found, &over)));
+        }
+        done
+    }
+
+    fn collect(&mut self, pool: &mut Pool) -> (&'static str, Effort) {
+        let mut found = lock(&self.found);
+        found.pool.elites().iter().for_each(|elite| pool.offer(elite));
+        found.pool.clone_from(pool);
+        (found.source, std::mem::take(&mut found.effort))
+    }
+
+    /// Ends the rounds on their way. What they found stays where it is.
+    fn halt(&mut self) -> Option<&mut Portfolio> {
+        self.over.set(Cause::Time);
+        let _ = self.drivers.wait();
+        self.drivers.here()
+    }
+
+    fn end(mut self, pool: &mut Pool) -> Option<Portfolio> {
+        let _ = self.halt();
+        let _ = self.collect(pool);
+        self.drivers.take()
+    }
+
+    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        if let Some(drivers) = self.halt() {
+            drivers.rebase(field, translate);
+        }
+        lock(&self.found).pool.rebase(field, translate);
+    }
+}
+
+/// Rounds until they are over.
+fn rounds(drivers: &mut Portfolio, field: &Field, found: &Mutex<Found>, over: &Stop) {
+    let mut pool = lock(found).pool.clone();
+    while !over.is_set() {
+        let (source, effort) = drivers.round(field, &mut pool, over);
+        let mut found = lock(found);
+        if pool.best() < found.pool.best() {
+            found.source = source;
+        }
+        found.effort.add(&effort);
+        pool.elites().iter().for_each(|elite| found.pool.offer(elite));
+        pool.clone_from(&found.pool);
+    }
+}
+
+/// What was found is whole after each round, whatever became of a later one.
+fn lock(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
+    found.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::reduce::Reducer;
+    use crate::search::state::Elite;
+    use crate::search::testing::price;
+
+    /// A grid of 36 variables with five values each.
+    fn field(seed: u64) -> Arc<Field> {
+        let network = generate("grid", &[("side", "6"), ("d", "5")], seed).expect("a family");
+        let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+        let problem = Arc::new(reducer.problem());
+        Arc::new(Field::new(&problem, price(&problem), None, &mut Rng::new(seed)))
+    }
+
+    /// A crew whose drivers of the CPU are beside the others, without a device.
+    fn crew(rng: &mut Rng) -> Crew {
+        let options = Options::default();
+        let beside = Portfolio::beside(&options, rng).expect("all drivers are asked for");
+        let threads = Threads::of_bounds_and_drivers().1;
+        Crew { turns: Portfolio::new(&options, None, rng), beside: Some(Beside::new(beside, threads)) }
+    }
+
+    fn energies_are_those_of(field: &Field, pool: &Pool) -> bool {
+        !pool.elites().is_empty() && pool.elites().iter().all(|elite| elite.energy == field.rows.energy(&elite.values))
+    }
+
+    #[test]
+    fn what_is_found_beside_comes_in_and_what_is_known_goes_out() {
+        let (mut rng, stop) = (Rng::new(1), Stop::new());
+        let field = field(1);
+        let (mut pool, mut beside) = (Pool::default(), crew(&mut rng).beside.expect("drivers"));
+        let _ = beside.exchange(&field, &mut pool, &stop);
+        assert!(beside.drivers.here().is_some(), "nothing is known, so nobody begins");
+        let values = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
+        pool.offer(&Elite::new(&field.rows, values));
+        let (begin, mut work) = (pool.best(), 0);
+        while pool.best() == begin {
+            let (source, effort) = beside.exchange(&field, &mut pool, &stop);
+            assert!(pool.best() == begin || source == "islands");
+            work += effort.work;
+            std::thread::yield_now();
+        }
+        assert!(work > 0 && beside.halt().is_some());
+        let _ = beside.collect(&mut pool);
+        assert_eq!(lock(&beside.found).pool.best(), pool.best());
+        assert!(energies_are_those_of(&field, &pool));
+    }
+
+    #[test]
+    fn another_core_ends_the_rounds_and_takes_what_was_found_along() {
+        let (mut rng, stop) = (Rng::new(2), Stop::new());
+        let (field, other) = (field(2), self::field(3));
+        let (mut crew, mut pool) = (crew(&mut rng), Pool::default());
+        let rounds = |crew: &mut Crew, field: &Arc<Field>, pool: &mut Pool| {
+            (0..3).for_each(|_| drop(crew.round(field, pool, &stop)));
+        };
+        rounds(&mut crew, &field, &mut pool);
+        let same = |values: &[u16]| values.to_vec();
+        pool.rebase(&other, &same);
+        crew.rebase(&other, &same);
+        rounds(&mut crew, &other, &mut pool);
+        assert!(crew.finish(&mut pool).is_some());
+        assert!(energies_are_those_of(&other, &pool));
+    }
+
+    #[test]
+    fn without_the_device_all_take_turns() {
+        let (mut rng, stop) = (Rng::new(3), Stop::new());
+        let (field, mut crew, mut pool) = (field(4), crew(&mut rng), Pool::default());
+        let _ = crew.round(&field, &mut pool, &stop);
+        crew.lose_device(&mut pool);
+        assert!(crew.beside.is_none() && crew.finish(&mut pool).is_none());
+        let mut rounds = 0;
+        while crew.round(&field, &mut pool, &stop).0 != "islands" {
+            rounds += 1;
+            assert!(rounds < 10_000);
+        }
+        assert!(energies_are_those_of(&field, &pool));
+    }
+}
