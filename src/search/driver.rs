@@ -256,16 +256,22 @@ pub(crate) trait Driver: Send {
         1.0
     }
 
+    /// Part of the time that is its own whatever it gains.
+    fn floor(&self, field: &Field) -> f64 {
+        let _ = field;
+        0.0
+    }
+
     /// Work of a run from which on it takes turns; the same on all devices where a run is to be repeated.
     fn begins(&self, field: &Field) -> u64 {
         let _ = field;
         0
     }
 
-    /// Whether its first round is to be the first of all, to set out from the solution that is there already.
-    fn opens(&self, field: &Field) -> bool {
-        let _ = field;
-        false
+    /// Opens a run from the solution that is there already, in some ten milliseconds; most have no way to.
+    fn open_run(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
+        let _ = (field, pool, stop);
+        None
     }
 
     /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the round

@@ -95,15 +95,20 @@ impl Portfolio {
 
     /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
-        let weights = || self.drivers.iter().map(|driver| driver.weight(field)).collect();
-        let shares = self.shares.get_or_insert_with(|| Shares::new(weights()));
+        if self.rounds == 0 && self.drivers.len() > 1 && !pool.elites().is_empty() {
+            for driver in &mut self.drivers {
+                if let Some(effort) = driver.open_run(field, pool, stop) {
+                    self.rounds = 1;
+                    self.work += effort.work;
+                    return (driver.name(), effort);
+                }
+            }
+        }
+        let begin =
+            || Shares::new(self.drivers.iter().map(|driver| (driver.weight(field), driver.floor(field))).collect());
+        let shares = self.shares.get_or_insert_with(begin);
         let may = |turn: usize| self.drivers[turn].fits(field) && self.work >= self.drivers[turn].begins(field);
-        let opens = |turn: &usize| self.drivers[*turn].opens(field) && !pool.elites().is_empty();
-        let turn = match self.rounds {
-            0 if let Some(turn) = (0..self.drivers.len()).find(opens) => turn,
-            ..FIRST => shares.largest(may).unwrap_or(0),
-            _ => shares.next(may).unwrap_or(0),
-        };
+        let turn = if self.rounds < FIRST { shares.largest(may) } else { shares.next(may) }.unwrap_or(0);
         let before = pool.best();
         let (driver, began) = (&mut self.drivers[turn], Instant::now());
         let effort = driver.round(field, pool, stop);

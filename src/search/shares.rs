@@ -17,6 +17,8 @@ const SHARPNESS: f64 = 1.5;
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     shares: Vec<f64>,
+    /// What each has at least.
+    floors: Vec<f64>,
     /// Work of each since the shares are these, and what it had too much before.
     spent: Vec<f64>,
     rounds: u32,
@@ -29,10 +31,13 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Shares that begin in proportion to `weights`.
-    pub fn new(weights: Vec<f64>) -> Self {
+    /// Shares that begin in proportion to weights, with what part of all is somebody's own for good.
+    pub fn new(drivers: Vec<(f64, f64)>) -> Self {
+        let (weights, own): (Vec<f64>, Vec<f64>) = drivers.into_iter().unzip();
         let (sum, none) = (weights.iter().sum::<f64>(), vec![0.0; weights.len()]);
+        let even = (1.0 - own.iter().sum::<f64>()) * FLOOR / own.len() as f64;
         Shares {
+            floors: own.iter().map(|own| own + even).collect(),
             shares: weights.iter().map(|weight| weight / sum).collect(),
             spent: none.clone(),
             rounds: 0,
@@ -91,10 +96,12 @@ impl Shares {
         let sum = rates.iter().sum::<f64>();
         let levels = self.spent.iter().zip(&self.shares).map(|(spent, share)| spent / share);
         let paid = levels.fold(f64::INFINITY, f64::min);
-        for ((share, spent), rate) in self.shares.iter_mut().zip(&mut self.spent).zip(rates) {
+        let left = 1.0 - self.floors.iter().sum::<f64>();
+        for (((share, spent), floor), rate) in self.shares.iter_mut().zip(&mut self.spent).zip(&self.floors).zip(rates)
+        {
             // what was more than a share is not forgotten: one round may take as long as a period of others'
             *spent -= *share * paid;
-            *share = FLOOR / count + (1.0 - FLOOR) * rate / sum;
+            *share = floor + left * rate / sum;
         }
         self.rounds = 0;
     }
@@ -106,7 +113,7 @@ mod tests {
 
     #[test]
     fn work_follows_the_shares_however_much_a_round_does() {
-        let mut shares = Shares::new(vec![6.0, 1.0, 3.0]);
+        let mut shares = Shares::new(vec![(6.0, 0.0), (1.0, 0.0), (3.0, 0.0)]);
         let each = [50.0, 200.0, 1.0];
         let run = |shares: &mut Shares, absent: usize| {
             let mut work = [0.0; 3];
@@ -127,7 +134,7 @@ mod tests {
 
     #[test]
     fn who_gains_more_for_the_work_has_more_whatever_the_order_of_costs() {
-        let mut shares = Shares::new(vec![1.0; 3]);
+        let mut shares = Shares::new(vec![(1.0, 0.0); 3]);
         for round in 0..400 {
             // the last one takes over, at a thousandth of the gains
             let gains = if round < 200 { [1e6, 0.0, 1e3] } else { [0.0, 0.0, 1.0] };
@@ -144,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_round_longer_than_a_period_is_paid_for_in_later_ones() {
-        let mut shares = Shares::new(vec![1.0, 1.0]);
+        let mut shares = Shares::new(vec![(1.0, 0.0); 2]);
         let mut work = [0.0; 2];
         for _ in 0..4000 {
             let arm = shares.next(|_| true).expect("any");
@@ -159,8 +166,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_somebodys_own_is_not_lost() {
+        let mut shares = Shares::new(vec![(1.0, 0.5), (1.0, 0.0)]);
+        for _ in 0..1000 {
+            let arm = shares.next(|_| true).expect("any");
+            shares.note(arm, arm as f64, 1.0);
+        }
+        assert!(shares.shares[0] > 0.5 && shares.shares[1] > 0.3, "{:?}", shares.shares);
+    }
+
+    #[test]
     fn nothing_changes_where_nobody_gains() {
-        let mut shares = Shares::new(vec![3.0, 1.0]);
+        let mut shares = Shares::new(vec![(3.0, 0.5), (1.0, 0.0)]);
         for _ in 0..100 {
             let arm = shares.next(|_| true).expect("any");
             shares.note(arm, 0.0, 1.0);

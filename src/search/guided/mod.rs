@@ -95,7 +95,6 @@ pub(crate) struct Guided {
     guides: u64,
     /// Whether nonsense of the heuristic was reported.
     reported: bool,
-    opened: bool,
 }
 
 /// What is made once a core.
@@ -121,7 +120,6 @@ impl Guided {
             guide: None,
             guides: 0,
             reported: false,
-            opened: false,
         }
     }
 
@@ -238,9 +236,33 @@ impl Driver for Guided {
         BEGIN
     }
 
-    /// Before a device is there, and where a run must be the same with it.
-    fn opens(&self, field: &Field) -> bool {
-        !self.opened && !self.heuristic.is_for_devices() && (self.device.is_none() || field.portable)
+    /// Flights on the CPU that set out from the first solution, by states that nobody keeps: before a device is there, and where a run must be the
+    /// same with it.
+    fn open_run(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
+        let may = !self.heuristic.is_for_devices() && (self.device.is_none() || field.portable);
+        let first = pool.elites().first().filter(|_| may && field.variables() > 0)?.values.clone();
+        let core = Prepared::new(field);
+        let ground = core.ground(field, self.heuristic.needs(), self.asserts);
+        let mut start = |slot: usize| match self.heuristic.start() {
+            // half of them where the heuristic begins, if it says where
+            Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, field, &mut self.rng.split()),
+            _ => first.clone(),
+        };
+        let starts = (0..OPENING_STATES).map(&mut start).collect();
+        let most = OPENING_WORK / (OPENING_STATES as u64 * field.sweep_work).max(1);
+        let flight = Flight { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 };
+        let flights = [(0, flight); OPENING_STATES];
+        let visit = Visit { ground: Ground { incumbent: Some(&first), ..ground }, heuristic: &*self.heuristic };
+        let turn = Turn { draw: self.rng.draw(), schedule: field.schedule, flights: &flights };
+        let (mut flock, mut effort) = (HostFlock::default(), Effort::default());
+        // the CPU's flights do not fail
+        flock.open(&ground, starts).ok()?;
+        let (landed, _) = flock.fly(&visit, &turn, stop).ok()?;
+        self.account(field, &flock, &flights, &landed, &mut effort);
+        effort.nonsense = self.report(field, &landed);
+        flock.states.iter().for_each(|state| pool.offer(&Elite::new(&field.rows, state.values.clone())));
+        self.core = Some(core);
+        Some(effort)
     }
 
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
@@ -259,13 +281,7 @@ impl Driver for Guided {
             ..core.ground(field, self.heuristic.needs(), self.asserts)
         };
         let mut effort = Effort::default();
-        let first = self.opens(field).then(|| pool.elites().first().cloned()).flatten();
-        self.opened = true;
-        let result = match first {
-            Some(first) => self.open_run(&ground, &first, pool, stop, &mut effort),
-            None => self.advance(&ground, pool, stop, &mut effort),
-        };
-        if let Err(error) = result {
+        if let Err(error) = self.advance(&ground, pool, stop, &mut effort) {
             // what was found is in the pool: new states begin on the CPU
             self.device = None;
             self.stalled.clear();
@@ -352,37 +368,6 @@ impl Guided {
         self.stalled = vec![0; count];
         self.offer(ground, pool, (0..count).collect())?;
         Ok(note)
-    }
-
-    /// Flights on the CPU that set out from the first solution, by states that nobody keeps.
-    fn open_run(
-        &mut self,
-        ground: &Ground<'_>,
-        first: &Elite,
-        pool: &mut Pool,
-        stop: &Stop,
-        effort: &mut Effort,
-    ) -> Result<(), DeviceError> {
-        let field = ground.field;
-        let most = OPENING_WORK / (OPENING_STATES as u64 * field.sweep_work).max(1);
-        let flight = Flight { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 };
-        let flights = [(0, flight); OPENING_STATES];
-        let mut flock = HostFlock::default();
-        let mut start = |slot: usize| match self.heuristic.start() {
-            // half of them where the heuristic begins, if it says where
-            Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, field, &mut self.rng.split()),
-            _ => first.values.clone(),
-        };
-        flock.open(ground, (0..OPENING_STATES).map(&mut start).collect())?;
-        let visit = Visit { ground: *ground, heuristic: &*self.heuristic };
-        let turn = Turn { draw: self.rng.draw(), schedule: field.schedule, flights: &flights };
-        let (landed, _) = flock.fly(&visit, &turn, stop)?;
-        self.account(field, &flock, &flights, &landed, effort);
-        effort.nonsense = self.report(field, &landed);
-        for slot in 0..OPENING_STATES {
-            pool.offer(&Elite::new(&field.rows, flock.values(slot)?));
-        }
-        Ok(())
     }
 
     fn advance(
