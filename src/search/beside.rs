@@ -18,13 +18,13 @@ const DRIVERS: usize = 4;
 pub(crate) struct Threads(Option<Arc<ThreadPool>>);
 
 impl Threads {
-    /// Those of bounds and those of drivers: all but one.
-    pub fn of_bounds_and_drivers() -> (Threads, Threads) {
-        let all = (rayon::current_num_threads() - 1).max(1);
+    /// Those of bounds and those of drivers: all but one. A run of one thread has bounds beside it, and no drivers.
+    pub fn of_bounds_and_drivers() -> (Threads, Option<Threads>) {
+        let all = rayon::current_num_threads() - 1;
         let drivers = (all / DRIVERS).clamp(1, DRIVERS);
         // those of everybody serve where no more can be started
         let start = |count| Threads(ThreadPoolBuilder::new().num_threads(count).build().ok().map(Arc::new));
-        (start((all - drivers).max(1)), start(drivers))
+        (start(all.saturating_sub(drivers).max(1)), (all > 0).then(|| start(drivers)))
     }
 
     /// Does something on them.

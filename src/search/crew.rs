@@ -19,18 +19,17 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// The drivers that the options name.
-    pub fn new(options: &Options, device: Option<(Arc<Cuda>, Threads)>, rng: &mut Rng) -> Self {
-        let (cuda, threads) = device.unzip();
-        let turns = Portfolio::new(options, cuda, rng);
-        let beside = threads.and_then(|threads| Some(Beside::new(Portfolio::beside(options, rng)?, threads)));
-        Crew { turns, beside }
+    /// The drivers that the options name; with `threads` for them some of them work beside a device.
+    pub fn new(options: &Options, device: Option<Arc<Cuda>>, threads: Option<Threads>, rng: &mut Rng) -> Self {
+        let threads = threads.filter(|_| Portfolio::may_part(options));
+        let turns = Portfolio::new(options, device, threads.is_some(), rng);
+        Crew { turns, beside: threads.map(|threads| Beside::new(Portfolio::beside(rng), threads)) }
     }
 
     /// Drivers of a device take over: what the others found is in the pool, what they were told is told again.
-    pub fn board(&mut self, options: &Options, device: (Arc<Cuda>, Threads), rng: &mut Rng) {
+    pub fn board(&mut self, options: &Options, device: Arc<Cuda>, threads: Option<Threads>, rng: &mut Rng) {
         let told = self.turns.told();
-        *self = Crew::new(options, Some(device), rng);
+        *self = Crew::new(options, Some(device), threads, rng);
         if let Some(outcome) = told {
             self.guide(outcome);
         }
@@ -185,12 +184,15 @@ mod tests {
         Arc::new(Field::new(&problem, price(&problem), None, &mut Rng::new(seed)))
     }
 
-    /// A crew whose drivers of the CPU are beside the others, without a device.
+    /// A crew as on a device, without one.
+    fn crew_of(threads: usize, rng: &mut Rng) -> Crew {
+        let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        Crew::new(&Options::default(), None, workers.install(Threads::of_bounds_and_drivers).1, rng)
+    }
+
+    /// One whose drivers of the CPU are beside the others.
     fn crew(rng: &mut Rng) -> Crew {
-        let options = Options::default();
-        let beside = Portfolio::beside(&options, rng).expect("all drivers are asked for");
-        let threads = Threads::of_bounds_and_drivers().1;
-        Crew { turns: Portfolio::new(&options, None, rng), beside: Some(Beside::new(beside, threads)) }
+        crew_of(2, rng)
     }
 
     fn energies_are_those_of(field: &Field, pool: &Pool) -> bool {
@@ -234,6 +236,12 @@ mod tests {
         rounds(&mut crew, &other, &mut pool);
         assert!(crew.finish(&mut pool).is_some());
         assert!(energies_are_those_of(&other, &pool));
+    }
+
+    #[test]
+    fn a_run_of_one_thread_has_nobody_beside_it() {
+        let mut rng = Rng::new(4);
+        assert!(crew_of(1, &mut rng).beside.is_none() && crew_of(5, &mut rng).beside.is_some());
     }
 
     #[test]

@@ -40,9 +40,9 @@ pub(crate) struct Portfolio {
 }
 
 impl Portfolio {
-    /// The drivers that the options name; each has streams of its own. Those that no device has are left out where they work [beside](Self::beside)
-    /// one.
-    pub fn new(options: &Options, device: Option<Arc<Cuda>>, rng: &mut Rng) -> Self {
+    /// The drivers that the options name; each has streams of its own. Those that no device has are left out where they work
+    /// [beside](Self::beside) one.
+    pub fn new(options: &Options, device: Option<Arc<Cuda>>, apart: bool, rng: &mut Rng) -> Self {
         let mut stream = || Rng::new(rng.draw());
         let asserts = options.assertions >= Assertions::Assignment;
         let guided =
@@ -53,7 +53,7 @@ impl Portfolio {
                     Box::new(Anneal::new(stream(), device.clone())),
                     Box::new(Tabu::new(stream(), device.clone())),
                 ];
-                if device.is_none() || options.rounds.is_some() {
+                if !apart {
                     drivers.extend(Self::of_the_cpu(&mut stream));
                 }
                 // the last one: without it all others draw what they always did
@@ -73,15 +73,17 @@ impl Portfolio {
         Portfolio::of(drivers, options.rounds.is_none())
     }
 
-    /// The drivers that no device has, to work beside those that are on one; none where they are not asked for, or all take turns so that a run
-    /// can be repeated.
-    pub fn beside(options: &Options, rng: &mut Rng) -> Option<Self> {
-        let apart = options.driver == DriverChoice::Portfolio && options.rounds.is_none();
-        apart.then(|| {
-            let drivers = Self::of_the_cpu(&mut || Rng::new(rng.draw()));
-            // whoever has threads of its own waits for nobody
-            Portfolio { rounds: FIRST, work: u64::MAX / 2, ..Portfolio::of(drivers, true) }
-        })
+    /// Whether drivers that no device has may work by themselves: not where they are not asked for, nor where all take turns so that a
+    /// run can be repeated.
+    pub fn may_part(options: &Options) -> bool {
+        options.driver == DriverChoice::Portfolio && options.rounds.is_none()
+    }
+
+    /// The drivers that no device has, to work beside those that are on one.
+    pub fn beside(rng: &mut Rng) -> Self {
+        let drivers = Self::of_the_cpu(&mut || Rng::new(rng.draw()));
+        // whoever has threads of its own waits for nobody
+        Portfolio { rounds: FIRST, work: u64::MAX / 2, ..Portfolio::of(drivers, true) }
     }
 
     fn of_the_cpu(stream: &mut dyn FnMut() -> Rng) -> Vec<Box<dyn Driver>> {
@@ -175,7 +177,7 @@ mod tests {
         let problem = Arc::new(random_dense(&mut rng));
         let field = Field::new(&problem, price(&problem), None, &mut rng);
         let options = Options { heuristic: Some(Arc::new(MinConflicts)), ..Options::default() };
-        let mut portfolio = Portfolio::new(&options, None, &mut rng);
+        let mut portfolio = Portfolio::new(&options, None, false, &mut rng);
         let mut pool = Pool::default();
         let (mut before, mut flights) = (0, 0);
         while flights < 3 {

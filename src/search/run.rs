@@ -118,7 +118,7 @@ impl<'a> Run<'a> {
             ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
         let (for_bounds, for_drivers) = device.cuda.is_some().then(Threads::of_bounds_and_drivers).unzip();
-        let crew = Crew::new(options, device.cuda.clone().zip(for_drivers), &mut rng);
+        let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = BoundsBeside::new(options, gpu.zip(for_bounds));
@@ -201,7 +201,7 @@ impl<'a> Run<'a> {
         (self.tell)(News::Note(self.device.to_string()));
         if let Some(cuda) = self.device.cuda.clone() {
             let (for_bounds, for_drivers) = Threads::of_bounds_and_drivers();
-            self.crew.board(self.options, (cuda.clone(), for_drivers), &mut self.rng);
+            self.crew.board(self.options, cuda.clone(), for_drivers, &mut self.rng);
             self.bounds.board(Gpu::new(cuda), for_bounds);
         }
         Ok(())
