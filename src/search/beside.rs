@@ -13,18 +13,18 @@ use std::sync::Arc;
 /// One thread in so many beside a device is the drivers', up to as many as there are islands; the others are the bounds'.
 const DRIVERS: usize = 4;
 
-/// Threads for work beside the loop: nobody waits for somebody else's.
-#[derive(Clone, Debug)]
+/// Threads for work beside the loop, so that nobody waits for somebody else's; by default those of everybody.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Threads(Option<Arc<ThreadPool>>);
 
 impl Threads {
-    /// Those of bounds and those of drivers: all but one. A run of one thread has bounds beside it, and no drivers.
-    pub fn of_bounds_and_drivers() -> (Threads, Option<Threads>) {
+    /// Those of bounds and, where some are to be there, those of drivers: all but one. A run of one thread has bounds beside it, and no drivers.
+    pub fn of_bounds_and_drivers(drivers: bool) -> (Threads, Option<Threads>) {
         let all = rayon::current_num_threads() - 1;
-        let drivers = (all / DRIVERS).clamp(1, DRIVERS);
+        let drivers = (drivers && all > 0).then(|| (all / DRIVERS).clamp(1, DRIVERS));
         // those of everybody serve where no more can be started
         let start = |count| Threads(ThreadPoolBuilder::new().num_threads(count).build().ok().map(Arc::new));
-        (start(all.saturating_sub(drivers).max(1)), (all > 0).then(|| start(drivers)))
+        (start(all.saturating_sub(drivers.unwrap_or(0)).max(1)), drivers.map(start))
     }
 
     /// Does something on them.
@@ -39,8 +39,8 @@ impl Threads {
 /// The bounds: in turn with the search, or beside it with a slice of work.
 pub(crate) struct BoundsBeside {
     errand: Errand<Bounds, Option<Step>>,
-    /// Where a device searches.
-    threads: Option<Threads>,
+    /// Its own where a device searches.
+    threads: Threads,
     /// The core has changed meanwhile.
     rebased: bool,
     /// Ends a slice on its way.
@@ -51,12 +51,13 @@ impl BoundsBeside {
     /// What the options allow; a device takes exact plans that pay there.
     pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>) -> Self {
         let (gpu, threads) = device.unzip();
-        BoundsBeside { errand: Errand::new(Bounds::new(options, gpu)), threads, rebased: false, over: Stop::new() }
+        let (errand, threads) = (Errand::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
+        BoundsBeside { errand, threads, rebased: false, over: Stop::new() }
     }
 
     /// From now on a device searches and takes exact plans that pay there; nothing is on its way.
     pub fn board(&mut self, gpu: Arc<Gpu>, threads: Threads) {
-        self.threads = Some(threads);
+        self.threads = threads;
         if let Some(bounds) = self.here() {
             bounds.board(gpu);
         }
@@ -74,10 +75,7 @@ impl BoundsBeside {
         }
         self.over = stop.below();
         let (core, stop, threads) = (core.clone(), self.over.clone(), self.threads.clone());
-        self.errand.begin(move |bounds| {
-            let mut slice = || bounds.slice(&core, upper, seed, &stop);
-            if let Some(threads) = threads { threads.run(slice) } else { slice() }
-        });
+        self.errand.begin(move |bounds| threads.run(|| bounds.slice(&core, upper, seed, &stop)));
     }
 
     /// What a slice on its way came to, if it is there and finished a rung.

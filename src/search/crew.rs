@@ -21,7 +21,6 @@ pub(crate) struct Crew {
 impl Crew {
     /// The drivers that the options name; with `threads` for them some of them work beside a device.
     pub fn new(options: &Options, device: Option<Arc<Cuda>>, threads: Option<Threads>, rng: &mut Rng) -> Self {
-        let threads = threads.filter(|_| Portfolio::may_part(options));
         let turns = Portfolio::new(options, device, threads.is_some(), rng);
         Crew { turns, beside: threads.map(|threads| Beside::new(Portfolio::beside(rng), threads)) }
     }
@@ -187,7 +186,7 @@ mod tests {
     /// A crew as on a device, without one.
     fn crew_of(threads: usize, rng: &mut Rng) -> Crew {
         let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        Crew::new(&Options::default(), None, workers.install(Threads::of_bounds_and_drivers).1, rng)
+        Crew::new(&Options::default(), None, workers.install(|| Threads::of_bounds_and_drivers(true)).1, rng)
     }
 
     /// One whose drivers of the CPU are beside the others.

@@ -10,7 +10,6 @@ use super::shares::Shares;
 use super::tabu::Tabu;
 use crate::device::Cuda;
 use crate::inference::Outcome;
-use crate::model::Cost;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -122,7 +121,7 @@ impl Portfolio {
         };
         // what the first rounds are better by than nothing says nothing
         if self.rounds >= FIRST {
-            let gain = if before == Cost::MAX { 0 } else { before.saturating_sub(pool.best()).max(0) };
+            let gain = before.saturating_sub(pool.best()).max(0);
             shares.note(turn, gain as f64, spent.max(LEAST_WORK) as f64);
         }
         self.begun[turn] = true;

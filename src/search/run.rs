@@ -12,6 +12,7 @@ use super::greedy;
 use super::guided;
 use super::news::{Ending, News, Totals};
 use super::options::{Assertions, Options};
+use super::portfolio::Portfolio;
 use super::state::Elite;
 use crate::certificate::Proof;
 use crate::check;
@@ -117,7 +118,8 @@ impl<'a> Run<'a> {
             let ready = guided::ready(&field, &**heuristic, &device, asserts);
             ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
-        let (for_bounds, for_drivers) = device.cuda.is_some().then(Threads::of_bounds_and_drivers).unzip();
+        let threads = || Threads::of_bounds_and_drivers(Portfolio::may_part(options));
+        let (for_bounds, for_drivers) = device.cuda.is_some().then(threads).unzip();
         let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
@@ -200,7 +202,7 @@ impl<'a> Run<'a> {
         };
         (self.tell)(News::Note(self.device.to_string()));
         if let Some(cuda) = self.device.cuda.clone() {
-            let (for_bounds, for_drivers) = Threads::of_bounds_and_drivers();
+            let (for_bounds, for_drivers) = Threads::of_bounds_and_drivers(Portfolio::may_part(self.options));
             self.crew.board(self.options, cuda.clone(), for_drivers, &mut self.rng);
             self.bounds.board(Gpu::new(cuda), for_bounds);
         }
