@@ -9,6 +9,9 @@ use crate::rng::Rng;
 use rustc_hash::FxHashSet;
 
 mod graph;
+mod hidden;
+
+pub use hidden::{latin, sat};
 
 /// Most table entries of a generated network: 2 GiB.
 const ENTRIES: u64 = 1 << 28;
@@ -58,7 +61,7 @@ const SIDE: Parameter = whole("side", "rows and columns of the grid", 10, (1, 30
 const P2: Parameter = share("p2", "share of the entries of a table that are forbidden", 0.9);
 
 /// Every kind.
-pub static KINDS: [Kind; 8] = [
+pub static KINDS: [Kind; 10] = [
     Kind {
         name: "random",
         about: "connected random graph, random costs and forbidden entries",
@@ -128,6 +131,26 @@ pub static KINDS: [Kind; 8] = [
             whole("data", "largest data cost", 100, (0, 1_000_000_000)),
         ],
         build: |v, rng| potts(v.whole("side"), v.whole("d"), v.whole("smoothness"), v.whole("data"), rng),
+    },
+    Kind {
+        name: "sat",
+        about: "clauses of three literals that can all be satisfied, a cost for one value of each variable",
+        parameters: &[
+            whole("n", "variables", 100, (3, 10_000_000)),
+            whole("clauses", "clauses; about 4.2 for each variable are hard", 400, (0, 100_000_000)),
+            whole("max-cost", "largest cost of a value", 100, (0, 1_000_000_000)),
+        ],
+        build: |v, rng| sat(v.whole("n"), v.whole("clauses"), v.whole("max-cost"), rng),
+    },
+    Kind {
+        name: "latin",
+        about: "Latin square with holes to fill in, a random cost for each symbol in each",
+        parameters: &[
+            whole("order", "rows, columns and symbols", 10, (1, 200)),
+            whole("holes", "cells to fill in; about 0.42 of all are hard", 42, (0, 40_000)),
+            whole("max-cost", "largest cost of a symbol", 100, (0, 1_000_000_000)),
+        ],
+        build: |v, rng| latin(v.whole("order"), v.whole("holes"), v.whole("max-cost"), rng),
     },
 ];
 
@@ -250,7 +273,7 @@ pub fn coloring(n: u32, p: f64, k: u32, rng: &mut Rng) -> Result<Network, Error>
     let edges = graph::distinct(n, edges as usize, FxHashSet::default(), Vec::new(), rng);
     let mut draft = Draft::new(n, k)?;
     for edge in &edges {
-        draft.share(edge, 0, || pair_table(k, |a, b| Cost::from(a == b)))?;
+        draft.share(edge, 0, || pair_table(k, k, |a, b| Cost::from(a == b)))?;
     }
     Ok(draft.finish())
 }
@@ -269,7 +292,7 @@ pub fn queens(n: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
         for lower in upper + 1..n {
             let distance = lower - upper;
             let attack = |a: u32, b: u32| if a == b || a.abs_diff(b) == distance { FORBIDDEN } else { 0 };
-            draft.share(&[upper, lower], distance as usize, || pair_table(n, attack))?;
+            draft.share(&[upper, lower], distance as usize, || pair_table(n, n, attack))?;
         }
     }
     Ok(draft.finish())
@@ -308,7 +331,7 @@ pub fn potts(side: u32, d: u32, smoothness: u32, data: u32, rng: &mut Rng) -> Re
     }
     for edge in graph::grid(side, false) {
         let price = rng.below(u64::from(smoothness) + 1) as Cost;
-        let _ = draft.add(&edge, pair_table(d, |a, b| if a == b { 0 } else { price }))?;
+        let _ = draft.add(&edge, pair_table(d, d, |a, b| if a == b { 0 } else { price }))?;
     }
     Ok(draft.finish())
 }
@@ -340,9 +363,13 @@ struct Draft {
 
 impl Draft {
     fn new(n: u32, d: u32) -> Result<Self, Error> {
+        Self::of((0..n).map(|_| d))
+    }
+
+    fn of(domains: impl Iterator<Item = u32>) -> Result<Self, Error> {
         let mut builder = Network::builder("generated");
-        for _ in 0..n {
-            let _ = builder.variable(d)?;
+        for domain in domains {
+            let _ = builder.variable(domain)?;
         }
         Ok(Draft { builder, sum: 0, shared: Vec::new() })
     }
@@ -378,8 +405,8 @@ fn random_costs(entries: u64, largest: u32, rng: &mut Rng) -> Vec<Cost> {
     (0..entries).map(|_| rng.below(u64::from(largest) + 1) as Cost).collect()
 }
 
-fn pair_table(d: u32, cost: impl Fn(u32, u32) -> Cost) -> Vec<Cost> {
-    (0..d).flat_map(|a| (0..d).map(move |b| (a, b))).map(|(a, b)| cost(a, b)).collect()
+fn pair_table(rows: u32, columns: u32, cost: impl Fn(u32, u32) -> Cost) -> Vec<Cost> {
+    (0..rows).flat_map(|a| (0..columns).map(move |b| (a, b))).map(|(a, b)| cost(a, b)).collect()
 }
 
 fn signed(largest: u32, rng: &mut Rng) -> Cost {

@@ -107,3 +107,40 @@ fn wrong_parameters_are_named() {
     assert!(error("random", &[("n", "10000000")]).contains("too large"));
     assert!(error("large-sparse", &[("n", "3"), ("functions", "4")]).contains("only 3 pairs"));
 }
+
+#[test]
+fn clauses_forbid_one_combination_each_and_can_all_be_satisfied() {
+    let network = sat(12, 40, 9, &mut Rng::new(2)).unwrap();
+    let clauses: Vec<usize> =
+        (0..network.functions().len()).filter(|&f| network.functions()[f].scope.len() == 3).collect();
+    assert_eq!(clauses.len(), 40);
+    assert!(clauses.iter().all(|&f| entries(&network, f).iter().filter(|&&cost| cost == FORBIDDEN).count() == 1));
+    let allowed = |bits: u32| {
+        let values: Vec<u32> = (0..12).map(|v| bits >> v & 1).collect();
+        crate::check::evaluate(&network, &values).is_solution()
+    };
+    assert!((0..1 << 12).any(allowed));
+    assert!(sat(2, 1, 0, &mut Rng::new(2)).is_err());
+}
+
+#[test]
+fn a_latin_square_with_holes_can_be_completed() {
+    for seed in 0..20 {
+        let network = latin(4, 9, 5, &mut Rng::new(seed)).unwrap();
+        assert_eq!(network.domains().len(), 9);
+        let count: u32 = network.domains().iter().product();
+        let values = |mut index: u32| -> Vec<u32> {
+            let digit = |&domain: &u32| {
+                let value = index % domain;
+                index /= domain;
+                value
+            };
+            network.domains().iter().map(digit).collect()
+        };
+        let allowed = (0..count).filter(|&index| crate::check::evaluate(&network, &values(index)).is_solution());
+        assert!(allowed.count() > 0, "seed {seed}");
+    }
+    let full = latin(7, 49, 0, &mut Rng::new(1)).unwrap();
+    assert!(full.functions().iter().filter(|f| f.scope.len() == 2).count() == 49 * 12 / 2);
+    assert!(latin(2, 5, 0, &mut Rng::new(1)).is_err());
+}

@@ -355,8 +355,8 @@ impl Driver for Anneal {
         WEIGHT
     }
 
-    fn floor(&self, field: &Field) -> f64 {
-        let large = field.is_large() && interchangeable(&field.rows.problem).is_none();
+    fn floor(&self, field: &Field, pool: &Pool) -> f64 {
+        let large = pool.solved && field.is_large() && interchangeable(&field.rows.problem).is_none();
         if large { LARGE_FLOOR } else { 0.0 }
     }
 

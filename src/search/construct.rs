@@ -148,7 +148,7 @@ impl Driver for Construct {
         BEAMS * WIDTH
     }
 
-    fn fits(&self, _: &Field) -> bool {
+    fn fits(&self, _: &Field, _: &Pool) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| outcome.cost_to_go().is_some())
     }
 

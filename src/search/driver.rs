@@ -244,9 +244,9 @@ pub(crate) trait Driver: Send {
     /// States it keeps.
     fn population(&self) -> usize;
 
-    /// Whether a round on this core, with what is known of it, can bring anything.
-    fn fits(&self, field: &Field) -> bool {
-        let _ = field;
+    /// Whether a round on this core, with what is known of it and what was found, can bring anything.
+    fn fits(&self, field: &Field, pool: &Pool) -> bool {
+        let _ = (field, pool);
         true
     }
 
@@ -256,9 +256,9 @@ pub(crate) trait Driver: Send {
         1.0
     }
 
-    /// Part of the time that is its own whatever it gains.
-    fn floor(&self, field: &Field) -> f64 {
-        let _ = field;
+    /// Part of the time that is its own whatever it gains, until an allowed assignment is found and after that.
+    fn floor(&self, field: &Field, pool: &Pool) -> f64 {
+        let _ = (field, pool);
         0.0
     }
 
@@ -291,12 +291,19 @@ pub(crate) trait Driver: Send {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
     elites: Vec<Elite>,
+    /// Whether an allowed assignment is known, here or elsewhere.
+    pub solved: bool,
 }
 
 /// Elites kept for all drivers.
 pub(crate) const POOL: usize = 32;
 
 impl Pool {
+    /// Without elites; `solved` where an allowed assignment is known elsewhere.
+    pub fn new(solved: bool) -> Self {
+        Pool { elites: Vec::new(), solved }
+    }
+
     /// Best first.
     pub fn elites(&self) -> &[Elite] {
         &self.elites
@@ -316,6 +323,7 @@ impl Pool {
 
     /// Keeps an assignment if it is new and among the best.
     pub fn offer(&mut self, elite: &Elite) {
+        self.solved |= elite.energy.violations == 0;
         let key = |elite: &Elite| (elite.energy.total, elite.hash);
         let at = self.elites.partition_point(|kept| key(kept) < key(elite));
         if at < POOL && self.elites.get(at).is_none_or(|kept| kept.hash != elite.hash) {

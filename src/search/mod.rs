@@ -45,6 +45,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod weigh;
+mod weights;
 
 pub use clock::Clock;
 pub(crate) use cuda::sources;
@@ -86,7 +88,11 @@ pub fn solve(
         }
         (
             Some(heuristic),
-            DriverChoice::Anneal | DriverChoice::Tabu | DriverChoice::Construct | DriverChoice::Islands,
+            DriverChoice::Anneal
+            | DriverChoice::Tabu
+            | DriverChoice::Construct
+            | DriverChoice::Islands
+            | DriverChoice::Weights,
         ) => {
             let (name, driver) = (heuristic.name(), options.driver.name());
             return Err(Error::Usage(format!(

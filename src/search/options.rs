@@ -100,18 +100,21 @@ pub enum DriverChoice {
     Construct,
     /// Large neighbourhood search with propagation.
     Islands,
+    /// Walks by weights on hard functions.
+    Weights,
     /// FANG passes steered by a heuristic that [`Options::heuristic`] names.
     Guided,
 }
 
 impl DriverChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, DriverChoice); 6] = [
+    pub const ALL: [(&'static str, DriverChoice); 7] = [
         ("portfolio", DriverChoice::Portfolio),
         ("tabu", DriverChoice::Tabu),
         ("anneal", DriverChoice::Anneal),
         ("construct", DriverChoice::Construct),
         ("islands", DriverChoice::Islands),
+        ("weights", DriverChoice::Weights),
         ("guided", DriverChoice::Guided),
     ];
 

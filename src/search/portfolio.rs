@@ -8,6 +8,7 @@ use super::islands::Islands;
 use super::options::{Assertions, DriverChoice, Options};
 use super::shares::Shares;
 use super::tabu::Tabu;
+use super::weights::Weights;
 use crate::device::Cuda;
 use crate::inference::Outcome;
 use crate::rng::Rng;
@@ -31,8 +32,9 @@ pub(crate) struct Portfolio {
     begun: Vec<bool>,
     /// What drivers were last told to build on.
     guide: Option<Arc<Outcome>>,
-    /// Begun with the first round.
+    /// Begun with the first round, and anew once an allowed assignment is known.
     shares: Option<Shares>,
+    solved: bool,
     rounds: u64,
     /// Of all rounds.
     work: u64,
@@ -68,6 +70,7 @@ impl Portfolio {
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device))],
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
             DriverChoice::Islands => vec![Box::new(Islands::new(stream()))],
+            DriverChoice::Weights => vec![Box::new(Weights::new(stream()))],
         };
         Portfolio::of(drivers, options.rounds.is_none())
     }
@@ -86,12 +89,12 @@ impl Portfolio {
     }
 
     fn of_the_cpu(stream: &mut dyn FnMut() -> Rng) -> Vec<Box<dyn Driver>> {
-        vec![Box::new(Construct::new(stream())), Box::new(Islands::new(stream()))]
+        vec![Box::new(Construct::new(stream())), Box::new(Islands::new(stream())), Box::new(Weights::new(stream()))]
     }
 
     fn of(drivers: Vec<Box<dyn Driver>>, timed: bool) -> Self {
         let begun = vec![false; drivers.len()];
-        Portfolio { timed, begun, guide: None, shares: None, drivers, rounds: 0, work: 0 }
+        Portfolio { timed, begun, guide: None, shares: None, solved: false, drivers, rounds: 0, work: 0 }
     }
 
     /// One round of one driver; returns its name and what it did.
@@ -105,10 +108,15 @@ impl Portfolio {
                 }
             }
         }
-        let begin =
-            || Shares::new(self.drivers.iter().map(|driver| (driver.weight(field), driver.floor(field))).collect());
+        if pool.solved != std::mem::replace(&mut self.solved, pool.solved) {
+            self.shares = None;
+        }
+        let begin = || {
+            let of_driver = self.drivers.iter().map(|driver| (driver.weight(field), driver.floor(field, pool)));
+            Shares::new(of_driver.collect())
+        };
         let shares = self.shares.get_or_insert_with(begin);
-        let may = |turn: usize| self.drivers[turn].fits(field) && self.work >= self.drivers[turn].begins(field);
+        let may = |turn: usize| self.drivers[turn].fits(field, pool) && self.work >= self.drivers[turn].begins(field);
         let turn = if self.rounds < FIRST { shares.largest(may) } else { shares.next(may) }.unwrap_or(0);
         let before = pool.best();
         let (driver, began) = (&mut self.drivers[turn], Instant::now());
@@ -186,7 +194,7 @@ mod tests {
                 _ => before += u32::from(flights == 0),
             }
             assert!(flights == 0 || portfolio.rounds < 2000);
-            assert!(flights > 0 || began < 20 * portfolio.drivers[4].begins(&field));
+            assert!(flights > 0 || began < 20 * portfolio.drivers[5].begins(&field));
         }
         assert!(before >= FIRST as u32);
     }

@@ -171,6 +171,18 @@ impl Rows {
         offset as usize
     }
 
+    /// How far apart the rows of an incidence are for neighbouring values of `other`, a variable of its function.
+    #[inline(always)]
+    pub fn stride(&self, incidence: &Incidence, other: u32) -> u32 {
+        if incidence.first == other {
+            return incidence.first_stride;
+        }
+        if incidence.second == other {
+            return incidence.second_stride;
+        }
+        self.further(incidence).iter().find(|pair| pair.0 == other).map_or(0, |pair| pair.1)
+    }
+
     /// The variables that share a function of more than two variables, or one read in place, with `variable`; some
     /// may come more than once.
     pub fn larger_neighbours(&self, variable: usize) -> impl Iterator<Item = u32> {

@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
             core: Core { reducer, problem },
             account: Account::new(options.rounds.is_none(), field.sweep_work),
             field,
-            pool: Pool::default(),
+            pool: Pool::new(upper < FORBIDDEN),
             crew,
             bounds,
             rng,

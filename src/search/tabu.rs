@@ -67,7 +67,7 @@ impl Tabu {
 
     /// Turns of the walkers until a round's work is done or something better was found.
     fn advance(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
-        let Some(layout) = field.layout().filter(|_| self.fits(field)) else {
+        let Some(layout) = field.layout().filter(|_| self.fits(field, pool)) else {
             return Ok(Effort { work: 1_000_000, ..Effort::default() });
         };
         if self.walked.is_empty() {
@@ -157,7 +157,7 @@ impl Driver for Tabu {
         if self.device.is_some() && !field.portable { BEGIN } else { 0 }
     }
 
-    fn fits(&self, field: &Field) -> bool {
+    fn fits(&self, field: &Field, _: &Pool) -> bool {
         let moves = field.rows.width.iter().map(|&width| width as usize).sum::<usize>();
         moves > 0 && moves <= MOST_MOVES && field.rows.all_copied()
     }
