@@ -351,7 +351,7 @@ impl Driver for Anneal {
         self.states
     }
 
-    fn weight(&self, _: &Field) -> f64 {
+    fn weight(&self, _: &Field, _: &Pool) -> f64 {
         WEIGHT
     }
 

@@ -251,8 +251,8 @@ pub(crate) trait Driver: Send {
     }
 
     /// What share it has at first, for each of another driver's.
-    fn weight(&self, field: &Field) -> f64 {
-        let _ = field;
+    fn weight(&self, field: &Field, pool: &Pool) -> f64 {
+        let _ = (field, pool);
         1.0
     }
 

@@ -112,7 +112,7 @@ impl Portfolio {
             self.shares = None;
         }
         let begin = || {
-            let of_driver = self.drivers.iter().map(|driver| (driver.weight(field), driver.floor(field, pool)));
+            let of_driver = self.drivers.iter().map(|driver| (driver.weight(field, pool), driver.floor(field, pool)));
             Shares::new(of_driver.collect())
         };
         let shares = self.shares.get_or_insert_with(begin);

@@ -149,7 +149,7 @@ impl Driver for Tabu {
         self.walked.len()
     }
 
-    fn weight(&self, field: &Field) -> f64 {
+    fn weight(&self, field: &Field, _: &Pool) -> f64 {
         if interchangeable(&field.rows.problem).is_some() { COUPLES_WEIGHT } else { 1.0 }
     }
 

@@ -22,6 +22,8 @@ const LONGEST: u32 = 4;
 /// A variable that moved rests for so many steps, and up to as many more.
 const REST: u32 = 3;
 /// Steps between two looks at the stop flag.
+/// Costs count one in so many of a weight at first.
+const PRESSURES: i64 = 8;
 const UNWATCHED: u32 = 64;
 /// What it takes to look at a variable's values or at a row of a function, besides each of them, and nanoseconds of each.
 const ROW_WORK: u64 = 6;
@@ -109,11 +111,14 @@ pub(crate) struct Weigher {
     /// The fewest violated functions seen, the least cost without any, and an assignment that has it until it is taken.
     fewest: usize,
     cheapest: i64,
+    /// What a weight counts and what a cost counts, nothing before there was an allowed assignment.
+    unit: i64,
+    pressure: i64,
     found: Option<Vec<u16>>,
 }
 
-/// A move: the change of weights violated, that of costs, since when the variable has stood still, and which.
-type Rated = (i32, i32, u32, (u32, u16));
+/// A move: what it changes the weighted sum by, since when the variable has stood still, and which.
+type Rated = (i64, u32, (u32, u16));
 
 impl Weigher {
     /// A walk from an assignment. Values that are forbidden by themselves are never taken.
@@ -145,6 +150,8 @@ impl Weigher {
             done: Walked::default(),
             fewest: usize::MAX,
             cheapest: i64::MAX,
+            unit: 1,
+            pressure: 0,
             found: None,
         };
         for function in 0..functions as u32 {
@@ -176,6 +183,10 @@ impl Weigher {
             if self.violated.len() < self.fewest {
                 self.fewest = self.violated.len();
                 self.found = Some(self.values.clone());
+                if self.fewest == 0 {
+                    self.unit = PRESSURES * self.spread(land);
+                    self.pressure = 1;
+                }
             }
             match self.violated.is_empty() {
                 true => self.improve(land),
@@ -210,7 +221,7 @@ impl Weigher {
                 self.rate(land, v, &mut best);
             }
         }
-        if let Some((.., (v, value))) = best {
+        if let Some((_, _, (v, value))) = best {
             self.assign(land, v, value);
         }
     }
@@ -219,14 +230,10 @@ impl Weigher {
     fn rate(&mut self, Land { rows, seats }: Land, v: u32, best: &mut Option<Rated>) {
         let (sums, held, domain) = (seats.sums(v), usize::from(self.values[v as usize]), rows.domain(v as usize));
         let (hard, soft) = (&self.hard[sums.clone()][..domain], &self.soft[sums][..domain]);
-        let counts = i32::from(self.fewest == 0);
         for value in (0..domain).filter(|&value| value != held) {
-            let rated = (
-                hard[value] - hard[held],
-                counts * (soft[value] - soft[held]),
-                self.moved[v as usize],
-                (v, value as u16),
-            );
+            let change =
+                self.unit * i64::from(hard[value] - hard[held]) + self.pressure * i64::from(soft[value] - soft[held]);
+            let rated = (change, self.moved[v as usize], (v, value as u16));
             if best.is_none_or(|best| rated < best) && rows.unary(v as usize)[value] < rows.hard {
                 *best = Some(rated);
             }
@@ -252,6 +259,7 @@ impl Weigher {
                 }
             }
             self.remembers = !self.remembers;
+            self.pressure = self.pressure.min(1);
             self.phases += 1;
             (self.stuck, self.phase_end) = (0, PHASE << (self.phases / 2).min(LONGEST));
         } else if !self.remembers && self.stuck.is_multiple_of(SMOOTHING) {
@@ -321,35 +329,34 @@ impl Weigher {
         }
     }
 
-    /// Nothing is violated: one step towards less cost. Where there is none without a violation the walk goes on through one.
+    /// What a variable's values differ by in cost, on average.
+    fn spread(&self, Land { rows, seats }: Land) -> i64 {
+        let spread = |v: usize| {
+            let costs = &self.soft[seats.sums(v as u32)][..rows.domain(v)];
+            let costs = costs.iter().filter(|&&cost| cost < rows.hard);
+            i64::from(costs.clone().max().unwrap_or(&0) - costs.min().unwrap_or(&0))
+        };
+        let spreads: Vec<i64> = (0..rows.variables()).map(spread).filter(|&spread| spread > 0).collect();
+        (spreads.iter().sum::<i64>() / spreads.len().max(1) as i64).max(1)
+    }
+
+    /// Nothing is violated: one step towards less cost. Where there is none, costs count more from now on, until one leads through a violation.
     fn improve(&mut self, land: Land) {
-        let Land { rows, seats } = land;
-        let mut best: Option<(bool, i32, u32, u16)> = None;
+        let mut best = None;
         for _ in 0..IMPROVED {
-            let v = self.rng.index(rows.variables()) as u32;
-            let (at, domain) = (seats.sums(v).start, rows.domain(v as usize));
-            let held = self.soft[at + usize::from(self.values[v as usize])];
-            for value in 0..domain {
-                let rated = (self.hard[at + value] > 0, self.soft[at + value] - held, v, value as u16);
-                let is_new = rated.1 < 0 && best.is_none_or(|best| rated < best);
-                if is_new && rows.unary(v as usize)[value] < rows.hard {
-                    best = Some(rated);
-                }
-            }
-            self.done.looked_at += domain as u64;
-            self.done.work += VALUE_WORK * (ROW_WORK + domain as u64);
+            let v = self.rng.index(land.rows.variables()) as u32;
+            self.rate(land, v, &mut best);
         }
-        if best.is_none_or(|(violates, ..)| violates) {
-            let energy = rows.energy(&self.values);
-            self.done.work += rows.variables() as u64 * ROW_WORK;
-            if energy.total < self.cheapest {
-                self.cheapest = energy.total;
-                self.found = Some(self.values.clone());
-            }
+        if let Some((_, _, (v, value))) = best.filter(|best| best.0 < 0) {
+            return self.assign(land, v, value);
         }
-        if let Some((.., v, value)) = best {
-            self.assign(land, v, value);
+        let energy = land.rows.energy(&self.values);
+        self.done.work += land.rows.variables() as u64 * ROW_WORK;
+        if energy.total < self.cheapest {
+            self.cheapest = energy.total;
+            self.found = Some(self.values.clone());
         }
+        self.pressure += 1;
     }
 }
 

@@ -122,6 +122,13 @@ impl CudaHerd {
         Ok(())
     }
 
+    /// Threads of a block, where the core is large.
+    fn block(&self, field: &Field) -> usize {
+        let wide = field.classes.as_ref().is_some_and(|classes| field.variables() >= WIDE * BLOCK * classes.len());
+        let four = 4 * bytes(field) * field.variables() as u32;
+        if wide && four <= self.cuda.info.shared_memory { BLOCK / 2 } else { BLOCK }
+    }
+
     /// The kernels for so many states and how they are launched.
     fn program(&self, field: &Field, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
         let n = field.variables();
@@ -135,7 +142,7 @@ impl CudaHerd {
             (false, 1) => n as u32 * bytes * threads,
             (false, lanes) => pad * bytes * (threads / lanes),
         };
-        let mut threads = if block { BLOCK as u32 } else { 256 };
+        let mut threads = if block { self.block(field) as u32 } else { 256 };
         // few states still go to all multiprocessors
         let spread = |threads: u32| states >= 2 * (self.cuda.info.multiprocessors * threads / team.lanes()) as usize;
         while !block && threads > 32 && (of_block(threads) > 48 << 10 || !spread(threads)) {
@@ -340,8 +347,11 @@ const SPEED: u64 = 400;
 /// on an H200 with 2112 to 32768 states (results/notes/search-cuda.md).
 const FIRST_STATES: usize = 32;
 const CROWD: usize = 65;
-/// Threads of a block that has one state of a large core.
+/// Threads of a block that has one state of a large core. Half as many, and twice the states, where color classes give all of them work several times
+/// over and a multiprocessor has room for four: the 100x100 grid came to 290894 and not 290915 in 20 s (medians of three seeds), rnd1000, with classes of a
+/// hundred variables, to 125101 and not 125067.
 const BLOCK: usize = 512;
+const WIDE: usize = 2;
 /// States of a population, at most: about as many as ALGORITHMS.md M kept. What more would do was not measured fairly.
 const MOST_STATES: usize = 32768;
 
@@ -375,7 +385,7 @@ impl Herd for CudaHerd {
         };
         // a block goes from barrier to barrier: through classes in a sweep, through levels in a tree move
         let lanes = lanes(field, true) as usize;
-        let sweep: usize = classes.iter().map(|class| (class.len() * lanes).div_ceil(BLOCK)).sum();
+        let sweep: usize = classes.iter().map(|class| (class.len() * lanes).div_ceil(self.block(field))).sum();
         forest.levels.len() as f64 / sweep.max(1) as f64
     }
 

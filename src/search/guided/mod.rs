@@ -228,7 +228,7 @@ impl Driver for Guided {
         self.stalled.len()
     }
 
-    fn weight(&self, _: &Field) -> f64 {
+    fn weight(&self, _: &Field, _: &Pool) -> f64 {
         WEIGHT
     }
 
