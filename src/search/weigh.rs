@@ -20,11 +20,11 @@ const PHASE: u32 = 4096;
 /// No phase is longer than so many times that: weights stay below 2^17, and their sums in 32 bits.
 const LONGEST: u32 = 4;
 /// A variable that moved rests for so many steps, and up to as many more.
-const REST: u32 = 3;
-/// Steps between two looks at the stop flag.
-/// Costs count one in so many of a weight at first.
+const REST: u64 = 3;
+/// A mean difference in cost counts one in so many of a weight at first.
 const PRESSURES: i64 = 8;
-const UNWATCHED: u32 = 64;
+/// Steps between two looks at the stop flag.
+const UNWATCHED: u64 = 64;
 /// What it takes to look at a variable's values or at a row of a function, besides each of them, and nanoseconds of each.
 const ROW_WORK: u64 = 6;
 const VALUE_WORK: u64 = 2;
@@ -98,9 +98,9 @@ pub(crate) struct Weigher {
     hard: Vec<i32>,
     soft: Vec<i32>,
     /// When each variable moved, and until when it rests.
-    moved: Vec<u32>,
-    rests: Vec<u32>,
-    step: u32,
+    moved: Vec<u64>,
+    rests: Vec<u64>,
+    step: u64,
     /// Places without a better move, and how many there are when the phase ends.
     stuck: u32,
     phase_end: u32,
@@ -111,14 +111,14 @@ pub(crate) struct Weigher {
     /// The fewest violated functions seen, the least cost without any, and an assignment that has it until it is taken.
     fewest: usize,
     cheapest: i64,
+    found: Option<Vec<u16>>,
     /// What a weight counts and what a cost counts, nothing before there was an allowed assignment.
     unit: i64,
     pressure: i64,
-    found: Option<Vec<u16>>,
 }
 
 /// A move: what it changes the weighted sum by, since when the variable has stood still, and which.
-type Rated = (i64, u32, (u32, u16));
+type Rated = (i64, u64, (u32, u16));
 
 impl Weigher {
     /// A walk from an assignment. Values that are forbidden by themselves are never taken.
@@ -180,20 +180,25 @@ impl Weigher {
             if self.step.is_multiple_of(UNWATCHED) && stop.is_set() {
                 break;
             }
-            if self.violated.len() < self.fewest {
-                self.fewest = self.violated.len();
-                self.found = Some(self.values.clone());
-                if self.fewest == 0 {
-                    self.unit = PRESSURES * self.spread(land);
-                    self.pressure = 1;
-                }
-            }
             match self.violated.is_empty() {
                 true => self.improve(land),
                 false => self.repair(land),
             }
         }
+        self.note(land);
         self.done
+    }
+
+    /// Keeps where the walk stands if fewer functions are violated than ever. On the way down that would be a copy a step.
+    fn note(&mut self, land: Land) {
+        if self.violated.len() < self.fewest {
+            self.fewest = self.violated.len();
+            self.found = Some(self.values.clone());
+            if self.fewest == 0 {
+                self.unit = PRESSURES * self.spread(land);
+                self.pressure = 1;
+            }
+        }
     }
 
     /// The best assignment since it was last asked for, if any was better.
@@ -244,6 +249,7 @@ impl Weigher {
 
     /// What is violated weighs more from now on.
     fn weigh(&mut self, land: Land) {
+        self.note(land);
         for k in 0..self.violated.len() {
             let function = self.violated[k];
             if self.weights[function as usize] == 1 {
@@ -301,7 +307,7 @@ impl Weigher {
     fn assign(&mut self, Land { rows, seats }: Land, v: u32, value: u16) {
         let old = std::mem::replace(&mut self.values[v as usize], value);
         self.moved[v as usize] = self.step;
-        self.rests[v as usize] = self.step + REST + self.rng.below(u64::from(REST) + 1) as u32;
+        self.rests[v as usize] = self.step + REST + self.rng.below(REST + 1);
         self.done.moves += 1;
         let step = i64::from(value) - i64::from(old);
         for (incidence, &function) in rows.incidences(v as usize).iter().zip(rows.functions_on(v as usize)) {
@@ -342,6 +348,7 @@ impl Weigher {
 
     /// Nothing is violated: one step towards less cost. Where there is none, costs count more from now on, until one leads through a violation.
     fn improve(&mut self, land: Land) {
+        self.note(land);
         let mut best = None;
         for _ in 0..IMPROVED {
             let v = self.rng.index(land.rows.variables()) as u32;

@@ -15,14 +15,12 @@ const WALKS: usize = 2;
 /// Work of a walk in a round: some ten milliseconds.
 const ROUND_WORK: u64 = 5_000_000;
 
-/// Their share at first, next to annealing's six: most networks that the greedy solution leaves open are annealing's in its first round.
+/// Their share at first, next to annealing's six, where nothing allowed is known: in its first rounds annealing finds something in most networks that the
+/// greedy solution leaves open. And where something is.
 const WEIGHT: f64 = 5.0;
-
-/// What they have at least until then: fewer violations in the best assignment say little of who will find one without.
-const FLOOR: f64 = 0.5;
-
-/// The same once something allowed is known.
 const SOLVED_WEIGHT: f64 = 0.5;
+/// What they have at least until something is: fewer violations in the best assignment say little of who will find one without.
+const FLOOR: f64 = 0.5;
 
 /// The driver.
 pub(crate) struct Weights {
