@@ -387,8 +387,14 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
     let coloring = generate::generate("coloring", &[("n", "120"), ("p", "0.5"), ("k", "12")], 5)?;
     let networks = [(hard(50, 5, 130, 3)?, None), (hard(610, 3, 1000, 4)?, Some(8)), (coloring, None)];
     for (network, population) in &networks {
-        let drivers = [DriverChoice::Portfolio, DriverChoice::Anneal, DriverChoice::Tabu, DriverChoice::Islands];
-        for (rounds, driver) in [18, 3, 1, 2].into_iter().zip(drivers) {
+        let drivers = [
+            (DriverChoice::Portfolio, 18),
+            (DriverChoice::Anneal, 3),
+            (DriverChoice::Tabu, 1),
+            (DriverChoice::Islands, 2),
+            (DriverChoice::Weights, 4),
+        ];
+        for (driver, rounds) in drivers {
             let (rounds, population, bound_memory) = (Some(rounds), *population, Some(1 << 22));
             let options = Options { rounds, seed: 7, driver, population, bound_memory, reduce: false, ..small() };
             let (single, _) = run(network, &options);
@@ -476,5 +482,18 @@ fn networks_without_choices() -> Result<(), Error> {
     let _ = builder.variable(70_000)?;
     let error = solve(&builder.build(), &small(), &Stop::new(), &mut |_| {}).expect_err("values are 16 bits");
     assert!(error.is_input());
+    Ok(())
+}
+
+/// Clauses whose violations nothing but weights brings to none in so short a run.
+#[test]
+fn an_assignment_that_nothing_forbids_is_found() -> Result<(), Error> {
+    for seed in 1..4 {
+        let network = generate::generate("sat", &[("n", "300"), ("clauses", "1230")], seed)?;
+        let options = Options { rounds: Some(150), bound: BoundChoice::None, ..small() };
+        let (summary, _) = run(&network, &options);
+        let values = summary.solution.expect("one is hidden");
+        assert!(check::evaluate(&network, &values).is_solution(), "seed {seed}");
+    }
     Ok(())
 }

@@ -146,7 +146,7 @@ mod tests {
         let (known, unknown) = (Pool::new(true), Pool::default());
         let clauses = field("sat", &[], 1);
         assert!(weights().fits(&clauses, &known) && weights().fits(&clauses, &unknown));
-        let mixed = field("random", &[("p2", "0.3")], 1);
+        let mixed = field("random", &[("n", "30"), ("d", "5"), ("p1", "0.5"), ("p2", "0.3")], 1);
         assert!(!weights().fits(&mixed, &known) && weights().fits(&mixed, &unknown));
         let costs = field("potts", &[], 1);
         assert!(!weights().fits(&costs, &known) && !weights().fits(&costs, &unknown));
