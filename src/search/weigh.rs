@@ -7,8 +7,8 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use std::ops::Range;
 
-/// Violated functions, drawn at random, whose variables' moves are looked at in a step. With 8 a random formula of 1000 variables took twice as
-/// long, with a single one qwh30 did (results/notes/weights.md).
+/// Violated functions, drawn at random, whose variables' moves are looked at in a step. With 8 random formulas of 1000 variables and forced random
+/// networks took several times as long (results/notes/weights.md).
 const LOOKED_AT: usize = 30;
 /// Variables, drawn at random, whose moves are looked at where nothing is violated.
 const IMPROVED: usize = 50;

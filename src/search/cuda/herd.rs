@@ -348,8 +348,8 @@ const SPEED: u64 = 400;
 const FIRST_STATES: usize = 32;
 const CROWD: usize = 65;
 /// Threads of a block that has one state of a large core. Half as many, and twice the states, where color classes give all of them work several times
-/// over and a multiprocessor has room for four: the 100x100 grid came to 290894 and not 290915 in 20 s (medians of three seeds), rnd1000, with classes of a
-/// hundred variables, to 125101 and not 125067.
+/// over and a multiprocessor has room for four: the 100x100 grid came to 290901 and not 290915 in 20 s (medians of eight and three runs), rnd1000, with classes
+/// of a hundred variables, to 125101 and not 125067.
 const BLOCK: usize = 512;
 const WIDE: usize = 2;
 /// States of a population, at most: about as many as ALGORITHMS.md M kept. What more would do was not measured fairly.
