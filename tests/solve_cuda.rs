@@ -6,7 +6,7 @@ use fangs::device::Choice;
 use fangs::generate::generate;
 use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic};
 use fangs::model::Network;
-use fangs::search::{Assertions, DriverChoice, Options, Summary, solve};
+use fangs::search::{Assertions, BoundChoice, DriverChoice, Options, Summary, solve};
 use fangs::stop::Stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -50,6 +50,7 @@ fn rounds_give_equal_runs_on_both_devices() {
             (DriverChoice::Anneal, Some(37), 25),
             (DriverChoice::Anneal, Some(2), 9),
             (DriverChoice::Tabu, None, 60),
+            (DriverChoice::Weights, None, 20),
         ] {
             let options = || Options { rounds: Some(rounds), seed: 5, driver, population, ..Options::default() };
             let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));
@@ -164,6 +165,24 @@ fn a_plug_in_survives_its_device() {
         assert_eq!(errors.matches("going on on the CPU").count(), 1, "{errors}");
         let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
         assert!(summary["cost"].is_number() && summary["device"] == "cpu");
+    }
+}
+
+#[test]
+fn walks_by_weights_find_what_is_hidden() {
+    let Some(_gpu) = gpu() else { return };
+    for (kind, parameters) in
+        [("sat", [("n", "400"), ("clauses", "1680")]), ("latin", [("order", "25"), ("holes", "260")])]
+    {
+        let network = generate(kind, &parameters, 2).expect("it is generated");
+        let options = Options {
+            time: Some(Duration::from_secs(4)),
+            bound: BoundChoice::None,
+            driver: DriverChoice::Weights,
+            ..Options::default()
+        };
+        let summary = run(&network, Choice::Cuda(0), options);
+        assert!(summary.solution.is_some() && summary.device == "cuda:0", "{kind}: {}", summary.device);
     }
 }
 

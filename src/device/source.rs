@@ -38,6 +38,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("tabu.cu", include_str!("../../kernels/tabu.cu")),
     ("team.cuh", include_str!("../../kernels/team.cuh")),
     ("tree.cuh", include_str!("../../kernels/tree.cuh")),
+    ("weigh.cu", include_str!("../../kernels/weigh.cu")),
 ];
 
 /// Representative instances of every area's kernels, one line an area; tests compile them for all architectures.

@@ -8,6 +8,9 @@ use std::io::Read;
 /// Bytes read at a time. A word that does not fit is an error, so that no file makes the buffer grow.
 const BUFFER: usize = 1 << 16;
 
+/// Digits that always fit 64 bits.
+const MOST_DIGITS: usize = 18;
+
 /// What a message quotes of a word.
 const QUOTED: usize = 40;
 
@@ -72,6 +75,9 @@ impl<'a> Tokens<'a> {
     /// it, and files rely on that.
     #[inline]
     pub(super) fn integer(&mut self, expected: &str) -> Result<i64, Error> {
+        if let Some(value) = self.plain_integer() {
+            return Ok(value);
+        }
         let end = self.find_word()?;
         let word = &self.buffer[self.current..end];
         let sign = usize::from(matches!(word.first(), Some(b'-' | b'+')));
@@ -92,6 +98,38 @@ impl<'a> Tokens<'a> {
         let negative = word[0] == b'-';
         self.next = self.current + length;
         Ok(if negative { -value } else { value })
+    }
+
+    /// Takes digits behind at most one blank, a blank behind them, that are all in the buffer: most of a file, in one pass instead of two.
+    #[inline]
+    fn plain_integer(&mut self) -> Option<i64> {
+        let bytes = &self.buffer[self.next..self.end];
+        let first = *bytes.first()?;
+        let begin = usize::from(matches!(first, b' ' | b'\n'));
+        let mut value = 0i64;
+        let mut at = begin;
+        loop {
+            let byte = *bytes.get(at)?;
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                if at == begin || !byte.is_ascii_whitespace() {
+                    return None;
+                }
+                break;
+            }
+            if at == begin + MOST_DIGITS {
+                return None;
+            }
+            value = value * 10 + i64::from(digit);
+            at += 1;
+        }
+        self.current = self.next + begin;
+        if first == b'\n' {
+            self.line += 1;
+            self.line_start = self.current as i64;
+        }
+        self.next += at;
+        Some(value)
     }
 
     /// Takes a number of things. It is only what the file claims: allocate as the things arrive.
@@ -276,6 +314,21 @@ mod tests {
             assert_eq!(message(tokens.integer("a number")), "f:4:30: found `end`, expected a number");
             assert!(tokens.at_end().unwrap());
             assert_eq!(message(tokens.integer("more")), "f:4:33: found the end of the file, expected more");
+        }
+    }
+
+    #[test]
+    fn plain_integers_keep_positions() {
+        let stop = Stop::new();
+        for drip in [false, true] {
+            let text: &[u8] = b"5\n6 7\n 123456789012345678 1234567890123456789 98765432109876543210\n8\nx";
+            let source: Box<dyn Read> = if drip { Box::new(Drip(text)) } else { Box::new(text) };
+            let mut tokens = Tokens::new(source, "f".into(), &stop);
+            for expected in [5, 6, 7, 123_456_789_012_345_678, 1_234_567_890_123_456_789, i64::MAX] {
+                assert_eq!(tokens.integer("a number").unwrap(), expected);
+            }
+            assert_eq!(message(tokens.index(8, "a value")), "f:4:1: found `8`, expected a value in 0..8");
+            assert_eq!(message(tokens.integer("a number")), "f:5:1: found `x`, expected a number");
         }
     }
 

@@ -46,6 +46,7 @@ mod testing;
 mod tests;
 mod walk;
 mod weigh;
+mod weighers;
 mod weights;
 
 pub use clock::Clock;

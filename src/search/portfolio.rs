@@ -54,8 +54,10 @@ impl Portfolio {
                     Box::new(Anneal::new(stream(), device.clone())),
                     Box::new(Tabu::new(stream(), device.clone())),
                 ];
-                if !apart {
-                    drivers.extend(Self::of_the_cpu(&mut stream));
+                match apart {
+                    // walks on the device, besides those on the CPU
+                    true => drivers.push(Box::new(Weights::new(stream(), device.clone()))),
+                    false => drivers.extend(Self::of_the_cpu(&mut stream)),
                 }
                 // the last one: without it all others draw what they always did
                 if options.heuristic.is_some() {
@@ -70,7 +72,7 @@ impl Portfolio {
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device))],
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
             DriverChoice::Islands => vec![Box::new(Islands::new(stream()))],
-            DriverChoice::Weights => vec![Box::new(Weights::new(stream()))],
+            DriverChoice::Weights => vec![Box::new(Weights::new(stream(), device))],
         };
         Portfolio::of(drivers, options.rounds.is_none())
     }
@@ -89,7 +91,11 @@ impl Portfolio {
     }
 
     fn of_the_cpu(stream: &mut dyn FnMut() -> Rng) -> Vec<Box<dyn Driver>> {
-        vec![Box::new(Construct::new(stream())), Box::new(Islands::new(stream())), Box::new(Weights::new(stream()))]
+        vec![
+            Box::new(Construct::new(stream())),
+            Box::new(Islands::new(stream())),
+            Box::new(Weights::new(stream(), None)),
+        ]
     }
 
     fn of(drivers: Vec<Box<dyn Driver>>, timed: bool) -> Self {

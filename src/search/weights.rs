@@ -1,19 +1,19 @@
-//! Walks by weights on hard functions ([`Weigher`]): for networks whose trouble is to find any allowed assignment, until one is known, and for those
-//! whose functions mostly forbid and whose costs are the variables' own, as in satellite scheduling and weighted satisfiability.
+//! Walks by weights on hard functions ([`weigh`](super::weigh)): for networks whose trouble is to find any allowed assignment, until one is known, and for
+//! those whose functions mostly forbid and whose costs are the variables' own, as in satellite scheduling and weighted satisfiability.
+//!
+//! This is the host's side: where walks begin, and what is worth keeping.
 
+use super::cuda::{self, CudaWeighers};
 use super::driver::{Driver, Effort, Field, Pool};
 use super::state::Elite;
-use super::weigh::{Land, Seats, Walked, Weigher};
+use super::weigh::{Stand, without_forbidden};
+use super::weighers::{Beginning, HostWeighers, Weighers};
+use crate::device::{Cuda, DeviceError};
 use crate::model::{FORBIDDEN, Problem, Table};
 use crate::rng::Rng;
 use crate::stop::Stop;
-use rayon::prelude::*;
 use std::cell::OnceCell;
-
-/// Walks, at least: one that remembers beside one that forgets.
-const WALKS: usize = 2;
-/// Work of a walk in a round: some ten milliseconds.
-const ROUND_WORK: u64 = 5_000_000;
+use std::sync::Arc;
 
 /// Their share at first, next to annealing's six, where nothing allowed is known: in its first rounds annealing finds something in most networks that the
 /// greedy solution leaves open. And where something is.
@@ -21,14 +21,21 @@ const WEIGHT: f64 = 5.0;
 const SOLVED_WEIGHT: f64 = 0.5;
 /// What they have at least until something is: fewer violations in the best assignment say little of who will find one without.
 const FLOOR: f64 = 0.5;
+/// Assignments offered after a round, at most.
+const OFFERED: usize = 8;
+/// Work of a run before a device's walks begin, a tenth of a second: making room for them takes some of that, and most networks have something
+/// allowed by then.
+const BEGIN: u64 = 100_000_000;
 
 /// The driver.
 pub(crate) struct Weights {
     rng: Rng,
+    device: Option<Arc<Cuda>>,
     /// What the core's functions are like, once that was asked for.
     functions: OnceCell<Functions>,
-    seats: Seats,
-    walks: Vec<Weigher>,
+    walks: Box<dyn Weighers>,
+    /// How far each has come; none before the first round.
+    stands: Vec<Stand>,
 }
 
 /// What the functions of a core do.
@@ -57,20 +64,48 @@ impl Functions {
 
 impl Weights {
     /// A driver that has not begun.
-    pub fn new(rng: Rng) -> Self {
-        Weights { rng, functions: OnceCell::new(), seats: Seats::default(), walks: Vec::new() }
+    pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
+        let walks = Box::new(HostWeighers::default());
+        Weights { rng, device, functions: OnceCell::new(), walks, stands: Vec::new() }
     }
 
-    fn open(&mut self, field: &Field, pool: &Pool) {
+    /// Walks from the best assignments known and, where there are more, from any.
+    fn open(&mut self, field: &Field, pool: &Pool) -> Result<(), DeviceError> {
         let rows = &field.rows;
-        self.seats = Seats::new(rows);
-        let count = if field.portable { WALKS } else { rayon::current_num_threads().max(WALKS) };
-        let land = Land { rows, seats: &self.seats };
-        for k in 0..count {
-            let mut random = || (0..rows.variables()).map(|v| self.rng.index(rows.domain(v)) as u16).collect();
-            let begin = pool.elites().get(k).map_or_else(&mut random, |elite| elite.values.clone());
-            self.walks.push(Weigher::new(land, begin, k % 2 == 1, self.rng.split()));
+        self.walks = match &self.device {
+            Some(cuda) if cuda::unfit(field).is_none() => Box::new(CudaWeighers::new(cuda.clone())?),
+            _ => Box::new(HostWeighers::default()),
+        };
+        let begin = |slot: usize| {
+            let mut rng = self.rng.split();
+            let mut random = || (0..rows.variables()).map(|v| rng.index(rows.domain(v)) as u16).collect();
+            let values = pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
+            Beginning { stand: Stand::new(rng.draw(), slot % 2 == 1), values: without_forbidden(rows, values) }
+        };
+        let walks: Vec<Beginning> = (0..self.walks.suitable(field)?).map(begin).collect();
+        self.stands = walks.iter().map(|walk| walk.stand).collect();
+        self.walks.open(field, walks)
+    }
+
+    fn advance(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
+        if self.stands.is_empty() || self.stands.iter().any(Stand::is_over) {
+            self.open(field, pool)?;
         }
+        let limit = self.walks.limit(field);
+        let (stands, work) = self.walks.walk(field, limit, stop)?;
+        let mut better: Vec<usize> =
+            (0..stands.len()).filter(|&k| stands[k].found() < self.stands[k].found()).collect();
+        better.sort_by_key(|&slot| stands[slot].found());
+        better.truncate(OFFERED);
+        for values in self.walks.found(&better)? {
+            pool.offer(&Elite::new(&field.rows, values));
+        }
+        let done = |of: fn(&Stand) -> u64| -> u64 {
+            stands.iter().zip(&self.stands).map(|(now, before)| of(now) - of(before)).sum()
+        };
+        let (moves, ratings) = (done(|stand| stand.moves), done(|stand| stand.looked_at));
+        self.stands = stands;
+        Ok(Effort { moves, ratings, work, ..Effort::default() })
     }
 }
 
@@ -80,7 +115,7 @@ impl Driver for Weights {
     }
 
     fn population(&self) -> usize {
-        self.walks.len()
+        self.stands.len()
     }
 
     fn fits(&self, field: &Field, pool: &Pool) -> bool {
@@ -97,29 +132,25 @@ impl Driver for Weights {
         if pool.solved { 0.0 } else { FLOOR }
     }
 
+    fn begins(&self, field: &Field) -> u64 {
+        if self.device.is_some() && !field.portable { BEGIN } else { 0 }
+    }
+
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
         if field.variables() == 0 || !field.rows.all_copied() {
             return Effort { work: 1_000_000, ..Effort::default() };
         }
-        if self.walks.is_empty() {
-            self.open(field, pool);
-        }
-        let land = Land { rows: &field.rows, seats: &self.seats };
-        let walked: Vec<Walked> = self.walks.par_iter_mut().map(|walk| walk.walk(land, ROUND_WORK, stop)).collect();
-        for values in self.walks.iter_mut().filter_map(Weigher::take_found) {
-            pool.offer(&Elite::new(&field.rows, values));
-        }
-        walked.iter().fold(Effort::default(), |mut effort, walked| {
-            effort.moves += walked.moves;
-            effort.ratings += walked.looked_at;
-            effort.work += walked.work;
-            effort
+        self.advance(field, pool, stop).unwrap_or_else(|error| {
+            // what was found is in the pool
+            self.device = None;
+            self.stands.clear();
+            Effort { lost: Some(error), ..Effort::default() }
         })
     }
 
     fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         // the shared pool carries over what the walks found
-        self.walks.clear();
+        self.stands.clear();
         self.functions = OnceCell::new();
     }
 }
@@ -142,7 +173,7 @@ mod tests {
 
     #[test]
     fn they_have_a_part_where_functions_forbid() {
-        let weights = || Weights::new(Rng::new(1));
+        let weights = || Weights::new(Rng::new(1), None);
         let (known, unknown) = (Pool::new(true), Pool::default());
         let clauses = field("sat", &[], 1);
         assert!(weights().fits(&clauses, &known) && weights().fits(&clauses, &unknown));
@@ -159,12 +190,12 @@ mod tests {
         for (kind, parameters) in [clauses, square] {
             for seed in 1..4 {
                 let (field, mut pool) = (field(kind, parameters, seed), Pool::default());
-                let mut weights = Weights::new(Rng::new(seed));
+                let mut weights = Weights::new(Rng::new(seed), None);
                 let mut rounds = 0;
                 while !pool.solved {
                     assert!(weights.fits(&field, &pool) && rounds < 200, "{kind} {seed}");
                     let effort = weights.round(&field, &mut pool, &Stop::new());
-                    assert!(effort.moves > 0 && effort.work >= ROUND_WORK && weights.population() == WALKS);
+                    assert!(effort.moves > 0 && effort.work > 1_000_000 && weights.population() == 2);
                     rounds += 1;
                 }
                 let allowed = pool.elites().iter().filter(|elite| elite.energy.violations == 0);

@@ -1,5 +1,5 @@
-//! The search on an NVIDIA device: the population annealing's herd (`kernels/anneal.cu`) and the tabu walkers
-//! (`kernels/tabu.cu`). The host decides what a generation or a round does, the kernels do it, with the same results as the CPU.
+//! The search on an NVIDIA device: the population annealing's herd (`kernels/anneal.cu`), the tabu walkers
+//! (`kernels/tabu.cu`) and the walks by weights (`kernels/weigh.cu`). The host decides what a generation or a round does, the kernels do it, with the same results as the CPU.
 
 mod arguments;
 mod core;
@@ -10,6 +10,9 @@ pub(super) mod tests;
 mod walkers;
 #[cfg(test)]
 mod walkers_tests;
+mod weighers;
+#[cfg(test)]
+mod weighers_tests;
 
 use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Source};
 use crate::stop::Stop;
@@ -20,6 +23,7 @@ pub(crate) use core::unfit;
 pub(super) use core::{CoreArgument, DeviceCore, address};
 pub(crate) use herd::{CudaHerd, first_kernels};
 pub(crate) use walkers::CudaWalkers;
+pub(crate) use weighers::CudaWeighers;
 
 /// How often to look whether a kernel is done, and whether it should end.
 const LOOK: Duration = Duration::from_micros(100);
@@ -45,5 +49,5 @@ pub(super) fn watch(
 
 /// Kernels of all drivers.
 pub(crate) fn sources() -> Vec<Source> {
-    [team::sources(), walkers::sources(), super::guided::sources()].concat()
+    [team::sources(), walkers::sources(), weighers::sources(), super::guided::sources()].concat()
 }

@@ -1,0 +1,400 @@
+// Walks by weights on hard functions (weigh.rs says what a walk does and does the same on the CPU). A warp has a walk, its tables in
+// global memory: a step looks at a violated function a lane, and brings the sums of a row up to date by `group` lanes.
+#include "rng.cuh"
+
+typedef long long i64;
+
+// weigh.rs: constants and structures of the same names.
+constexpr u32 LOOKED_AT = 30, IMPROVED = 50, SMOOTHING = 10, PHASE = 4096, LONGEST = 4, REST = 3, UNWATCHED = 64;
+constexpr u64 AT_RANDOM = 1 << 8, RESTING = AT_RANDOM + 1;
+constexpr i64 PRESSURES = 8;
+// Not violated; no variable.
+constexpr u32 NOWHERE = ~0u, NONE = ~0u;
+constexpr u32 ALL = ~0u;
+constexpr i64 LARGEST = 0x7fffffffffffffffll;
+
+// A core's tables.
+struct Land {
+    u32 variables;
+    u32 functions;
+    u32 group;           // lanes that share a row, a power of two
+    int hard;            // what a forbidden entry costs
+    const int *entries;  // the unary rows first, as the sums stand
+    const u32 *first;    // the first sum of each variable, and the end
+    const u32 *domains;
+    const u32 *starts;   // the first seat of each function, and the end
+    const uint4 *seats;  // two each: base, variable, first, its stride; second, its stride, first of further pairs, pairs
+    const u32 *ranges;   // the first of each variable's functions, and the end
+    const uint2 *on;     // function, seat
+    const uint2 *further; // variable, stride
+};
+
+struct Stand {
+    u64 key;
+    i64 cost, cheapest, unit, pressure;
+    u64 moves, looked_at;
+    u32 step, stuck, phase_end, phases, remembers, violated, heavy, fewest;
+};
+
+struct Walks {
+    u32 *tables;         // of each walk `words`
+    u64 words;
+    u16 *found;          // the best assignment of each
+    Stand *stands;
+    const u16 *starts;   // where they begin
+    const u32 *stop;
+    u32 count;
+};
+
+// A walk's tables.
+struct Tables {
+    u32 *values, *moved, *rests;
+    int *hard, *soft, *weights;
+    u32 *heavy, *violated, *places;
+    u16 *found;
+
+    __device__ Tables(const Land &l, const Walks &w, u32 walk) {
+        const u32 n = l.variables, sums = __ldg(l.first + n);
+        values = w.tables + walk * w.words;
+        moved = values + n;
+        rests = moved + n;
+        hard = (int *)(rests + n);
+        soft = hard + sums;
+        weights = soft + sums;
+        heavy = (u32 *)(weights + l.functions);
+        violated = heavy + l.functions;
+        places = violated + l.functions;
+        found = w.found + (u64)walk * n;
+    }
+};
+
+// A move: what it changes the weighted sum by, since when its variable (the lower half) stands still, and the value.
+struct Rated {
+    i64 change;
+    u64 who;
+    u32 value;
+
+    __device__ __forceinline__ bool operator<(const Rated &o) const {
+        return change != o.change ? change < o.change : who != o.who ? who < o.who : value < o.value;
+    }
+};
+
+__device__ __forceinline__ Rated least_of(Rated x) {
+    for (int s = 16; s; s >>= 1) {
+        const Rated o{__shfl_xor_sync(ALL, x.change, s), __shfl_xor_sync(ALL, x.who, s), __shfl_xor_sync(ALL, x.value, s)};
+        if (o < x) x = o;
+    }
+    return x;
+}
+
+template <class T> __device__ __forceinline__ T sum_of(T x) {
+    for (int s = 16; s; s >>= 1) x += __shfl_xor_sync(ALL, x, s);
+    return x;
+}
+
+// What a seat's variable is, and where its row begins where `except` has the value `instead`.
+__device__ __forceinline__ u32 variable_of(const Land &l, u32 seat) { return __ldg(&l.seats[2 * seat].y); }
+__device__ __forceinline__ u32 row_of(const Land &l, const Tables &t, u32 seat, u32 except, u32 instead) {
+    const uint4 a = __ldg(l.seats + 2 * seat), b = __ldg(l.seats + 2 * seat + 1);
+    auto value = [&](u32 v) { return v == except ? instead : t.values[v]; };
+    u32 row = a.x + value(a.z) * a.w;
+    if (b.y) row += value(b.x) * b.y;
+    #pragma unroll 1
+    for (u32 k = 0; k < b.w; k++) {
+        const uint2 pair = __ldg(l.further + b.z + k);
+        row += value(pair.x) * pair.y;
+    }
+    return row;
+}
+
+// One warp with its walk. What stands in `s` is the same in all lanes, but for `looked_at`.
+struct Walker {
+    const Land &l;
+    const Tables t;
+    Stand s;
+    const u32 lane, lower, side; // lanes before this one; rows side by side
+
+    __device__ Walker(const Land &l, const Walks &w, u32 walk)
+        : l(l), t(l, w, walk), s(w.stands[walk]), lane(threadIdx.x % 32), lower((1u << threadIdx.x % 32) - 1), side(32 / l.group) {}
+
+    // The seats of a function, each with its row by the lanes of a group: `with` has variable, row, place in it, sum.
+    template <class F> __device__ __forceinline__ void rows(u32 function, F with) const {
+        const u32 end = __ldg(l.starts + function + 1);
+        #pragma unroll 1
+        for (u32 seat = __ldg(l.starts + function); seat < end; seat++) {
+            const u32 v = variable_of(l, seat), first = __ldg(l.first + v), width = __ldg(l.first + v + 1) - first;
+            const u32 row = row_of(l, t, seat, NONE, 0);
+            for (u32 j = lane % l.group; j < width; j += l.group) with(seat, __ldg(l.entries + row + j), first + j);
+        }
+    }
+
+    __device__ void change_weight(u32 function, int change) const {
+        rows(function, [&](u32, int cost, u32 sum) {
+            if (cost >= l.hard) atomicAdd(t.hard + sum, change);
+        });
+    }
+
+    // Goes through a list of functions in its order, some side by side: `with` has the function, or NONE, and says whether it
+    // goes to the list `to`, which may be the same. Returns how many did.
+    template <class F> __device__ u32 each(const u32 *from, u32 count, u32 *to, u32 kept, F with) const {
+        for (u32 k = lane / l.group; k - lane / l.group < count; k += side) {
+            const u32 function = k < count ? from[k] : NONE;
+            __syncwarp();
+            const bool goes = with(function) && function != NONE && lane % l.group == 0;
+            const u32 bits = __ballot_sync(ALL, goes);
+            if (goes) to[kept + __popc(bits & lower)] = function;
+            kept += __popc(bits);
+            __syncwarp();
+        }
+        return kept;
+    }
+
+    // Gives a function another weight, which `next` makes of its own; returns that.
+    template <class F> __device__ __forceinline__ int reweigh(u32 function, F next) const {
+        const int before = function == NONE ? 1 : t.weights[function], after = next(before);
+        __syncwarp();
+        if (function == NONE) return before;
+        if (lane % l.group == 0) t.weights[function] = after;
+        change_weight(function, after - before);
+        return after;
+    }
+
+    __device__ void keep() const {
+        for (u32 v = lane; v < l.variables; v += 32) t.found[v] = t.values[v];
+    }
+
+    // What a variable's values differ by in cost, on average.
+    __device__ i64 spread() const {
+        i64 sum = 0;
+        u32 count = 0;
+        for (u32 v = lane; v < l.variables; v += 32) {
+            const u32 first = __ldg(l.first + v), end = first + __ldg(l.domains + v);
+            int least = l.hard, most = -l.hard;
+            #pragma unroll 1
+            for (u32 k = first; k < end; k++) {
+                const int cost = t.soft[k];
+                if (cost >= l.hard) continue;
+                least = min(least, cost);
+                most = max(most, cost);
+            }
+            if (most > least) {
+                sum += most - least;
+                count++;
+            }
+        }
+        return max(sum_of(sum) / max(sum_of(count), 1u), 1ll);
+    }
+
+    __device__ void note() {
+        if (s.violated >= s.fewest) return;
+        s.fewest = s.violated;
+        keep();
+        if (s.fewest == 0) {
+            s.unit = PRESSURES * spread();
+            s.pressure = 1;
+        }
+    }
+
+    // Rates values `from`, `from + by`, ... of a variable.
+    __device__ __forceinline__ void rate(u32 v, u32 from, u32 by, Rated &best) {
+        const u32 first = __ldg(l.first + v), domain = __ldg(l.domains + v), held = t.values[v];
+        const int hard = t.hard[first + held], soft = t.soft[first + held];
+        const u64 who = (u64)t.moved[v] << 32 | v;
+        for (u32 value = from; value < domain; value += by) {
+            if (value == held) continue;
+            i64 change = s.unit * (t.hard[first + value] - hard);
+            if (s.pressure) change += s.pressure * (t.soft[first + value] - soft);
+            const Rated rated{change, who, value};
+            if (rated < best && __ldg(l.entries + first + value) < l.hard) best = rated;
+        }
+        if (from == 0) s.looked_at += domain;
+    }
+
+    __device__ __forceinline__ Rated none() const { return Rated{LARGEST, ~0ull, ~0u}; }
+
+    __device__ void weigh() {
+        note();
+        s.heavy = each(t.violated, s.violated, t.heavy, s.heavy, [&](u32 function) {
+            return reweigh(function, [](int weight) { return weight + 1; }) == 2;
+        });
+        if (++s.stuck >= s.phase_end) {
+            if (s.remembers) s.heavy = each(t.heavy, s.heavy, t.heavy, 0, [&](u32 function) {
+                return reweigh(function, [](int) { return 1; }) > 1;
+            });
+            s.remembers ^= 1;
+            s.pressure = min(s.pressure, 1ll);
+            s.phases++;
+            s.stuck = 0;
+            s.phase_end = PHASE << min(s.phases / 2, LONGEST);
+        } else if (!s.remembers && s.stuck % SMOOTHING == 0) {
+            s.heavy = each(t.heavy, s.heavy, t.heavy, 0, [&](u32 function) {
+                return reweigh(function, [](int weight) { return weight - 1; }) > 1;
+            });
+        }
+    }
+
+    // Gives a variable another value and brings all sums up to date.
+    __device__ void assign(u64 draw, u32 v, u32 value) {
+        const u32 old = t.values[v], first = __ldg(l.first + v);
+        s.cost += t.soft[first + value] - t.soft[first + old];
+        s.moves++;
+        __syncwarp();
+        if (lane == 0) {
+            t.values[v] = value;
+            t.moved[v] = s.step;
+            t.rests[v] = s.step + REST + (u32)below(mix(draw, RESTING), REST + 1);
+        }
+        __syncwarp();
+        const u32 end = __ldg(l.ranges + v + 1);
+        for (u32 base = __ldg(l.ranges + v); base < end; base += side) {
+            const u32 k = base + lane / l.group;
+            u32 function = NONE;
+            bool was = false, is = false;
+            if (k < end) {
+                const uint2 on = __ldg(l.on + k);
+                function = on.x;
+                const u32 row = row_of(l, t, on.y, NONE, 0);
+                was = __ldg(l.entries + row + old) >= l.hard;
+                is = __ldg(l.entries + row + value) >= l.hard;
+                const int weight = t.weights[function];
+                const u32 last = __ldg(l.starts + function + 1);
+                #pragma unroll 1
+                for (u32 seat = __ldg(l.starts + function); seat < last; seat++) {
+                    if (seat == on.y) continue;
+                    const u32 u = variable_of(l, seat), sum = __ldg(l.first + u), width = __ldg(l.first + u + 1) - sum;
+                    const u32 before = row_of(l, t, seat, v, old), after = row_of(l, t, seat, NONE, 0);
+                    for (u32 j = lane % l.group; j < width; j += l.group) {
+                        const int gone = __ldg(l.entries + before + j), come = __ldg(l.entries + after + j);
+                        if (gone == come) continue;
+                        const bool left = gone >= l.hard, arrived = come >= l.hard;
+                        if (left != arrived) atomicAdd(t.hard + sum + j, arrived ? weight : -weight);
+                        const int soft = (arrived ? 0 : come) - (left ? 0 : gone);
+                        if (soft) atomicAdd(t.soft + sum + j, soft);
+                    }
+                }
+            }
+            // in the order of the functions on the variable
+            for (u32 bits = __ballot_sync(ALL, was != is && lane % l.group == 0); bits; bits &= bits - 1) {
+                const u32 changed = __shfl_sync(ALL, function, __ffs(bits) - 1);
+                const bool comes = __shfl_sync(ALL, (int)is, __ffs(bits) - 1);
+                if (!comes) s.violated--;
+                if (lane == 0) {
+                    if (comes) {
+                        t.places[changed] = s.violated;
+                        t.violated[s.violated] = changed;
+                    } else {
+                        const u32 place = t.places[changed], other = t.violated[s.violated];
+                        if (place != s.violated) {
+                            t.violated[place] = other;
+                            t.places[other] = place;
+                        }
+                        t.places[changed] = NOWHERE;
+                    }
+                }
+                if (comes) s.violated++;
+            }
+        }
+        __syncwarp();
+    }
+
+    // One step towards fewer violated functions.
+    __device__ void repair(u64 draw) {
+        Rated best = none();
+        if (lane < min(s.violated, LOOKED_AT)) {
+            const u32 at = s.violated <= LOOKED_AT ? lane : (u32)below(mix(draw, lane), s.violated);
+            const u32 function = t.violated[at], end = __ldg(l.starts + function + 1);
+            #pragma unroll 1
+            for (u32 seat = __ldg(l.starts + function); seat < end; seat++) {
+                const u32 v = variable_of(l, seat);
+                if (t.rests[v] <= s.step) rate(v, 0, 1, best);
+            }
+        }
+        best = least_of(best);
+        if (best.change >= 0) {
+            weigh();
+            best = none();
+            const u32 function = t.violated[below(mix(draw, AT_RANDOM), s.violated)], end = __ldg(l.starts + function + 1);
+            #pragma unroll 1
+            for (u32 seat = __ldg(l.starts + function); seat < end; seat++) rate(variable_of(l, seat), lane, 32, best);
+            best = least_of(best);
+        }
+        if (best.change != LARGEST) assign(draw, (u32)best.who, best.value);
+    }
+
+    // Nothing is violated: one step towards less cost.
+    __device__ void improve(u64 draw) {
+        note();
+        Rated best = none();
+        for (u32 k = lane; k < IMPROVED; k += 32) rate((u32)below(mix(draw, k), l.variables), 0, 1, best);
+        best = least_of(best);
+        if (best.change < 0) return assign(draw, (u32)best.who, best.value);
+        if (s.cost < s.cheapest) {
+            s.cheapest = s.cost;
+            keep();
+        }
+        s.pressure++;
+    }
+
+    // Sums, violated functions and cost of the values.
+    __device__ void begin(const u16 *values) {
+        const u32 n = l.variables, sums = __ldg(l.first + n);
+        i64 cost = 0;
+        for (u32 v = lane; v < n; v += 32) {
+            t.values[v] = values[v];
+            t.found[v] = values[v];
+            t.moved[v] = t.rests[v] = 0;
+            cost += __ldg(l.entries + __ldg(l.first + v) + values[v]);
+        }
+        for (u32 k = lane; k < sums; k += 32) {
+            t.hard[k] = 0;
+            t.soft[k] = __ldg(l.entries + k);
+        }
+        for (u32 f = lane; f < l.functions; f += 32) {
+            t.weights[f] = 1;
+            t.heavy[f] = f;
+            t.places[f] = NOWHERE;
+        }
+        __syncwarp();
+        s.violated = each(t.heavy, l.functions, t.violated, 0, [&](u32 function) {
+            if (function == NONE) return false;
+            rows(function, [&](u32, int entry, u32 sum) {
+                if (entry >= l.hard) atomicAdd(t.hard + sum, 1);
+                else if (entry) atomicAdd(t.soft + sum, entry);
+            });
+            const u32 seat = __ldg(l.starts + function), v = variable_of(l, seat);
+            const int entry = __ldg(l.entries + row_of(l, t, seat, NONE, 0) + t.values[v]);
+            if (entry < l.hard && lane % l.group == 0) cost += entry;
+            return entry >= l.hard;
+        });
+        for (u32 k = lane; k < s.violated; k += 32) t.places[t.violated[k]] = k;
+        s.cost = sum_of(cost);
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(128) begin(Land l, Walks w) {
+    const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (walk >= w.count) return;
+    Walker walker(l, w, walk);
+    walker.begin(w.starts + (u64)walk * l.variables);
+    if (walker.lane == 0) w.stands[walk] = walker.s;
+}
+
+// All walks go on for so many steps.
+extern "C" __global__ void __launch_bounds__(128) walk(Land l, Walks w, u32 steps) {
+    const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (walk >= w.count) return;
+    Walker walker(l, w, walk);
+    Stand &s = walker.s;
+    const u64 looked_at = s.looked_at;
+    s.looked_at = 0;
+    for (u32 k = 0; k < steps; k++) {
+        s.step++;
+        if (s.step % UNWATCHED == 0 && __any_sync(ALL, *(volatile const u32 *)w.stop)) break;
+        const u64 draw = mix(s.key, s.step);
+        if (s.violated) walker.repair(draw);
+        else walker.improve(draw);
+    }
+    walker.note();
+    s.looked_at = looked_at + sum_of(s.looked_at);
+    if (walker.lane == 0) w.stands[walk] = s;
+}
