@@ -119,7 +119,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let left = seconds.parse::<f64>()? - began.elapsed().as_secs_f64();
     let mut annealing = Annealing::new(&network);
     annealing.run(left, &mut rng, &mut |cost| {
-        println!("{:.3} {}", began.elapsed().as_secs_f64(), network.units().number(cost).as_f64());
+        println!("{:.6} {}", began.elapsed().as_secs_f64(), network.units().number(cost).as_f64());
     });
     Ok(())
 }

@@ -10,7 +10,8 @@ use crate::stop::{Cause, Stop};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 
-/// One thread in so many beside a device is the drivers', up to as many as there are islands; the others are the bounds'.
+/// One thread in so many beside a device is the drivers', up to as many as there are islands; the others are the bounds'. On large cores it is one: annealing
+/// takes in what islands find, and with three threads of them the pool was theirs too soon (results/notes/search-cuda.md).
 const DRIVERS: usize = 4;
 
 /// Threads for work beside the loop, so that nobody waits for somebody else's; by default those of everybody.
@@ -19,9 +20,10 @@ pub(crate) struct Threads(Option<Arc<ThreadPool>>);
 
 impl Threads {
     /// Those of bounds and, where some are to be there, those of drivers: all but one. A run of one thread has bounds beside it, and no drivers.
-    pub fn of_bounds_and_drivers(drivers: bool) -> (Threads, Option<Threads>) {
+    pub fn of_bounds_and_drivers(drivers: bool, is_large: bool) -> (Threads, Option<Threads>) {
         let all = rayon::current_num_threads() - 1;
-        let drivers = (drivers && all > 0).then(|| (all / DRIVERS).clamp(1, DRIVERS));
+        let most = if is_large { 1 } else { DRIVERS };
+        let drivers = (drivers && all > 0).then(|| (all / DRIVERS).clamp(1, most));
         // those of everybody serve where no more can be started
         let start = |count| Threads(ThreadPoolBuilder::new().num_threads(count).build().ok().map(Arc::new));
         (start(all.saturating_sub(drivers.unwrap_or(0)).max(1)), drivers.map(start))

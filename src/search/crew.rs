@@ -186,7 +186,7 @@ mod tests {
     /// A crew as on a device, without one.
     fn crew_of(threads: usize, rng: &mut Rng) -> Crew {
         let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        Crew::new(&Options::default(), None, workers.install(|| Threads::of_bounds_and_drivers(true)).1, rng)
+        Crew::new(&Options::default(), None, workers.install(|| Threads::of_bounds_and_drivers(true, false)).1, rng)
     }
 
     /// One whose drivers of the CPU are beside the others.

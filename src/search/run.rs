@@ -118,7 +118,7 @@ impl<'a> Run<'a> {
             let ready = guided::ready(&field, &**heuristic, &device, asserts);
             ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
-        let threads = || Threads::of_bounds_and_drivers(Portfolio::may_part(options));
+        let threads = || Threads::of_bounds_and_drivers(Portfolio::may_part(options), field.is_large());
         let (for_bounds, for_drivers) = device.cuda.is_some().then(threads).unzip();
         let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
@@ -202,7 +202,8 @@ impl<'a> Run<'a> {
         };
         (self.tell)(News::Note(self.device.to_string()));
         if let Some(cuda) = self.device.cuda.clone() {
-            let (for_bounds, for_drivers) = Threads::of_bounds_and_drivers(Portfolio::may_part(self.options));
+            let may_part = Portfolio::may_part(self.options);
+            let (for_bounds, for_drivers) = Threads::of_bounds_and_drivers(may_part, self.field.is_large());
             self.crew.board(self.options, cuda.clone(), for_drivers, &mut self.rng);
             self.bounds.board(Gpu::new(cuda), for_bounds);
         }

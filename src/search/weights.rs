@@ -12,6 +12,7 @@ use crate::device::{Cuda, DeviceError};
 use crate::model::{FORBIDDEN, Problem, Table};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use rayon::prelude::*;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -76,13 +77,14 @@ impl Weights {
             Some(cuda) if cuda::unfit(field).is_none() => Box::new(CudaWeighers::new(cuda.clone())?),
             _ => Box::new(HostWeighers::default()),
         };
-        let begin = |slot: usize| {
-            let mut rng = self.rng.split();
+        let begin = |(slot, mut rng): (usize, Rng)| {
             let mut random = || (0..rows.variables()).map(|v| rng.index(rows.domain(v)) as u16).collect();
             let values = pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
             Beginning { stand: Stand::new(rng.draw(), slot % 2 == 1), values: without_forbidden(rows, values) }
         };
-        let walks: Vec<Beginning> = (0..self.walks.suitable(field)?).map(begin).collect();
+        let streams: Vec<(usize, Rng)> =
+            (0..self.walks.suitable(field)?).map(|slot| (slot, self.rng.split())).collect();
+        let walks: Vec<Beginning> = streams.into_par_iter().map(begin).collect();
         self.stands = walks.iter().map(|walk| walk.stand).collect();
         self.walks.open(field, walks)
     }
