@@ -123,7 +123,9 @@ impl Driver for Weights {
     fn fits(&self, field: &Field, pool: &Pool) -> bool {
         let functions = self.functions.get_or_init(|| Functions::of(&field.rows.problem));
         let pays = if pool.solved { functions.mostly_forbid } else { functions.forbid };
-        pays && field.rows.all_copied()
+        // what no device walks is the CPU's, beside it
+        let here = self.device.is_none() || cuda::unfit(field).is_none();
+        pays && here && field.rows.all_copied()
     }
 
     fn weight(&self, _: &Field, pool: &Pool) -> f64 {
