@@ -174,6 +174,8 @@ pub(crate) struct Weigher {
 
 /// A move: what it changes the weighted sum by, since when the variable has stood still, and which.
 type Rated = (i64, u32, (u32, u16));
+/// Worse than any.
+const NO_MOVE: Rated = (i64::MAX, u32::MAX, (u32::MAX, u16::MAX));
 
 impl Weigher {
     /// A walk from an assignment.
@@ -259,7 +261,7 @@ impl Weigher {
     fn repair(&mut self, land: Land, draw: u64) {
         let count = self.violated.len();
         let drawn = |number| below(mix(draw, number), count as u64) as usize;
-        let mut best = None;
+        let mut best = NO_MOVE;
         for k in 0..count.min(LOOKED_AT) {
             let function = self.violated[if count <= LOOKED_AT { k } else { drawn(k as u64) }];
             for &(v, _) in land.seats.of(function) {
@@ -268,29 +270,32 @@ impl Weigher {
                 }
             }
         }
-        if best.is_none_or(|(change, ..)| change >= 0) {
+        if best.0 >= 0 {
             self.weigh(land);
-            best = None;
+            best = NO_MOVE;
             for &(v, _) in land.seats.of(self.violated[drawn(AT_RANDOM)]) {
                 self.rate(land, v, &mut best);
             }
         }
-        if let Some((_, _, (v, value))) = best {
+        if best != NO_MOVE {
+            let (v, value) = best.2;
             self.assign(land, draw, v, value);
         }
     }
 
     /// Rates a variable's moves; costs count once there was an allowed assignment.
-    fn rate(&mut self, Land { rows, seats }: Land, v: u32, best: &mut Option<Rated>) {
+    fn rate(&mut self, Land { rows, seats }: Land, v: u32, best: &mut Rated) {
         let (sums, held, domain) = (seats.sums(v), usize::from(self.values[v as usize]), rows.domain(v as usize));
         let (hard, soft) = (&self.hard[sums.clone()][..domain], &self.soft[sums][..domain]);
-        for value in (0..domain).filter(|&value| value != held) {
-            let [hard, soft] = [hard, soft].map(|sums| i64::from(sums[value] - sums[held]));
-            let change = self.stand.unit * hard + self.stand.pressure * soft;
-            let rated = (change, self.moved[v as usize], (v, value as u16));
-            if best.is_none_or(|best| rated < best) && rows.unary(v as usize)[value] < rows.hard {
-                *best = Some(rated);
+        let Stand { unit, pressure, .. } = self.stand;
+        let (weights, cost, unary) = (hard[held], soft[held], &rows.unary(v as usize)[..domain]);
+        for value in 0..domain {
+            let change = unit * i64::from(hard[value] - weights) + pressure * i64::from(soft[value] - cost);
+            // most are dearer than the best
+            if change > best.0 || value == held || unary[value] >= rows.hard {
+                continue;
             }
+            *best = (*best).min((change, self.moved[v as usize], (v, value as u16)));
         }
         self.stand.looked_at += domain as u64;
         self.work += VALUE_WORK * (ROW_WORK + domain as u64);
@@ -401,12 +406,13 @@ impl Weigher {
     /// Nothing is violated: one step towards less cost. Where there is none, costs count more from now on, until one leads through a violation.
     fn improve(&mut self, land: Land, draw: u64) {
         self.note(land);
-        let mut best = None;
+        let mut best = NO_MOVE;
         for k in 0..IMPROVED {
             let v = below(mix(draw, k), land.rows.variables() as u64) as u32;
             self.rate(land, v, &mut best);
         }
-        if let Some((_, _, (v, value))) = best.filter(|best| best.0 < 0) {
+        if best.0 < 0 {
+            let (v, value) = best.2;
             return self.assign(land, draw, v, value);
         }
         if self.stand.cost < self.stand.cheapest {
