@@ -54,16 +54,16 @@ fn step_work(rows: &Rows) -> u64 {
     (2 * (LOOKED_AT + incidences / n) * arity * width) as u64
 }
 
-/// When the walks of a round pause where a run must be the same on all devices, and what that counts.
-pub(super) fn portable_round(field: &Field) -> (Limit, u64) {
-    let step = step_work(&field.rows);
+/// When the walks of a round pause where a run must be the same on all devices, and what the work of all counts.
+pub(super) fn portable_round(rows: &Rows) -> (Limit, u64) {
+    let step = step_work(rows);
     let steps = (ROUND_WORK / step).clamp(16, 20_000);
     (Limit { steps: steps as u32, work: u64::MAX }, WALKS as u64 * steps * step)
 }
 
 impl Weighers for HostWeighers {
-    fn suitable(&mut self, field: &Field) -> Result<usize, DeviceError> {
-        Ok(if field.portable { WALKS } else { rayon::current_num_threads().max(WALKS) })
+    fn suitable(&mut self, _: &Field) -> Result<usize, DeviceError> {
+        Ok(rayon::current_num_threads().max(WALKS))
     }
 
     fn open(&mut self, field: &Field, walks: Vec<Beginning>) -> Result<(), DeviceError> {
@@ -74,14 +74,13 @@ impl Weighers for HostWeighers {
         Ok(())
     }
 
-    fn limit(&self, field: &Field) -> Limit {
-        if field.portable { portable_round(field).0 } else { Limit { steps: u32::MAX, work: ROUND_WORK } }
+    fn limit(&self, _: &Field) -> Limit {
+        Limit { steps: u32::MAX, work: ROUND_WORK }
     }
 
     fn walk(&mut self, field: &Field, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
         let land = Land { rows: &field.rows, seats: &self.seats };
         let work = self.walks.par_iter_mut().map(|walk| walk.walk(land, limit, stop)).sum();
-        let work = if field.portable { portable_round(field).1 } else { work };
         Ok((self.walks.iter().map(|walk| walk.stand().0).collect(), work))
     }
 

@@ -7,7 +7,7 @@ use super::cuda::{self, CudaWeighers};
 use super::driver::{Driver, Effort, Field, Pool};
 use super::state::Elite;
 use super::weigh::{Stand, without_forbidden};
-use super::weighers::{Beginning, HostWeighers, Weighers};
+use super::weighers::{Beginning, HostWeighers, WALKS, Weighers, portable_round};
 use crate::device::{Cuda, DeviceError};
 use crate::model::{FORBIDDEN, Problem, Table};
 use crate::rng::Rng;
@@ -82,8 +82,8 @@ impl Weights {
             let values = pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
             Beginning { stand: Stand::new(rng.draw(), slot % 2 == 1), values: without_forbidden(rows, values) }
         };
-        let streams: Vec<(usize, Rng)> =
-            (0..self.walks.suitable(field)?).map(|slot| (slot, self.rng.split())).collect();
+        let count = if field.portable { WALKS } else { self.walks.suitable(field)? };
+        let streams: Vec<(usize, Rng)> = (0..count).map(|slot| (slot, self.rng.split())).collect();
         let walks: Vec<Beginning> = streams.into_par_iter().map(begin).collect();
         self.stands = walks.iter().map(|walk| walk.stand).collect();
         self.walks.open(field, walks)
@@ -93,8 +93,10 @@ impl Weights {
         if self.stands.is_empty() || self.stands.iter().any(Stand::is_over) {
             self.open(field, pool)?;
         }
-        let limit = self.walks.limit(field);
-        let (stands, work) = self.walks.walk(field, limit, stop)?;
+        let portable = field.portable.then(|| portable_round(&field.rows));
+        let limit = portable.map_or_else(|| self.walks.limit(field), |(limit, _)| limit);
+        let (stands, counted) = self.walks.walk(field, limit, stop)?;
+        let work = portable.map_or(counted, |(_, work)| work);
         let mut better: Vec<usize> =
             (0..stands.len()).filter(|&k| stands[k].found() < self.stands[k].found()).collect();
         better.sort_by_key(|&slot| stands[slot].found());

@@ -5,7 +5,7 @@
 use super::super::driver::Field;
 use super::super::rows::Rows;
 use super::super::weigh::{Limit, Seats, Stand};
-use super::super::weighers::{Beginning, WALKS, Weighers, portable_round};
+use super::super::weighers::{Beginning, Weighers};
 use super::core::{Device, address};
 use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::stop::Stop;
@@ -122,9 +122,6 @@ impl CudaWeighers {
 
 impl Weighers for CudaWeighers {
     fn suitable(&mut self, field: &Field) -> Result<usize, DeviceError> {
-        if field.portable {
-            return Ok(WALKS);
-        }
         let resident = RESIDENT * self.cuda.info.multiprocessors as usize;
         let one = 4 * words(&field.rows) + 4 * field.variables() + size_of::<Stand>();
         let fitting = self.cuda.free_memory()? as usize / 4 / one;
@@ -216,9 +213,6 @@ impl Weighers for CudaWeighers {
     }
 
     fn limit(&self, field: &Field) -> Limit {
-        if field.portable {
-            return portable_round(field).0;
-        }
         let steps = (ROUND_WORK / step_work(&field.rows)).clamp(64, MOST_STEPS);
         Limit { steps: steps as u32, work: u64::MAX }
     }
@@ -233,9 +227,7 @@ impl Weighers for CudaWeighers {
             })?;
         }
         super::watch(cuda, &self.aside, &open.stop, stop)?;
-        let own = || u64::from(limit.steps) * step_work(&field.rows);
-        let work = if field.portable { portable_round(field).1 } else { own() };
-        Ok((cuda.read(&open.stands)?, work))
+        Ok((cuda.read(&open.stands)?, u64::from(limit.steps) * step_work(&field.rows)))
     }
 
     fn found(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {
