@@ -24,8 +24,7 @@ const SOLVED_WEIGHT: f64 = 0.5;
 const FLOOR: f64 = 0.5;
 /// Assignments offered after a round, at most.
 const OFFERED: usize = 8;
-/// Work of a run before a device's walks begin, a tenth of a second: making room for them takes some of that, and most networks have something
-/// allowed by then.
+/// Work of a run before a device's walks begin, a tenth of a second: most networks have something allowed by then, and need no room for them.
 const BEGIN: u64 = 100_000_000;
 
 /// The driver.

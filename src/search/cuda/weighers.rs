@@ -76,8 +76,8 @@ struct Open {
 
 /// Threads of a block: four walks.
 const THREADS: u32 = 128;
-/// Walks of a multiprocessor. On an H200 528 of them made 45 million moves a second on a random formula of 1000 variables, 1056 75 and 4224 125, which
-/// no cache holds: 528 to 2112 were the soonest to find something on five networks of six (results/notes/weights.md).
+/// Walks of a multiprocessor. On an H200 528 of them made 40 million moves a second on a random formula of 1000 variables, 1056 69 and 4224 124, which
+/// no cache holds. On four networks of six 528 to 2112 were the soonest to find something, on two 264, by 0.01 s (results/notes/weights.md).
 const RESIDENT: usize = 8;
 /// Work of a round: some ten milliseconds.
 const ROUND_WORK: u64 = 10_000_000;
