@@ -114,11 +114,21 @@ template <class T> struct Turn {
           ahead(core, team, info) {}
 };
 
-template <class T, class V>
+// A team's place in a block of STATES states: neighbouring teams visit the same variable of different states, so that they read the
+// same tables. Where STATES is 0 each team has a state to itself.
+template <int STATES, class T> struct Place {
+    static constexpr u32 SHARED = STATES > 0 ? STATES : 1;
+    const u32 number = threadIdx.x / T::LANES, all = blockDim.x / T::LANES;
+    const u32 state = STATES > 0 ? number % SHARED : number, states = STATES > 0 ? SHARED : all;
+    // among the teams of its state
+    const u32 team = STATES > 0 ? number / SHARED : 0, teams = STATES > 0 ? all / SHARED : 1;
+};
+
+template <int STATES, class T, class V>
 __device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team, const Values<V> &x, u64 order,
                                                 const uint2 &boltzmann, u64 draw) {
-    constexpr u32 LANES = T::LANES;
-    const u32 own = threadIdx.x / LANES, step = blockDim.x / LANES;
+    const Place<STATES, T> place;
+    const u32 own = place.team, step = place.teams;
     u32 moves = 0, at = below(order, core.classes), base = __ldg(core.class_begin + at), end = __ldg(core.class_begin + at + 1);
     Turn<T> turn(core, team, base + own, end);
     for (u32 k = 0; k < core.classes;) {
@@ -141,64 +151,70 @@ __device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team,
     return moves;
 }
 
-template <bool BLOCK, class T, class V>
+template <int STATES, class T, class V>
 __device__ __forceinline__ u32 tree_move(const Core &core, const T &team, const Values<V> &x, u32 forest,
                                          const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const u8 *member = core.members + (u64)forest * core.variables;
     const u32 first_level = __ldg(core.forest_levels + forest), levels = __ldg(core.forest_levels + forest + 1);
     const u32 first = __ldg(core.levels + first_level);
-    const u32 begin = BLOCK ? threadIdx.x / T::LANES : 0, step = BLOCK ? blockDim.x / T::LANES : 1;
+    const Place<STATES, T> place;
     u32 moves = 0;
     for (u32 level = levels; level-- > first_level;) {
         const u32 end = __ldg(core.levels + level + 1);
-        for (u32 node = __ldg(core.levels + level) + begin; node < end; node += step)
+        for (u32 node = __ldg(core.levels + level) + place.team; node < end; node += place.teams)
             tree_up(core, team, x, member, first, node - first, scratch);
-        if (BLOCK) __syncthreads();
+        if (STATES > 0) __syncthreads();
     }
     for (u32 level = first_level; level < levels; level++) {
         const u32 end = __ldg(core.levels + level + 1);
-        for (u32 node = __ldg(core.levels + level) + begin; node < end; node += step)
+        for (u32 node = __ldg(core.levels + level) + place.team; node < end; node += place.teams)
             moves += tree_down(core, team, x, first, node - first, scratch, boltzmann, draw);
-        if (BLOCK) __syncthreads();
+        if (STATES > 0) __syncthreads();
     }
     return moves;
 }
 
-// Sums over a team, or over the block where it has one state. Everybody gets the sum.
-template <bool BLOCK, class T> __device__ __forceinline__ u64 sum(const T &team, u64 x) {
-    if (!BLOCK) return team.sum(x);
-    __shared__ u64 total;
+// Sums over a team, or over the teams of a state where a block's share states. Everybody gets the sum.
+template <int STATES, class T> __device__ __forceinline__ u64 sum(const T &team, const Place<STATES, T> &place, u64 x) {
+    if (STATES == 0) return team.sum(x);
+    __shared__ u64 totals[Place<STATES, T>::SHARED];
     __syncthreads();
-    if (threadIdx.x == 0) total = 0;
+    if (threadIdx.x < place.states) totals[threadIdx.x] = 0;
     __syncthreads();
-    for (int s = 1; s < 32; s <<= 1) x += __shfl_xor_sync(~0u, x, s);
-    if (threadIdx.x % 32 == 0) atomicAdd(&total, x);
+    // lanes of one state
+    for (int s = 1; s < 32; s <<= 1)
+        if (s < T::LANES || s >= T::LANES * STATES) x += __shfl_xor_sync(~0u, x, s);
+    if (team.lane == 0 && threadIdx.x % 32 < T::LANES * STATES) atomicAdd(totals + place.state, x);
     __syncthreads();
-    return total;
+    return totals[place.state];
 }
 
-// Makes the children of slots first..last. A team of lanes has a child to itself, or a block of threads where BLOCK.
-template <int NV, int NN, int Q, bool HALF, class V, bool BLOCK>
-__global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core core, const Generation *__restrict__ generation, Herd herd, u32 first, u32 last) {
+// Makes the children of slots first..last. A team of lanes has a child to itself or, where STATES is not 0, a block so many.
+template <int NV, int NN, int Q, bool HALF, class V, int STATES>
+__global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
+    breed(Core core, const Generation *__restrict__ generation, Herd herd, u32 first, u32 last) {
     const Generation &g = *generation;
     using T = Team<NV, NN, Q, HALF>;
     constexpr int LANES = T::LANES;
+    constexpr bool BLOCK = STATES > 0;
     extern __shared__ __align__(16) u8 shared[];
-    const u32 teams = blockDim.x / LANES, number = threadIdx.x / LANES;
-    const u32 resident = BLOCK ? blockIdx.x : blockIdx.x * teams + number;
+    const Place<STATES, T> place;
+    const u32 resident = blockIdx.x * place.states + place.state;
     const int warp_lane = threadIdx.x % 32;
     const u32 own = LANES == 32 ? ~0u : (u32)((1ull << LANES) - 1) << warp_lane / LANES * LANES;
     // without a block all teams of a warp do the same: they share the order of their sweeps
     const T team{warp_lane % LANES, BLOCK ? own : ~0u};
-    const Values<V> x = LANES == 1 && !BLOCK ? Values<V>{(V *)shared + threadIdx.x, (int)blockDim.x}
-                                             : Values<V>{(V *)shared + (BLOCK ? 0 : (u64)number * core.pad), 1};
-    const u32 lane = BLOCK ? threadIdx.x : team.lane, lanes = BLOCK ? blockDim.x : LANES;
+    const Values<V> x = BLOCK        ? Values<V>{(V *)shared + place.state, STATES}
+                        : LANES == 1 ? Values<V>{(V *)shared + threadIdx.x, (int)blockDim.x}
+                                     : Values<V>{(V *)shared + (u64)place.state * core.pad, 1};
+    const u32 lane = place.team * LANES + team.lane, lanes = place.teams * LANES;
     auto sync = [&]() {
         if (BLOCK) __syncthreads();
         else __syncwarp();
     };
-    // a warp's teams are of one group, also where the slots asked for begin amid one
-    const u32 wanted = (BLOCK ? first : first / GROUP * GROUP) + resident;
+    // states that go together are of one group, also where the slots asked for begin amid one
+    constexpr u32 TOGETHER = BLOCK ? STATES : GROUP;
+    const u32 wanted = first / TOGETHER * TOGETHER + resident;
     const bool active = wanted >= first && wanted < last;
     // teams of other slots go along, so that warps stay whole
     const u32 slot = min(wanted, last - 1);
@@ -228,11 +244,9 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core c
         const u32 *region = core.regions + below(mix(key, SHAPE), core.shapes) * n;
         const V *from = elites + (u64)mate * core.pad;
         V *other = (V *)herd.others + (u64)resident * core.pad;
-        const bool merge = BLOCK && herd.large && plan.before && differs;
-        if (merge) {
-            for (u32 v = lane; v < n; v += lanes) other[v] = x[v];
-            sync();
-        }
+        const bool merge = BLOCK && plan.before && differs;
+        for (u32 v = merge ? lane : n; v < n; v += lanes) other[v] = x[v];
+        sync();
         for (u32 k = lane; k < size; k += lanes) {
             const u32 v = __ldg(region + k);
             const V value = differs ? from[v] : (V)below(mix(values, v), domain_of(__ldg(core.info + v)));
@@ -240,7 +254,7 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core c
             else x.set(v, value);
         }
         sync();
-        if (BLOCK && merge) take_better(core, x, other, merging, mix(key, TIES_BEFORE));
+        if (BLOCK) take_better(core, x, other, merging, mix(key, TIES_BEFORE), merge ? lane : ~0u, lanes);
     }
     sync();
 
@@ -258,7 +272,7 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core c
         const uint2 boltzmann = greedy ? make_uint2(0, 0) : __ldg(herd.steps + step);
         if (BLOCK) {
             if (__syncthreads_or(*(volatile const u32 *)herd.stop)) break;
-            moves += sweep_by_classes(core, team, x, mix(herd.large ? key : group, bits), boltzmann, draw);
+            moves += sweep_by_classes<STATES>(core, team, x, mix(group, bits), boltzmann, draw);
         } else {
             moves += sweep_in_order(core, team, x, mix(group, bits), boltzmann, draw);
         }
@@ -266,13 +280,13 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core c
         const bool tree = plan.tree && !greedy && pass % TREE_EVERY == min(sweeps, TREE_EVERY) - 1;
         if (tree) {
             const u32 forest = below(mix(group, bits + 1), core.forests);
-            moves += tree_move<BLOCK>(core, team, x, forest, scratch, boltzmann, mix(key, bits + 1));
+            moves += tree_move<STATES>(core, team, x, forest, scratch, boltzmann, mix(key, bits + 1));
             tree_ratings += __ldg(core.forest_ratings + forest);
         }
         sync();
     }
     sync();
-    if (BLOCK && herd.large && g.breed) take_better(core, x, parent, merging, mix(key, TIES_AFTER));
+    if (BLOCK && g.breed) take_better(core, x, parent, merging, mix(key, TIES_AFTER), lane, lanes);
 
     u64 total = 0, hash = 0;
     u32 violations = 0;
@@ -289,10 +303,10 @@ __global__ void __launch_bounds__(BLOCK ? 512 : 256, BLOCK ? 2 : 0) breed(Core c
         hash += mix(value, v);
         if (active) ((V *)herd.children)[(u64)slot * core.pad + v] = value;
     }
-    total = sum<BLOCK>(team, total);
-    hash = sum<BLOCK>(team, hash);
-    violations = sum<BLOCK>(team, violations);
-    const u64 moved = sum<BLOCK>(team, moves);
+    total = sum<STATES>(team, place, total);
+    hash = sum<STATES>(team, place, hash);
+    violations = sum<STATES>(team, place, violations);
+    const u64 moved = sum<STATES>(team, place, moves);
     if (lane == 0 && active) {
         herd.child_totals[slot] = total;
         herd.child_violations[slot] = violations;

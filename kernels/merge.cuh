@@ -3,42 +3,66 @@
 #pragma once
 #include "core.cuh"
 
-// Labels and cost differences of a block in global memory, one for each variable.
+// Labels and cost differences of a state in global memory, one for each variable.
 struct Merging {
     u32 *label;
     i64 *delta;
 };
 
-// Makes `ours` the best combination of both; a tie goes by a bit of `draw`. Call with all threads of the block.
+// Where a variable's labels lead to at present, the least index that is known of its part; halves the way there.
+__device__ __forceinline__ u32 root_of(volatile u32 *label, u32 v) {
+    u32 at = label[v];
+    for (u32 up = label[at]; up != at; up = label[at]) {
+        label[v] = up;
+        v = at;
+        at = up;
+    }
+    return at;
+}
+
+// Makes one part of those of two variables. A label always leads to lesser ones, and what no longer is a root never is again: where a root
+// meanwhile got another label, that one is tried (Jaiganesh and Burtscher, A High-Performance Connected Components Implementation for GPUs, HPDC 2018, 3).
+__device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
+    u32 a = root_of(label, v), b = root_of(label, u);
+    while (a != b) {
+        const u32 high = max(a, b), low = min(a, b), found = atomicCAS(label + high, high, low);
+        if (found == high) return;
+        a = found;
+        b = low;
+    }
+}
+
+// Makes `ours` the best combination of both; a tie goes by a bit of `draw`. Call with all threads of the block: those of a state have the
+// lanes 0 to `lanes` - 1; it is left as it is where all of its lanes are ~0.
 template <class V>
-__device__ void take_better(const Core &core, const Values<V> &ours, const V *theirs, const Merging &merging, u64 draw) {
+__device__ void take_better(const Core &core, const Values<V> &ours, const V *theirs, const Merging &merging, u64 draw,
+                            u32 lane, u32 lanes) {
     constexpr u32 SAME = ~0u;
     const u32 n = core.variables;
     volatile u32 *label = merging.label;
-    for (u32 v = threadIdx.x; v < n; v += blockDim.x) {
+    for (u32 v = lane; v < n; v += lanes) {
         label[v] = ours[v] != theirs[v] ? v : SAME;
         merging.delta[v] = 0;
     }
     __syncthreads();
-    // the least index of a component spreads; a label's own label is at most as large
-    int changed = 1;
-    while (changed) {
-        changed = 0;
-        for (u32 v = threadIdx.x; v < n; v += blockDim.x) {
-            const u32 own = label[v];
-            if (own == SAME) continue;
-            u32 low = own;
-            for (u32 k = __ldg(core.neighbour_begin + v); k < __ldg(core.neighbour_begin + v + 1); k++)
-                low = min(low, label[__ldg(core.neighbours + k)]);
-            low = min(low, label[low]);
-            if (low < own) {
-                label[v] = low;
-                changed = 1;
-            }
+    for (u32 v = lane; v < n; v += lanes) {
+        if (label[v] == SAME) continue;
+        const u32 end = __ldg(core.neighbour_begin + v + 1);
+        for (u32 k = __ldg(core.neighbour_begin + v); k < end; k++) {
+            const u32 u = __ldg(core.neighbours + k);
+            if (u < v && label[u] != SAME) unite(merging.label, v, u);
         }
-        changed = __syncthreads_or(changed);
     }
-    for (u32 f = threadIdx.x; f < core.functions; f += blockDim.x) {
+    __syncthreads();
+    // no shortcuts here: one would be written over what another thread has found
+    for (u32 v = lane; v < n; v += lanes) {
+        u32 at = label[v];
+        if (at == SAME) continue;
+        for (u32 up = label[at]; up != at; up = label[at]) at = up;
+        label[v] = at;
+    }
+    __syncthreads();
+    for (u32 f = lane; f < core.functions; f += lanes) {
         const uint4 entry = __ldg(core.entries + f);
         u32 root = SAME;
         for (u32 k = 0; k < entry.w && root == SAME; k++) root = label[__ldg(core.pairs + entry.z + k).x];
@@ -47,7 +71,7 @@ __device__ void take_better(const Core &core, const Values<V> &ours, const V *th
         const i64 here = priced(core, cost_of(core, entry, [&](u32 v) { return ours[v]; }));
         if (there != here) atomicAdd((u64 *)merging.delta + root, (u64)(there - here));
     }
-    for (u32 v = threadIdx.x; v < n; v += blockDim.x) {
+    for (u32 v = lane; v < n; v += lanes) {
         const u32 root = label[v];
         if (root == SAME) continue;
         const i64 *unary = core.costs + __ldg(core.unary + v);
@@ -55,7 +79,7 @@ __device__ void take_better(const Core &core, const Values<V> &ours, const V *th
         if (change) atomicAdd((u64 *)merging.delta + root, (u64)change);
     }
     __syncthreads();
-    for (u32 v = threadIdx.x; v < n; v += blockDim.x) {
+    for (u32 v = lane; v < n; v += lanes) {
         const u32 root = label[v];
         if (root == SAME) continue;
         const i64 delta = ((volatile i64 *)merging.delta)[root];

@@ -116,14 +116,27 @@ __device__ __forceinline__ void rate(const Core &core, const T &team, const Valu
     if (NV == 1) {
         // a lane's own incidences, nothing is exchanged before the sum; first those of two variables, with less to unpack
         const u32 binaries = LANES == 1 && !member && !more ? binaries_of(info) : 0;
-#pragma unroll 4
-        for (u32 k = 0; k < binaries; k++) {
-            const uint4 it = __ldg(core.incidences + info.x + k);
-            const uint4 *from = core.rows + (it.x + x[it.y] * it.z);
+        constexpr u32 FLYING = 4;
+        // so many on their way at a time, those of `last` for all behind it
+        const auto fly = [&](u32 k, u32 last, auto row_at) {
+            uint4 its[FLYING], flying[FLYING][Q];
 #pragma unroll
-            for (int j = 0; j < Q; j++)
-                if (j < units) add(sums[j], __ldg(from + j));
-        }
+            for (u32 r = 0; r < FLYING; r++) its[r] = __ldg(core.incidences + info.x + min(k + r, last));
+#pragma unroll
+            for (u32 r = 0; r < FLYING; r++)
+#pragma unroll
+                for (int j = 0; j < Q; j++) flying[r][j] = __ldg(core.rows + row_at(k + r, its[r]) + at[j]);
+#pragma unroll
+            for (u32 r = 0; r < FLYING; r++)
+#pragma unroll
+                for (int j = 0; j < Q; j++) add(sums[j], flying[r][j]);
+        };
+        const auto row_under = [&](const uint4 &it) { return it.x + x[it.y] * it.z; };
+        u32 k = 0;
+#pragma unroll 1
+        for (; k + FLYING <= binaries; k += FLYING) fly(k, ~0u, [&](u32, const uint4 &it) { return row_under(it); });
+        // the first row, of zeros, where there are fewer
+        if (k < binaries) fly(k, binaries - 1, [&](u32 r, const uint4 &it) { return r < binaries ? row_under(it) : 0; });
 #pragma unroll 4
         for (u32 k = binaries + team.lane; k < incidences; k += LANES) {
             const uint4 it = LANES > 1 && k == team.lane ? ahead.incidence(core, team, info) : __ldg(core.incidences + info.x + k);

@@ -1,9 +1,9 @@
 //! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a second or two:
 //! until then the CPU searches, and has solved many a network.
 
-use super::cuda::first_kernels;
+use super::cuda::First;
 use super::driver::Field;
-use crate::device::{Busy, Choice, Opened, Opening, Source};
+use crate::device::{Busy, Choice, Opened, Opening};
 use crate::error::Error;
 use crate::stop::{Cause, Stop};
 use std::thread::JoinHandle;
@@ -27,14 +27,14 @@ impl Boarding {
             return Ok((None, device));
         }
         if opening.is_ahead() && !waits {
-            return Ok((Some(Boarding::new(opening.clone(), first_kernels(field), stop)), Opened::default()));
+            return Ok((Some(Boarding::new(opening.clone(), First::of(field), stop)), Opened::default()));
         }
         let _ = (field.regions(), field.forests());
         Ok((None, opening.wait(stop)?))
     }
 
     /// Waits for the device, then for the kernels that its first rounds take.
-    fn new(opening: Opening, kernels: Vec<Source>, stop: &Stop) -> Boarding {
+    fn new(opening: Opening, kernels: First, stop: &Stop) -> Boarding {
         let over = stop.below();
         let thread = std::thread::spawn({
             let (opening, stop, over, busy) = (opening.clone(), stop.clone(), over.clone(), Busy::new());
@@ -42,7 +42,7 @@ impl Boarding {
                 let opened = opening.wait(&stop);
                 if let Ok(Opened { cuda: Some(cuda), .. }) = &opened {
                     // what is wrong with one is found again where it is used
-                    kernels.iter().for_each(|source| drop(cuda.load(source)));
+                    drop(kernels.source(&cuda.info).map(|source| cuda.load(&source)));
                 }
                 over.set(Cause::Time);
                 drop(busy);

@@ -86,8 +86,8 @@ impl Forest {
                 continue;
             }
             let mut head = nodes.len();
-            let root =
-                Node { variable: start, parent: NO_PARENT, up: 0, up_stride: 0, down: 0, down_stride: 0, row: 0 };
+            let root = centre(rows, &member, start);
+            let root = Node { variable: root, parent: NO_PARENT, up: 0, up_stride: 0, down: 0, down_stride: 0, row: 0 };
             push(&mut nodes, &mut position, root);
             while head < nodes.len() {
                 let parent = nodes[head].variable as usize;
@@ -153,6 +153,35 @@ impl Forest {
     pub fn edges(&self) -> usize {
         self.nodes.iter().filter(|node| node.parent != NO_PARENT).count()
     }
+}
+
+/// The middle of a longest path in the tree of a member: from there a tree has the fewest levels, which a device assigns one after the
+/// other.
+fn centre(rows: &Rows, member: &[bool], start: u32) -> u32 {
+    // nodes in the order of their distance, and where each was come from
+    let reach = |start: u32| {
+        let mut reached: Vec<(u32, usize)> = vec![(start, 0)];
+        let mut head = 0;
+        while head < reached.len() {
+            let (v, from) = reached[head];
+            let before = reached[from].0;
+            let edges = rows.incidences(v as usize).iter().filter_map(Rows::binary);
+            for (_, other, _) in edges.filter(|edge| member[edge.1] && edge.1 as u32 != before) {
+                reached.push((other as u32, head));
+            }
+            head += 1;
+        }
+        reached
+    };
+    let last = |reached: &[(u32, usize)]| reached.last().map_or(start, |end| end.0);
+    let reached = reach(last(&reach(start)));
+    let (mut path, mut at) = (Vec::new(), reached.len() - 1);
+    while at > 0 {
+        path.push(reached[at].0);
+        at = reached[at].1;
+    }
+    path.push(reached[0].0);
+    path[path.len() / 2]
 }
 
 fn find(root: &mut [u32], mut v: u32) -> u32 {

@@ -93,8 +93,7 @@ impl HostHerd {
             let greedy = pass >= sweeps;
             let boltzmann = if greedy { Boltzmann::GREEDY } else { self.steps[generation.step(plan, pass)] };
             let number = decision::PASSES + 2 * u64::from(pass);
-            let order = if field.is_large() { mix(key, number) } else { mix(group, number) };
-            let draws = (order, mix(mix(key, number), 0));
+            let draws = (mix(group, number), mix(mix(key, number), 0));
             let (moved, scratch) = (state.moves, &mut desk.scratch);
             let kept = layout.filter(|_| cool && (known || sweeps + GREEDY_SWEEPS - pass >= WORTH_KEEPING));
             let done = if let Some(layout) = kept {

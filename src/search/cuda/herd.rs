@@ -11,9 +11,9 @@ use super::super::host_herd;
 use super::super::rows::Energy;
 use super::super::state::Elite;
 use super::arguments::{COUNTERS, HerdArgument, SURVEY, Survey, tally};
-use super::core::{Device, DeviceCore, Shape, address, unfit};
-use super::team::{MOST_LANES, Team, source};
-use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source};
+use super::core::{Device, DeviceCore, address};
+use super::extent::{Block, Extent};
+use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::stop::Stop;
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub(crate) struct CudaHerd {
     portable: bool,
     /// States from which on there are enough of them to keep the lanes busy one by one.
     pub(super) crowd: usize,
+    /// States of a block of a large core, if that is not for the core and the device to say.
+    pub(super) together: Option<u32>,
     /// Generations of a population before they are recorded.
     pub(super) record_after: u32,
 }
@@ -44,20 +46,8 @@ struct Program {
     settle: Kernel,
     spread: Kernel,
     survey: Kernel,
-    /// Bytes of a value.
-    bytes: u32,
-    /// Whether a block has one state.
-    block: bool,
-    team: Team,
-    threads: u32,
-    shared: u32,
-}
-
-impl Program {
-    /// States of a block.
-    fn teams(&self) -> u32 {
-        if self.block { 1 } else { self.threads / self.team.lanes() }
-    }
+    extent: Extent,
+    block: Block,
 }
 
 /// What depends on the number of states.
@@ -111,6 +101,7 @@ impl CudaHerd {
             best_allowed,
             portable,
             crowd,
+            together: None,
             record_after: RECORD_AFTER,
         })
     }
@@ -122,47 +113,24 @@ impl CudaHerd {
         Ok(())
     }
 
-    /// Threads of a block, where the core is large.
-    fn block(&self, field: &Field) -> usize {
-        let wide = field.classes.as_ref().is_some_and(|classes| field.variables() >= WIDE * BLOCK * classes.len());
-        let four = 4 * bytes(field) * field.variables() as u32;
-        if wide && four <= self.cuda.info.shared_memory { BLOCK / 2 } else { BLOCK }
-    }
-
-    /// The kernels for so many states and how they are launched.
+    /// The kernels for so many states, 0 where the block says how many there are, and how they are launched.
     fn program(&self, field: &Field, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
-        let n = field.variables();
-        let (bytes, block) = (bytes(field), field.is_large());
-        let team = Team::new(core.shape.quads, core.shape.half, lanes(field, states < self.crowd));
-        let source = source(team, bytes, block, core.shape.wide);
-        let module = self.cuda.load(&source)?;
-        let pad = core.argument.pad as u32;
-        let of_block = |threads: u32| match (block, team.lanes()) {
-            (true, _) => pad * bytes,
-            (false, 1) => n as u32 * bytes * threads,
-            (false, lanes) => pad * bytes * (threads / lanes),
-        };
-        let mut threads = if block { self.block(field) as u32 } else { 256 };
-        // few states still go to all multiprocessors
-        let spread = |threads: u32| states >= 2 * (self.cuda.info.multiprocessors * threads / team.lanes()) as usize;
-        while !block && threads > 32 && (of_block(threads) > 48 << 10 || !spread(threads)) {
-            threads /= 2;
-        }
-        let shared = of_block(threads);
-        if shared > self.cuda.info.shared_memory {
+        let extent = Extent::of(field, core.shape);
+        let block = extent.block(&self.cuda.info, states as u32, states < self.crowd, self.together);
+        if !block.fits(&self.cuda.info) {
+            let n = field.variables();
             return Err(DeviceError::Unusable(format!("{n} variables of a state do not fit its shared memory")));
         }
+        let module = self.cuda.load(&extent.source(block))?;
+        let bytes = extent.bytes;
         Ok(Program {
-            breed: module.kernel(&team.kernel(bytes, block), shared)?,
+            breed: module.kernel(&block.team.kernel(bytes, block.together), block.shared)?,
             remember: module.kernel("remember", 0)?,
             settle: module.kernel(&format!("settle<u{}>", 8 * bytes), 0)?,
             spread: module.kernel(&format!("spread<u{}>", 8 * bytes), 0)?,
             survey: module.kernel("survey", 0)?,
-            bytes,
+            extent,
             block,
-            team,
-            threads,
-            shared,
         })
     }
 
@@ -171,14 +139,14 @@ impl CudaHerd {
         let program = self.program(field, core, states)?;
         let cuda = &*self.cuda;
         let (n, pad) = (field.variables(), core.argument.pad as usize);
-        let Program { bytes, block, team, .. } = program;
+        let Program { extent: Extent { bytes, .. }, block, .. } = program;
         // blocks are whole: the last one's idle teams have storage too
-        let places = states.next_multiple_of(program.teams() as usize);
-        let scratch_quads = 2 * u64::from(core.nodes) * u64::from(team.quads());
+        let places = states.next_multiple_of(block.states() as usize);
+        let scratch_quads = 2 * u64::from(core.nodes) * u64::from(block.team.quads());
         let length = states * pad * bytes as usize;
         let elites = cuda.zeros::<u8>(length)?;
         let children = cuda.zeros::<u8>(length)?;
-        let merged = if block { places } else { 1 };
+        let merged = if block.is_shared() { places } else { 1 };
         let others = cuda.zeros::<u8>(merged * pad * bytes as usize)?;
         let scratch = cuda.zeros::<u32>((places * scratch_quads as usize * 4).max(4))?;
         let labels = cuda.zeros::<u32>(merged * n)?;
@@ -193,7 +161,7 @@ impl CudaHerd {
         let counters = cuda.zeros(COUNTERS + 2 * SURVEY)?;
         let argument = HerdArgument {
             states: states as u32,
-            large: u32::from(block),
+            large: u32::from(block.is_shared()),
             domains: core.domains,
             elites: address(cuda, &elites),
             children: address(cuda, &children),
@@ -277,44 +245,16 @@ impl CudaHerd {
     /// The values of slots.
     fn fetch(&self, of: &CudaSlice<u8>, slots: Range<usize>) -> Result<Vec<Vec<u16>>, DeviceError> {
         let (core, states) = self.parts()?;
-        let row = core.argument.pad as usize * states.program.bytes as usize;
+        let row = core.argument.pad as usize * states.program.extent.bytes as usize;
         let bytes = self.cuda.read(&of.slice(slots.start * row..slots.end * row))?;
         let n = core.argument.variables as usize;
         let values = |bytes: &[u8]| -> Vec<u16> {
-            match states.program.bytes {
+            match states.program.extent.bytes {
                 1 => bytes[..n].iter().map(|&value| u16::from(value)).collect(),
                 _ => bytes[..2 * n].chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect(),
             }
         };
         Ok(bytes.chunks_exact(row).map(values).collect())
-    }
-}
-
-/// The kernels of the first population on a core, where nobody says how many states it has.
-pub(crate) fn first_kernels(field: &Field) -> Vec<Source> {
-    if field.variables() == 0 || unfit(field).is_some() {
-        return Vec::new();
-    }
-    let Shape { quads, half, wide } = Shape::of(&field.rows);
-    vec![source(Team::new(quads, half, lanes(field, true)), bytes(field), field.is_large(), wide)]
-}
-
-/// Bytes of a value.
-fn bytes(field: &Field) -> u32 {
-    if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 }
-}
-
-/// How many lanes a state should have where a row takes fewer: so many that they are busy. A few states, or the thin classes
-/// of a large core, are done sooner by more lanes; many are done sooner by few.
-fn lanes(field: &Field, few: bool) -> u32 {
-    let n = field.variables().max(1);
-    // each of them finds some functions
-    let degree = (0..n).map(|v| field.rows.degree(v)).sum::<usize>() / n;
-    let most = (degree as u32 / 2).clamp(1, MOST_LANES);
-    match &field.classes {
-        Some(classes) => ((BLOCK * classes.len() / n) as u32).clamp(1, most).next_power_of_two(),
-        None if few => 1 << most.ilog2(),
-        None => 1,
     }
 }
 
@@ -347,11 +287,6 @@ const SPEED: u64 = 400;
 /// on an H200 with 2112 to 32768 states (results/notes/search-cuda.md).
 const FIRST_STATES: usize = 32;
 const CROWD: usize = 65;
-/// Threads of a block that has one state of a large core. Half as many, and twice the states, where color classes give all of them work several times
-/// over and a multiprocessor has room for four: the 100x100 grid came to 290901 and not 290915 in 20 s (medians of eight and three runs), rnd1000, with classes
-/// of a hundred variables, to 125101 and not 125067.
-const BLOCK: usize = 512;
-const WIDE: usize = 2;
 /// States of a population, at most: about as many as ALGORITHMS.md M kept. What more would do was not measured fairly.
 const MOST_STATES: usize = 32768;
 
@@ -370,8 +305,9 @@ impl Herd for CudaHerd {
         let fitting = self.cuda.free_memory()? / 2 / state.max(1);
         let wanted = if field.is_large() {
             let program = self.program(field, core, 0)?;
-            (program.breed.blocks_per_multiprocessor(program.threads, program.shared)? * self.cuda.info.multiprocessors)
-                as usize
+            let Block { threads, shared, .. } = program.block;
+            let blocks = program.breed.blocks_per_multiprocessor(threads, shared)?;
+            (program.block.states() * blocks * self.cuda.info.multiprocessors) as usize
         } else {
             // generations of few states follow each other sooner; pools that converged on too little are followed by larger ones
             (FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8)
@@ -380,13 +316,8 @@ impl Herd for CudaHerd {
     }
 
     fn tree_sweeps(&self, field: &Field) -> f64 {
-        let (Some(classes), false, Some(forest)) = (&field.classes, self.portable, field.forests().first()) else {
-            return host_herd::TREE_SWEEPS;
-        };
-        // a block goes from barrier to barrier: through classes in a sweep, through levels in a tree move
-        let lanes = lanes(field, true) as usize;
-        let sweep: usize = classes.iter().map(|class| (class.len() * lanes).div_ceil(self.block(field))).sum();
-        forest.levels.len() as f64 / sweep.max(1) as f64
+        let program = self.states.as_ref().filter(|_| !self.portable).map(|states| &states.program);
+        program.and_then(|of| of.extent.tree_sweeps(field, of.block)).unwrap_or(host_herd::TREE_SWEEPS)
     }
 
     fn speed(&self) -> u64 {
@@ -407,8 +338,9 @@ impl Herd for CudaHerd {
         let pad = self.core.as_ref().map_or(0, |core| core.argument.pad as usize);
         let Some(known) = &mut self.states else { return Err(missing()) };
         let seeds = &seeds[..seeds.len().min(states)];
-        let row = pad * known.program.bytes as usize;
-        let values = seeds.iter().flat_map(|seed| packed(&seed.values, known.program.bytes, row)).collect::<Vec<u8>>();
+        let row = pad * known.program.extent.bytes as usize;
+        let values =
+            seeds.iter().flat_map(|seed| packed(&seed.values, known.program.extent.bytes, row)).collect::<Vec<u8>>();
         let numbers = |number: &dyn Fn(&Elite) -> i64, none: i64| -> Vec<i64> {
             let known = seeds.iter().map(number);
             known.chain(std::iter::repeat(none)).take(states).collect()
@@ -473,11 +405,11 @@ impl Herd for CudaHerd {
 
     fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
         let (core, states) = self.parts()?;
-        let row = core.argument.pad as usize * states.program.bytes as usize;
+        let row = core.argument.pad as usize * states.program.extent.bytes as usize;
         let all = self.fetch(&states.elites, 0..states.argument.states as usize)?;
         let Some(slot) = elite.nearest(all.iter().map(|values| &values[..])) else { return Ok(()) };
         let Some(states) = &mut self.states else { return Err(missing()) };
-        let packed = packed(&elite.values, states.program.bytes, row);
+        let packed = packed(&elite.values, states.program.extent.bytes, row);
         self.cuda.write(&packed, &mut states.elites.slice_mut(slot * row..(slot + 1) * row))?;
         let place = usize::from(states.turned);
         self.cuda.write(&[elite.energy.total], &mut states.totals[place].slice_mut(slot..slot + 1))?;

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod core;
+mod extent;
 mod herd;
 mod team;
 #[cfg(test)]
@@ -21,7 +22,8 @@ use std::time::Duration;
 
 pub(crate) use core::unfit;
 pub(super) use core::{CoreArgument, DeviceCore, address};
-pub(crate) use herd::{CudaHerd, first_kernels};
+pub(crate) use extent::First;
+pub(crate) use herd::CudaHerd;
 pub(crate) use walkers::CudaWalkers;
 pub(crate) use weighers::CudaWeighers;
 

@@ -40,21 +40,28 @@ fn generation(rng: &mut Rng, breed: u32, field: &Field, sweeps: u32) -> Generati
     }
 }
 
-/// Runs both herds side by side and compares all that they say.
+/// Runs both herds side by side and compares all that they say: on small cores with few lanes a state and with many, on large ones with one
+/// state a block and with several.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
-    for crowd in [0, usize::MAX] {
-        compare_teams(cuda, &format!("{name}, crowd {crowd}"), problem, states, generations, crowd);
+    let field = || Field::new(problem, price(problem), None, &mut Rng::new(9));
+    let cuts: &[(usize, Option<u32>)] = match field().is_large() {
+        true => &[(0, None), (0, Some(2)), (0, Some(8))],
+        false => &[(0, None), (usize::MAX, None)],
+    };
+    for &(crowd, together) in cuts {
+        let name = format!("{name}, crowd {crowd}, together {together:?}");
+        compare_cut(cuda, &name, problem, states, generations, |herd| (herd.crowd, herd.together) = (crowd, together));
     }
 }
 
-/// The same with many lanes a state below `crowd` states.
-fn compare_teams(
+/// The same with states cut into blocks as `cut` says.
+fn compare_cut(
     cuda: &Arc<Cuda>,
     name: &str,
     problem: &Arc<Problem>,
     states: usize,
     generations: usize,
-    crowd: usize,
+    cut: impl Fn(&mut CudaHerd),
 ) {
     let stop = Stop::new();
     let mut rng = Rng::new(9);
@@ -64,7 +71,7 @@ fn compare_teams(
     }
     let mut host = HostHerd::default();
     let mut device = CudaHerd::new(cuda.clone(), true).expect("the device is there");
-    device.crowd = crowd;
+    cut(&mut device);
     device.record_after = 1;
     let herds: [&mut dyn Herd; 2] = [&mut host, &mut device];
     for herd in herds {
@@ -176,7 +183,7 @@ fn herds_agree_for_every_team() {
 fn herds_agree_on_large_cores() {
     let Some(cuda) = device() else { return };
     for d in [2, 4, 8, 10, 30, 300] {
-        compare(&cuda, &format!("large, d = {d}"), &network(700, d, 1500, 2, u64::from(d)), 5, 5);
+        compare(&cuda, &format!("large, d = {d}"), &network(700, d, 1500, 2, u64::from(d)), 11, 5);
     }
     compare(&cuda, "large, arity 3", &network(650, 3, 700, 3, 5), 5, 5);
 }

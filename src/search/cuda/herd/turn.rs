@@ -55,7 +55,7 @@ impl CudaHerd {
         let Some(states) = &mut self.states else { return Err(missing()) };
         let slots = 0..states.argument.states as usize;
         states.generations += 1;
-        if states.program.block || states.generations <= self.record_after {
+        if states.program.block.is_shared() || states.generations <= self.record_after {
             self.begin(generation, &slots, stop)?;
             return self.end();
         }
@@ -94,7 +94,7 @@ impl CudaHerd {
         let (Some(core), Some(states)) = (&self.core, &mut self.states) else { return Err(missing()) };
         self.cuda.write(&[*generation], &mut states.generation)?;
         states.make(&self.cuda, core, slots)?;
-        if states.program.block {
+        if states.program.block.is_shared() {
             watch(&self.cuda, &self.aside, &states.stop, stop)?;
         }
         Ok(())
@@ -114,12 +114,15 @@ impl States {
     fn make(&self, cuda: &Cuda, core: &DeviceCore, slots: &Range<usize>) -> Result<(), DeviceError> {
         let program = &self.program;
         let (first, last) = (slots.start as u32, slots.end as u32);
-        let begin = if program.block { first } else { first / GROUP as u32 * GROUP as u32 };
-        let grid = (last - begin).div_ceil(program.teams());
+        let block = program.block;
+        // states that go together are of one group, also where the slots begin amid one
+        let together = if block.is_shared() { block.together } else { GROUP as u32 };
+        let begin = first / together * together;
+        let grid = (last - begin).div_ceil(block.states());
         cuda.set_bytes(&self.counters, 0)?;
         // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
         unsafe {
-            program.breed.launch(cuda.stream(), (grid, program.threads, program.shared), |arguments| {
+            program.breed.launch(cuda.stream(), (grid, block.threads, block.shared), |arguments| {
                 let arguments = arguments.arg(&core.argument).arg(&self.generation).arg(&self.argument);
                 let _ = arguments.arg(&first).arg(&last);
             })?;

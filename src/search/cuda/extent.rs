@@ -1,0 +1,152 @@
+//! How a population on a core is cut into blocks and teams.
+
+use super::super::driver::Field;
+use super::core::{Shape, unfit};
+use super::team::{MOST_LANES, Team, source};
+use crate::device::{Info, Source};
+
+/// Threads of a block that has states of a large core: as many as a multiprocessor has registers for.
+const BLOCK: u32 = 1024;
+/// States of such a block, and where its threads go through color classes several times over. They visit the same variables side by side and
+/// read the same tables. Fewer of rnd1000 come as far as more, more of the grid further than fewer (results/notes/search-cuda.md).
+const TOGETHER: [u32; 2] = [2, 8];
+/// Threads of a block whose teams have a state each, at most.
+const TEAMS: u32 = 256;
+/// Bytes of shared memory beside the values.
+const BESIDE: u32 = 128;
+/// A node of a tree takes as long as so many visits: it is rated, sends its message and is drawn.
+const NODE_VISITS: usize = 3;
+
+/// What of a core says how its population is cut into blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    shape: Shape,
+    variables: u32,
+    /// Color classes of a large core; 0 of others.
+    classes: u32,
+    /// Functions of a variable, on average.
+    degree: u32,
+    /// Bytes of a value.
+    pub bytes: u32,
+}
+
+/// A block: its states, 0 where each team has one, its threads and the teams they make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    pub together: u32,
+    pub threads: u32,
+    pub team: Team,
+    /// Bytes of shared memory.
+    pub shared: u32,
+}
+
+impl Block {
+    /// States of a block.
+    pub fn states(&self) -> u32 {
+        if self.is_shared() { self.together } else { self.threads / self.team.lanes() }
+    }
+
+    /// Whether a multiprocessor has the shared memory.
+    pub fn fits(&self, info: &Info) -> bool {
+        self.shared + BESIDE <= info.shared_memory
+    }
+
+    /// Whether the threads of a block share its states.
+    pub fn is_shared(&self) -> bool {
+        self.together > 0
+    }
+}
+
+impl Extent {
+    pub fn of(field: &Field, shape: Shape) -> Extent {
+        let n = field.variables();
+        Extent {
+            shape,
+            variables: n as u32,
+            classes: field.classes.as_ref().map_or(0, |classes| classes.len() as u32),
+            degree: ((0..n).map(|v| field.rows.degree(v)).sum::<usize>() / n.max(1)) as u32,
+            bytes: if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 },
+        }
+    }
+
+    /// Values of a state in memory.
+    fn pad(&self) -> u32 {
+        self.variables.next_multiple_of(16)
+    }
+
+    /// The block for so many states, 0 where it decides itself how many there are. Teams have many lanes where `few`; a block has `together`
+    /// states of a large core if that is said.
+    pub fn block(&self, info: &Info, states: u32, few: bool, together: Option<u32>) -> Block {
+        if self.classes > 0 { self.of_large(info, states, together) } else { self.of_teams(info, states, few) }
+    }
+
+    fn of_large(&self, info: &Info, states: u32, together: Option<u32>) -> Block {
+        let state = self.pad() * self.bytes;
+        let wide = self.variables >= BLOCK * self.classes;
+        let mut most = together.unwrap_or(TOGETHER[usize::from(wide)]);
+        // few states still go to all multiprocessors
+        let spread = |most: u32| together.is_some() || states == 0 || states >= most * info.multiprocessors;
+        while most > 1 && (most * state + BESIDE > info.shared_memory || !spread(most)) {
+            most /= 2;
+        }
+        let lanes = BLOCK / most * self.classes / self.variables.max(1);
+        let team = self.team(lanes.clamp(1, self.most_lanes()).next_power_of_two());
+        Block { together: most, threads: BLOCK, team, shared: most * state }
+    }
+
+    fn of_teams(&self, info: &Info, states: u32, few: bool) -> Block {
+        let team = self.team(if few { 1 << self.most_lanes().ilog2() } else { 1 });
+        let shared = |threads: u32| match team.lanes() {
+            1 => self.variables * self.bytes * threads,
+            lanes => self.pad() * self.bytes * (threads / lanes),
+        };
+        let mut threads = TEAMS;
+        // few states still go to all multiprocessors
+        let spread = |threads: u32| states >= 2 * info.multiprocessors * threads / team.lanes();
+        while threads > 32 && (shared(threads) > 48 << 10 || !spread(threads)) {
+            threads /= 2;
+        }
+        Block { together: 0, threads, team, shared: shared(threads) }
+    }
+
+    /// Lanes of a team, at most, where a row takes fewer: each of them finds some functions.
+    fn most_lanes(&self) -> u32 {
+        (self.degree / 2).clamp(1, MOST_LANES)
+    }
+
+    fn team(&self, lanes: u32) -> Team {
+        Team::new(self.shape.quads, self.shape.half, lanes)
+    }
+
+    /// The kernels of such blocks.
+    pub fn source(&self, block: Block) -> Source {
+        source(block.team, self.bytes, block.together, self.shape.wide)
+    }
+
+    /// Sweeps that take as long as a tree move of a large core: a block goes from barrier to barrier, through classes in a sweep, up and down
+    /// levels in a tree move.
+    pub fn tree_sweeps(&self, field: &Field, block: Block) -> Option<f64> {
+        let (Some(classes), Some(forest)) = (&field.classes, field.forests().first()) else { return None };
+        let teams = (block.threads / block.team.lanes() / block.together) as usize;
+        let sweep: usize = classes.iter().map(|class| class.len().div_ceil(teams)).sum();
+        let tree: usize =
+            forest.levels.windows(2).map(|level| (level[1] - level[0]) as usize).map(|n| n.div_ceil(teams)).sum();
+        Some((NODE_VISITS * tree) as f64 / sweep.max(1) as f64)
+    }
+}
+
+/// What the kernels of the first population on a core are made of, where nobody says how many states it has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First(Option<Extent>);
+
+impl First {
+    pub fn of(field: &Field) -> First {
+        let fits = field.variables() > 0 && unfit(field).is_none();
+        First(fits.then(|| Extent::of(field, Shape::of(&field.rows))))
+    }
+
+    /// The kernels on a device.
+    pub fn source(self, info: &Info) -> Option<Source> {
+        self.0.map(|extent| extent.source(extent.block(info, 0, true, None)))
+    }
+}
