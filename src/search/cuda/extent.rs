@@ -150,3 +150,38 @@ impl First {
         self.0.map(|extent| extent.source(extent.block(info, 0, true, None)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_the_states_that_fit_and_go_round() {
+        let info = Info {
+            ordinal: 0,
+            name: "a device".into(),
+            architecture: 90,
+            multiprocessors: 132,
+            shared_memory: 227 << 10,
+            memory: 1 << 37,
+        };
+        let shape = Shape { quads: 2, half: true, wide: false };
+        let extent = |variables, classes| Extent { shape, variables, classes, degree: 4, bytes: 1 };
+        let block = |extent: Extent, states| extent.block(&info, states, true, None);
+        let (grid, random) = (extent(10_000, 2), extent(1000, 9));
+        assert_eq!(block(grid, 0).together, 8);
+        assert_eq!(block(random, 0).together, 2);
+        // few states go to as many multiprocessors as there are, and so do those of portable runs
+        assert_eq!(block(grid, 4 * 132).together, 4);
+        assert_eq!(block(grid, 8).together, 1);
+        assert_eq!(grid.block(&info, 8, true, Some(8)).together, 8);
+        // 100 kB a state
+        let sparse = block(extent(100_000, 6), 0);
+        assert_eq!((sparse.together, sparse.threads), (2, BLOCK));
+        assert!(sparse.fits(&info) && !block(extent(300_000, 6), 0).fits(&info));
+        // small states: few of them by warps of teams, many by lanes
+        let small = extent(100, 0);
+        assert_eq!((block(small, 1).states(), block(small, 1).is_shared()), (16, false));
+        assert_eq!(small.block(&info, 131_072, false, None).states(), TEAMS);
+    }
+}
