@@ -55,6 +55,16 @@ impl Block {
     pub fn is_shared(&self) -> bool {
         self.together > 0
     }
+
+    /// Sweeps that take as long as a tree move of a large core: a block goes from barrier to barrier, through classes in a sweep, up and down
+    /// levels in a tree move.
+    pub fn tree_sweeps(&self, field: &Field) -> Option<f64> {
+        let (Some(classes), Some(forest)) = (&field.classes, field.forests().first()) else { return None };
+        let teams = (self.threads / self.team.lanes() / self.together) as usize;
+        let sweep: usize = classes.iter().map(|class| class.len().div_ceil(teams)).sum();
+        let tree: usize = forest.levels.windows(2).map(|level| ((level[1] - level[0]) as usize).div_ceil(teams)).sum();
+        Some((NODE_VISITS * tree) as f64 / sweep.max(1) as f64)
+    }
 }
 
 impl Extent {
@@ -121,17 +131,6 @@ impl Extent {
     /// The kernels of such blocks.
     pub fn source(&self, block: Block) -> Source {
         source(block.team, self.bytes, block.together, self.shape.wide)
-    }
-
-    /// Sweeps that take as long as a tree move of a large core: a block goes from barrier to barrier, through classes in a sweep, up and down
-    /// levels in a tree move.
-    pub fn tree_sweeps(&self, field: &Field, block: Block) -> Option<f64> {
-        let (Some(classes), Some(forest)) = (&field.classes, field.forests().first()) else { return None };
-        let teams = (block.threads / block.team.lanes() / block.together) as usize;
-        let sweep: usize = classes.iter().map(|class| class.len().div_ceil(teams)).sum();
-        let tree: usize =
-            forest.levels.windows(2).map(|level| (level[1] - level[0]) as usize).map(|n| n.div_ceil(teams)).sum();
-        Some((NODE_VISITS * tree) as f64 / sweep.max(1) as f64)
     }
 }
 

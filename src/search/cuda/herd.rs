@@ -316,8 +316,8 @@ impl Herd for CudaHerd {
     }
 
     fn tree_sweeps(&self, field: &Field) -> f64 {
-        let program = self.states.as_ref().filter(|_| !self.portable).map(|states| &states.program);
-        program.and_then(|of| of.extent.tree_sweeps(field, of.block)).unwrap_or(host_herd::TREE_SWEEPS)
+        let states = self.states.as_ref().filter(|_| !self.portable);
+        states.and_then(|states| states.program.block.tree_sweeps(field)).unwrap_or(host_herd::TREE_SWEEPS)
     }
 
     fn speed(&self) -> u64 {
