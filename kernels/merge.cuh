@@ -21,7 +21,7 @@ __device__ __forceinline__ u32 root_of(volatile u32 *label, u32 v) {
 }
 
 // Makes one part of those of two variables. A label always leads to lesser ones, and what no longer is a root never is again: where a root
-// meanwhile got another label, that one is tried (Jaiganesh and Burtscher, A High-Performance Connected Components Implementation for GPUs, HPDC 2018, 3).
+// meanwhile got another label, that one is tried (Jaiganesh and Burtscher, A High-Performance Connected Components Implementation for GPUs, HPDC 2018).
 __device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
     u32 a = root_of(label, v), b = root_of(label, u);
     while (a != b) {
