@@ -10,8 +10,10 @@ use rustc_hash::FxHashSet;
 
 mod graph;
 mod hidden;
+mod location;
 
 pub use hidden::{latin, sat};
+pub use location::warehouse;
 
 /// Most table entries of a generated network: 2 GiB.
 const ENTRIES: u64 = 1 << 28;
@@ -61,7 +63,7 @@ const SIDE: Parameter = whole("side", "rows and columns of the grid", 10, (1, 30
 const P2: Parameter = share("p2", "share of the entries of a table that are forbidden", 0.9);
 
 /// Every kind.
-pub static KINDS: [Kind; 10] = [
+pub static KINDS: [Kind; 11] = [
     Kind {
         name: "random",
         about: "connected random graph, random costs and forbidden entries",
@@ -151,6 +153,16 @@ pub static KINDS: [Kind; 10] = [
             whole("max-cost", "largest cost of a symbol", 100, (0, 1_000_000_000)),
         ],
         build: |v, rng| latin(v.whole("order"), v.whole("holes"), v.whole("max-cost"), rng),
+    },
+    Kind {
+        name: "warehouse",
+        about: "warehouses to open and stores to supply from one of them each, at a cost that grows with the distance",
+        parameters: &[
+            whole("warehouses", "places for a warehouse", 10, (1, 10_000)),
+            whole("stores", "stores", 30, (1, 1_000_000)),
+            whole("open", "largest cost of an open warehouse", 9000, (0, 1_000_000_000)),
+        ],
+        build: |v, rng| warehouse(v.whole("warehouses"), v.whole("stores"), v.whole("open"), rng),
     },
 ];
 

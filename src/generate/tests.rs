@@ -144,3 +144,26 @@ fn a_latin_square_with_holes_can_be_completed() {
     assert!(full.functions().iter().filter(|f| f.scope.len() == 2).count() == 49 * 12 / 2);
     assert!(latin(2, 5, 0, &mut Rng::new(1)).is_err());
 }
+
+#[test]
+fn stores_go_to_open_warehouses_at_a_cost_that_grows_with_the_distance() {
+    let network = warehouse(5, 20, 1000, &mut Rng::new(4)).unwrap();
+    assert_eq!(network.domains(), [[2; 5].as_slice(), [5; 20].as_slice()].concat());
+    let of = |scope: &[u32]| -> Vec<Cost> {
+        let place = network.functions().iter().position(|function| *function.scope == *scope).unwrap();
+        entries(&network, place).to_vec()
+    };
+    for v in 0..5 {
+        assert!(of(&[v])[0] == 0 && (500..=1000).contains(&of(&[v])[1]));
+        for store in 5..25 {
+            let forbidden: Vec<bool> = of(&[v, store]).iter().map(|&cost| cost == FORBIDDEN).collect();
+            assert_eq!(forbidden, (0..10).map(|entry| entry == v).collect::<Vec<_>>());
+        }
+    }
+    // 40 times 1998 / 3 at most
+    assert!((5..25).all(|store| of(&[store]).iter().all(|&cost| (0..=26_666).contains(&cost))));
+    assert!((5..25).any(|store| of(&[store]).windows(2).any(|pair| pair[0] != pair[1])));
+    assert!(
+        warehouse(0, 3, 5, &mut Rng::new(1)).is_err() && warehouse(10_000, 1_000_000, 5, &mut Rng::new(1)).is_err()
+    );
+}

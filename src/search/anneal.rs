@@ -28,6 +28,9 @@ const OPENING_SWEEPS: u32 = 32;
 /// The second where all children are made at once: sweeps follow each other at the pace of a single state there, and 128 of
 /// them took longer than all that came after (results/notes/search-cuda.md).
 const SHORT_OPENING_SWEEPS: u32 = 16;
+/// Sweeps of the anneals that begin the first pool of a deep driver; those of each later one are twice as long, until one takes so much work, a fifth of a second.
+const DEEP_SWEEPS: u32 = 256;
+const DEEP_WORK: u64 = 200_000_000;
 /// Generations without a new best of the pool after which it counts as converged if its median has come to the best.
 const PATIENCE: u32 = 8;
 /// Work of the first children on large cores, about: 50 to 200 sweeps. Ever more sweeps pay there as a run goes on: after so many
@@ -72,6 +75,8 @@ pub(crate) struct Anneal {
     device: Option<Arc<Cuda>>,
     /// States; 0 before the first round.
     states: usize,
+    /// Where few states are annealed for long instead of many for a short time: sweeps of the anneals that begin the pool.
+    deep: Option<u32>,
     /// Children of the generation in progress, for the first slots.
     made: usize,
     generation: Option<Generation>,
@@ -136,6 +141,7 @@ impl Anneal {
             herd: Box::new(HostHerd::default()),
             device,
             states: 0,
+            deep: None,
             made: 0,
             generation: None,
             phase: Phase::Open { sweeps: FIRST_SWEEPS },
@@ -154,9 +160,16 @@ impl Anneal {
         }
     }
 
+    /// The same with a state for each thread, annealed longer from pool to pool, on the CPU: what is settled between far parts of a core, as which of
+    /// many variables are of one kind, neither short anneals nor regions of mates change any more (results/notes/cpu.md).
+    pub fn deep(rng: Rng) -> Self {
+        Anneal { deep: Some(DEEP_SWEEPS), ..Anneal::new(rng, None) }
+    }
+
     /// The second anneal of a pool.
     fn opening(&self) -> Phase {
-        Phase::Open { sweeps: if self.herd.at_once() { SHORT_OPENING_SWEEPS } else { OPENING_SWEEPS } }
+        let sweeps = if self.herd.at_once() { SHORT_OPENING_SWEEPS } else { OPENING_SWEEPS };
+        Phase::Open { sweeps: self.deep.unwrap_or(sweeps) }
     }
 
     /// Sweeps of the first children of the first pool, greedy ones not counted.
@@ -169,9 +182,12 @@ impl Anneal {
 
     /// Begins a pool, `seeds` among it.
     fn open(&mut self, field: &Field, seeds: &[Elite]) -> Result<(), DeviceError> {
-        self.states = match field.population {
-            Some(wanted) => wanted.max(1),
-            None => self.herd.suitable_states(field, self.base_sweeps(field), self.epoch)?,
+        self.states = match (self.deep, field.population) {
+            // a run that must be repeated does not depend on threads
+            (Some(_), None) if !field.portable => rayon::current_num_threads(),
+            (Some(_), _) => 1,
+            (None, Some(wanted)) => wanted.max(1),
+            (None, None) => self.herd.suitable_states(field, self.base_sweeps(field), self.epoch)?,
         };
         self.reopen(field, seeds, false)
     }
@@ -356,6 +372,8 @@ impl Anneal {
             self.archive.truncate(ARCHIVE);
         }
         self.epoch += 1;
+        self.deep =
+            self.deep.map(|sweeps| if child_work(field, 2 * sweeps) <= DEEP_WORK { 2 * sweeps } else { sweeps });
         self.phase = self.opening();
         let large = field.is_large();
         // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs. On large
@@ -370,7 +388,12 @@ impl Anneal {
 
 impl Driver for Anneal {
     fn name(&self) -> &'static str {
-        "anneal"
+        if self.deep.is_some() { "deep" } else { "anneal" }
+    }
+
+    fn fits(&self, field: &Field, _: &Pool) -> bool {
+        // on large cores all children become longer
+        self.deep.is_none() || !field.is_large()
     }
 
     fn population(&self) -> usize {
@@ -378,12 +401,12 @@ impl Driver for Anneal {
     }
 
     fn weight(&self, _: &Field, _: &Pool) -> f64 {
-        WEIGHT
+        if self.deep.is_some() { 1.0 } else { WEIGHT }
     }
 
     fn floor(&self, field: &Field, pool: &Pool) -> f64 {
         let large = pool.solved && field.is_large() && interchangeable(&field.rows.problem).is_none();
-        if large { LARGE_FLOOR } else { 0.0 }
+        if large && self.deep.is_none() { LARGE_FLOOR } else { 0.0 }
     }
 
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
@@ -423,6 +446,36 @@ mod tests {
     use super::*;
     use crate::generate::generate;
     use crate::search::testing::price;
+
+    #[test]
+    fn deep_pools_begin_with_ever_longer_anneals_of_few_states() {
+        let network = generate("grid", &[("side", "8"), ("d", "3"), ("p2", "0")], 1).expect("a family");
+        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let mut field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+        let run = |field: &Field| {
+            let (mut deep, mut pool) = (Anneal::deep(Rng::new(1)), Pool::default());
+            let mut opened = Vec::new();
+            while deep.epoch < 12 {
+                let before = pool.best();
+                let work = deep.round(field, &mut pool, &Stop::new()).work;
+                assert!(work > 0 && pool.best() <= before);
+                opened.extend(deep.deep.filter(|&sweeps| opened.last() != Some(&sweeps)));
+            }
+            (deep.states, opened, pool.best())
+        };
+        let (states, opened, _) = run(&field);
+        assert_eq!(states, rayon::current_num_threads());
+        let longest = *opened.last().expect("some");
+        assert!(opened[0] == DEEP_SWEEPS && opened.windows(2).all(|pair| pair[1] == 2 * pair[0]), "{opened:?}");
+        assert!(child_work(&field, longest) <= DEEP_WORK && child_work(&field, 2 * longest) > DEEP_WORK, "{longest}");
+        // a run that must be repeated does the same whatever the threads
+        field.portable = true;
+        let portable = |threads: usize| {
+            let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            workers.install(|| run(&field))
+        };
+        assert!(portable(1).0 == 1 && portable(1) == portable(3));
+    }
 
     #[test]
     fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {

@@ -13,6 +13,7 @@ mod construct;
 mod couples;
 mod crew;
 mod cuda;
+mod dives;
 mod driver;
 mod errand;
 mod event;
@@ -90,9 +91,11 @@ pub fn solve(
         (
             Some(heuristic),
             DriverChoice::Anneal
+            | DriverChoice::Deep
             | DriverChoice::Tabu
             | DriverChoice::Construct
             | DriverChoice::Islands
+            | DriverChoice::Dives
             | DriverChoice::Weights,
         ) => {
             let (name, driver) = (heuristic.name(), options.driver.name());

@@ -94,12 +94,16 @@ pub enum DriverChoice {
     Portfolio,
     /// Population annealing.
     Anneal,
+    /// Few states annealed for long, on the CPU.
+    Deep,
     /// Tabu search.
     Tabu,
     /// Beam construction guided by mini-buckets.
     Construct,
     /// Large neighbourhood search with propagation.
     Islands,
+    /// Searches of the whole core within limited discrepancies.
+    Dives,
     /// Walks by weights on hard functions.
     Weights,
     /// FANG passes steered by a heuristic that [`Options::heuristic`] names.
@@ -108,12 +112,14 @@ pub enum DriverChoice {
 
 impl DriverChoice {
     /// All choices with the names they go by.
-    pub const ALL: [(&'static str, DriverChoice); 7] = [
+    pub const ALL: [(&'static str, DriverChoice); 9] = [
         ("portfolio", DriverChoice::Portfolio),
         ("tabu", DriverChoice::Tabu),
         ("anneal", DriverChoice::Anneal),
+        ("deep", DriverChoice::Deep),
         ("construct", DriverChoice::Construct),
         ("islands", DriverChoice::Islands),
+        ("dives", DriverChoice::Dives),
         ("weights", DriverChoice::Weights),
         ("guided", DriverChoice::Guided),
     ];

@@ -2,6 +2,7 @@
 
 use super::anneal::Anneal;
 use super::construct::Construct;
+use super::dives::Dives;
 use super::driver::{Driver, Effort, Field, Pool};
 use super::guided::Guided;
 use super::islands::Islands;
@@ -69,9 +70,11 @@ impl Portfolio {
                 guided(device, stream()).map(|driver| Box::new(driver) as Box<dyn Driver>).into_iter().collect()
             }
             DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device))],
+            DriverChoice::Deep => vec![Box::new(Anneal::deep(stream()))],
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device))],
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
             DriverChoice::Islands => vec![Box::new(Islands::new(stream()))],
+            DriverChoice::Dives => vec![Box::new(Dives::default())],
             DriverChoice::Weights => vec![Box::new(Weights::new(stream(), device))],
         };
         Portfolio::of(drivers, options.rounds.is_none())
@@ -95,6 +98,8 @@ impl Portfolio {
             Box::new(Construct::new(stream())),
             Box::new(Islands::new(stream())),
             Box::new(Weights::new(stream(), None)),
+            Box::new(Dives::default()),
+            Box::new(Anneal::deep(stream())),
         ]
     }
 
@@ -200,7 +205,7 @@ mod tests {
                 _ => before += u32::from(flights == 0),
             }
             assert!(flights == 0 || portfolio.rounds < 2000);
-            assert!(flights > 0 || began < 20 * portfolio.drivers[5].begins(&field));
+            assert!(flights > 0 || began < 20 * portfolio.drivers[7].begins(&field));
         }
         assert!(before >= FIRST as u32);
     }

@@ -1,7 +1,7 @@
 //! Depth-first search below one open node, for a limited work.
 
 use super::forks::Branched;
-use super::frame::{Frame, Function};
+use super::frame::{Frame, Function, NEVER};
 use super::leaf::{Budget, Elimination, Rest, Solved};
 use super::state::State;
 use crate::device::DeviceError;
@@ -271,8 +271,8 @@ impl Dive<'_> {
     }
 }
 
-/// The variable of the fewest values for what its functions cost on average: weights learned from failures and the last
-/// failure first (dom/wdeg) took four times as many nodes on CELAR6-SUB1-24, and splitting large domains a fifth more.
+/// The variable of the fewest values for what its functions cost on average, of equal ones the one that loses most without its best value: weights
+/// learned from failures and the last failure first (dom/wdeg) took four times as many nodes on CELAR6-SUB1-24, and splitting large domains a fifth more.
 fn decisive(frame: &Frame, state: &State) -> usize {
     let score = |v: usize| {
         let decides = |&&(index, _): &&(u32, u32)| {
@@ -282,8 +282,30 @@ fn decisive(frame: &Frame, state: &State) -> usize {
         let mean = |&(index, _): &(u32, u32)| frame.functions[index as usize].mean;
         f64::from(state.count(v)) / frame.incidence[v].iter().filter(decides).map(mean).sum::<f64>()
     };
-    let open = (0..frame.variables()).filter(|&v| state.count(v) > 1);
-    open.map(|v| (score(v), v)).min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, v)| v)
+    // of equal ones the first
+    let (mut best, mut least, mut most) = (0, f64::INFINITY, None);
+    for v in (0..frame.variables()).filter(|&v| state.count(v) > 1) {
+        let score = score(v);
+        if score > least {
+            continue;
+        }
+        let loss = loss(frame, state, v);
+        if score < least || most.is_none_or(|most| loss > most) {
+            (best, least, most) = (v, score, Some(loss));
+        }
+    }
+    best
+}
+
+/// What a variable's second best value costs more than the best.
+fn loss(frame: &Frame, state: &State, v: usize) -> Cost {
+    let [mut best, mut second] = [NEVER; 2];
+    for &value in state.values(frame, v) {
+        let cost = state.unary(frame, v, value);
+        second = second.min(cost.max(best));
+        best = best.min(cost);
+    }
+    second - best
 }
 
 /// The variable of the largest bucket whose values together are the cheapest to eliminate.

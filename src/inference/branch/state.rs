@@ -35,6 +35,7 @@ pub(super) struct State {
     sum: Vec<Cost>,
     least: Vec<Cost>,
     digits: Vec<u32>,
+    sums: Vec<(Cost, usize)>,
     /// Functions of the variable at work with its place, and whether they have variables to come.
     met: Vec<(u32, u32, bool)>,
 }
@@ -97,6 +98,7 @@ impl State {
             sum: Vec::new(),
             least: Vec::new(),
             digits: Vec::new(),
+            sums: Vec::new(),
             met: Vec::new(),
         }
     }
@@ -354,6 +356,7 @@ impl State {
     /// The same for any arity, dense or sparse.
     fn least_of_many(&mut self, frame: &Frame, function: &Function, place: usize, least: &mut Vec<Cost>) {
         let mut digits = std::mem::take(&mut self.digits);
+        let mut sums = std::mem::take(&mut self.sums);
         let arity = function.scope.len();
         // two parts: how far each digit has come, and the values it stands for
         digits.clear();
@@ -365,16 +368,20 @@ impl State {
         let own = self.values(frame, function.scope[place] as usize);
         let stride = function.strides[place];
         least.resize(own.len(), NEVER);
-        let mut combinations = 0;
+        // of the digits before each: what was taken, and where their entries begin
+        sums.clear();
+        sums.resize(arity + 1, (0, 0));
+        let (mut rows, mut changed) = (0, 0);
         'all: loop {
-            let mut outer = 0;
-            let mut base = 0;
-            for (k, &value) in values.iter().enumerate() {
-                if k != place {
-                    outer += self.cells[function.taken[k] + value as usize];
-                    base += value as usize * function.strides[k];
-                }
+            for k in changed..arity {
+                let (taken, base) = sums[k];
+                let value = values[k] as usize;
+                sums[k + 1] = match k == place {
+                    true => (taken, base),
+                    false => (taken + self.cells[function.taken[k] + value], base + value * function.strides[k]),
+                };
             }
+            let (outer, base) = sums[arity];
             match &function.entries {
                 Entries::Dense(entries) => {
                     for (least, &a) in least.iter_mut().zip(own) {
@@ -388,12 +395,13 @@ impl State {
                     }
                 }
             }
-            combinations += own.len();
+            rows += 1;
             for k in (0..arity).rev().filter(|&k| k != place) {
                 let left = self.values(frame, function.scope[k] as usize);
                 at[k] += 1;
                 if (at[k] as usize) < left.len() {
                     values[k] = left[at[k] as usize];
+                    changed = k;
                     continue 'all;
                 }
                 at[k] = 0;
@@ -404,7 +412,7 @@ impl State {
         for (least, &a) in least.iter_mut().zip(own) {
             *least -= self.cells[function.taken[place] + a as usize];
         }
-        self.work += combinations as u64 + 2 * FUNCTION_WORK;
-        self.digits = digits;
+        self.work += (rows * own.len()) as u64 + 2 * FUNCTION_WORK;
+        (self.digits, self.sums) = (digits, sums);
     }
 }
