@@ -82,13 +82,13 @@ impl Driver for Dives {
                 pool.offer(&Elite::new(&field.rows, values.iter().map(|&value| value as u16).collect()));
             }
             None if probed.short => {
-                self.reach *= 2;
+                self.reach = self.reach.saturating_mul(2);
                 self.over = self.reach > MOST_REACH;
             }
             None => {}
         }
         if !probed.short {
-            self.discrepancies = (2 * self.discrepancies).max(1);
+            self.discrepancies = self.discrepancies.saturating_mul(2).max(1);
         }
         effort
     }

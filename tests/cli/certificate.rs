@@ -168,7 +168,7 @@ fn published_instances_are_certified() -> Result {
         ("celar/CELAR6-SUB0.wcsp.xz", &["solve"], "20", 159.0, "bound"),
         ("celar/graph05.wcsp.xz", &["solve"], "20", 221.0, "bound"),
         ("spot5/404.wcsp.xz", &by_search, "30", 114.0, "mini"),
-        ("celar/CELAR7-SUB0.wcsp.xz", &["solve", "--rounds", "40"], "60", 10310.0, "by_lemma"),
+        ("celar/CELAR7-SUB0.wcsp.xz", &["solve", "--rounds", "100"], "60", 10310.0, "by_lemma"),
     ] {
         let source = folder.join(instance);
         let file = copies.path().join(source.file_name().ok_or("a name")?);
