@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes 26 networks of families that the program was not tuned on, with a MANIFEST.tsv that compare.py reads: maximum cuts, spin glasses,
+"""Writes 26 networks of families that most collections lack, with a MANIFEST.tsv that compare.py reads: maximum cuts, spin glasses,
 quadratic forms, (partial, weighted) MaxSAT, quadratic assignment, warehouse location, constraint networks with soft and hard entries, binary
 sequences of low autocorrelation, stereo matching, independent sets, set covers, one machine, exams, Bayesian networks, queens, correlation clustering.
 

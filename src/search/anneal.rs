@@ -264,7 +264,9 @@ impl Anneal {
                 self.follow(field, &generation, &settled)?;
                 self.adopt(field, pool)?;
             }
-            if work >= round_work || !bred.best.is_empty() || stop.is_set() {
+            // what few states find is told of at the round's end: it is a matter of milliseconds
+            let tells = self.deep.is_none() && !bred.best.is_empty();
+            if work >= round_work || tells || stop.is_set() {
                 return Ok(());
             }
         }
@@ -442,90 +444,4 @@ impl Driver for Anneal {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::generate::generate;
-    use crate::search::testing::price;
-
-    #[test]
-    fn deep_pools_begin_with_ever_longer_anneals_of_few_states() {
-        let network = generate("grid", &[("side", "8"), ("d", "3"), ("p2", "0")], 1).expect("a family");
-        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        let mut field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
-        let run = |field: &Field| {
-            let (mut deep, mut pool) = (Anneal::deep(Rng::new(1)), Pool::default());
-            let mut opened = Vec::new();
-            while deep.epoch < 12 {
-                let before = pool.best();
-                let work = deep.round(field, &mut pool, &Stop::new()).work;
-                assert!(work > 0 && pool.best() <= before);
-                opened.extend(deep.deep.filter(|&sweeps| opened.last() != Some(&sweeps)));
-            }
-            (deep.states, opened, pool.best())
-        };
-        let (states, opened, _) = run(&field);
-        assert_eq!(states, rayon::current_num_threads());
-        let longest = *opened.last().expect("some");
-        assert!(opened[0] == DEEP_SWEEPS && opened.windows(2).all(|pair| pair[1] == 2 * pair[0]), "{opened:?}");
-        assert!(child_work(&field, longest) <= DEEP_WORK && child_work(&field, 2 * longest) > DEEP_WORK, "{longest}");
-        // a run that must be repeated does the same whatever the threads
-        field.portable = true;
-        let portable = |threads: usize| {
-            let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-            workers.install(|| run(&field))
-        };
-        assert!(portable(1).0 == 1 && portable(1) == portable(3));
-    }
-
-    #[test]
-    fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
-        let network = generate("grid", &[("side", "25"), ("d", "2"), ("p2", "0")], 1).expect("a family");
-        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        let field = Field::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
-        let mut anneal = Anneal::new(Rng::new(1), None);
-        let mut joins = 0;
-        for _ in 0..3000 {
-            let before = (anneal.epoch, anneal.joined);
-            // nobody else finds anything
-            drop(anneal.round(&field, &mut Pool::default(), &Stop::new()));
-            if anneal.joined && before == (anneal.epoch, false) {
-                joins += 1;
-                assert!(anneal.epoch > 0, "there are earlier pools");
-                let best = anneal.herd.best(&field).expect("the host works").expect("an elite").energy.total;
-                assert!(anneal.archive.iter().all(|kept| best <= kept.energy.total), "{best}");
-            }
-            if anneal.epoch == 4 {
-                break;
-            }
-        }
-        // the first three behind the first were joined, one perhaps in the round that ended it
-        assert!(anneal.epoch == 4 && joins >= 2, "{} pools, {joins} joined", anneal.epoch);
-    }
-
-    #[test]
-    fn what_others_have_is_taken_in_on_large_cores_alone() {
-        for (side, taken) in [("25", true), ("12", false)] {
-            let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
-            let problem =
-                Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-            let field = Field::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
-            let run = |pool: &mut Pool, seed, rounds| {
-                let mut anneal = Anneal::new(Rng::new(seed), None);
-                (0..rounds).for_each(|_| drop(anneal.round(&field, pool, &Stop::new())));
-                anneal
-            };
-            // what a long run has found is a stranger's to a short one
-            let mut pool = Pool::default();
-            drop(run(&mut pool, 1, 20));
-            let known = pool.best();
-            let mut short = Pool::default();
-            let alone = run(&mut short, 2, 5);
-            assert!(alone.phase == Phase::Breed && short.best() > known, "{known} {}", short.best());
-            let mut given = Pool::default();
-            given.offer(&pool.elites()[0]);
-            let helped = run(&mut given, 2, 5);
-            let best = helped.herd.best(&field).expect("the host works").map_or(i64::MAX, |elite| elite.energy.total);
-            assert_eq!(best <= known, taken, "{side}: {best} {known}");
-        }
-    }
-}
+mod tests;

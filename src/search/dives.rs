@@ -13,6 +13,8 @@ use std::cell::OnceCell;
 
 /// Work of a run before the first search, a third of a second: the better the solution known, the more is pruned.
 const BEGIN: u64 = 300_000_000;
+/// Work of a round at least: small networks take several searches.
+const ROUND_WORK: u64 = 20_000_000;
 /// What a search may look at, at first: so many passes over all functions, and at least and at most so many entries. It doubles where that was
 /// not enough to find anything.
 const PASSES: u64 = 256;
@@ -45,6 +47,38 @@ fn pass(problem: &Problem) -> u64 {
     entries.fold(0, u64::saturating_add)
 }
 
+impl Dives {
+    /// One search; returns its work.
+    fn search(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> u64 {
+        let problem = &field.rows.problem;
+        if self.reach == 0 {
+            self.reach = pass(problem).saturating_mul(PASSES).clamp(LEAST_REACH, MOST_REACH);
+        }
+        let allowed = pool.elites().iter().find(|elite| elite.energy.violations == 0);
+        let total = |elite: &Elite| problem.constant.saturating_add(elite.energy.total);
+        let ub = allowed.map_or(problem.top, total).min(problem.top);
+        let Some(probed) = Probe::new(self.reach, self.discrepancies).search(problem, ub, stop) else {
+            self.over = true;
+            return 0;
+        };
+        self.over = probed.complete;
+        match probed.solution {
+            Some(values) => {
+                pool.offer(&Elite::new(&field.rows, values.iter().map(|&value| value as u16).collect()));
+            }
+            None if probed.short => {
+                self.reach = self.reach.saturating_mul(2);
+                self.over = self.reach > MOST_REACH;
+            }
+            None => {}
+        }
+        if !probed.short {
+            self.discrepancies = self.discrepancies.saturating_mul(2).max(1);
+        }
+        probed.work
+    }
+}
+
 impl Driver for Dives {
     fn name(&self) -> &'static str {
         "dives"
@@ -64,33 +98,12 @@ impl Driver for Dives {
     }
 
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
-        let problem = &field.rows.problem;
-        if self.reach == 0 {
-            self.reach = pass(problem).saturating_mul(PASSES).clamp(LEAST_REACH, MOST_REACH);
+        let mut work = 0;
+        while !self.over && work < ROUND_WORK && !stop.is_set() {
+            work += self.search(field, pool, stop).max(1);
         }
-        let allowed = pool.elites().iter().find(|elite| elite.energy.violations == 0);
-        let total = |elite: &Elite| problem.constant.saturating_add(elite.energy.total);
-        let ub = allowed.map_or(problem.top, total).min(problem.top);
-        let Some(probed) = Probe::new(self.reach, self.discrepancies).search(problem, ub, stop) else {
-            self.over = true;
-            return Effort { work: 1, ..Effort::default() };
-        };
-        let effort = Effort { ratings: probed.work, work: probed.work, ..Effort::default() };
-        self.over = probed.complete;
-        match probed.solution {
-            Some(values) => {
-                pool.offer(&Elite::new(&field.rows, values.iter().map(|&value| value as u16).collect()));
-            }
-            None if probed.short => {
-                self.reach = self.reach.saturating_mul(2);
-                self.over = self.reach > MOST_REACH;
-            }
-            None => {}
-        }
-        if !probed.short {
-            self.discrepancies = self.discrepancies.saturating_mul(2).max(1);
-        }
-        effort
+        // with nothing left to do a round counts as a whole one: alone, it is the bounds' turn
+        Effort { ratings: work, work: if work == 0 { ROUND_WORK } else { work }, ..Effort::default() }
     }
 
     fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
@@ -147,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn one_descent_opens_the_right_warehouses() {
+    fn first_descents_open_the_right_warehouses() {
         let network = generate("warehouse", &[("warehouses", "8"), ("stores", "24")], 3).expect("a kind");
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
         let field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));

@@ -283,15 +283,15 @@ fn decisive(frame: &Frame, state: &State) -> usize {
         f64::from(state.count(v)) / frame.incidence[v].iter().filter(decides).map(mean).sum::<f64>()
     };
     // of equal ones the first
-    let (mut best, mut least, mut most) = (0, f64::INFINITY, None);
+    let (mut best, mut least, mut most) = (0, f64::INFINITY, -1);
     for v in (0..frame.variables()).filter(|&v| state.count(v) > 1) {
         let score = score(v);
         if score > least {
             continue;
         }
         let loss = loss(frame, state, v);
-        if score < least || most.is_none_or(|most| loss > most) {
-            (best, least, most) = (v, score, Some(loss));
+        if score < least || loss > most {
+            (best, least, most) = (v, score, loss);
         }
     }
     best

@@ -1,0 +1,87 @@
+//! Which generation comes next, on cores small and large.
+
+use super::*;
+use crate::generate::generate;
+use crate::search::testing::price;
+
+#[test]
+fn deep_pools_begin_with_ever_longer_anneals_of_few_states() {
+    let network = generate("grid", &[("side", "8"), ("d", "3"), ("p2", "0")], 1).expect("a family");
+    let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let mut field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+    let longest = |epoch: u32| {
+        let lengths = (0..=epoch).map(|doublings| DEEP_SWEEPS << doublings);
+        lengths.filter(|&sweeps| child_work(&field, sweeps) <= DEEP_WORK).max()
+    };
+    let lengths: Vec<Option<u32>> = (0..20).map(longest).collect();
+    assert!(lengths[0] == Some(DEEP_SWEEPS) && lengths[0] < lengths[5] && lengths[18] == lengths[19]);
+    let run = |field: &Field| {
+        let (mut deep, mut pool) = (Anneal::deep(Rng::new(1)), Pool::default());
+        while deep.epoch < 12 {
+            let before = pool.best();
+            let work = deep.round(field, &mut pool, &Stop::new()).work;
+            assert!(work > 0 && pool.best() <= before);
+            assert_eq!(deep.deep, lengths[deep.epoch as usize]);
+        }
+        (deep.states, deep.epoch, deep.work, pool.best())
+    };
+    assert_eq!(run(&field).0, rayon::current_num_threads());
+    // a run that must be repeated does the same whatever the threads
+    field.portable = true;
+    let portable = |threads: usize| {
+        let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        workers.install(|| run(&field))
+    };
+    assert!(portable(1).0 == 1 && portable(1) == portable(3));
+}
+
+#[test]
+fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
+    let network = generate("grid", &[("side", "25"), ("d", "2"), ("p2", "0")], 1).expect("a family");
+    let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let field = Field::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
+    let mut anneal = Anneal::new(Rng::new(1), None);
+    let mut joins = 0;
+    for _ in 0..3000 {
+        let before = (anneal.epoch, anneal.joined);
+        // nobody else finds anything
+        drop(anneal.round(&field, &mut Pool::default(), &Stop::new()));
+        if anneal.joined && before == (anneal.epoch, false) {
+            joins += 1;
+            assert!(anneal.epoch > 0, "there are earlier pools");
+            let best = anneal.herd.best(&field).expect("the host works").expect("an elite").energy.total;
+            assert!(anneal.archive.iter().all(|kept| best <= kept.energy.total), "{best}");
+        }
+        if anneal.epoch == 4 {
+            break;
+        }
+    }
+    // the first three behind the first were joined, one perhaps in the round that ended it
+    assert!(anneal.epoch == 4 && joins >= 2, "{} pools, {joins} joined", anneal.epoch);
+}
+
+#[test]
+fn what_others_have_is_taken_in_on_large_cores_alone() {
+    for (side, taken) in [("25", true), ("12", false)] {
+        let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
+        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let field = Field::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
+        let run = |pool: &mut Pool, seed, rounds| {
+            let mut anneal = Anneal::new(Rng::new(seed), None);
+            (0..rounds).for_each(|_| drop(anneal.round(&field, pool, &Stop::new())));
+            anneal
+        };
+        // what a long run has found is a stranger's to a short one
+        let mut pool = Pool::default();
+        drop(run(&mut pool, 1, 20));
+        let known = pool.best();
+        let mut short = Pool::default();
+        let alone = run(&mut short, 2, 5);
+        assert!(alone.phase == Phase::Breed && short.best() > known, "{known} {}", short.best());
+        let mut given = Pool::default();
+        given.offer(&pool.elites()[0]);
+        let helped = run(&mut given, 2, 5);
+        let best = helped.herd.best(&field).expect("the host works").map_or(i64::MAX, |elite| elite.energy.total);
+        assert_eq!(best <= known, taken, "{side}: {best} {known}");
+    }
+}
