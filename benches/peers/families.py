@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Writes 26 networks of families that most collections lack, with a MANIFEST.tsv that compare.py reads: maximum cuts, spin glasses,
+"""Writes 44 networks of families that most collections lack, with a MANIFEST.tsv that compare.py reads: maximum cuts, spin glasses,
 quadratic forms, (partial, weighted) MaxSAT, quadratic assignment, warehouse location, constraint networks with soft and hard entries, binary
-sequences of low autocorrelation, stereo matching, independent sets, set covers, one machine, exams, Bayesian networks, queens, correlation clustering.
+sequences of low autocorrelation, stereo matching, independent sets, set covers, one machine, exams, Bayesian networks, queens, correlation clustering;
+parity checks, parities, rosters, coupled chains, knapsacks, job shops, denoising, lattices, crosswords, molecular design, diagnosis, partial trees,
+functions of four variables, Boltzmann machines, Latin squares, tours, plans.
 
 usage: families.py FOLDER
 The same on every machine: all numbers come from seeded generators, and distances are rounded down.
@@ -21,6 +23,14 @@ def write(name, domains, functions, top):
         for scope, default, rows in functions:
             file.write(f"{len(scope)} {' '.join(map(str, scope))} {default} {len(rows)}\n")
             file.writelines(f"{' '.join(map(str, values))} {cost}\n" for values, cost in rows)
+
+
+def write_uai(name, kind, domains, functions, digits):
+    """Functions are (scope, table)."""
+    with open(FOLDER / f"{name}.uai", "w") as file:
+        file.write(f"{kind}\n{len(domains)}\n{' '.join(map(str, domains))}\n{len(functions)}\n")
+        file.writelines(f"{len(scope)} {' '.join(map(str, scope))}\n" for scope, _ in functions)
+        file.writelines(f"{len(table)}\n{' '.join(f'{x:.{digits}g}' for x in table)}\n" for _, table in functions)
 
 
 def pairs(domains, cost):
@@ -180,10 +190,7 @@ def bayesian(n, d, parents, seed):
                 row[rng.randrange(d)] = 1
             table += [x / sum(row) for x in row]
         functions.append((scope + [v], table))
-    with open(FOLDER / f"bayes{n}x{d}.uai", "w") as file:
-        file.write(f"BAYES\n{n}\n{' '.join([str(d)] * n)}\n{n}\n")
-        file.writelines(f"{len(scope)} {' '.join(map(str, scope))}\n" for scope, _ in functions)
-        file.writelines(f"{len(table)}\n{' '.join(f'{x:.6g}' for x in table)}\n" for _, table in functions)
+    write_uai(f"bayes{n}x{d}", "BAYES", [d] * n, functions, 6)
 
 
 def ternary(n, d, functions, seed):
@@ -216,6 +223,262 @@ def correlation(n, degree, parts, seed):
     write(f"correlation{n}x{parts}", [parts] * n, functions, BIG)
 
 
+def parity_checks(n, checks, size, seed):
+    """A word sent over a noisy channel: the likeliest one that passes all checks (low density parity check codes)."""
+    rng, ends = random.Random(seed), []
+    sockets = [v for v in range(n) for _ in range(checks * size // n)]
+    rng.shuffle(sockets)
+    functions = [((v,), 0, [((int(rng.gauss(1, 0.75) > 0),), rng.randint(10, 60))]) for v in range(n)]
+    for k in range(checks):
+        scope = tuple(sorted(set(sockets[k * size:(k + 1) * size])))
+        functions.append((scope, 0, [(values, HARD) for values in itertools.product((0, 1), repeat=len(scope)) if sum(values) % 2]))
+    write(f"ldpc{n}", [2] * n, functions, HARD)
+
+
+def parities(n, functions, seed):
+    """Sums of three that want to be odd or even: no change of one variable knows where to go."""
+    rng, written = random.Random(seed), []
+    for _ in range(functions):
+        wanted, weight = rng.randint(0, 1), rng.randint(1, 9)
+        rows = [(values, weight) for values in itertools.product((0, 1), repeat=3) if sum(values) % 2 != wanted]
+        written.append((tuple(sorted(rng.sample(range(n), 3))), 0, rows))
+    write(f"xor{n}", [2] * n, written, BIG)
+
+
+def roster(nurses, days, seed):
+    """Shifts off, early, late, night; not more than five days of work together, no morning after a night; wishes, and how many are needed
+    each day, counted along chains of sums."""
+    rng, domains, functions = random.Random(seed), [], []
+    add = lambda size: domains.append(size) or len(domains) - 1
+    shift = [[add(4) for _ in range(days)] for _ in range(nurses)]
+    for person in shift:
+        run = [add(6) for _ in range(days)]
+        for day, at in enumerate(person):
+            functions.append(((at,), 0, [((v,), rng.choice((0, 0, 1, 3, 8))) for v in range(4)]))
+            if day == 0:
+                functions.append(((at, run[0]), HARD, [((v, int(v > 0)), 0) for v in range(4)]))
+                continue
+            rows = [((r, v, r + 1 if v else 0), 0) for r in range(6) for v in range(4) if not v or r < 5]
+            functions.append(((run[day - 1], at, run[day]), HARD, rows))
+            functions.append(((person[day - 1], at), 0, [((3, 1), HARD), ((3, 2), 5), ((2, 1), 4)]))
+    for day in range(days):
+        for kind in 1, 2, 3:
+            need, sums = nurses // 5 + rng.randint(-1, 1), None
+            for k, person in enumerate(shift):
+                total = add(k + 2)
+                before = [(sums, s) for s in range(k + 1)] if sums is not None else [(None, 0)]
+                rows = [(((s,) if at is not None else ()) + (v, s + int(v == kind)), 0) for at, s in before for v in range(4)]
+                functions.append((((sums,) if sums is not None else ()) + (person[day], total), HARD, rows))
+                sums = total
+            functions.append(((sums,), 0, [((v,), 20 * max(0, need - v) + 2 * max(0, v - need)) for v in range(nurses + 1)]))
+    write(f"roster{nurses}x{days}", domains, functions, HARD)
+
+
+def coupled_chains(chains, steps, d, seed):
+    """Hidden Markov chains that are seen only together."""
+    rng, functions = random.Random(seed), []
+    at = lambda chain, step: step * chains + chain
+    for chain in range(chains):
+        moves = pairs((d, d), lambda a, b: HARD if rng.random() < 0.3 and a != b else rng.randint(0, 30))
+        functions += [((at(chain, step), at(chain, step + 1)), 0, moves) for step in range(steps - 1)]
+    for step in range(steps):
+        seen = [rng.randint(0, 40) for _ in range(chains * (d - 1) + 1)]
+        for a, b, c in itertools.combinations(range(chains), 3):
+            rows = [(values, abs(seen[sum(values)] - seen[a + b + c])) for values in itertools.product(range(d), repeat=3)]
+            functions.append(((at(a, step), at(b, step), at(c, step)), 0, rows))
+    write(f"chains{chains}x{steps}", [d] * chains * steps, functions, HARD)
+
+
+def knapsacks(items, rows, room, seed):
+    """Several rows of what is taken, each summed up along a chain."""
+    rng, domains = random.Random(seed), [2] * items
+    functions = [((i,), 0, [((0,), rng.randint(20, 99))]) for i in range(items)]
+    for _ in range(rows):
+        before = None
+        for i in range(items):
+            weight = rng.randint(1, room // 5)
+            total = len(domains)
+            domains.append(room + 1)
+            if before is None:
+                functions.append(((i, total), HARD, [((0, 0), 0), ((1, weight), 0)]))
+            else:
+                allowed = [((x, s, s + x * weight), 0) for s in range(room + 1) for x in (0, 1) if s + x * weight <= room]
+                functions.append(((i, before, total), HARD, allowed))
+            before = total
+    write(f"knapsack{items}x{rows}", domains, functions, HARD)
+
+
+def job_shop(jobs, machines, horizon, seed):
+    """The last one's end is paid for."""
+    rng, functions = random.Random(seed), []
+    lengths = {(j, m): rng.randint(1, 6) for j in range(jobs) for m in range(machines)}
+    orders = [rng.sample(range(machines), machines) for _ in range(jobs)]
+    at = lambda j, m: j * machines + m
+    end = jobs * machines
+    for j, order in enumerate(orders):
+        for m, following in itertools.pairwise(order):
+            functions.append(((at(j, m), at(j, following)), 0, pairs((horizon, horizon), lambda t, u: 0 if t + lengths[j, m] <= u else HARD)))
+        functions.append(((at(j, order[-1]), end), 0, pairs((horizon, horizon), lambda t, u: 0 if t + lengths[j, order[-1]] <= u else HARD)))
+    for m in range(machines):
+        for i, j in itertools.combinations(range(jobs), 2):
+            apart = lambda t, u: t + lengths[i, m] <= u or u + lengths[j, m] <= t
+            functions.append(((at(i, m), at(j, m)), 0, pairs((horizon, horizon), lambda t, u: 0 if apart(t, u) else HARD)))
+    functions.append(((end,), 0, [((t,), t) for t in range(horizon)]))
+    write(f"jobshop{jobs}x{machines}", [horizon] * (end + 1), functions, HARD)
+
+
+def denoising(height, width, d, seed):
+    """A picture of blocks, ramps and noise; squared differences up to a limit."""
+    rng, functions = random.Random(seed), []
+    smooth = pairs((d, d), lambda a, b: min(4 * (a - b) ** 2, 100))
+    for y in range(height):
+        for x in range(width):
+            true = (x * d // width) if y > height // 2 else d // 4 + d // 2 * ((x // 20 + y // 20) % 2)
+            seen, at = true + rng.gauss(0, d / 8), y * width + x
+            functions.append(((at,), 0, [((v,), int((v - seen) ** 2)) for v in range(d)]))
+            functions += [((at, at + 1), 0, smooth)] if x + 1 < width else []
+            functions += [((at, at + width), 0, smooth)] if y + 1 < height else []
+    write(f"denoise{height}x{width}x{d}", [d] * height * width, functions, BIG)
+
+
+def lattice(side, q, seed):
+    """A Potts glass in three dimensions, with fields."""
+    rng, functions = random.Random(seed), []
+    at = lambda x, y, z: (x * side + y) * side + z
+    for x, y, z in itertools.product(range(side), repeat=3):
+        functions.append(((at(x, y, z),), 0, [((v,), rng.randint(0, 30)) for v in range(q)]))
+        for a, b, c in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):
+            if max(x + a, y + b, z + c) < side:
+                weight = rng.randint(-40, 40)
+                functions.append(((at(x, y, z), at(x + a, y + b, z + c)), max(0, -weight), [((v, v), max(0, weight)) for v in range(q)]))
+    write(f"lattice{side}x{q}", [q] * side**3, functions, BIG)
+
+
+def crossword(size, words, letters, seed):
+    """Words of a made-up dictionary across and down, each with a cost."""
+    rng = random.Random(seed)
+    lexicon = [tuple(min(rng.randrange(letters), rng.randrange(letters)) for _ in range(size)) for _ in range(words)]
+    functions = [((i,), 0, [((w,), rng.randint(0, 99)) for w in range(words)]) for i in range(2 * size)]
+    for row in range(size):
+        for column in range(size):
+            clash = pairs((words, words), lambda a, b: 0 if lexicon[a][column] == lexicon[b][row] else 50)
+            functions.append(((row, size + column), 0, clash))
+    write(f"crossword{size}x{words}", [words] * 2 * size, functions, HARD)
+
+
+def design(n, d, seed):
+    """Places in space, rotamers of each: near ones push and pull, a few of them cannot be together."""
+    rng, functions = random.Random(seed), []
+    place = [[rng.uniform(0, 4) for _ in range(3)] for _ in range(n)]
+    for i in range(n):
+        functions.append(((i,), 0, [((v,), rng.randint(0, 3000)) for v in range(d)]))
+        for j in range(i):
+            near = 1 / (0.3 + math.dist(place[i], place[j]) ** 2)
+            if near > 0.15:
+                cost = lambda a, b: HARD * 10 if rng.random() < 0.02 * near else max(0, int(1000 + 900 * near * rng.gauss(0, 1)))
+                functions.append(((j, i), 0, pairs((d, d), cost)))
+    write(f"design{n}x{d}", [d] * n, functions, HARD * 10)
+
+
+def diagnosis(causes, findings, seed):
+    """Rare causes, findings that each of a few may bring about (noisy or), as a Bayesian network with the findings seen."""
+    rng, functions = random.Random(seed), []
+    for v in range(causes):
+        p = rng.uniform(0.01, 0.2)
+        functions.append(([v], [1 - p, p]))
+    for _ in range(findings):
+        parents = sorted(rng.sample(range(causes), rng.randint(2, 9)))
+        miss = [rng.uniform(0.05, 0.9) for _ in parents]
+        absent = [0.97 * math.prod(m for m, x in zip(miss, values) if x) for values in itertools.product((0, 1), repeat=len(parents))]
+        functions.append((parents, [1 - p for p in absent] if rng.random() < 0.4 else absent))
+    write_uai(f"diagnosis{causes}x{findings}", "MARKOV", [2] * causes, functions, 8)
+
+
+def partial_tree(n, width, d, kept, seed):
+    """A part of the edges of a graph of bounded width: what inference alone solves, if it dares to."""
+    rng = random.Random(seed)
+    cliques, edges = [tuple(range(width))], set(itertools.combinations(range(width), 2))
+    for v in range(width, n):
+        base = rng.sample(cliques[rng.randrange(max(0, len(cliques) - 50), len(cliques))], width - 1)
+        cliques.append(tuple(base) + (v,))
+        edges |= {(u, v) for u in base}
+    functions = [(edge, 0, pairs((d, d), lambda a, b: rng.randint(0, 99))) for edge in sorted(edges) if rng.random() < kept]
+    write(f"tree{n}x{width}", [d] * n, functions, BIG)
+
+
+def hypergraph(n, d, functions, arity, seed):
+    rng, written = random.Random(seed), []
+    for _ in range(functions):
+        rows = [(values, rng.randint(0, 99)) for values in itertools.product(range(d), repeat=arity) if rng.random() < 0.7]
+        written.append((tuple(sorted(rng.sample(range(n), arity))), 0, rows))
+    write(f"hyper{n}x{d}x{arity}", [d] * n, written, BIG)
+
+
+def machine(visible, hidden, seed):
+    """A Boltzmann machine of two layers."""
+    rng, n = random.Random(seed), visible + hidden
+    functions = [([v], [1, math.exp(rng.gauss(0, 1))]) for v in range(n)]
+    functions += [([a, b], [1, 1, 1, math.exp(rng.gauss(0, 1))]) for a in range(visible) for b in range(visible, n)]
+    write_uai(f"boltzmann{visible}x{hidden}", "MARKOV", [2] * n, functions, 8)
+
+
+def latin_square(order, given, seed):
+    """Completed at the least cost."""
+    rng = random.Random(seed)
+    symbols, rows, columns = (rng.sample(range(order), order) for _ in range(3))
+    square = [[symbols[(a + b) % order] for b in columns] for a in rows]
+    functions = []
+    for i, j in itertools.product(range(order), repeat=2):
+        fixed = rng.random() < given
+        costs = [((v,), HARD if fixed and v != square[i][j] else rng.randint(0, 50)) for v in range(order)]
+        functions.append(((i * order + j,), 0, costs))
+    same = [((v, v), HARD) for v in range(order)]
+    for i in range(order):
+        for a, b in itertools.combinations(range(order), 2):
+            functions += [((i * order + a, i * order + b), 0, same), ((a * order + i, b * order + i), 0, same)]
+    write(f"latin{order}", [order] * order**2, functions, HARD)
+
+
+def routes(n, seed):
+    """A travelling salesman: who is visited when."""
+    rng = random.Random(seed)
+    place = [(rng.random(), rng.random()) for _ in range(n)]
+    length = [[int(1000 * math.dist(a, b)) for a in place] for b in place]
+    functions = []
+    for a, b in itertools.combinations(range(n), 2):
+        beside = b - a in (1, n - 1)
+        functions.append(((a, b), 0, pairs((n, n), lambda x, y: HARD if x == y else length[x][y] if beside else 0)))
+    write(f"routes{n}", [n] * n, functions, HARD)
+
+
+def plan(steps, places, trucks, parcels, seed):
+    """Trucks carry parcels along roads: a place or a truck for each parcel at each step."""
+    rng, functions, domains = random.Random(seed), [], []
+    roads = {(a, a) for a in range(places)} | {(a, (a + k) % places) for a in range(places) for k in (1, places - 1)}
+    roads |= {(a, b) for a in range(places) for b in range(places) if rng.random() < 0.1}
+    fuel = {road: 0 if road[0] == road[1] else rng.randint(1, 9) for road in sorted(roads)}
+    truck = lambda t, step: step * (trucks + parcels) + t
+    parcel = lambda p, step: step * (trucks + parcels) + trucks + p
+    for step in range(steps):
+        domains += [places] * trucks + [places + trucks] * parcels
+    for t in range(trucks):
+        functions.append(((truck(t, 0),), HARD, [((rng.randrange(places),), 0)]))
+        for step in range(steps - 1):
+            functions.append(((truck(t, step), truck(t, step + 1)), HARD, [(road, cost) for road, cost in fuel.items()]))
+    for p in range(parcels):
+        start, goal = rng.sample(range(places), 2)
+        functions += [((parcel(p, 0),), HARD, [((start,), 0)]), ((parcel(p, steps - 1),), HARD, [((goal,), 0)])]
+        for step in range(steps - 1):
+            moves = [((v, v), 0) for v in range(places + trucks)]
+            moves += [(move, 1) for a in range(places) for t in range(trucks) for move in ((a, places + t), (places + t, a))]
+            functions.append(((parcel(p, step), parcel(p, step + 1)), HARD, moves))
+            for t in range(trucks):
+                wrong = [((x, v, w), HARD) for x in range(places) for a in range(places) if a != x
+                         for v, w in ((a, places + t), (places + t, a))]
+                functions.append(((truck(t, step), parcel(p, step), parcel(p, step + 1)), 0, wrong))
+    write(f"plan{steps}x{parcels}", domains, functions, HARD)
+
+
 FOLDER.mkdir(parents=True, exist_ok=True)
 cuts()
 quadratic_form()
@@ -240,6 +503,24 @@ bayesian(300, 4, 3, 19)
 ternary(80, 5, 400, 20)
 queens(40, 21)
 correlation(400, 6, 6, 22)
+parity_checks(400, 200, 6, 23)
+parities(150, 300, 24)
+roster(12, 14, 25)
+coupled_chains(6, 60, 4, 26)
+knapsacks(30, 5, 60, 27)
+job_shop(6, 6, 50, 28)
+denoising(100, 120, 24, 29)
+lattice(16, 4, 30)
+crossword(6, 250, 12, 31)
+design(40, 40, 32)
+diagnosis(250, 500, 33)
+partial_tree(2000, 8, 4, 0.7, 34)
+hypergraph(120, 3, 350, 4, 35)
+machine(60, 90, 36)
+latin_square(14, 0.3, 37)
+routes(22, 38)
+plan(14, 9, 2, 8, 39)
+satisfiability("max3sat20000w", 40, 20000, 80000, 3, True)
 with open(FOLDER / "MANIFEST.tsv", "w") as manifest:
     manifest.write("path\tformat\tbest_known\tcompanions\n")
     files = sorted(path for path in FOLDER.iterdir() if path.suffix in (".wcsp", ".uai"))

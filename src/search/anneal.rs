@@ -6,6 +6,7 @@
 //! This is the host's side: which generation comes next. Children are made where the population lives, see [`Herd`].
 
 use super::arms::Arms;
+use super::boltzmann::Boltzmann;
 use super::breed::{
     COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, REGION_SHARES, STEPS, Settled, TREE_EVERY, Tally, steps,
 };
@@ -13,6 +14,7 @@ use super::couples::interchangeable;
 use super::cuda::{self, CudaHerd};
 use super::driver::{Driver, Effort, Field, Pool};
 use super::host_herd::HostHerd;
+use super::schedule::ENDS;
 use super::state::Elite;
 use crate::device::{Cuda, DeviceError};
 use crate::rng::Rng;
@@ -95,8 +97,10 @@ pub(crate) struct Anneal {
     joined: bool,
     epoch: u32,
     archive: Vec<Elite>,
-    /// Whether the temperatures were narrowed by settled assignments.
-    settled: bool,
+    /// The temperatures that generations may choose, by where they end, narrowed by settled assignments: none before there are such.
+    temperatures: Vec<Vec<Boltzmann>>,
+    /// The ones at work.
+    end: usize,
 }
 
 /// What children may choose, and what pays.
@@ -105,6 +109,8 @@ struct Choices {
     region: Arms,
     tree: Arms,
     before: Arms,
+    /// Of a whole generation.
+    end: Arms,
 }
 
 impl Choices {
@@ -114,10 +120,14 @@ impl Choices {
             region: Arms::new(REGION_SHARES.len(), 0.2),
             tree: Arms::new(2, 0.2),
             before: Arms::new(2, 0.2),
+            end: Arms::new(ENDS.len(), 0.2),
         }
     }
 
-    fn note(&mut self, tally: &Tally, tree_factor: f64) {
+    fn note(&mut self, tally: &Tally, tree_factor: f64, end: usize) {
+        // every child is noted once with each kind of choice
+        tally.before.iter().for_each(|&(gain, work)| self.end.note(end, gain as f64, work as f64));
+        self.end.settle();
         let arms: [(&mut Arms, &[(u64, u64)]); 4] = [
             (&mut self.cold, &tally.cold),
             (&mut self.region, &tally.region),
@@ -156,7 +166,8 @@ impl Anneal {
             joined: false,
             epoch: 0,
             archive: Vec::new(),
-            settled: false,
+            temperatures: Vec::new(),
+            end: 0,
         }
     }
 
@@ -199,21 +210,33 @@ impl Anneal {
         (self.best, self.adopted) = (i64::MAX, i64::MAX);
         (self.stalled, self.in_vain, self.joined) = (0, 0, false);
         self.herd.open(field, self.states, seeds, fill)?;
-        if !self.settled {
+        if self.temperatures.is_empty() {
             self.herd.heat(steps(field.schedule))?;
         }
         Ok(())
     }
 
+    /// Children anneal by these temperatures from now on.
+    fn heat(&mut self, end: usize) -> Result<(), DeviceError> {
+        self.end = end;
+        self.herd.heat(self.temperatures[end].clone())
+    }
+
     /// The numbers of the next generation.
-    fn next_generation(&mut self, field: &Field) -> Generation {
+    fn next_generation(&mut self, field: &Field) -> Result<Generation, DeviceError> {
         let draw = self.rng.draw();
         let (breed, sweeps) = match self.phase {
             Phase::Open { sweeps } => (0, sweeps),
             Phase::Breed => (1, self.sweeps),
         };
+        if breed == 1 && self.temperatures.len() > 1 {
+            let end = self.choices.end.choose(self.rng.unit());
+            if end != self.end {
+                self.heat(end)?;
+            }
+        }
         let never = [u32::MAX; 2];
-        Generation {
+        Ok(Generation {
             draw,
             breed,
             sweeps,
@@ -223,7 +246,7 @@ impl Anneal {
             tree: if breed == 0 || field.forests().is_empty() { never } else { self.choices.tree.thresholds() },
             before: if field.is_large() { self.choices.before.thresholds() } else { never },
             starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
-        }
+        })
     }
 
     /// Makes children until a round's work is done or something better was found.
@@ -236,7 +259,10 @@ impl Anneal {
         let round_work = ROUND_WORK * self.herd.speed();
         let mut work = 0;
         loop {
-            let generation = self.generation.unwrap_or_else(|| self.next_generation(field));
+            let generation = match self.generation {
+                Some(begun) => begun,
+                None => self.next_generation(field)?,
+            };
             self.generation = Some(generation);
             let child_work = child_work(field, generation.sweeps);
             let (bred, settled) = if self.herd.at_once() {
@@ -276,16 +302,18 @@ impl Anneal {
     fn follow(&mut self, field: &Field, generation: &Generation, settled: &Settled) -> Result<(), DeviceError> {
         if let Phase::Open { sweeps } = self.phase {
             self.phase = if sweeps == FIRST_SWEEPS { self.opening() } else { Phase::Breed };
-            if !self.settled {
-                self.settled = true;
+            if self.temperatures.is_empty() {
                 let samples = self.herd.top(4)?;
                 let samples: Vec<&[u16]> = samples.iter().map(|elite| &elite.values[..]).collect();
-                self.herd.heat(steps(field.schedule.settled(&field.rows, &samples)))?;
+                let narrowed = |&end: &f64| steps(field.schedule.settled(&field.rows, &samples, end));
+                let choices = if field.is_large() { ENDS.len() } else { 1 };
+                self.temperatures = ENDS[..choices].iter().map(narrowed).collect();
+                self.heat(0)?;
             }
             return Ok(());
         }
         let tree_factor = 1.0 + self.herd.tree_sweeps(field) / f64::from(generation.sweeps.min(TREE_EVERY));
-        self.choices.note(&settled.tally, tree_factor);
+        self.choices.note(&settled.tally, tree_factor, self.end);
         if settled.best < self.best {
             self.best = settled.best;
             (self.stalled, self.in_vain) = (0, 0);
@@ -362,7 +390,7 @@ impl Anneal {
         self.herd = Box::new(HostHerd::default());
         self.states = 0;
         self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
-        self.settled = false;
+        self.temperatures.clear();
     }
 
     fn begin_epoch(&mut self, field: &Field) -> Result<(), DeviceError> {
@@ -429,7 +457,7 @@ impl Driver for Anneal {
         if self.states == 0 {
             return;
         }
-        self.settled = false;
+        self.temperatures.clear();
         let opened = self.herd.top(MOVED).and_then(|elites| {
             let elites = moved(elites);
             let _ = self.choose_herd(field)?;

@@ -61,6 +61,34 @@ fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
 }
 
 #[test]
+fn generations_choose_where_anneals_end_on_large_cores_alone() {
+    for (side, choices) in [("25", ENDS.len()), ("12", 1)] {
+        let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
+        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let field = Field::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
+        let run = |rounds| {
+            let (mut anneal, mut pool) = (Anneal::new(Rng::new(1), None), Pool::default());
+            let mut ends = vec![0; ENDS.len()];
+            for _ in 0..rounds {
+                drop(anneal.round(&field, &mut pool, &Stop::new()));
+                ends[anneal.end] += 1;
+            }
+            (anneal, ends, pool.best())
+        };
+        let (mut anneal, ends, best) = run(40);
+        assert_eq!(anneal.temperatures.len(), choices, "{side}");
+        assert_eq!(ends.iter().filter(|&&rounds| rounds > 0).count(), choices, "{side}: {ends:?}");
+        let again = run(40);
+        assert_eq!((again.1, again.2), (ends, best), "a run can be repeated");
+        let last = |temperatures: &Vec<Boltzmann>| temperatures[STEPS - 1].numbers();
+        assert!(choices == 1 || last(&anneal.temperatures[0]) != last(&anneal.temperatures[1]));
+        // a new core has temperatures of its own
+        anneal.rebase(&field, &|values| values.to_vec());
+        assert!(anneal.temperatures.is_empty());
+    }
+}
+
+#[test]
 fn what_others_have_is_taken_in_on_large_cores_alone() {
     for (side, taken) in [("25", true), ("12", false)] {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");

@@ -34,7 +34,7 @@ pub(crate) use super::rows::Rows;
 
 use super::arms::Arms;
 use super::driver::{Driver, Effort, POOL, Picks, Pool};
-use super::schedule::Schedule;
+use super::schedule::{ENDS, Schedule};
 use super::state::Elite;
 use super::walk::Layout;
 use crate::device::{Cuda, DeviceError, Opened};
@@ -394,7 +394,7 @@ impl Guided {
             let samples =
                 (0..self.stalled.len().min(4)).map(|slot| self.flock.values(slot)).collect::<Result<Vec<_>, _>>()?;
             let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
-            self.schedule = Some(field.schedule.settled(&field.rows, &samples));
+            self.schedule = Some(field.schedule.settled(&field.rows, &samples, ENDS[0]));
         }
         for ((landed, &(arm, flight)), stalled) in landed.iter().zip(&flights).zip(&mut self.stalled) {
             self.arms.note(arm, if landed.better { 1.0 } else { 0.0 }, f64::from(flight.passes));
