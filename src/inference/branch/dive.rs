@@ -88,6 +88,9 @@ pub(super) struct Dive<'a> {
     /// How often a path may leave the best child, the k-th best counting k times; the others are cut (limited discrepancy search:
     /// Harvey, Ginsberg, 1995).
     pub discrepancies: usize,
+    /// By function how often nothing was left of one of its variables, in the dives before this batch: light nodes branch where that happens often.
+    /// `None` where no dives follow that could learn.
+    pub failures: Option<&'a [u32]>,
     /// What a light node is eliminated for, or what mini-buckets of a heavy one may take.
     pub budget: Budget<'a>,
 }
@@ -101,6 +104,8 @@ pub(super) struct Found {
     /// Of it, on the way to the node.
     pub replayed: u64,
     pub nodes: u64,
+    /// What it adds to the failures of functions; empty where nothing is learned.
+    pub failures: Vec<u32>,
     /// Whether children were cut that may hold something better.
     pub cut: bool,
     /// The nodes that were branched.
@@ -129,6 +134,10 @@ impl Dive<'_> {
         let (begin, limit) = (state.work, state.limit);
         if node.bound >= limit {
             return found;
+        }
+        if let Some(failures) = self.failures {
+            // not those of another dive that had this state
+            state.failures.copy_from_slice(failures);
         }
         state.push();
         let alive = self.replay(state, node.path.as_ref()) && self.propagate(state, stop);
@@ -189,6 +198,9 @@ impl Dive<'_> {
         }
         state.clear(frame);
         state.limit = limit;
+        if let Some(failures) = self.failures {
+            found.failures = state.failures.iter().zip(failures).map(|(now, before)| now - before).collect();
+        }
         found.work = state.work - begin + eliminated;
         found
     }
@@ -257,7 +269,7 @@ impl Dive<'_> {
     fn fork(&self, state: &mut State, path: Option<Arc<Choice>>, bound: Cost, left: usize, found: &mut Found) -> Fork {
         let frame = self.frame;
         let variable = match self.style {
-            Style::Light => decisive(frame, state),
+            Style::Light => decisive(frame, state, self.failures.is_some()),
             Style::Heavy => cheapest(frame, state),
         };
         found.forks.push(Branched { path: path.clone(), variable: variable as u32, bound });
@@ -271,16 +283,20 @@ impl Dive<'_> {
     }
 }
 
-/// The variable of the fewest values for what its functions cost on average, of equal ones the one that loses most without its best value: weights
-/// learned from failures and the last failure first (dom/wdeg) took four times as many nodes on CELAR6-SUB1-24, and splitting large domains a fifth more.
-fn decisive(frame: &Frame, state: &State) -> usize {
+/// The variable of the fewest values for what its functions cost on average, where `learned` times how often they failed (dom/wdeg: Boussemart, Hemery,
+/// Lecoutre, Sais, 2004), of equal ones the one that loses most without its best value. The last failure first took four times as many nodes on
+/// CELAR6-SUB1-24, and splitting large domains a fifth more.
+fn decisive(frame: &Frame, state: &State, learned: bool) -> usize {
     let score = |v: usize| {
         let decides = |&&(index, _): &&(u32, u32)| {
             let scope = &frame.functions[index as usize].scope;
             scope.iter().any(|&u| u as usize != v && state.count(u as usize) > 1)
         };
-        let mean = |&(index, _): &(u32, u32)| frame.functions[index as usize].mean;
-        f64::from(state.count(v)) / frame.incidence[v].iter().filter(decides).map(mean).sum::<f64>()
+        let weight = |&(index, _): &(u32, u32)| {
+            let failures = if learned { state.failures[index as usize] } else { 0 };
+            frame.functions[index as usize].mean * (1.0 + f64::from(failures))
+        };
+        f64::from(state.count(v)) / frame.incidence[v].iter().filter(decides).map(weight).sum::<f64>()
     };
     // of equal ones the first
     let (mut best, mut least, mut most) = (0, f64::INFINITY, -1);

@@ -240,6 +240,7 @@ impl Branch {
             style: self.style,
             work: if crowded { self.dive.saturating_mul(64) } else { work },
             discrepancies: usize::MAX,
+            failures: Some(&self.root.failures),
             budget,
         };
         let search = |state: &mut State, node: Node| dive.search(state, node, stop);
@@ -247,6 +248,8 @@ impl Branch {
         let (mut spent, mut replayed, mut mini) = (0, 0, 0);
         let mut forks = Vec::new();
         for found in found {
+            // in the order of the nodes: threads do not change anything
+            self.root.failures.iter_mut().zip(&found.failures).for_each(|(all, of_dive)| *all += of_dive);
             spent += found.work;
             replayed += found.replayed;
             self.nodes += found.nodes;

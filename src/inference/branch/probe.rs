@@ -68,6 +68,7 @@ impl Probe {
                 style: Style::Light,
                 work: self.work,
                 discrepancies: self.discrepancies,
+                failures: None,
                 budget: Budget { joint_entries: self.leaf, bytes: MEMORY, gpu: None },
             };
             probed.work += state.work;

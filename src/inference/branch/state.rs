@@ -32,6 +32,8 @@ pub(super) struct State {
     old_values: Vec<u32>,
     /// Assigned variables that have been visited since: they have nothing more to give.
     settled: Vec<bool>,
+    /// By function how often nothing was left of one of its variables.
+    pub failures: Vec<u32>,
     sum: Vec<Cost>,
     least: Vec<Cost>,
     digits: Vec<u32>,
@@ -95,6 +97,7 @@ impl State {
             old_cells: Vec::new(),
             old_values: Vec::new(),
             settled: vec![false; frame.variables()],
+            failures: vec![0; frame.functions.len()],
             sum: Vec::new(),
             least: Vec::new(),
             digits: Vec::new(),
@@ -250,6 +253,9 @@ impl State {
                 }
             }
             self.counts[v] = left as u32;
+        }
+        if left == 0 {
+            frame.incidence[v].iter().for_each(|&(index, _)| self.failures[index as usize] += 1);
         }
         self.settled[v] = count == 1;
         self.sum = sum;
