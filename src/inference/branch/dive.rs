@@ -284,8 +284,8 @@ impl Dive<'_> {
 }
 
 /// The variable of the fewest values for what its functions cost on average, where `learned` times how often they failed (dom/wdeg: Boussemart, Hemery,
-/// Lecoutre, Sais, 2004), of equal ones the one that loses most without its best value. The last failure first took four times as many nodes on
-/// CELAR6-SUB1-24, and splitting large domains a fifth more.
+/// Lecoutre, Sais, 2004), of equal ones the one that loses most without its best value. Failures in place of costs took four times as many nodes
+/// on CELAR6-SUB1-24, and splitting large domains a fifth more.
 fn decisive(frame: &Frame, state: &State, learned: bool) -> usize {
     let score = |v: usize| {
         let decides = |&&(index, _): &&(u32, u32)| {
