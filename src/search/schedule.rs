@@ -18,8 +18,8 @@ const SAMPLES: usize = 8;
 /// Rows that a narrowed schedule is read from.
 const SETTLED_ROWS: usize = 2000;
 /// Where anneals end, as the share of variables of settled assignments that leave their best values, of those that would at infinite temperature: the
-/// first on small cores; on large ones each generation chooses, as 0.04 is better for rnd1000 and much worse for a formula of 20000 variables
-/// (results/notes/cpu.md).
+/// first on small cores and for flights; on large ones each generation of annealing chooses, as 0.04 is better for rnd1000 and much
+/// worse for a formula of 20000 variables (results/notes/cpu.md).
 pub(crate) const ENDS: [f64; 2] = [0.02, 0.04];
 /// Where they begin, as such a share.
 const HOT: f64 = 0.5;
