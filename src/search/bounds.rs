@@ -222,7 +222,8 @@ impl Bounds {
     pub fn note(&mut self, part: f64) {
         self.closed += part;
         if self.running.is_none() {
-            self.slow = std::mem::take(&mut self.closed) < 0.02;
+            let ending = self.climb.as_ref().is_some_and(Climb::ends_soon);
+            self.slow = std::mem::take(&mut self.closed) < 0.02 && !ending;
         }
     }
 

@@ -43,6 +43,8 @@ const HUBS: usize = 32;
 pub(super) struct Node {
     /// Scaled: nothing below it costs less.
     pub bound: Cost,
+    /// Its part of the whole tree, children having equal parts of their parent's.
+    pub part: f64,
     pub depth: u32,
     /// Numbers the nodes as they were found.
     pub serial: u64,
@@ -120,6 +122,8 @@ pub(super) struct Found {
 struct Fork {
     path: Option<Arc<Choice>>,
     variable: usize,
+    /// The part of the whole tree that each child is.
+    part: f64,
     /// Least bound last.
     children: Vec<(Cost, Box<[u32]>)>,
     /// Discrepancies left to the next child.
@@ -146,18 +150,18 @@ impl Dive<'_> {
         let mut eliminated = 0;
         let mut forks: Vec<Fork> = Vec::new();
         // the node at work; its state has a level of its own
-        let mut at = alive.then(|| (node.path.clone(), node.bound.max(state.constant), self.discrepancies));
+        let mut at = alive.then(|| (node.path.clone(), node.bound.max(state.constant), node.part, self.discrepancies));
         loop {
             if stop.is_set() {
                 found.open = vec![node];
                 found.forks.clear();
                 break;
             }
-            if let Some((path, bound, left)) = at.take() {
+            if let Some((path, bound, part, left)) = at.take() {
                 // at least one node gets its children
                 if state.work - begin + eliminated > self.work && !forks.is_empty() {
                     let depth = node.depth + forks.len() as u32;
-                    found.open.push(Node { bound, depth, serial: 0, path });
+                    found.open.push(Node { bound, part, depth, serial: 0, path });
                     self.leave_open(&forks, node.depth, limit.min(state.limit), &mut found.open);
                     break;
                 }
@@ -173,9 +177,9 @@ impl Dive<'_> {
                         eliminated += work;
                         found.mini = found.mini.max(work);
                         self.offer(assignment, state, &mut found);
-                        forks.push(self.fork(state, path, bound.max(better), left, &mut found));
+                        forks.push(self.fork(state, path, (bound.max(better), part), left, &mut found));
                     }
-                    None => forks.push(self.fork(state, path, bound, left, &mut found)),
+                    None => forks.push(self.fork(state, path, (bound, part), left, &mut found)),
                 }
             }
             // the next child of the deepest fork that has one
@@ -185,13 +189,13 @@ impl Dive<'_> {
                 state.pop(frame);
                 continue;
             };
-            let (v, left) = (fork.variable, fork.left);
+            let (v, part, left) = (fork.variable, fork.part, fork.left);
             fork.left = left.saturating_sub(1);
             let choice = Choice { variable: v as u32, values, before: fork.path.clone() };
             state.push();
             found.nodes += 1;
             if state.restrict(frame, v, &choice.values) && self.propagate(state, stop) {
-                at = Some((Some(Arc::new(choice)), bound.max(state.constant), left));
+                at = Some((Some(Arc::new(choice)), bound.max(state.constant), part, left));
             } else {
                 state.pop(frame);
             }
@@ -260,13 +264,20 @@ impl Dive<'_> {
             for (bound, values) in fork.children.iter().filter(|(bound, _)| *bound < limit) {
                 let choice =
                     Choice { variable: fork.variable as u32, values: values.clone(), before: fork.path.clone() };
-                open.push(Node { bound: *bound, depth, serial: 0, path: Some(Arc::new(choice)) });
+                open.push(Node { bound: *bound, part: fork.part, depth, serial: 0, path: Some(Arc::new(choice)) });
             }
         }
     }
 
-    /// Chooses the variable to branch on and puts its values in order.
-    fn fork(&self, state: &mut State, path: Option<Arc<Choice>>, bound: Cost, left: usize, found: &mut Found) -> Fork {
+    /// Chooses the variable to branch on, at a node of a bound and a part of the tree, and puts its values in order.
+    fn fork(
+        &self,
+        state: &mut State,
+        path: Option<Arc<Choice>>,
+        (bound, part): (Cost, f64),
+        left: usize,
+        found: &mut Found,
+    ) -> Fork {
         let frame = self.frame;
         let variable = match self.style {
             Style::Light => decisive(frame, state, self.failures.is_some()),
@@ -276,10 +287,11 @@ impl Dive<'_> {
         let cost = |value: &u32| state.unary(frame, variable, *value);
         let mut values = state.values(frame, variable).to_vec();
         values.sort_by_key(|value| std::cmp::Reverse((cost(value), *value)));
+        let part = part / values.len() as f64;
         let beyond = values.len().saturating_sub(left.saturating_add(1));
         found.cut |= beyond > 0;
         let child = |value: u32| (bound.max(state.constant + cost(&value)), Box::from([value]));
-        Fork { path, variable, children: values.drain(beyond..).map(child).collect(), left }
+        Fork { path, variable, part, children: values.drain(beyond..).map(child).collect(), left }
     }
 }
 

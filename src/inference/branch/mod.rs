@@ -14,6 +14,7 @@ mod forks;
 mod frame;
 mod leaf;
 mod probe;
+mod scan;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -198,7 +199,7 @@ impl Branch {
         self.begun = true;
         self.dropped = self.root.limit;
         if open {
-            self.open.push(Node { bound: self.root.constant, depth: 0, serial: 0, path: None });
+            self.open.push(Node { bound: self.root.constant, part: 1.0, depth: 0, serial: 0, path: None });
         }
         self.settle();
     }
@@ -337,6 +338,14 @@ impl Branch {
     /// Entries looked at and combinations eliminated.
     pub fn work_done(&self) -> u64 {
         self.work
+    }
+
+    /// Work to its end, were the rest of the tree like what is closed of it, the children of a node alike (the weighted backtrack
+    /// estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest number until something is closed.
+    pub fn work_left(&self) -> u64 {
+        let open: f64 = self.open.iter().filter(|node| node.bound < self.root.limit).map(|node| node.part).sum();
+        // as an integer at most the largest one
+        if self.begun { (self.work as f64 * (open / (1.0 - open).max(0.0))) as u64 } else { u64::MAX }
     }
 
     /// Nodes visited.

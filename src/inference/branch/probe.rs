@@ -72,7 +72,7 @@ impl Probe {
                 budget: Budget { joint_entries: self.leaf, bytes: MEMORY, gpu: None },
             };
             probed.work += state.work;
-            let root = Node { bound: state.constant, depth: 0, serial: 0, path: None };
+            let root = Node { bound: state.constant, part: 1.0, depth: 0, serial: 0, path: None };
             let Found { solution, open, cut, work, .. } = dive.search(&mut state, root, stop);
             probed.solution = solution;
             probed.short = !open.is_empty();

@@ -1,6 +1,7 @@
 //! The network at a node: the values left, costs shifted between functions, and a trail to go back by.
 
 use super::frame::{Entries, Frame, Function, LATE, NEVER};
+use super::scan::Pair;
 use crate::model::Cost;
 use crate::stop::Stop;
 
@@ -36,6 +37,7 @@ pub(super) struct State {
     pub failures: Vec<u32>,
     sum: Vec<Cost>,
     least: Vec<Cost>,
+    row: Vec<Cost>,
     digits: Vec<u32>,
     sums: Vec<(Cost, usize)>,
     /// Functions of the variable at work with its place, and whether they have variables to come.
@@ -100,6 +102,7 @@ impl State {
             failures: vec![0; frame.functions.len()],
             sum: Vec::new(),
             least: Vec::new(),
+            row: Vec::new(),
             digits: Vec::new(),
             sums: Vec::new(),
             met: Vec::new(),
@@ -327,35 +330,22 @@ impl State {
             return false;
         }
         least.clear();
+        let mut row = std::mem::take(&mut self.row);
         match (&function.entries, &function.scope[..]) {
             (Entries::Dense(entries), &[x, y]) => {
-                let stride = function.strides[0];
-                let (xs, ys) = (self.values(frame, x as usize), self.values(frame, y as usize));
-                let taken = [&self.cells[function.taken[0]..], &self.cells[function.taken[1]..]];
-                let work = (xs.len() * ys.len()) as u64;
-                if place == 0 {
-                    least.extend(xs.iter().map(|&a| {
-                        let row = &entries[a as usize * stride..][..stride];
-                        let of = |&b: &u32| row[b as usize] - taken[1][b as usize];
-                        ys.iter().map(of).min().unwrap_or(NEVER) - taken[0][a as usize]
-                    }));
-                } else {
-                    least.resize(ys.len(), NEVER);
-                    for &a in xs {
-                        let row = &entries[a as usize * stride..][..stride];
-                        let own = taken[0][a as usize];
-                        for (least, &b) in least.iter_mut().zip(ys) {
-                            *least = (*least).min(row[b as usize] - own);
-                        }
-                    }
-                    for (least, &b) in least.iter_mut().zip(ys) {
-                        *least -= taken[1][b as usize];
-                    }
-                }
+                let pair = Pair {
+                    entries,
+                    stride: function.strides[0],
+                    values: [x, y].map(|u| self.values(frame, u as usize)),
+                    taken: [0, 1].map(|place: usize| &self.cells[function.taken[place]..]),
+                };
+                let work = pair.values.iter().map(|values| values.len() as u64).product::<u64>();
+                pair.least(place, least, &mut row);
                 self.work += work + FUNCTION_WORK;
             }
             _ => self.least_of_many(frame, function, place, least),
         }
+        self.row = row;
         true
     }
 

@@ -87,6 +87,32 @@ fn an_upper_bound_may_improve_on_the_way() {
     }
 }
 
+/// What is open of the tree only shrinks, and so the work left is known once it does.
+#[test]
+fn a_search_tells_what_is_left_of_it() {
+    let mut rng = Rng::new(49);
+    let (mut told, mut untold) = (0, 0);
+    for _ in 0..100 {
+        let problem = Arc::new(wide(&mut rng, 12, 4, 7));
+        let order = shuffled(&problem, &mut rng);
+        // a node at a time
+        let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Heavy).expect("small costs").leaves(2.0);
+        assert_eq!(branch.work_left(), u64::MAX);
+        let mut open = 1.0;
+        while branch.advance(1, &Stop::new()) == Progress::More {
+            let now: f64 = branch.open.iter().map(|node| node.part).sum();
+            assert!(0.0 < now && now <= open + 1e-9, "{now} {open}");
+            open = now;
+            let left = branch.work_left();
+            assert!(left > 0);
+            told += u32::from(left < u64::MAX);
+            untold += u32::from(left == u64::MAX);
+        }
+        assert_eq!(branch.work_left(), 0);
+    }
+    assert!(told > 100 && untold > 20, "{told} {untold}");
+}
+
 /// Threads share the nodes of a batch out; they must not change what is found, nor when.
 #[test]
 fn threads_do_not_change_a_search() {
