@@ -3,6 +3,7 @@
 //! schedules and lowers it on frequency assignment (results/notes/shifting.md), which only searches prove
 //! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
 
+mod attempt;
 mod rows;
 mod turns;
 
@@ -16,10 +17,9 @@ use super::run::Outcome;
 use super::shift::Shift;
 use super::shifting::{Between, Shifting};
 use super::trivial_bound;
-use crate::certificate::Proof;
 use crate::model::{Cost, Problem};
-use crate::reduce::Reducer;
 use crate::stop::Stop;
+pub use attempt::Attempt;
 use rows::RowWay;
 use std::sync::Arc;
 
@@ -32,6 +32,9 @@ const FREE: u64 = 100_000_000;
 const BEYOND: u64 = 4;
 /// Work of the first turn of a search: a tenth of a second. Each turn doubles the search's work.
 const FIRST_TURN: u64 = 1 << 26;
+/// Work of an exact plan on the CPU that the light search has its part of: some tenths of a second. Promedas_24 has one of 2.4e9, whose
+/// tables took half a minute where memory is slow to come, and a light search that proves it in 0.3 s.
+const LONG_EXACT: u64 = 1 << 28;
 /// Combinations that could be looked at in the time of a row.
 const ROW: u64 = 8;
 /// The part of the memory that a search may take.
@@ -144,45 +147,6 @@ pub enum Stage {
     Run(Box<Attempt>, Plan),
     /// To search for so much work ([`Branch::advance`]), then [`Climb::searched`].
     Branch(Box<Branch>, u64),
-}
-
-/// A plan that is run, by what it is known.
-#[derive(Clone, Debug)]
-pub struct Attempt {
-    /// The plan's name, after `shift+` where it is for the shifted network.
-    pub name: String,
-    /// Combinations it looks at.
-    pub work: u64,
-    /// What the plan was made for.
-    pub problem: Arc<Problem>,
-    shift: Option<Arc<Shift>>,
-    graphs: Vec<Arc<Passes>>,
-    by_rows: bool,
-}
-
-impl Attempt {
-    /// The bound on the network as it is.
-    pub fn lower_bound(&self, outcome: &Outcome) -> Cost {
-        let bound = outcome.lower_bound();
-        self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
-    }
-
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
-    pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Option<Proof> {
-        let reduced = Proof::reductions(reducer)?;
-        let shifted = match &self.shift {
-            Some(shift) => reduced.shifted(shift)?,
-            None => reduced,
-        };
-        let joined = shifted.joined(self.graphs.clone());
-        let plan = outcome.plan();
-        Some(if self.by_rows { joined.by_rows(plan) } else { joined.eliminated(plan, &self.problem) })
-    }
-
-    /// Whether it is for the network as it is: only its messages speak of that network's costs.
-    pub fn is_plain(&self) -> bool {
-        self.shift.is_none()
-    }
 }
 
 impl Climb {
@@ -300,8 +264,11 @@ impl Climb {
         }
         // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound more than
         // anything else in the time
-        let (first, grows) = match &self.pending {
-            Some(Stage::Run(_, plan)) => (self.ladder.affords(plan), false),
+        let (first, long) = match &self.pending {
+            Some(Stage::Run(_, plan)) => {
+                let first = self.ladder.affords(plan);
+                (first, first && self.gpu.is_none() && plan.work() > LONG_EXACT)
+            }
             Some(Stage::Shift(shifting)) => {
                 let grows =
                     shifting.is_brief() || self.graphs.as_ref().is_some_and(|graphs| graphs.is_brief(self.best));
@@ -309,7 +276,7 @@ impl Climb {
             }
             _ => (false, false),
         };
-        if grows && let Some(stage) = self.light_search(ub) {
+        if long && let Some(stage) = self.light_search(ub) {
             return Some(stage);
         }
         let searched = self.searches.iter().map(|(search, _)| search.work_done());

@@ -34,6 +34,8 @@ const SHARE: f64 = 0.5;
 const STALLED_SHARE: f64 = 2.0;
 /// What becomes of the share after a rung that closed next to nothing of the gap.
 const SLOW: f64 = 0.25;
+/// The share of a stalled search's bounds while a search over values tells that it will end soon: what is left to do is the proof.
+const ENDING_SHARE: f64 = 6.0;
 /// Bytes of tables where a run must not depend on the machine's free memory.
 const FIXED_MEMORY: u64 = 1 << 30;
 /// Steps of a slice of the search for orders: less than a tenth of a second.
@@ -68,10 +70,19 @@ pub(crate) struct Bounds {
     best_z: Option<u32>,
     /// Work of the largest rung finished.
     highest: u64,
-    /// The last rung or turn closed next to nothing of the gap.
-    slow: bool,
+    pace: Pace,
     /// Parts of the gap that the turn on its way has closed.
     closed: f64,
+}
+
+/// How the bounds get on, as of the last rung or turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// It closed next to nothing of the gap.
+    Slow,
+    Steady,
+    /// A search over values will end soon.
+    Ending,
 }
 
 /// Work on its way, with the core it belongs to.
@@ -159,7 +170,7 @@ impl Bounds {
             induced_width: None,
             best_z: None,
             highest: 0,
-            slow: false,
+            pace: Pace::Steady,
             closed: 0.0,
         }
     }
@@ -213,7 +224,12 @@ impl Bounds {
             return false;
         }
         let exact = matches!(&self.running, Some(Rising { work: Work::Run(_, run), .. }) if run.plan().exact && run.plan().rows.is_none());
-        let share = if stalled { STALLED_SHARE } else { SHARE } * if self.slow { SLOW } else { 1.0 };
+        let even = if stalled { STALLED_SHARE } else { SHARE };
+        let share = match self.pace {
+            Pace::Slow => even * SLOW,
+            Pace::Ending if stalled => ENDING_SHARE,
+            Pace::Steady | Pace::Ending => even,
+        };
         let first = if exact { EXACT_FIRST } else { 0 };
         own <= (search as f64 * if exact { share.max(1.0) } else { share }) as u64 + first
     }
@@ -222,8 +238,12 @@ impl Bounds {
     pub fn note(&mut self, part: f64) {
         self.closed += part;
         if self.running.is_none() {
-            let ending = self.climb.as_ref().is_some_and(Climb::ends_soon);
-            self.slow = std::mem::take(&mut self.closed) < 0.02 && !ending;
+            let slow = std::mem::take(&mut self.closed) < 0.02;
+            self.pace = match &self.climb {
+                Some(climb) if climb.ends_soon() => Pace::Ending,
+                _ if slow => Pace::Slow,
+                _ => Pace::Steady,
+            };
         }
     }
 

@@ -4,7 +4,7 @@ use super::super::branch::{Branch, Style};
 use super::{BEHIND, Climb, FIRST_TURN, SEARCH_MEMORY, Stage, is_behind, weight};
 use crate::model::Cost;
 
-/// The part of the work that the light search has while join graphs grow.
+/// The part of the work that the light search has before an exact plan and while join graphs grow.
 const LIGHT_PART: u64 = 4;
 /// A search that will end after so many times the work of all so far leads to a proof: only such a part of its own counts.
 const ENDING: u64 = 8;
@@ -51,15 +51,16 @@ impl Climb {
         Stage::Branch(Box::new(search), work)
     }
 
-    /// The turn of the light search that it has while join graphs grow: up to a part of the work. It proves small networks in less
-    /// time than graphs take to grow.
+    /// The turn of the light search that it has before an exact plan and while join graphs grow: up to a part of the work, up to all of it
+    /// where such a part will do for the rest. It proves small networks in less time than graphs take to grow.
     pub(super) fn light_search(&mut self, ub: Option<Cost>) -> Option<Stage> {
         if self.styles.last() == Some(&Style::Light) {
             return self.search(ub);
         }
         let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
-        let search = &self.searches[at].0;
-        (search.work_done() < self.work / LIGHT_PART || self.is_ending(search)).then(|| self.turn(at, ub))
+        let (search, part) = (&self.searches[at].0, self.work / LIGHT_PART);
+        let (done, left) = (search.work_done(), search.work_left());
+        (done < part || done < self.work && left < part).then(|| self.turn(at, ub))
     }
 
     /// Whether a search will have come to its end before all together have worked [`ENDING`] times as much again, as far as it
