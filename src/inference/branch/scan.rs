@@ -5,9 +5,9 @@ use crate::model::Cost;
 
 /// What the entries of values that are gone cost more: more than any other.
 const GONE: Cost = 1 << 60;
-/// Whole rows are read where at least one value in so many is left: eight entries in the time of one that is looked up.
+/// Whole rows are read where at least one value in so many is left: as many entries as the widest vectors hold.
 const WHOLE: usize = 8;
-/// Fewer combinations are looked up: they take no longer than the way to the vector instructions.
+/// Fewer combinations are looked up, to spare the way to the vector instructions. Neither number was tuned.
 const FEW: usize = 32;
 
 /// The entries of a function of two variables and the values that are left of these.

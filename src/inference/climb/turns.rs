@@ -6,7 +6,7 @@ use crate::model::Cost;
 
 /// The part of the work that the light search has before an exact plan and while join graphs grow.
 const LIGHT_PART: u64 = 4;
-/// A search that will end after so many times the work of all so far leads to a proof: only such a part of its own counts.
+/// A search that will end before it has taken so many times the work so far leads to a proof: only such a part of its own counts.
 const ENDING: u64 = 8;
 
 impl Climb {
@@ -63,7 +63,7 @@ impl Climb {
         (done < part || done < self.work && left < part).then(|| self.turn(at, ub))
     }
 
-    /// Whether a search will have come to its end before all together have worked [`ENDING`] times as much again, as far as it
+    /// Whether a search will have come to its end before it has taken [`ENDING`] times the work of all plans and its own so far, as far as it
     /// can tell. Its bound does not: that of CELAR6-SUB2 is a third of the optimum after half of the work.
     fn is_ending(&self, search: &Branch) -> bool {
         search.work_left() / ENDING <= self.work.saturating_add(search.work_done())
