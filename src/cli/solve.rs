@@ -42,7 +42,7 @@ pub struct SolveFlags {
     /// States kept [default: by memory and problem]
     #[arg(long, value_name = "N", value_parser = values::positive)]
     population: Option<usize>,
-    /// Who makes rounds: portfolio, tabu, anneal, construct or guided
+    /// Who makes rounds: portfolio, tabu, anneal, deep, construct, islands, dives, weights or guided
     #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = |text: &str| values::choice(text, &DriverChoice::ALL, &[]))]
     driver: DriverChoice,
     /// A heuristic that takes part in the portfolio, or alone with --driver guided (see `fangs heuristics`)
