@@ -33,7 +33,7 @@ const BEYOND: u64 = 4;
 /// Work of the first turn of a search: a tenth of a second. Each turn doubles the search's work.
 const FIRST_TURN: u64 = 1 << 26;
 /// Work of an exact plan on the CPU that the light search has its part of: some tenths of a second. Promedas_24 has one of 2.4e9, whose
-/// tables took half a minute where memory is slow to come, and a light search that proves it in 0.3 s.
+/// tables would have taken half a minute where memory is slow to come, and a light search that proves it in 0.3 s.
 const LONG_EXACT: u64 = 1 << 28;
 /// Combinations that could be looked at in the time of a row.
 const ROW: u64 = 8;

@@ -340,7 +340,7 @@ impl Branch {
         self.work
     }
 
-    /// Work to its end, were the rest of the tree like what is closed of it, the children of a node alike (the weighted backtrack
+    /// Work to its end, were the rest of the tree like what is closed of it, the children of a node alike (after the weighted backtrack
     /// estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest number until something is closed.
     pub fn work_left(&self) -> u64 {
         let open: f64 = self.open.iter().filter(|node| node.bound < self.root.limit).map(|node| node.part).sum();
