@@ -229,7 +229,8 @@ fn a_device_that_fails_costs_no_bound() {
         let grid = ["generate", "grid", "--side", side, "--d", "5", "--p2", "0", "-o"];
         let _ = generated.args(grid).arg(&file).assert().success();
         let mut command = Command::cargo_bin("fangs").expect("the program is built");
-        let _ = command.args(arguments).args(["--device", "cuda", "-t", "5", "--json"]).arg(&file);
+        // more threads would have eliminated the smaller grid before there is a device
+        let _ = command.args(arguments).args(["--device", "cuda", "--threads", "2", "-t", "5", "--json"]).arg(&file);
         let _ = launch.map(|launch| command.env("FANGS_FAIL_LAUNCH", launch));
         let output = command.assert().success().get_output().clone();
         let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");

@@ -97,10 +97,9 @@ impl BoundsBeside {
         }
     }
 
-    /// The run is over: ends a slice on its way and returns the bounds.
-    pub fn finish(&mut self) -> Option<&mut Bounds> {
+    /// The run is over: ends a slice on its way.
+    pub fn finish(&mut self) {
         self.over.set(Cause::Time);
         let _ = self.errand.wait();
-        self.here()
     }
 }

@@ -3,6 +3,9 @@
 use crate::model::Problem;
 use crate::rng::Rng;
 
+/// Color classes that have room for so many variables may be as wide as they come.
+const WIDE: usize = 1024;
+
 /// Which variables share a function.
 #[derive(Debug)]
 pub(crate) struct Graph {
@@ -37,8 +40,23 @@ impl Graph {
         &self.neighbours[self.starts[variable] as usize..self.starts[variable + 1] as usize]
     }
 
-    /// Color classes of a greedy coloring, variables of high degree first: no two variables of a class share a function.
+    /// Neighbours that a neighbour has besides the variable it was come from, on average. Where two assignments differ in a smaller share of the
+    /// variables than one in so many, what differs falls into small parts (Molloy, Reed, Random Structures & Algorithms 6, 1995).
+    pub fn branching(&self) -> f64 {
+        let degrees = || (0..self.len()).map(|v| self.neighbours(v).len() as f64);
+        degrees().map(|degree| degree * (degree - 1.0)).sum::<f64>() / degrees().sum::<f64>().max(1.0)
+    }
+
+    /// Color classes of a greedy coloring, variables of high degree first: no two variables of a class share a function. Where classes are narrow
+    /// none is much wider than the others: a device's threads take as many steps as the fullest class has for them.
     pub fn classes(&self) -> Vec<Vec<u32>> {
+        let classes = self.first_fit(usize::MAX);
+        let room = (self.len() / (classes.len() + 1)).next_power_of_two();
+        if room < WIDE { self.first_fit(room) } else { classes }
+    }
+
+    /// Each variable joins the first class that has room for it and none of its neighbours.
+    fn first_fit(&self, room: usize) -> Vec<Vec<u32>> {
         let n = self.len();
         let mut order: Vec<u32> = (0..n as u32).collect();
         order.sort_by_key(|&v| std::cmp::Reverse(self.neighbours(v as usize).len()));
@@ -52,7 +70,8 @@ impl Graph {
                     taken[color[u as usize] as usize] = v;
                 }
             }
-            let free = taken.iter().position(|&mark| mark != v).unwrap_or(taken.len());
+            let is_free = |(&mark, class): (&u32, &Vec<u32>)| mark != v && class.len() < room;
+            let free = taken.iter().zip(&classes).position(is_free).unwrap_or(taken.len());
             if free == taken.len() {
                 taken.push(u32::MAX);
                 classes.push(Vec::new());
@@ -129,17 +148,19 @@ impl Region {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CostFunction, Table};
+
+    /// The graph of `n` variables whose edges, smaller end first, are those that `edge` says.
+    fn graph(n: u32, edge: impl Fn(u32, u32) -> bool) -> Graph {
+        let mut graph = Graph { starts: vec![0], neighbours: Vec::new() };
+        for v in 0..n {
+            graph.neighbours.extend((0..n).filter(|&u| u != v && edge(u.min(v), u.max(v))));
+            graph.starts.push(graph.neighbours.len() as u32);
+        }
+        graph
+    }
 
     fn ring(n: u32) -> Graph {
-        let functions = (0..n)
-            .map(|v| {
-                let (a, b) = (v.min((v + 1) % n), v.max((v + 1) % n));
-                CostFunction { scope: [a, b].into(), table: Table::dense(vec![0, 1, 1, 0]) }
-            })
-            .collect();
-        let domains = vec![2; n as usize];
-        Graph::new(&Problem { domains, unary: vec![vec![0, 0]; n as usize], functions, constant: 0, top: 100 })
+        graph(n, |u, v| v - u == 1 || v - u == n - 1)
     }
 
     #[test]
@@ -167,5 +188,23 @@ mod tests {
             let gaps = (0..50u32).filter(|v| members.contains(v) && !members.contains(&((v + 1) % 50))).count();
             assert!(gaps <= 1, "a ring's connected part has one end: {members:?}");
         }
+    }
+
+    #[test]
+    fn narrow_classes_are_about_as_wide_as_each_other() {
+        let widths = |graph: Graph| graph.classes().iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(widths(graph(100, |_, _| false)), [64, 36]);
+        // of a star the rim would be one class
+        assert_eq!(widths(graph(100, |v, _| v == 0)), [1, 64, 35]);
+        assert_eq!(widths(graph(2 * WIDE as u32, |_, _| false)), [2 * WIDE]);
+    }
+
+    #[test]
+    fn branching_is_that_of_what_one_comes_to() {
+        assert_eq!(ring(100).branching(), 1.0);
+        assert_eq!(graph(5, |_, _| true).branching(), 3.0);
+        // the middle is come to from everywhere, and each of the others leads nowhere but there
+        assert_eq!(graph(101, |u, _| u == 0).branching(), 49.5);
+        assert_eq!(graph(3, |_, _| false).branching(), 0.0);
     }
 }

@@ -178,7 +178,9 @@ impl<'a> Run<'a> {
         if let Some(source) = self.crew.finish(&mut self.pool) {
             self.look_at_pool(source)?;
         }
-        let bounds = self.bounds.finish();
+        self.bounds.finish();
+        self.tell_of_trouble();
+        let bounds = self.bounds.here();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
         Ok(Ending {
             values,
@@ -329,9 +331,7 @@ impl<'a> Run<'a> {
             self.follow(step)?;
             return Ok(true);
         }
-        if let Some(error) = self.bounds.here().and_then(Bounds::take_trouble) {
-            (self.tell)(News::Warning(format!("bounds go on on the CPU: {error}")));
-        }
+        self.tell_of_trouble();
         self.tell_of_files();
         if self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.account.search_work > 0 {
@@ -355,6 +355,13 @@ impl<'a> Run<'a> {
             self.follow(step)?;
         }
         Ok(true)
+    }
+
+    /// Whether bounds have lost their device.
+    fn tell_of_trouble(&mut self) {
+        if let Some(error) = self.bounds.here().and_then(Bounds::take_trouble) {
+            (self.tell)(News::Warning(format!("bounds go on on the CPU: {error}")));
+        }
     }
 
     /// Whether tables are in files, or cannot be.

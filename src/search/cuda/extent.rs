@@ -5,12 +5,13 @@ use super::core::{Shape, unfit};
 use super::team::{MOST_LANES, Team, source};
 use crate::device::{Info, Source};
 
-/// Threads of a block that has states of a large core: as many as a multiprocessor has registers for.
-const BLOCK: u32 = 1024;
-/// States of such a block, and where its threads go through color classes several times over. They visit the same variables side by side and
-/// read the same tables. In 20 s the grid comes further with eight than with four or sixteen, rnd1000 about as far with two, four and eight
-/// (results/notes/search-cuda.md).
-const TOGETHER: [u32; 2] = [2, 8];
+/// Threads of a multiprocessor, as many as it has registers for.
+const THREADS: u32 = 1024;
+/// Blocks of them on a large core, and the states of each; the second where such a block goes through color classes several times over. States of a block
+/// visit the same variables side by side and read the same tables, but wait for each other after each class. In 20 s the grid comes further with eight
+/// than with four or sixteen, rnd1000 about as far with two, four and eight (results/notes/search-cuda.md).
+const BLOCKS: [u32; 2] = [2, 1];
+const TOGETHER: [u32; 2] = [1, 8];
 /// Threads of a block whose teams have a state each, at most.
 const TEAMS: u32 = 256;
 /// Bytes of shared memory beside the values.
@@ -94,16 +95,17 @@ impl Extent {
 
     fn of_large(&self, info: &Info, states: u32, together: Option<u32>) -> Block {
         let state = self.pad() * self.bytes;
-        let wide = self.variables >= BLOCK * self.classes;
-        let mut most = together.unwrap_or(TOGETHER[usize::from(wide)]);
+        let wide = usize::from(self.variables >= THREADS * self.classes);
+        let threads = THREADS / BLOCKS[wide];
+        let mut most = together.unwrap_or(TOGETHER[wide]);
         // few states still go to all multiprocessors
         let spread = |most: u32| together.is_some() || states == 0 || states >= most * info.multiprocessors;
         while most > 1 && (most * state + BESIDE > info.shared_memory || !spread(most)) {
             most /= 2;
         }
-        let lanes = BLOCK / most * self.classes / self.variables.max(1);
+        let lanes = threads / most * self.classes / self.variables.max(1);
         let team = self.team(lanes.clamp(1, self.most_lanes()).next_power_of_two());
-        Block { together: most, threads: BLOCK, team, shared: most * state }
+        Block { together: most, threads, team, shared: most * state }
     }
 
     fn of_teams(&self, info: &Info, states: u32, few: bool) -> Block {
@@ -171,14 +173,14 @@ mod tests {
         let block = |extent: Extent, states| extent.block(&info, states, true, None);
         let (grid, random) = (extent(10_000, 2), extent(1000, 9));
         assert_eq!(block(grid, 0).together, 8);
-        assert_eq!(block(random, 0).together, 2);
+        assert_eq!((block(random, 0).together, block(random, 0).threads), (1, THREADS / 2));
         // few states go to as many multiprocessors as there are, and so do those of portable runs
         assert_eq!(block(grid, 4 * 132).together, 4);
         assert_eq!(block(grid, 8).together, 1);
         assert_eq!(grid.block(&info, 8, true, Some(8)).together, 8);
         // 100 kB a state
         let sparse = block(extent(100_000, 6), 0);
-        assert_eq!((sparse.together, sparse.threads), (2, BLOCK));
+        assert_eq!((sparse.together, sparse.threads), (2, THREADS));
         assert!(sparse.fits(&info) && !block(extent(300_000, 6), 0).fits(&info));
         // small states: few of them by warps of teams, many by lanes
         let small = extent(100, 0);
