@@ -385,7 +385,7 @@ fn fixed(summary: &Summary) -> impl PartialEq + std::fmt::Debug + use<> {
 fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
     // the second is large enough for color classes and merges, the values of the third are interchangeable
     let coloring = generate::generate("coloring", &[("n", "120"), ("p", "0.5"), ("k", "12")], 5)?;
-    let networks = [(hard(50, 5, 130, 3)?, None), (hard(610, 3, 1000, 4)?, Some(8)), (coloring, None)];
+    let networks = [(hard(50, 5, 130, 3)?, None), (hard(610, 3, 1000, 4)?, None), (coloring, None)];
     for (network, population) in &networks {
         let drivers = [
             (DriverChoice::Portfolio, 18),

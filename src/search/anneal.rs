@@ -13,7 +13,7 @@ use super::breed::{
 use super::couples::interchangeable;
 use super::cuda::{self, CudaHerd};
 use super::driver::{Driver, Effort, Field, Pool};
-use super::host_herd::HostHerd;
+use super::host_herd::{HostHerd, begins_with_few};
 use super::schedule::ENDS;
 use super::state::Elite;
 use crate::device::{Cuda, DeviceError};
@@ -30,7 +30,8 @@ const OPENING_SWEEPS: u32 = 32;
 /// The second where all children are made at once: sweeps follow each other at the pace of a single state there, and 128 of
 /// them took longer than all that came after (results/notes/search-cuda.md).
 const SHORT_OPENING_SWEEPS: u32 = 16;
-/// Sweeps of the anneals that begin the first pool of a deep driver; those of each later one are twice as long, until one takes so much work, a fifth of a second.
+/// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of a deep driver, whose later ones have twice as many each
+/// until one takes so much work, a fifth of a second.
 const DEEP_SWEEPS: u32 = 256;
 const DEEP_WORK: u64 = 200_000_000;
 /// Generations without a new best of the pool after which it counts as converged if its median has come to the best.
@@ -182,8 +183,12 @@ impl Anneal {
     }
 
     /// The second anneal of a pool.
-    fn opening(&self) -> Phase {
-        let sweeps = if self.herd.at_once() { SHORT_OPENING_SWEEPS } else { OPENING_SWEEPS };
+    fn opening(&self, field: &Field) -> Phase {
+        let sweeps = match self.herd.at_once() {
+            true => SHORT_OPENING_SWEEPS,
+            false if begins_with_few(field, self.epoch) => DEEP_SWEEPS,
+            false => OPENING_SWEEPS,
+        };
         Phase::Open { sweeps: self.deep.unwrap_or(sweeps) }
     }
 
@@ -305,7 +310,7 @@ impl Anneal {
     /// What follows from a finished generation.
     fn follow(&mut self, field: &Field, generation: &Generation, settled: &Settled) -> Result<(), DeviceError> {
         if let Phase::Open { sweeps } = self.phase {
-            self.phase = if sweeps == FIRST_SWEEPS { self.opening() } else { Phase::Breed };
+            self.phase = if sweeps == FIRST_SWEEPS { self.opening(field) } else { Phase::Breed };
             if self.temperatures.is_empty() {
                 let samples = self.herd.top(4)?;
                 let samples: Vec<&[u16]> = samples.iter().map(|elite| &elite.values[..]).collect();
@@ -409,7 +414,7 @@ impl Anneal {
         self.epoch += 1;
         self.deep =
             self.deep.map(|sweeps| if child_work(field, 2 * sweeps) <= DEEP_WORK { 2 * sweeps } else { sweeps });
-        self.phase = self.opening();
+        self.phase = self.opening(field);
         let large = field.is_large();
         // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs. On large
         // cores it grows within the epoch

@@ -179,17 +179,25 @@ const GENERATION_WORK: u64 = 200_000_000;
 const FIRST_STATES: usize = 32;
 /// States on a large core, whose parts improve independently: few, so that each comes far, for one thread and for more. On a random network
 /// of 1000 variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to 127941; two threads bring 8 in 60 s to
-/// 292386 on a grid on which 4 come to 292893.
+/// 292386 on a grid on which 4 come to 292893. A first pool has a state for each thread: that is far ahead in the first seconds, and the best of it
+/// joins later pools (one core, 8 s, ten networks: -0.20 +- 0.05 of the integral's logarithm; results/notes/cpu.md).
 const LARGE_POPULATION: [usize; 2] = [4, 8];
 
 /// A tree move takes about as long as so many sweeps.
 pub(super) const TREE_SWEEPS: f64 = 1.25;
 
+/// Whether a pool on the CPU has a state for each thread: the first on a large core, unless somebody says how many there are or the run must be repeated.
+pub(super) fn begins_with_few(field: &Field, epoch: u32) -> bool {
+    epoch == 0 && field.is_large() && !field.portable && field.population.is_none()
+}
+
 /// States that suit a core on the CPU.
 pub(super) fn suitable_states(field: &Field, base_sweeps: u32, epoch: u32) -> usize {
     if field.is_large() {
-        let threads = rayon::current_num_threads();
-        return threads.max(LARGE_POPULATION[usize::from(threads > 1)]);
+        // a run that must be repeated does not depend on threads
+        let threads = if field.portable { 1 } else { rayon::current_num_threads() };
+        let least = if begins_with_few(field, epoch) { 1 } else { LARGE_POPULATION[usize::from(threads > 1)] };
+        return threads.max(least);
     }
     let child_work = u64::from(base_sweeps + GREEDY_SWEEPS + 2) * field.sweep_work;
     let most = (GENERATION_WORK / child_work.max(1)).clamp(16, 256) as usize;
