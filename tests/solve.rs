@@ -385,8 +385,8 @@ fn fixed(summary: &Summary) -> impl PartialEq + std::fmt::Debug + use<> {
 fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
     // the second is large enough for color classes and merges, the values of the third are interchangeable
     let coloring = generate::generate("coloring", &[("n", "120"), ("p", "0.5"), ("k", "12")], 5)?;
-    let networks = [(hard(50, 5, 130, 3)?, None), (hard(610, 3, 1000, 4)?, None), (coloring, None)];
-    for (network, population) in &networks {
+    let networks = [hard(50, 5, 130, 3)?, hard(610, 3, 1000, 4)?, coloring];
+    for network in &networks {
         let drivers = [
             (DriverChoice::Portfolio, 18),
             (DriverChoice::Anneal, 3),
@@ -395,8 +395,8 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
             (DriverChoice::Weights, 4),
         ];
         for (driver, rounds) in drivers {
-            let (rounds, population, bound_memory) = (Some(rounds), *population, Some(1 << 22));
-            let options = Options { rounds, seed: 7, driver, population, bound_memory, reduce: false, ..small() };
+            let (rounds, bound_memory) = (Some(rounds), Some(1 << 22));
+            let options = Options { rounds, seed: 7, driver, bound_memory, reduce: false, ..small() };
             let (single, _) = run(network, &options);
             assert_eq!(Some(single.rounds), rounds);
             for threads in [2, 4] {

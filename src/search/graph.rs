@@ -3,7 +3,7 @@
 use crate::model::Problem;
 use crate::rng::Rng;
 
-/// Color classes that have room for so many variables may be as wide as they come.
+/// Color classes that have room for so many variables, as many as a device's block has threads, may be as wide as they come.
 const WIDE: usize = 1024;
 
 /// Which variables share a function.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::generate::generate;
+use crate::search::host_herd::suitable_states;
 use crate::search::testing::price;
 
 #[test]
@@ -112,4 +113,19 @@ fn what_others_have_is_taken_in_on_large_cores_alone() {
         let best = helped.herd.best(&field).expect("the host works").map_or(i64::MAX, |elite| elite.energy.total);
         assert_eq!(best <= known, taken, "{side}: {best} {known}");
     }
+}
+
+#[test]
+fn first_pools_of_large_cores_have_a_state_for_each_thread() {
+    let network = generate("grid", &[("side", "25"), ("d", "2"), ("p2", "0")], 1).expect("a family");
+    let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let mut field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+    let states = |field: &Field, threads: usize| {
+        let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        workers.install(|| [0, 1].map(|epoch| suitable_states(field, 50, epoch)))
+    };
+    assert_eq!([1, 2, 16].map(|threads| states(&field, threads)), [[1, 4], [2, 8], [16, 16]]);
+    // a run that must be repeated has the same whatever the threads
+    field.portable = true;
+    assert_eq!([1, 2, 16].map(|threads| states(&field, threads)), [[4, 4]; 3]);
 }
