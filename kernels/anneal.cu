@@ -6,7 +6,7 @@
 // breed.rs: Generation, and what is decided.
 struct Generation {
     u64 draw;
-    u32 breed, sweeps;
+    u32 deme, sweeps;       // 0: children begin at random values
     u32 cold[8], region[4], tree[2], before[2], starts[8];
 };
 enum { COLD, REGION, TREE, BEFORE, SIZE = 5, SHAPE, VALUES, MATES, TIES_BEFORE = 16, TIES_AFTER, PASSES = 64 };
@@ -47,7 +47,7 @@ template <int N> __device__ __forceinline__ u32 choose(u64 key, u32 decision, co
 }
 
 __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
-    if (!g.breed) return Plan{0, 0, 0, 0};
+    if (!g.deme) return Plan{0, 0, 0, 0};
     const u64 shared = mix(g.draw, 1ull << 41);
     return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(shared, TREE, g.tree),
                 choose(key, BEFORE, g.before)};
@@ -225,16 +225,17 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     const Merging merging{herd.labels + (u64)resident * n, herd.deltas + (u64)resident * n};
 
     const u64 values = mix(key, VALUES);
-    if (!g.breed) {
+    if (!g.deme) {
         for (u32 v = lane; v < n; v += lanes) x.set(v, below(mix(values, v), domain_of(__ldg(core.info + v))));
     } else {
         for (u32 v = lane; v < n; v += lanes) x.set(v, parent[v]);
         sync();
+        const u32 begin = slot / g.deme * g.deme, members = min(g.deme, herd.states - begin);
         u32 mate = slot;
         bool differs = false;
         for (u32 attempt = 0; attempt < 4 && !differs; attempt++) {
-            const u32 a = below(mix(key, MATES + 2 * attempt), herd.states);
-            const u32 b = below(mix(key, MATES + 2 * attempt + 1), herd.states);
+            const u32 a = begin + below(mix(key, MATES + 2 * attempt), members);
+            const u32 b = begin + below(mix(key, MATES + 2 * attempt + 1), members);
             mate = herd.totals[b] < herd.totals[a] ? b : a;
             differs = herd.hashes[mate] != herd.hashes[slot];
         }
@@ -259,7 +260,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     sync();
 
     const u32 sweeps = g.sweeps, last_sweep = max(sweeps - 1, 1u);
-    const u32 from = g.breed ? g.starts[plan.cold] : 0;
+    const u32 from = g.deme ? g.starts[plan.cold] : 0;
     u32 moves = 0, passes = 0;
     u64 tree_ratings = 0;
     const Scratch<T> scratch = LANES == 1 && !BLOCK
@@ -286,7 +287,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         sync();
     }
     sync();
-    if (BLOCK && g.breed) take_better(core, x, parent, merging, mix(key, TIES_AFTER), lane, lanes);
+    if (BLOCK && g.deme) take_better(core, x, parent, merging, mix(key, TIES_AFTER), lane, lanes);
 
     u64 total = 0, hash = 0;
     u32 violations = 0;
@@ -342,7 +343,7 @@ template <class V> __global__ void settle(Core core, const Generation *__restric
     const i64 before = herd.totals[slot], after = herd.child_totals[slot];
     const u64 hash = herd.child_hashes[slot];
     bool accepted = after <= before;
-    if (accepted && g.breed) {
+    if (accepted && g.deme) {
         u32 at = hash & herd.known_mask;
         while (herd.known[at] != hash) at = (at + 1) & herd.known_mask;
         accepted = herd.known_by[at] > slot;
@@ -357,7 +358,7 @@ template <class V> __global__ void settle(Core core, const Generation *__restric
         herd.next_hashes[slot] = accepted ? hash : herd.hashes[slot];
         if (accepted) herd.violations[slot] = herd.child_violations[slot];
     }
-    if (!g.breed) return;
+    if (!g.deme) return;
     const u32 plan = herd.plans[slot];
     const u64 won = accepted && after < before ? herd.large ? (u64)(before - after) : 1 : 0;
     // cold 0..8, region 8..12, tree 12..14, before 14..16: gains, then works

@@ -195,6 +195,9 @@ impl Climb {
     /// Searches may use a device, and so may some join graphs.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>, graphs: DeviceGraphs) -> Climb {
         (self.gpu, self.device_graphs) = (gpu.cloned(), graphs);
+        if let Some(gpu) = gpu {
+            self.searches.iter_mut().for_each(|(search, _)| search.board(gpu));
+        }
         self
     }
 

@@ -177,11 +177,14 @@ impl Bounds {
 
     /// From now on a device takes exact plans that pay there, one at work too, which begins anew.
     pub fn board(&mut self, gpu: Arc<Gpu>) {
-        if let Some(Rising { work: Work::Run(attempt, run), .. }) = &mut self.running
-            && is_for_devices(attempt, run.plan())
-        {
-            **run = Run::on(Some(&gpu), attempt.problem.clone(), run.plan().clone());
+        match self.running.as_mut().map(|rising| &mut rising.work) {
+            Some(Work::Run(attempt, run)) if is_for_devices(attempt, run.plan()) => {
+                **run = Run::on(Some(&gpu), attempt.problem.clone(), run.plan().clone());
+            }
+            Some(Work::Branch(turn)) => turn.branch.board(&gpu),
+            _ => {}
         }
+        self.searches.iter_mut().for_each(|search| search.board(&gpu));
         self.climb = self.climb.take().map(|climb| climb.on(Some(&gpu), self.graphs).exact_work(self.exact_work(true)));
         // what was too much for the CPU may not be for it
         (self.gpu, self.done) = (Some(gpu), self.choice == BoundChoice::None);

@@ -52,8 +52,8 @@ pub(crate) mod decision {
 pub(crate) struct Generation {
     /// Keys are mixed from it.
     pub draw: u64,
-    /// 1 where children come of elites, 0 where they begin at random values.
-    pub breed: u32,
+    /// So many slots one after the other take mates from each other; 0 where children do not come of elites and begin at random values.
+    pub deme: u32,
     /// Sweeps of a child, greedy ones not counted.
     pub sweeps: u32,
     /// Cumulated shares of the choices, in 2^-32.
@@ -75,6 +75,11 @@ pub(crate) struct Plan {
 }
 
 impl Generation {
+    /// Whether children begin at random values.
+    pub fn opens(&self) -> bool {
+        self.deme == 0
+    }
+
     /// The key of the child in a slot.
     pub fn key(&self, slot: usize) -> u64 {
         mix(self.draw, slot as u64)
@@ -88,7 +93,7 @@ impl Generation {
     /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device all
     /// children begin together and the slowest ends the generation.
     pub fn plan(&self, key: u64) -> Plan {
-        if self.breed == 0 {
+        if self.opens() {
             return Plan::default();
         }
         let choose = |key, decision, shares: &[u32]| {
@@ -106,7 +111,7 @@ impl Generation {
 
     /// The step of the schedule of a pass.
     pub fn step(&self, plan: Plan, pass: u32) -> usize {
-        let from = if self.breed == 0 { 0 } else { self.starts[plan.cold] };
+        let from = if self.opens() { 0 } else { self.starts[plan.cold] };
         let last = (self.sweeps - 1).max(1);
         (from + (u64::from(STEPS as u32 - 1 - from) * u64::from(pass) / u64::from(last)) as u32) as usize
     }
@@ -118,17 +123,21 @@ impl Generation {
         ((share * variables as u64) >> 16).max(1) as usize
     }
 
-    /// Tournaments of two for a mate that differs from the parent: `(slot, whether it does)`.
+    /// Tournaments of two for a mate of the same deme that differs from the parent: `(slot, whether it does)`.
     pub fn mate(
+        &self,
         key: u64,
         slot: usize,
         states: usize,
         total: impl Fn(usize) -> i64,
         hash: impl Fn(usize) -> u64,
     ) -> (usize, bool) {
+        let deme = self.deme.max(1) as usize;
+        let first = slot / deme * deme;
+        let members = deme.min(states - first) as u64;
         let mut mate = slot;
         for attempt in 0..4 {
-            let drawn = |k| below(mix(key, decision::MATES + 2 * attempt + k), states as u64) as usize;
+            let drawn = |k| first + below(mix(key, decision::MATES + 2 * attempt + k), members) as usize;
             let (a, b) = (drawn(0), drawn(1));
             mate = if total(b) < total(a) { b } else { a };
             if hash(mate) != hash(slot) {
@@ -239,4 +248,28 @@ pub(crate) trait Herd: Send {
 
     /// The best elite, ties by hash.
     fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn mates_are_of_the_same_deme_and_all_of_it_are_drawn() {
+        let mut rng = Rng::new(6);
+        for (states, deme) in [(10, 4), (12, 3), (5, 1), (7, 7), (264, 17)] {
+            let generation = Generation { deme: deme as u32, ..Generation::default() };
+            let mut drawn = vec![false; states];
+            for _ in 0..100 {
+                for slot in 0..states {
+                    // all alike but for their hashes: whoever is drawn first differs
+                    let (mate, differs) = generation.mate(rng.draw(), slot, states, |_| 0, |slot| slot as u64);
+                    assert!(mate / deme == slot / deme && differs == (mate != slot));
+                    drawn[mate] |= differs;
+                }
+            }
+            assert!(deme == 1 || drawn.iter().all(|&drawn| drawn), "{states} {deme}");
+        }
+    }
 }

@@ -75,19 +75,19 @@ impl HostHerd {
         let plan = generation.plan(key);
         // a child's bits come from its key: the stream is never drawn from
         let mut state = State::new(field.variables(), Rng::new(0));
-        if generation.breed == 0 {
+        if generation.opens() {
             let draw = mix(key, decision::VALUES);
             for (v, value) in state.values.iter_mut().enumerate() {
                 *value = below(mix(draw, v as u64), rows.domain(v) as u64) as u16;
             }
         } else {
             state.values.copy_from_slice(&self.elites[slot].values);
-            self.cross(slot, plan, key, field, &mut state, desk);
+            self.cross(slot, generation, key, field, &mut state, desk);
         }
         let sweeps = generation.sweeps;
         let layout = field.layout();
         let is_cool = |moves: u64| moves.saturating_mul(COOL) < field.variables() as u64;
-        let (mut cool, mut known) = (generation.breed != 0 && is_cool(self.first_moves[plan.cold]), false);
+        let (mut cool, mut known) = (!generation.opens() && is_cool(self.first_moves[plan.cold]), false);
         let mut first_moves = u64::MAX;
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
@@ -122,7 +122,7 @@ impl HostHerd {
             }
         }
         // an anneal that was told to stop still gives what it has improved by components
-        if field.is_large() && generation.breed != 0 {
+        if field.is_large() && !generation.opens() {
             let draw = mix(key, decision::TIES_AFTER);
             desk.merge.take_better(rows, &mut state.values, &self.elites[slot].values, draw);
         }
@@ -131,9 +131,10 @@ impl HostHerd {
     }
 
     /// Copies a connected region of a mate into the state; where the mate is a copy of the parent, random values.
-    fn cross(&self, slot: usize, plan: Plan, key: u64, field: &Field, state: &mut State, desk: &mut Desk) {
+    fn cross(&self, slot: usize, generation: &Generation, key: u64, field: &Field, state: &mut State, desk: &mut Desk) {
+        let plan = generation.plan(key);
         let total = |slot: usize| self.elites[slot].energy.total;
-        let (mate, differs) = Generation::mate(key, slot, self.elites.len(), total, |slot| self.elites[slot].hash);
+        let (mate, differs) = generation.mate(key, slot, self.elites.len(), total, |slot| self.elites[slot].hash);
         let n = field.variables();
         let shapes = field.regions().len() / n;
         let shape = below(mix(key, decision::SHAPE), shapes as u64) as usize;
@@ -244,7 +245,7 @@ impl Herd for HostHerd {
         for child in &children {
             bred.moves += child.moves;
             bred.ratings += child.ratings;
-            if generation.breed != 0 {
+            if !generation.opens() {
                 self.first_moves[child.plan.cold] = child.first_moves;
             }
         }
@@ -270,8 +271,8 @@ impl Herd for HostHerd {
             let parent = &mut self.elites[slot];
             let gain = parent.energy.total.saturating_sub(elite.energy.total);
             let new = hashes.insert(elite.hash);
-            let accepted = gain >= 0 && (generation.breed == 0 || new);
-            if generation.breed != 0 {
+            let accepted = gain >= 0 && (generation.opens() || new);
+            if !generation.opens() {
                 // on a large core nearly every child gains a little; what counts is how much
                 let won = match accepted && gain > 0 {
                     false => 0,

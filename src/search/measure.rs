@@ -168,11 +168,10 @@ impl Bench {
         let (mut breeding, mut settling) = (Vec::new(), Vec::new());
         let mut totals = (0, 0);
         for round in 0..repeats + 3 {
-            let breed = u32::from(round > 0);
             let never = [u32::MAX; 2];
             let generation = Generation {
                 draw: rng.draw(),
-                breed,
+                deme: if round > 0 { states as u32 } else { 0 },
                 sweeps,
                 cold: std::array::from_fn(|arm| u32::MAX / 8 * (arm as u32 + 1)),
                 region: std::array::from_fn(|arm| u32::MAX / 4 * (arm as u32 + 1)),

@@ -57,6 +57,34 @@ fn searches_prove_the_optimum_whatever_is_known() {
 }
 
 #[test]
+fn a_search_may_begin_again_on_the_way() {
+    let mut rng = Rng::new(45);
+    let mut again = 0;
+    for _ in 0..600 {
+        let problem = Arc::new(wide(&mut rng, 8, 3, 6));
+        let (optimum, order) = (optimum(&problem), shuffled(&problem, &mut rng));
+        let limit = optimum.min(problem.top);
+        for style in Style::ALL {
+            let mut branch = Branch::new(&problem, None, &order, ROOMY, style).expect("small costs");
+            (branch.leaf, branch.mini) = (4.0, 8.0);
+            let mut solution = None;
+            for _ in 0..1 + rng.below(4) {
+                let _ = branch.advance(1, &Stop::new());
+                solution = branch.take_solution().or(solution);
+            }
+            let (bound, open) = (branch.lower_bound(), branch.open_nodes());
+            branch.begin_again();
+            assert_eq!((branch.lower_bound(), branch.open_nodes()), (bound, open.min(1)));
+            again += u32::from(open > 1);
+            solution = finish(&mut branch, 1 + rng.below(200), limit).or(solution);
+            assert_eq!(branch.lower_bound(), limit);
+            assert_eq!(solution.map(|values| problem.cost(&values)), (optimum < problem.top).then_some(optimum));
+        }
+    }
+    assert!(again > 100, "{again} had several nodes open");
+}
+
+#[test]
 fn an_upper_bound_may_improve_on_the_way() {
     let mut rng = Rng::new(42);
     for case in 0..1000 {

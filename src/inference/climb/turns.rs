@@ -23,8 +23,11 @@ impl Climb {
             let memory = self.ladder.memory() / SEARCH_MEMORY;
             if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
                 self.reserve(memory);
-                let search = if self.journal { search.keep_forks() } else { search };
-                return Some(Stage::Branch(Box::new(search.on(self.gpu.as_ref())), FIRST_TURN));
+                let mut search = if self.journal { search.keep_forks() } else { search };
+                if let Some(gpu) = &self.gpu {
+                    search.board(gpu);
+                }
+                return Some(Stage::Branch(Box::new(search), FIRST_TURN));
             }
         }
         let weight = |at: usize| {

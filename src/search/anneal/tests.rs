@@ -62,6 +62,33 @@ fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
 }
 
 #[test]
+fn demes_double_with_the_sweeps_where_nothing_falls_into_parts() {
+    // degrees of 10 and of at most 4
+    let family = |kind: &str, settings: &[(&str, &str)]| generate(kind, settings, 1).expect("a family");
+    let random = family("large-sparse", &[("n", "700"), ("d", "2"), ("functions", "3500")]);
+    for (network, demes) in
+        [(random, [4, 8, 17, 33, 66, 132, 264]), (family("grid", &[("side", "28"), ("d", "2")]), [264; 7])]
+    {
+        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+        assert!(field.is_large());
+        let mut anneal = Anneal::new(Rng::new(1), None);
+        (anneal.states, anneal.phase) = (264, Phase::Breed);
+        for (doublings, deme) in demes.into_iter().enumerate() {
+            anneal.sweeps = anneal.base_sweeps(&field) << doublings;
+            assert_eq!(anneal.next_generation(&field).expect("numbers").deme, deme);
+        }
+        anneal.joined = true;
+        anneal.sweeps = anneal.base_sweeps(&field);
+        assert_eq!(
+            anneal.next_generation(&field).expect("numbers").deme,
+            264,
+            "the bests of earlier pools are for all"
+        );
+    }
+}
+
+#[test]
 fn generations_choose_where_anneals_end_on_large_cores_alone() {
     for (side, choices) in [("25", ENDS.len()), ("12", 1)] {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");

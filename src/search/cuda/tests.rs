@@ -26,11 +26,11 @@ pub(in crate::search) fn device() -> Option<Arc<Cuda>> {
     }
 }
 
-fn generation(rng: &mut Rng, breed: u32, field: &Field, sweeps: u32) -> Generation {
+fn generation(rng: &mut Rng, deme: u32, field: &Field, sweeps: u32) -> Generation {
     let large = field.is_large();
     Generation {
         draw: rng.draw(),
-        breed,
+        deme,
         sweeps,
         cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
         region: std::array::from_fn(|k| u32::MAX / 4 * (k as u32 + 1)),
@@ -79,7 +79,12 @@ fn compare_cut(
         herd.heat(steps(field.schedule)).expect("the device works");
     }
     for round in 0..generations {
-        let generation = generation(&mut rng, u32::from(round > 1), &field, if round == 1 { 7 } else { 5 });
+        let deme = match round {
+            0 | 1 => 0,
+            _ if round % 2 == 0 => states,
+            _ => 1 + rng.index(states),
+        };
+        let generation = generation(&mut rng, deme as u32, &field, if round == 1 { 7 } else { 5 });
         let said = |bred: &super::super::breed::Bred| {
             let best: Vec<_> = bred.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
             (bred.moves, bred.ratings, bred.children, best)
