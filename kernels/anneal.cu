@@ -6,7 +6,7 @@
 // breed.rs: Generation, and what is decided.
 struct Generation {
     u64 draw;
-    u32 deme, sweeps;       // 0: children begin at random values
+    u32 deme, sweeps;       // deme 0: children begin at random values
     u32 cold[8], region[4], tree[2], before[2], starts[8];
 };
 enum { COLD, REGION, TREE, BEFORE, SIZE = 5, SHAPE, VALUES, MATES, TIES_BEFORE = 16, TIES_AFTER, PASSES = 64 };

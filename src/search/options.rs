@@ -98,7 +98,7 @@ pub enum DriverChoice {
     Deep,
     /// Tabu search.
     Tabu,
-    /// Beam construction guided by mini-buckets.
+    /// Beam construction guided by mini-buckets; not part of the portfolio.
     Construct,
     /// Large neighbourhood search with propagation.
     Islands,

@@ -25,6 +25,9 @@ const ROUND_WORK: u64 = 20_000_000;
 /// The share of couples at first. With one of nine DSJC250.5 with 28 colors was solved in 13 s of 60, by walks alone in 3; with twenty of 28
 /// a device left 1 to 5 conflicts of DSJC1000.1 with 20 colors in 20 s, with sixty of 68 0 to 3, by walks alone none in 10.
 const COUPLES_WEIGHT: f64 = 60.0;
+/// What they have at least, as annealing on large cores: where few conflicts are left gains are so rare that what others once gained kept them at 44 % of
+/// the search's time on DSJC250.5 (results/notes/coloring.md).
+const COUPLES_FLOOR: f64 = 0.5;
 /// Work of a run before a device's walks begin, a tenth of a second: making room for them takes half of that, and small networks are
 /// done by then.
 const BEGIN: u64 = 100_000_000;
@@ -151,6 +154,10 @@ impl Driver for Tabu {
 
     fn weight(&self, field: &Field, _: &Pool) -> f64 {
         if interchangeable(&field.rows.problem).is_some() { COUPLES_WEIGHT } else { 1.0 }
+    }
+
+    fn floor(&self, field: &Field, _: &Pool) -> f64 {
+        if interchangeable(&field.rows.problem).is_some() { COUPLES_FLOOR } else { 0.0 }
     }
 
     fn begins(&self, field: &Field) -> u64 {
