@@ -192,7 +192,7 @@ impl Climb {
         }
     }
 
-    /// Searches may use a device, and so may some join graphs.
+    /// Searches may use a device, also those that have begun, and so may some join graphs.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>, graphs: DeviceGraphs) -> Climb {
         (self.gpu, self.device_graphs) = (gpu.cloned(), graphs);
         if let Some(gpu) = gpu {

@@ -42,10 +42,9 @@ const LARGE_CHILD_WORK: u64 = 70_000_000;
 const LARGE_PATIENCE: u32 = 4;
 const DOUBLINGS: u32 = 6;
 /// Doublings in vain after which a pool on a large core stands still. What it lacks are a few parts that other pools have: the bests of earlier
-/// ones join it, and when it stands still again the next begins. Where what differs between pools falls into parts the next may come sooner
+/// ones join it, and when it stands still again the next begins. Where what differs between pools falls into parts, the second, the next may come sooner
 /// (one H200, 20 s: 100x100 grid, medians of five seeds, 290894 after one, 290900 after two; rnd1000, three seeds each, 125095 and 125059).
-const IN_VAIN: u32 = 2;
-const IN_VAIN_IN_PARTS: u32 = 1;
+const IN_VAIN: [u32; 2] = [2, 1];
 /// Neighbours of a neighbour up to which it does: the grid has 3, rnd1000 10.
 const IN_PARTS: f64 = 5.0;
 /// States of a deme of a pool's first children on other large cores. Demes double with the sweeps: among all states a good one is soon in all others,
@@ -255,8 +254,7 @@ impl Anneal {
             Phase::Open { sweeps } => (0, sweeps),
             Phase::Breed => (self.deme(field), self.sweeps),
         };
-        let opens = deme == 0;
-        if !opens && self.temperatures.len() > 1 {
+        if deme > 0 && self.temperatures.len() > 1 {
             let end = self.choices.end.choose(self.rng.unit());
             if end != self.end {
                 self.heat(end)?;
@@ -270,7 +268,7 @@ impl Anneal {
             cold: self.choices.cold.thresholds(),
             region: self.choices.region.thresholds(),
             // forests are not waited for before there is a solution
-            tree: if opens || field.forests().is_empty() { never } else { self.choices.tree.thresholds() },
+            tree: if deme == 0 || field.forests().is_empty() { never } else { self.choices.tree.thresholds() },
             before: if field.is_large() { self.choices.before.thresholds() } else { never },
             starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
         })
@@ -366,8 +364,7 @@ impl Anneal {
         }
         self.stalled = 0;
         let base = self.base_sweeps(field);
-        let in_vain = if falls_into_parts(field) { IN_VAIN_IN_PARTS } else { IN_VAIN };
-        if self.in_vain < in_vain {
+        if self.in_vain < IN_VAIN[usize::from(falls_into_parts(field))] {
             self.in_vain += 1;
             self.sweeps = (2 * self.sweeps).min(base << DOUBLINGS);
         } else if self.joined || self.archive.is_empty() {
