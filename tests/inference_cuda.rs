@@ -8,7 +8,7 @@ use fangs::device::Cuda;
 use fangs::formats::{ReadOptions, Source, read};
 use fangs::inference::{
     Branch, Climb, Gpu, Graphs, JoinGraph, Ladder, Limits, Means, Outcome, Patience, Plan, Progress, RowLimits, Run,
-    Shift, Stage, Style, Width,
+    Shift, Spent, Stage, Style, Width,
 };
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use fangs::order::{Method, Order, best_orders};
@@ -431,7 +431,7 @@ fn rows_of_instances_are_the_cpus() {
         let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &stop);
         let mut climb = Climb::new(&problem, Ladder::new(orders, 8 << 30, None).exact_work(0), means);
         let mut compared = false;
-        while let Some(stage) = climb.next(Some(optimum + 1)) {
+        while let Some(stage) = climb.next(Some(optimum + 1), Spent::default()) {
             match stage {
                 Stage::Shift(mut shifting) => {
                     while shifting.advance(u64::MAX, &stop) == Progress::More {}

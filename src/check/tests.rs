@@ -3,7 +3,7 @@
 use super::*;
 use crate::Error;
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Proof, Step, seal};
-use crate::inference::{Climb, Ladder, Progress, Run, Stage, trivial_bound};
+use crate::inference::{Climb, Ladder, Progress, Run, Spent, Stage, trivial_bound};
 use crate::model::ModelError;
 use crate::order::{Method, best_orders};
 use crate::reduce::{Reducer, ValueBounds};
@@ -169,7 +169,9 @@ fn climb(
     let ladder = Ladder::new(orders, memory, z).exact_work(exact);
     let mut climb = Climb::new(&problem, ladder, choice.means()).keep_journal(true);
     let ub = Some(upper).filter(|&upper| upper < FORBIDDEN && rng.below(3) > 0);
-    while let Some(stage) = climb.next(ub) {
+    let mut spent = Spent::default();
+    while let Some(stage) = climb.next(ub, spent) {
+        spent.note(stage.is_light(), 1 + rng.below(100));
         match stage {
             Stage::Shift(mut shift) => {
                 // sometimes ended early

@@ -8,7 +8,8 @@ use fangs::certificate::Proof;
 use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats;
 use fangs::inference::{
-    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Stage, trivial_bound,
+    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Spent, Stage,
+    trivial_bound,
 };
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::Order;
@@ -105,6 +106,7 @@ struct Bounding<'a> {
     /// Searches that wait for the next core, and what the cores that they began on came from.
     searches: Vec<Branch>,
     cores: Vec<(Arc<Problem>, Arc<Reducer>)>,
+    spent: Spent,
     next_tick: f64,
 }
 
@@ -136,6 +138,7 @@ impl<'a> Bounding<'a> {
             highest: 0,
             searches: Vec::new(),
             cores: Vec::new(),
+            spent: Spent::default(),
             next_tick: 1.0,
         }
     }
@@ -208,8 +211,9 @@ impl<'a> Bounding<'a> {
             Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref(), DeviceGraphs::Most);
         climb.resume(std::mem::take(&mut self.searches));
         let mut begun = false;
-        while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost)) {
+        while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost), self.spent) {
             begun = true;
+            let (start, is_light) = (Instant::now(), stage.is_light());
             let known = match stage {
                 Stage::Shift(mut shift) => {
                     let name = shift.name().to_string();
@@ -273,6 +277,7 @@ impl<'a> Bounding<'a> {
                     known.map(|known| (known, attempt.proof(reducer, &outcome)))
                 }
             };
+            self.spent.note(is_light, start.elapsed().as_nanos() as u64);
             if self.report.exact || stop.is_set() {
                 break;
             }

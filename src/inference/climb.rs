@@ -22,6 +22,7 @@ use crate::stop::Stop;
 pub use attempt::Attempt;
 use rows::RowWay;
 use std::sync::Arc;
+pub use turns::Spent;
 
 /// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
 /// was given up at first: on SPOT5 505 plain mini-buckets pass the shifted ones at z = 16.
@@ -245,7 +246,7 @@ impl Climb {
     }
 
     /// The next stage; `None` once there is none. `ub` is the cost of the best solution known.
-    pub fn next(&mut self, ub: Option<Cost>) -> Option<Stage> {
+    pub fn next(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
         if !std::mem::replace(&mut self.begun, true) && self.shifts() {
             let order: Vec<u32> = (0..self.problem.variables() as u32).collect();
             if let Some(mut shift) = Shift::new(&self.problem, ub, &order) {
@@ -261,6 +262,9 @@ impl Climb {
                 }
                 self.shifted(shifting);
             }
+        }
+        if let Some(stage) = self.owed(ub, spent) {
+            return Some(stage);
         }
         if self.pending.is_none() {
             self.pending = self.rung(ub);

@@ -149,8 +149,9 @@ fn no_method_passes_the_optimum() {
         let memory = [1 << 30, 1 << 30, 2000, 100][rng.index(4)];
         let mut climb =
             Climb::new(&problem, Ladder::new(orders, memory, z).exact_work(rng.below(3) / 2 * 1000), choice.means());
-        let mut best = trivial_bound(&problem);
-        while let Some(stage) = climb.next((rng.below(2) == 0).then_some(limit)) {
+        let (mut best, mut spent) = (trivial_bound(&problem), Spent::default());
+        while let Some(stage) = climb.next((rng.below(2) == 0).then_some(limit), spent) {
+            spent.note(stage.is_light(), 1 + rng.below(100));
             stages += 1;
             let (bound, values) = match stage {
                 Stage::Shift(mut shifting) => {

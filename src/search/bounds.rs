@@ -5,8 +5,8 @@ use super::options::{BoundChoice, Options};
 use crate::certificate::Proof;
 use crate::device::DeviceError;
 use crate::inference::{
-    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Outcome, Plan, Progress, Run, Shifting, Stage, spill_folder,
-    spill_room,
+    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Outcome, Plan, Progress, Run, Shifting, Spent, Stage,
+    spill_folder, spill_room,
 };
 use crate::memory;
 use crate::model::{Cost, Problem};
@@ -14,6 +14,7 @@ use crate::order::{Method, OrderSearch};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Joint entries of a slice: some tenths of a second of one core.
 const SLICE: u64 = 200_000_000;
@@ -61,6 +62,11 @@ pub(crate) struct Bounds {
     ordering: Option<OrderSearch>,
     climb: Option<Climb>,
     running: Option<Rising>,
+    /// Whether what is running is the light search.
+    is_light: bool,
+    spent: Spent,
+    /// Whether what is spent is nanoseconds; work where a run must be repeated.
+    timed: bool,
     /// Searches over values that go on when the core has changed, and the cores they are for.
     searches: Vec<Branch>,
     cores: Vec<Core>,
@@ -163,6 +169,9 @@ impl Bounds {
             ordering: None,
             climb: None,
             running: None,
+            is_light: false,
+            spent: Spent::default(),
+            timed: options.rounds.is_none(),
             searches: Vec::new(),
             cores: Vec::new(),
             done: options.bound == BoundChoice::None,
@@ -252,6 +261,14 @@ impl Bounds {
 
     /// One slice; `Some` when a rung is finished. `upper` is the best total known.
     pub fn slice(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) -> Option<Step> {
+        let (began, before) = (Instant::now(), self.work);
+        let step = self.advance(core, upper, seed, stop);
+        let units = if self.timed { began.elapsed().as_nanos() as u64 } else { self.work - before };
+        self.spent.note(self.is_light, units);
+        step
+    }
+
+    fn advance(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) -> Option<Step> {
         if self.running.is_none() {
             if self.climb.is_none() && self.order(&core.problem, seed, stop) {
                 return None;
@@ -416,7 +433,9 @@ impl Bounds {
             climb.resume(std::mem::take(searches));
             climb
         });
-        let work = match climb.next(Some(upper)) {
+        let stage = climb.next(Some(upper), self.spent);
+        self.is_light = stage.as_ref().is_some_and(Stage::is_light);
+        let work = match stage {
             Some(Stage::Shift(shift)) => Work::Shift(shift),
             Some(Stage::Run(attempt, plan)) => {
                 if let spilled @ 1.. = plan.spilled_bytes() {

@@ -375,17 +375,17 @@ impl<'a> Run<'a> {
 
     /// What follows from a finished rung.
     fn follow(&mut self, step: Step) -> Result<(), Error> {
+        let before = self.gap();
         if let Some(assignment) = &step.assignment {
             self.core_solution(&step.core, assignment, &step.source)?;
             self.offer_projected(&step.core.reducer.lift(assignment));
         }
-        // a bound of the core speaks of what is better than the incumbent
-        let gap = self.upper.min(self.network.top()).saturating_sub(self.lower).max(1) as f64;
-        let before = self.lower;
         let reason = step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned();
+        // a bound of the core speaks of what is better than the incumbent
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof);
+        let closed = (before - self.gap()) as f64 / before.max(1) as f64;
         if let Some(bounds) = self.bounds.here() {
-            bounds.note((self.lower - before) as f64 / gap);
+            bounds.note(closed);
         }
         if let Some(values) = &step.value_bounds {
             self.values.learn(&step.core.reducer, values, reason);
@@ -399,6 +399,11 @@ impl<'a> Run<'a> {
             self.crew.guide(outcome);
         }
         Ok(())
+    }
+
+    /// What is between the best bound and the best solution.
+    fn gap(&self) -> Cost {
+        self.upper.min(self.network.top()).saturating_sub(self.lower)
     }
 
     /// What is known of values, for heuristics that look at it.

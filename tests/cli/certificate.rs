@@ -167,7 +167,7 @@ fn published_instances_are_certified() -> Result {
         ("celar/scen06.wcsp.xz", &["bound"], "5", 300.0, "bound"),
         ("celar/CELAR6-SUB0.wcsp.xz", &["solve"], "20", 159.0, "bound"),
         ("celar/graph05.wcsp.xz", &["solve"], "20", 221.0, "bound"),
-        ("spot5/404.wcsp.xz", &by_search, "30", 114.0, "mini"),
+        ("spot5/42b.wcsp.xz", &by_search, "2", 100000.0, "mini"),
         ("celar/CELAR7-SUB0.wcsp.xz", &["solve", "--rounds", "100"], "60", 10310.0, "by_lemma"),
     ] {
         let source = folder.join(instance);

@@ -82,11 +82,14 @@ impl PartialEq for Node {
 impl Eq for Node {}
 
 /// What all dives of a batch share.
+#[derive(Clone, Copy)]
 pub(super) struct Dive<'a> {
     pub frame: &'a Frame,
     pub style: Style,
     /// Entries to look at before the rest stays open.
     pub work: u64,
+    /// The same on the way down, until the first node that is finished or cut off from all of its children.
+    pub descent: u64,
     /// How often a path may leave the best child, the k-th best counting k times; the others are cut (limited discrepancy search:
     /// Harvey, Ginsberg, 1995).
     pub discrepancies: usize,
@@ -148,6 +151,8 @@ impl Dive<'_> {
         found.nodes += 1;
         found.replayed = state.work - begin;
         let mut eliminated = 0;
+        // on the way down
+        let mut most = self.work.max(self.descent);
         let mut forks: Vec<Fork> = Vec::new();
         // the node at work; its state has a level of its own
         let mut at = alive.then(|| (node.path.clone(), node.bound.max(state.constant), node.part, self.discrepancies));
@@ -159,7 +164,7 @@ impl Dive<'_> {
             }
             if let Some((path, bound, part, left)) = at.take() {
                 // at least one node gets its children
-                if state.work - begin + eliminated > self.work && !forks.is_empty() {
+                if state.work - begin + eliminated > most && !forks.is_empty() {
                     let depth = node.depth + forks.len() as u32;
                     found.open.push(Node { bound, part, depth, serial: 0, path });
                     self.leave_open(&forks, node.depth, limit.min(state.limit), &mut found.open);
@@ -171,6 +176,7 @@ impl Dive<'_> {
                         found.mini = found.mini.max(work);
                         self.offer(assignment, state, &mut found);
                         state.pop(frame);
+                        most = self.work;
                     }
                     Some(Solved::Stopped) => continue,
                     Some(Solved::Bound { bound: better, assignment, work }) => {
@@ -187,6 +193,7 @@ impl Dive<'_> {
             let Some((bound, values)) = fork.children.pop().filter(|(bound, _)| *bound < state.limit) else {
                 let _ = forks.pop();
                 state.pop(frame);
+                most = self.work;
                 continue;
             };
             let (v, part, left) = (fork.variable, fork.part, fork.left);

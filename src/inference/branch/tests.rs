@@ -1,4 +1,5 @@
 use super::*;
+use crate::generate::generate;
 use crate::inference::tests::{assignments, random, shuffled, wide};
 use crate::model::FORBIDDEN;
 use crate::rng::Rng;
@@ -54,6 +55,20 @@ fn searches_prove_the_optimum_whatever_is_known() {
         }
     }
     assert!(solved > 5000 && none > 5000 && nodes > 20_000, "{solved} {none} {nodes}");
+}
+
+#[test]
+fn the_first_batch_comes_to_a_solution() {
+    let network = generate("grid", &[("side", "15"), ("d", "6"), ("p2", "0")], 1).expect("a kind");
+    let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let order = shuffled(&problem, &mut Rng::new(47));
+    let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Light).expect("small costs");
+    while branch.nodes() == 0 {
+        let _ = branch.advance(1, &Stop::new());
+    }
+    // the dives of a batch are too short for that
+    let (nodes, batch) = (branch.nodes(), BATCH as u64);
+    assert!(branch.take_solution().is_some() && branch.work_done() > 2 * batch * LEAST_DIVE, "{nodes} nodes");
 }
 
 #[test]
