@@ -51,11 +51,13 @@ impl Climb {
         let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
         let search = &self.searches[at].0;
         let (done, left) = (search.work_done(), search.work_left());
-        let parts = match () {
-            () if self.gpu.is_some() => LESS_TIME,
-            () if left <= done => MORE_TIME,
-            () if done > TRIED && left / HOPELESS > done => LESS_TIME,
-            () => LIGHT_TIME,
+        let hopeless = done > TRIED && left / HOPELESS > done;
+        let parts = if hopeless || self.gpu.is_some() {
+            LESS_TIME
+        } else if left <= done {
+            MORE_TIME
+        } else {
+            LIGHT_TIME
         };
         spent.owes_light(parts).then(|| self.turn(at, ub))
     }
