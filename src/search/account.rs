@@ -45,10 +45,10 @@ impl Account {
         self.plugin_work += if is_plugin { work } else { 0 };
     }
 
-    /// A slice of the bounds.
-    pub fn note_slice(&mut self, began: Instant, work: u64) {
-        self.slice = self.units(began, work);
-        self.spent[1] += self.slice;
+    /// A slice of the bounds, which know what they take.
+    pub fn note_slice(&mut self, units: u64) {
+        self.slice = units;
+        self.spent[1] += units;
     }
 
     /// The search has found something better.
@@ -87,9 +87,9 @@ mod tests {
         let now = Instant::now();
         account.note_round(now, 10, false);
         assert_eq!(account.with_a_slice(), [10, FIRST_SLICE]);
-        account.note_slice(now, 70);
+        account.note_slice(70);
         assert_eq!(account.with_a_slice(), [10, 140]);
-        account.note_slice(now, 30);
+        account.note_slice(30);
         assert_eq!(account.with_a_slice(), [10, 130]);
         account.begin_turns();
         assert_eq!(account.with_a_slice(), [0, 30]);

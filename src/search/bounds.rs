@@ -224,9 +224,9 @@ impl Bounds {
         self.done
     }
 
-    /// Work done.
-    pub fn work(&self) -> u64 {
-        self.work
+    /// What slices have taken: nanoseconds, or work where a run must be repeated.
+    pub fn spent(&self) -> u64 {
+        self.spent.total()
     }
 
     /// Whether the next slice belongs to the bounds, given what the search and they have spent, nanoseconds or work, and whether the search

@@ -346,10 +346,9 @@ impl<'a> Run<'a> {
         let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(spent, stalled)) else {
             return Ok(false);
         };
-        let (began, before) = (Instant::now(), bounds.work());
+        let before = bounds.spent();
         let step = bounds.slice(&self.core, upper, seed, self.stop);
-        let work = bounds.work() - before;
-        self.account.note_slice(began, work);
+        self.account.note_slice(bounds.spent() - before);
         self.tell_of_files();
         if let Some(step) = step {
             self.follow(step)?;

@@ -67,7 +67,7 @@ impl Probe {
                 frame: &frame,
                 style: Style::Light,
                 work: self.work,
-                descent: self.work,
+                descent: 0,
                 discrepancies: self.discrepancies,
                 failures: None,
                 budget: Budget { joint_entries: self.leaf, bytes: MEMORY, gpu: None },

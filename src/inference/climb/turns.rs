@@ -31,6 +31,11 @@ impl Spent {
         *of = of.saturating_add(units);
     }
 
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.light.saturating_add(self.others)
+    }
+
     /// Whether the light search has had less than one part in `parts`.
     fn owes_light(&self, parts: u64) -> bool {
         self.light.saturating_mul(parts - 1) < self.others
