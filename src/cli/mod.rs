@@ -40,6 +40,7 @@ Exit codes: 0 done (a solution was found), 2 bad usage or bad input, 3 no soluti
 4 proven infeasible (check: the total reaches top), 1 anything else (check: a certificate is refused).";
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Command {
     /// Search from above and prove from below, until optimal or out of budget
     Solve(Box<solve::SolveFlags>),

@@ -164,7 +164,6 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let stop = Stop::new();
     signals::listen(&stop)?;
     let clock = Clock::start(started, options.time, &stop);
-    values::use_threads(options.threads)?;
     options.device = Opening::start(options.device.choice());
 
     let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;

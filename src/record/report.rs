@@ -100,7 +100,7 @@ impl<'a> SolveReport<'a> {
             search_to_best_s: None,
             seed: options.seed,
             device: "cpu",
-            threads: options.threads.unwrap_or_else(rayon::current_num_threads),
+            threads: options.threads(),
             driver: options.driver.name(),
             heuristic: options.heuristic_name(),
             picks: None,

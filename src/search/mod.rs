@@ -17,6 +17,7 @@ mod dives;
 mod driver;
 mod errand;
 mod event;
+mod first;
 mod forest;
 mod graph;
 mod greedy;
@@ -61,6 +62,7 @@ use crate::device::Busy;
 use crate::error::Error;
 use crate::model::Network;
 use crate::stop::{Cause, Stop};
+use first::First;
 use news::{News, Totals};
 use recorder::Recorder;
 use run::Run;
@@ -114,15 +116,13 @@ pub fn solve(
         return Err(Error::Usage(format!("a domain of {domain} values: the search takes up to {}", u16::MAX)));
     }
     let clock = Clock::start(options.started, options.time, stop);
-    let threads = match options.threads {
-        Some(threads) => threads,
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
+    let mut recorder = Recorder::new(network, &clock, observe);
+    let first = First::new(network, options, recorder.bound(), stop, &mut |news| recorder.hear(news));
+    let threads = options.threads();
     let workers = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|error| Error::Usage(format!("cannot start {threads} threads: {error}")))?;
-    let mut recorder = Recorder::new(network, &clock, observe);
     // rounds may be as short as microseconds: their accounts are looked at, not queued
     let progress = Arc::new(Mutex::new(Totals::default()));
     let (sender, news) = channel();
@@ -137,7 +137,7 @@ pub fn solve(
                 // a recorder that has gone away only means that nobody listens any more
                 message => drop(sender.send(message)),
             };
-            workers.install(|| Run::new(&network, &options, &stop, &mut tell)?.run())
+            workers.install(|| Run::new(&network, &options, first, &stop, &mut tell)?.run())
         }
     });
     let outcome = if recorder.listen(&news, &progress, stop) { worker.join() } else { Ok(Err(Error::Stopped)) };

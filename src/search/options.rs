@@ -81,6 +81,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// How many CPU threads there are.
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
     /// The name of the heuristic: of the one that steers, or of the annealing's own.
     pub fn heuristic_name(&self) -> &str {
         self.heuristic.as_ref().map_or("boltzmann", |heuristic| heuristic.name())

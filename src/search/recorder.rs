@@ -83,7 +83,13 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    fn hear(&mut self, news: News) {
+    /// The best bound so far, in the network's units.
+    pub fn bound(&self) -> Cost {
+        self.bound
+    }
+
+    /// Notes what happened, and tells the observer.
+    pub fn hear(&mut self, news: News) {
         let now = self.clock.seconds();
         // a first solution may come before the reductions
         if matches!(news, News::Progress(_) | News::Bound { .. }) {

@@ -8,7 +8,7 @@ use super::bounds::{Bounds, Core, Spilling, Step};
 use super::crew::Crew;
 use super::driver::{Effort, Field, Pool};
 use super::event::StoppedBy;
-use super::greedy;
+use super::first::First;
 use super::guided;
 use super::news::{Ending, News, Totals};
 use super::options::{Assertions, Options};
@@ -67,30 +67,15 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Tells of a first solution, the warm start if there is one, reduces the network and prepares the first core.
+    /// Reduces the network and prepares the first core.
     pub fn new(
         network: &'a Network,
         options: &'a Options,
+        first: First,
         stop: &'a Stop,
         tell: &'a mut dyn FnMut(News),
     ) -> Result<Self, Error> {
         let mut rng = Rng::new(options.seed);
-        let totals = Totals::default();
-        // before what may take seconds
-        let (first, source) = match &options.warm_start {
-            Some(start) => (Some(start.clone()), "warm-start"),
-            None if options.rounds == Some(0) => (None, ""),
-            None => (Some(greedy::assignment(network, stop)), "greedy"),
-        };
-        let mut upper = FORBIDDEN;
-        if let Some(first) = &first {
-            let evaluation = check::evaluate(network, first);
-            if evaluation.is_solution() {
-                upper = evaluation.cost;
-                let solution = first.clone().into();
-                tell(News::Solution { cost: upper, solution, source: source.to_string(), totals });
-            }
-        }
         let reducer = if options.certificate {
             Reducer::logged(network, options.reduce, stop)?
         } else {
@@ -135,15 +120,15 @@ impl<'a> Run<'a> {
             core: Core { reducer, problem },
             account: Account::new(options.rounds.is_none(), field.sweep_work),
             field,
-            pool: Pool::new(upper < FORBIDDEN),
+            pool: Pool::new(first.upper < FORBIDDEN),
             crew,
             bounds,
             rng,
             device,
             boarding,
-            totals,
-            first,
-            upper,
+            totals: Totals::default(),
+            first: first.assignment,
+            upper: first.upper,
             lower,
             tightened: (network.top(), 0),
         })

@@ -1,0 +1,46 @@
+//! What a run begins with, before threads, reductions and tables are made.
+
+use super::greedy;
+use super::news::{News, Totals};
+use super::options::Options;
+use crate::check;
+use crate::model::{Cost, FORBIDDEN, Network};
+use crate::rng::Rng;
+use crate::stop::Stop;
+use std::ops::ControlFlow;
+
+/// A first assignment.
+pub(crate) struct First {
+    /// The warm start, or one by greedy choices; none in a run without rounds.
+    pub assignment: Option<Vec<u32>>,
+    /// The least cost of a solution told of, in the network's units; [`FORBIDDEN`] without one.
+    pub upper: Cost,
+}
+
+impl First {
+    /// Tells of the warm start if there is one, or of solutions by greedy choices until one costs no more than `lower`.
+    pub fn new(network: &Network, options: &Options, lower: Cost, stop: &Stop, tell: &mut dyn FnMut(News)) -> Self {
+        let mut upper = FORBIDDEN;
+        let mut found = |assignment: &[u32], source: &str| {
+            let evaluation = check::evaluate(network, assignment);
+            if evaluation.is_solution() && evaluation.cost < upper {
+                upper = evaluation.cost;
+                let (solution, source, totals) = (assignment.into(), source.to_string(), Totals::default());
+                tell(News::Solution { cost: upper, solution, source, totals });
+            }
+            if upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let assignment = match &options.warm_start {
+            Some(start) => {
+                let _ = found(start, "warm-start");
+                Some(start.clone())
+            }
+            None if options.rounds == Some(0) => None,
+            None => {
+                let rng = &mut Rng::new(options.seed);
+                Some(greedy::assignments(network, rng, stop, &mut |values| found(values, "greedy")))
+            }
+        };
+        First { assignment, upper }
+    }
+}
