@@ -115,6 +115,10 @@ fn first(count: usize) -> Result<Arc<Cuda>, DeviceError> {
     (1..count).find_map(|ordinal| Cuda::open(ordinal).ok()).ok_or(failed)
 }
 
+/// What the CPU has for itself where nobody asked for a device: a driver that starts slows every thread of the process (a first solution
+/// by a millisecond), and networks of a few variables are solved by then.
+const HEAD_START: Duration = Duration::from_millis(3);
+
 /// How often a waiting run looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -228,6 +232,9 @@ impl Opening {
         wait_at_exit();
         // nobody joins it: a driver that hangs must not keep the process from ending in time
         drop(std::thread::spawn(move || {
+            if choice == Choice::Auto {
+                std::thread::sleep(HEAD_START);
+            }
             // whoever waits must hear of it, even if the driver's binding panics
             let outcome = std::panic::catch_unwind(|| choice.open()).unwrap_or_else(|_| choice.without(broken()));
             wait_at_exit();
