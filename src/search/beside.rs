@@ -8,7 +8,9 @@ use crate::inference::Gpu;
 use crate::model::Cost;
 use crate::stop::{Cause, Stop};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One thread in so many beside a device is the drivers', up to as many as there are islands; the others are the bounds'. On large cores it is one: annealing
 /// takes in what islands find, and with three threads of them the pool was theirs too soon (results/notes/search-cuda.md).
@@ -38,23 +40,55 @@ impl Threads {
     }
 }
 
-/// The bounds: in turn with the search, or beside it with a slice of work.
+/// The bounds: in turn with the search, or beside it.
 pub(crate) struct BoundsBeside {
-    errand: Errand<Bounds, Option<Step>>,
+    errand: Errand<Bounds, ()>,
     /// Its own where a device searches.
     threads: Threads,
     /// The core has changed meanwhile.
     rebased: bool,
     /// Ends a slice on its way.
     over: Stop,
+    shared: Arc<Shared>,
+    /// Set once a step beside the search has decided the run.
+    decided: Stop,
+}
+
+/// Between the search and the bounds beside it.
+#[derive(Default)]
+struct Shared {
+    /// The best total that the search knows.
+    upper: AtomicI64,
+    /// No further slice after this one.
+    recalled: AtomicBool,
+    /// Steps that the search has not followed yet.
+    steps: Mutex<VecDeque<Step>>,
+}
+
+impl Shared {
+    fn steps(&self) -> MutexGuard<'_, VecDeque<Step>> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl BoundsBeside {
     /// What the options allow; a device takes exact plans that pay there.
-    pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>) -> Self {
+    pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, stop: &Stop) -> Self {
         let (gpu, threads) = device.unzip();
         let (errand, threads) = (Errand::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
-        BoundsBeside { errand, threads, rebased: false, over: Stop::new() }
+        BoundsBeside {
+            errand,
+            threads,
+            rebased: false,
+            over: Stop::new(),
+            shared: Arc::default(),
+            decided: stop.below(),
+        }
+    }
+
+    /// Set where the run is to stop, and once a step has decided it: a round need not come to its end then.
+    pub fn decided(&self) -> &Stop {
+        &self.decided
     }
 
     /// From now on a device searches and takes exact plans that pay there; nothing is on its way.
@@ -70,27 +104,50 @@ impl BoundsBeside {
         self.errand.here()
     }
 
-    /// Begins a slice on a thread of its own, unless one is on its way or there is nothing left to do.
+    /// Begins with slices on a thread of their own, unless they are on their way or there is nothing left to do. They go on until they are
+    /// recalled or have something to say besides steps: one a round left the threads idle while a device had rounds of two seconds.
     pub fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
+        self.shared.upper.store(upper, Ordering::Relaxed);
         if self.here().is_none_or(|bounds| bounds.is_done()) {
             return;
         }
         self.over = stop.below();
+        self.shared.recalled.store(false, Ordering::Relaxed);
         let (core, stop, threads) = (core.clone(), self.over.clone(), self.threads.clone());
-        self.errand.begin(move |bounds| threads.run(|| bounds.slice(&core, upper, seed, &stop)));
+        let (shared, decided) = (self.shared.clone(), self.decided.clone());
+        let slices = move |bounds: &mut Bounds| {
+            loop {
+                let upper = shared.upper.load(Ordering::Relaxed);
+                if let Some(step) = bounds.slice(&core, upper, seed, &stop) {
+                    if step.lower >= upper {
+                        decided.set(Cause::Time);
+                    }
+                    shared.steps().push_back(step);
+                }
+                if shared.recalled.load(Ordering::Relaxed) || stop.is_set() || bounds.is_done() || bounds.has_news() {
+                    break;
+                }
+            }
+        };
+        self.errand.begin(move |bounds| threads.run(|| slices(bounds)));
     }
 
-    /// What a slice on its way came to, if it is there and finished a rung.
+    /// The next step of slices beside the search.
     pub fn finished(&mut self) -> Option<Step> {
-        let step = self.errand.back()?;
-        if std::mem::take(&mut self.rebased) {
+        if self.errand.back().is_some() && std::mem::take(&mut self.rebased) {
             self.rebase();
         }
-        step
+        self.shared.steps().pop_front()
+    }
+
+    /// Slices beside the search end with the one at work.
+    pub fn recall(&self) {
+        self.shared.recalled.store(true, Ordering::Relaxed);
     }
 
     /// The core has changed: what has not begun is planned anew.
     pub fn rebase(&mut self) {
+        self.recall();
         match self.here() {
             Some(bounds) => bounds.rebase(),
             None => self.rebased = true,
@@ -101,5 +158,61 @@ impl BoundsBeside {
     pub fn finish(&mut self) {
         self.over.set(Cause::Time);
         let _ = self.errand.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::reduce::Reducer;
+    use std::time::Duration;
+
+    /// All steps that follow from one beginning.
+    fn steps(bounds: &mut BoundsBeside, core: &Core, upper: Cost, stop: &Stop) -> Vec<Step> {
+        bounds.begin(core, upper, 1, stop);
+        let mut steps = Vec::new();
+        loop {
+            let ended = bounds.here().is_none_or(|bounds| bounds.is_done());
+            match bounds.finished() {
+                Some(step) => steps.push(step),
+                None if ended && bounds.here().is_some() => return steps,
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+
+    #[test]
+    fn slices_go_on_by_themselves_and_decide_a_run() {
+        let stop = Stop::new();
+        let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
+        let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
+        let core = Core { problem: Arc::new(reducer.problem()), reducer };
+        let bounds = || BoundsBeside::new(&Options::default(), None, &stop);
+
+        let mut open = bounds();
+        let found = steps(&mut open, &core, network.top(), &stop);
+        let best = found.iter().map(|step| step.lower).max().expect("elimination is exact");
+        assert!(best < network.top() && !open.decided().is_set(), "{best}");
+
+        let mut closed = bounds();
+        assert!(!steps(&mut closed, &core, best, &stop).is_empty());
+        assert!(closed.decided().is_set() && !stop.is_set());
+    }
+
+    #[test]
+    fn who_is_recalled_comes_back_for_another_core() {
+        let stop = Stop::new();
+        let network = generate("random", &[("n", "60"), ("d", "8"), ("p2", "0")], 1).expect("a family");
+        let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
+        let core = Core { problem: Arc::new(reducer.problem()), reducer };
+        let mut bounds = BoundsBeside::new(&Options::default(), None, &stop);
+        bounds.begin(&core, network.top(), 1, &stop);
+        bounds.rebase();
+        while bounds.here().is_none() {
+            let _ = bounds.finished();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!bounds.rebased && bounds.here().is_some_and(|bounds| !bounds.is_done()));
     }
 }

@@ -321,6 +321,11 @@ impl Bounds {
         new
     }
 
+    /// Whether there is something to tell besides steps.
+    pub fn has_news(&self) -> bool {
+        self.trouble.is_some() || self.spilling.is_some()
+    }
+
     /// Why bounds went from the device to the CPU, told once.
     pub fn take_trouble(&mut self) -> Option<DeviceError> {
         self.trouble.take()

@@ -108,7 +108,7 @@ impl<'a> Run<'a> {
         let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
-        let bounds = BoundsBeside::new(options, gpu.zip(for_bounds));
+        let bounds = BoundsBeside::new(options, gpu.zip(for_bounds), stop);
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         let values = ValueBounds::new(&reducer);
         Ok(Run {
@@ -164,6 +164,9 @@ impl<'a> Run<'a> {
             self.look_at_pool(source)?;
         }
         self.bounds.finish();
+        while let Some(mut step) = self.bounds.finished() {
+            self.take(&mut step)?;
+        }
         self.tell_of_trouble();
         let bounds = self.bounds.here();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
@@ -230,8 +233,11 @@ impl<'a> Run<'a> {
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
         let began = Instant::now();
-        let (source, Effort { moves, ratings, work, note, lost, picks, nonsense, fault }) =
-            self.crew.round(&self.field, &mut self.pool, self.boarding.as_ref().map_or(self.stop, Boarding::over));
+        let (source, Effort { moves, ratings, work, note, lost, picks, nonsense, fault }) = self.crew.round(
+            &self.field,
+            &mut self.pool,
+            self.boarding.as_ref().map_or(self.bounds.decided(), Boarding::over),
+        );
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
@@ -358,15 +364,12 @@ impl<'a> Run<'a> {
     }
 
     /// What follows from a finished rung.
-    fn follow(&mut self, step: Step) -> Result<(), Error> {
-        let before = self.gap();
+    fn follow(&mut self, mut step: Step) -> Result<(), Error> {
+        let (before, reason) = (self.gap(), step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned());
+        self.take(&mut step)?;
         if let Some(assignment) = &step.assignment {
-            self.core_solution(&step.core, assignment, &step.source)?;
             self.offer_projected(&step.core.reducer.lift(assignment));
         }
-        let reason = step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned();
-        // a bound of the core speaks of what is better than the incumbent
-        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof);
         let closed = (before - self.gap()) as f64 / before.max(1) as f64;
         if let Some(bounds) = self.bounds.here() {
             bounds.note(closed);
@@ -382,6 +385,16 @@ impl<'a> Run<'a> {
         if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.core.problem, &self.core.problem)) {
             self.crew.guide(outcome);
         }
+        Ok(())
+    }
+
+    /// The solution and the bound of a finished rung.
+    fn take(&mut self, step: &mut Step) -> Result<(), Error> {
+        if let Some(assignment) = &step.assignment {
+            self.core_solution(&step.core, assignment, &step.source)?;
+        }
+        // a bound of the core speaks of what is better than the incumbent
+        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof.take());
         Ok(())
     }
 
@@ -446,6 +459,7 @@ impl<'a> Run<'a> {
         if let Some(message) = self.device.lose(error) {
             // made beside the device until now
             self.account.begin_turns();
+            self.bounds.recall();
             self.crew.lose_device(&mut self.pool);
             (self.tell)(News::Warning(message));
         }
