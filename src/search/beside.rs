@@ -105,14 +105,15 @@ impl BoundsBeside {
     }
 
     /// Begins with slices on a thread of their own, unless they are on their way or there is nothing left to do. They go on until they are
-    /// recalled or have something to say besides steps: one a round left the threads idle while a device had rounds of two seconds.
-    pub fn begin(&mut self, core: &Core, upper: Cost, seed: u64, stop: &Stop) {
+    /// recalled or have something to say besides steps: one a round left the threads idle while a device had rounds of two seconds. Of a large core it
+    /// is `one`: the search made a tenth fewer moves there, and bounds are far from it anyway.
+    pub fn begin(&mut self, core: &Core, upper: Cost, seed: u64, one: bool, stop: &Stop) {
         self.shared.upper.store(upper, Ordering::Relaxed);
         if self.here().is_none_or(|bounds| bounds.is_done()) {
             return;
         }
         self.over = stop.below();
-        self.shared.recalled.store(false, Ordering::Relaxed);
+        self.shared.recalled.store(one, Ordering::Relaxed);
         let (core, stop, threads) = (core.clone(), self.over.clone(), self.threads.clone());
         let (shared, decided) = (self.shared.clone(), self.decided.clone());
         let slices = move |bounds: &mut Bounds| {
@@ -170,7 +171,7 @@ mod tests {
 
     /// All steps that follow from one beginning.
     fn steps(bounds: &mut BoundsBeside, core: &Core, upper: Cost, stop: &Stop) -> Vec<Step> {
-        bounds.begin(core, upper, 1, stop);
+        bounds.begin(core, upper, 1, false, stop);
         let mut steps = Vec::new();
         loop {
             let ended = bounds.here().is_none_or(|bounds| bounds.is_done());
@@ -207,7 +208,7 @@ mod tests {
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = Core { problem: Arc::new(reducer.problem()), reducer };
         let mut bounds = BoundsBeside::new(&Options::default(), None, &stop);
-        bounds.begin(&core, network.top(), 1, &stop);
+        bounds.begin(&core, network.top(), 1, false, &stop);
         bounds.rebase();
         while bounds.here().is_none() {
             let _ = bounds.finished();

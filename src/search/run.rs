@@ -326,7 +326,7 @@ impl<'a> Run<'a> {
         self.tell_of_files();
         if self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.account.search_work > 0 {
-                self.bounds.begin(&self.core, upper, seed, self.stop);
+                self.bounds.begin(&self.core, upper, seed, self.field.is_large(), self.stop);
             }
             return Ok(false);
         }
