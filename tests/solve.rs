@@ -2,7 +2,9 @@
 
 use fangs::model::{Cost, FORBIDDEN, ModelError, Network, Number, Units};
 use fangs::rng::Rng;
-use fangs::search::{Assertions, BoundChoice, DriverChoice, EventKind, Options, Status, StoppedBy, Summary, solve};
+use fangs::search::{
+    Assertions, BoundChoice, DriverChoice, EventKind, MAX_THREADS, Options, Status, StoppedBy, Summary, solve,
+};
 use fangs::stop::{Cause, Stop};
 use fangs::{Error, check, generate, heuristics};
 
@@ -243,6 +245,10 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
     }
     let blind = Options { driver: DriverChoice::Construct, bound: BoundChoice::None, ..small() };
     assert!(matches!(solve(&random(&mut rng)?, &blind, &Stop::new(), &mut |_| ()), Err(Error::Usage(_))));
+    for threads in [0, MAX_THREADS + 1] {
+        let options = Options { threads: Some(threads), ..small() };
+        assert!(matches!(solve(&random(&mut rng)?, &options, &Stop::new(), &mut |_| ()), Err(Error::Usage(_))));
+    }
     assert!(missed < 5, "three rounds missed the optimum of a tiny network {missed} times");
     Ok(())
 }

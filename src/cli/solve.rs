@@ -37,7 +37,7 @@ pub struct SolveFlags {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
     /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::positive)]
+    #[arg(long, value_name = "N", value_parser = values::threads)]
     threads: Option<usize>,
     /// States kept [default: by memory and problem]
     #[arg(long, value_name = "N", value_parser = values::positive)]

@@ -35,7 +35,7 @@ pub struct TryFlags {
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     device: Choice,
     /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::positive)]
+    #[arg(long, value_name = "N", value_parser = values::threads)]
     threads: Option<usize>,
     /// Picture of the median curves, .svg or .png
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,7 @@
 //! Durations, sizes and names on the command line.
 
 use fangs::Error;
+use fangs::search::MAX_THREADS;
 use std::time::Duration;
 
 /// `30`, `30s`, `5m`, `1h`, `500ms`; decimals are fine.
@@ -45,6 +46,12 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
 /// A count of at least 1.
 pub fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of at least 1".into())
+}
+
+/// A number of CPU threads.
+pub fn threads(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MAX_THREADS).contains(number));
+    number.ok_or_else(|| format!("expected a number from 1 to {MAX_THREADS}"))
 }
 
 /// A relative gap.

@@ -55,7 +55,7 @@ pub use clock::Clock;
 pub(crate) use cuda::sources;
 pub use driver::Picks;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
-pub use options::{Assertions, BoundChoice, DriverChoice, Options};
+pub use options::{Assertions, BoundChoice, DriverChoice, MAX_THREADS, Options};
 pub use session::{Session, start};
 
 use crate::device::Busy;
@@ -107,6 +107,10 @@ pub fn solve(
         }
         _ => {}
     }
+    let threads = options.threads();
+    if !(1..=MAX_THREADS).contains(&threads) {
+        return Err(Error::Usage(format!("{threads} threads: expected 1 to {MAX_THREADS}")));
+    }
     // a device that is known not to open is a matter of the options
     let _ = options.device.poll()?;
     if let Some(start) = &options.warm_start {
@@ -118,7 +122,6 @@ pub fn solve(
     let clock = Clock::start(options.started, options.time, stop);
     let mut recorder = Recorder::new(network, &clock, observe);
     let first = First::new(network, options, recorder.bound(), stop, &mut |news| recorder.hear(news));
-    let threads = options.threads();
     let workers = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()

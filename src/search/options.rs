@@ -6,6 +6,10 @@ use crate::inference::{Graphs, Means, Style};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// The most CPU threads of a run. Far above it starting them does not fail but ends the process: at 100000 the memory map of Linux is full within a thread
+/// that has begun.
+pub const MAX_THREADS: usize = 1024;
+
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
 /// that a library call has no time limit of its own.
 #[derive(Clone, Debug)]
@@ -22,7 +26,7 @@ pub struct Options {
     pub seed: u64,
     /// The device to work on, perhaps on its way already. A `Choice` makes one: `Choice::Cpu.into()`.
     pub device: Opening,
-    /// CPU threads; all where `None`.
+    /// CPU threads, up to [`MAX_THREADS`]; all where `None`.
     pub threads: Option<usize>,
     /// States kept; by memory and problem where `None`.
     pub population: Option<usize>,
@@ -83,7 +87,8 @@ impl Default for Options {
 impl Options {
     /// How many CPU threads there are.
     pub fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        let all = || std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        self.threads.unwrap_or_else(all)
     }
 
     /// The name of the heuristic: of the one that steers, or of the annealing's own.

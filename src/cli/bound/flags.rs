@@ -33,7 +33,7 @@ pub struct BoundFlags {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
     /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::positive)]
+    #[arg(long, value_name = "N", value_parser = values::threads)]
     threads: Option<usize>,
     /// Wall-clock budget, loading included
     #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration)]
