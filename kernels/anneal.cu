@@ -102,18 +102,6 @@ __device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, c
     return moves;
 }
 
-// A team's next visit in a sweep by classes, or none: what it reads is loaded before the visit before it is made.
-template <class T> struct Turn {
-    bool here;
-    u32 variable;
-    uint4 info;
-    Ahead<T> ahead;
-
-    __device__ __forceinline__ Turn(const Core &core, const T &team, u32 member, u32 end)
-        : here(member < end), variable(here ? __ldg(core.class_members + member) : 0), info(__ldg(core.info + variable)),
-          ahead(core, team, info) {}
-};
-
 // A team's place in a block of STATES states: neighbouring teams visit the same variable of different states, so that they read the
 // same tables. Where STATES is 0 each team has a state to itself.
 template <int STATES, class T> struct Place {
@@ -124,15 +112,16 @@ template <int STATES, class T> struct Place {
     const u32 team = STATES > 0 ? number / SHARED : 0, teams = STATES > 0 ? all / SHARED : 1;
 };
 
-template <int STATES, class T, class V>
-__device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team, const Values<V> &x, u64 order,
+template <int STATES, class T, class V, class K>
+__device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team, const Values<V> &x, K &kept, u64 order,
                                                 const uint2 &boltzmann, u64 draw) {
     const Place<STATES, T> place;
     const u32 own = place.team, step = place.teams;
     u32 moves = 0, at = below(order, core.classes), base = __ldg(core.class_begin + at), end = __ldg(core.class_begin + at + 1);
-    Turn<T> turn(core, team, base + own, end);
+    using Turn = typename K::Turn;
+    Turn turn(core, team, base + own, end);
     for (u32 k = 0; k < core.classes;) {
-        const Turn<T> now = turn;
+        const Turn now = turn;
         base += step;
         // the same for all threads
         const bool last = base >= end;
@@ -141,18 +130,19 @@ __device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team,
             base = __ldg(core.class_begin + at);
             end = __ldg(core.class_begin + at + 1);
         }
-        turn = Turn<T>(core, team, base + own, end);
-        if (now.here) moves += visit(core, team, x, now.variable, now.info, now.ahead, boltzmann, mix(draw, now.variable));
+        turn = Turn(core, team, base + own, end);
+        if (now.here) moves += now.visit(core, team, x, kept, boltzmann, draw);
         if (last) {
-            __syncthreads();
+            if (K::KEEPS) kept.settle(core, x);
+            else __syncthreads();
             k++;
         }
     }
     return moves;
 }
 
-template <int STATES, class T, class V>
-__device__ __forceinline__ u32 tree_move(const Core &core, const T &team, const Values<V> &x, u32 forest,
+template <int STATES, class T, class V, class K>
+__device__ __forceinline__ u32 tree_move(const Core &core, const T &team, const Values<V> &x, K &kept, u32 forest,
                                          const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const u8 *member = core.members + (u64)forest * core.variables;
     const u32 first_level = __ldg(core.forest_levels + forest), levels = __ldg(core.forest_levels + forest + 1);
@@ -162,14 +152,15 @@ __device__ __forceinline__ u32 tree_move(const Core &core, const T &team, const 
     for (u32 level = levels; level-- > first_level;) {
         const u32 end = __ldg(core.levels + level + 1);
         for (u32 node = __ldg(core.levels + level) + place.team; node < end; node += place.teams)
-            tree_up(core, team, x, member, first, node - first, scratch);
+            tree_up(core, team, x, kept, member, first, node - first, scratch);
         if (STATES > 0) __syncthreads();
     }
     for (u32 level = first_level; level < levels; level++) {
         const u32 end = __ldg(core.levels + level + 1);
         for (u32 node = __ldg(core.levels + level) + place.team; node < end; node += place.teams)
-            moves += tree_down(core, team, x, first, node - first, scratch, boltzmann, draw);
-        if (STATES > 0) __syncthreads();
+            moves += tree_down(core, team, x, kept, first, node - first, scratch, boltzmann, draw);
+        if (K::KEEPS) kept.settle(core, x);
+        else if (STATES > 0) __syncthreads();
     }
     return moves;
 }
@@ -189,8 +180,9 @@ template <int STATES, class T> __device__ __forceinline__ u64 sum(const T &team,
     return totals[place.state];
 }
 
-// Makes the children of slots first..last. A team of lanes has a child to itself or, where STATES is not 0, a block so many.
-template <int NV, int NN, int Q, bool HALF, class V, int STATES>
+// Makes the children of slots first..last. A team of lanes has a child to itself or, where STATES is not 0, a block so many, whose ratings it
+// keeps behind their values where KEEPS.
+template <int NV, int NN, int Q, bool HALF, class V, int STATES, bool KEEPS>
 __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     breed(Core core, const Generation *__restrict__ generation, Herd herd, u32 first, u32 last) {
     const Generation &g = *generation;
@@ -258,6 +250,10 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         if (BLOCK) take_better(core, x, other, merging, mix(key, TIES_BEFORE), merge ? lane : ~0u, lanes);
     }
     sync();
+    __shared__ u32 counts[2 * Place<STATES, T>::SHARED];
+    Kept<T, STATES, KEEPS> kept(core, shared + (u64)STATES * core.pad * sizeof(V), counts, place.state);
+    if (KEEPS)
+        for (u32 v = place.team; v < n; v += place.teams) kept.make(core, team, x, v);
 
     const u32 sweeps = g.sweeps, last_sweep = max(sweeps - 1, 1u);
     const u32 from = g.deme ? g.starts[plan.cold] : 0;
@@ -273,7 +269,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         const uint2 boltzmann = greedy ? make_uint2(0, 0) : __ldg(herd.steps + step);
         if (BLOCK) {
             if (__syncthreads_or(*(volatile const u32 *)herd.stop)) break;
-            moves += sweep_by_classes<STATES>(core, team, x, mix(group, bits), boltzmann, draw);
+            moves += sweep_by_classes<STATES>(core, team, x, kept, mix(group, bits), boltzmann, draw);
         } else {
             moves += sweep_in_order(core, team, x, mix(group, bits), boltzmann, draw);
         }
@@ -281,7 +277,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         const bool tree = plan.tree && !greedy && pass % TREE_EVERY == min(sweeps, TREE_EVERY) - 1;
         if (tree) {
             const u32 forest = below(mix(group, bits + 1), core.forests);
-            moves += tree_move<STATES>(core, team, x, forest, scratch, boltzmann, mix(key, bits + 1));
+            moves += tree_move<STATES>(core, team, x, kept, forest, scratch, boltzmann, mix(key, bits + 1));
             tree_ratings += __ldg(core.forest_ratings + forest);
         }
         sync();

@@ -42,6 +42,10 @@ struct Core {
     const u32 *children;      // of nodes
     const u64 *forest_ratings;
     const u8 *members;        // `forests` times `variables`
+    // of large cores, for kept ratings (kept.cuh)
+    const uint4 *seats;       // a variable: itself | domain << 16, its row's first unit | units << 16, first effect, effects
+    const uint4 *class_seats; // those of the members of classes
+    const uint4 *effects;     // which rows change with a variable
 };
 
 // The values of one state: `stride` 1 where a team of lanes has it, the number of states where a lane has one alone.

@@ -97,15 +97,13 @@ template <class T> struct Ahead {
     }
 };
 
-// The ratings of a variable's values under the others': its unary costs and the rows of its functions. Functions whose first
-// other variable is in `member` are left out; places beyond the row get PADDING.
+// The sums of the rows of a variable's functions under the others' values; those whose first other variable is in `member` are left out.
 template <class T, class V>
-__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const uint4 &info,
-                                     const Ahead<T> &ahead, const u8 *member, int (&ratings)[T::N]) {
+__device__ __forceinline__ void sum_rows(const Core &core, const T &team, const Values<V> &x, const uint4 &info,
+                                         const Ahead<T> &ahead, const u8 *member, uint4 (&sums)[T::Q]) {
     constexpr int LANES = T::LANES, NV = T::NV, Q = T::Q;
     const int width = quads_of(info), units = T::HALF ? width / 2 : width, first = team.part() * Q;
     const bool more = info.w >> 31;
-    uint4 sums[Q];
     int at[Q];
 #pragma unroll
     for (int j = 0; j < Q; j++) {
@@ -178,9 +176,16 @@ __device__ __forceinline__ void rate(const Core &core, const T &team, const Valu
             add(sums[j], make_uint4(__shfl_xor_sync(team.mask, sums[j].x, s), __shfl_xor_sync(team.mask, sums[j].y, s),
                                     __shfl_xor_sync(team.mask, sums[j].z, s), __shfl_xor_sync(team.mask, sums[j].w, s)));
     }
+}
+
+// Ratings from such sums: unary costs are added, places beyond the row get PADDING.
+template <class T>
+__device__ __forceinline__ void complete(const Core &core, const T &team, const uint4 &info, const Ahead<T> &ahead,
+                                         const uint4 (&sums)[T::Q], int (&ratings)[T::N]) {
     constexpr int QUADS = T::UNIT / 4;
+    const int width = quads_of(info), first = team.part() * T::Q;
 #pragma unroll
-    for (int j = 0; j < Q; j++) {
+    for (int j = 0; j < T::Q; j++) {
         int *entries = ratings + T::UNIT * j;
         entries_of<T>(sums[j], entries);
 #pragma unroll
@@ -194,6 +199,15 @@ __device__ __forceinline__ void rate(const Core &core, const T &team, const Valu
             four[3] = in ? four[3] + unary.w : PADDING;
         }
     }
+}
+
+// The ratings of a variable's values under the others'; functions whose first other variable is in `member` are left out.
+template <class T, class V>
+__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const uint4 &info,
+                                     const Ahead<T> &ahead, const u8 *member, int (&ratings)[T::N]) {
+    uint4 sums[T::Q];
+    sum_rows(core, team, x, info, ahead, member, sums);
+    complete(core, team, info, ahead, sums, ratings);
 }
 
 // Boltzmann weights in integers (boltzmann.rs): differences beyond `x` weigh nothing, `y` is halvings a unit.

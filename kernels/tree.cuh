@@ -1,7 +1,7 @@
 // Tree moves (forest.rs): min-sum from the leaves up, heat bath from the roots down. A forest's nodes stand in levels, roots
 // first; those of a level do not see each other.
 #pragma once
-#include "team.cuh"
+#include "kept.cuh"
 
 // A node of `Core::nodes`, eight numbers.
 struct Node {
@@ -48,16 +48,45 @@ __device__ __forceinline__ int lower(int least, int cost, int more) {
 #endif
 }
 
+// Takes a row of so many units from sums.
+template <class T> __device__ __forceinline__ void subtract(const Core &core, const T &team, u32 row, int units, uint4 (&sums)[T::Q]) {
+#pragma unroll
+    for (int j = 0; j < T::Q; j++) {
+        const uint4 unit = __ldg(core.rows + row + min(team.part() * T::Q + j, units - 1));
+        add(sums[j], make_uint4(-unit.x, -unit.y, -unit.z, -unit.w));
+    }
+}
+
+// What a node's values cost without the edges of its tree.
+template <class T, class V, class K>
+__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const K &kept, u32 first, const Node &node,
+                                     const uint4 &info, const u8 *member, int (&ratings)[T::N]) {
+    if constexpr (K::KEEPS) {
+        const Seat seat = __ldg(core.seats + node.variable);
+        uint4 sums[T::Q];
+        kept.load(team, seat, sums);
+        if (node.parent != ~0u)
+            subtract(core, team, node.down + x[node_at(core, first + node.parent).variable] * node.down_stride, seat.units, sums);
+        for (u32 k = 0; k < node.children; k++) {
+            const Node child = node_at(core, first + __ldg(core.children + node.first_child + k));
+            subtract(core, team, child.up + x[child.variable] * child.up_stride, seat.units, sums);
+        }
+        K::rate(team, seat, sums, ratings);
+    } else {
+        rate(core, team, x, info, Ahead<T>(core, team, info), member, ratings);
+    }
+}
+
 // The row of a node and, unless it is a root, its message to the parent, less the message's least entry.
-template <class T, class V>
-__device__ __forceinline__ void tree_up(const Core &core, const T &team, const Values<V> &x, const u8 *member, u32 first, u32 at,
-                                        const Scratch<T> &scratch) {
+template <class T, class V, class K>
+__device__ __forceinline__ void tree_up(const Core &core, const T &team, const Values<V> &x, const K &kept, const u8 *member, u32 first,
+                                        u32 at, const Scratch<T> &scratch) {
     constexpr int LANES = T::LANES, N = T::N;
     const Node node = node_at(core, first + at);
     const uint4 info = __ldg(core.info + node.variable);
     const int domain = domain_of(info);
     int row[N];
-    rate(core, team, x, info, Ahead<T>(core, team, info), member, row);
+    rate(core, team, x, kept, first, node, info, member, row);
     for (u32 k = 0; k < node.children; k++) {
         int message[N];
         scratch.load(team, 2 * __ldg(core.children + node.first_child + k) + 1, message);
@@ -128,8 +157,8 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &team, const V
 }
 
 // Draws a node given its parent; returns 1 to the lane that changed it.
-template <class T, class V>
-__device__ __forceinline__ u32 tree_down(const Core &core, const T &team, const Values<V> &x, u32 first, u32 at,
+template <class T, class V, class K>
+__device__ __forceinline__ u32 tree_down(const Core &core, const T &team, const Values<V> &x, const K &kept, u32 first, u32 at,
                                          const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const Node node = node_at(core, first + at);
     int row[T::N];
@@ -139,5 +168,5 @@ __device__ __forceinline__ u32 tree_down(const Core &core, const T &team, const 
         const u32 parent = node_at(core, first + node.parent).variable;
         add_row(team, core.rows + node.down + x[parent] * node.down_stride, T::HALF ? quads / 2 : quads, row);
     }
-    return assign(team, x, node.variable, pick(team, boltzmann, row, mix(draw, node.variable)));
+    return kept.assign(core, team, x, node.variable, pick(team, boltzmann, row, mix(draw, node.variable)));
 }

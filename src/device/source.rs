@@ -25,6 +25,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("joingraph.cu", include_str!("../../kernels/joingraph.cu")),
     ("kempe.cuh", include_str!("../../heuristics/kempe.cuh")),
     ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
+    ("kept.cuh", include_str!("../../kernels/kept.cuh")),
     ("merge.cuh", include_str!("../../kernels/merge.cuh")),
     ("min_conflicts.cuh", include_str!("../../heuristics/min_conflicts.cuh")),
     ("mini_bucket.cuh", include_str!("../../heuristics/mini_bucket.cuh")),

@@ -211,6 +211,13 @@ impl Rows {
         &self.further[incidence.further as usize..][..incidence.further_len as usize]
     }
 
+    /// The other variables of an incidence's function, with how far apart the rows of their neighbouring values are.
+    pub fn others(&self, incidence: &Incidence) -> impl Iterator<Item = (u32, u32)> {
+        let Incidence { first, first_stride, second, second_stride, .. } = *incidence;
+        let two = [(first, first_stride), (second, second_stride)];
+        two.into_iter().chain(self.further(incidence).iter().copied()).filter(|&(_, stride)| stride > 0)
+    }
+
     /// `width` entries from an offset.
     #[inline(always)]
     pub fn row(&self, offset: usize, width: usize) -> &[i32] {

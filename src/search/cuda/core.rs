@@ -44,7 +44,7 @@ pub(in crate::search) struct CoreArgument {
     pub quads: i32,
     pub pad: i32,
     pub price: i64,
-    pointers: [u64; 23],
+    pointers: [u64; 26],
 }
 
 // SAFETY: plain numbers in C's layout, as the kernels declare it.
@@ -59,12 +59,32 @@ pub(in crate::search) struct Shape {
     pub half: bool,
     /// Whether variables need more than 16 bits.
     pub wide: bool,
+    /// Whether blocks can keep ratings: on large cores where moves can be noted and, if rows are of 16 bits, a row has room for its unary costs too.
+    pub keeps: bool,
 }
 
+/// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so many (`kernels/kept.cuh`).
+const MOST_EFFECTS: usize = (1 << 14) - 1;
+const LARGEST_DOMAIN: u32 = 1 << 9;
+
 impl Shape {
-    pub fn of(rows: &Rows) -> Shape {
-        let quads = rows.width.iter().max().map_or(1, |width| width / 4);
-        Shape { quads, half: fits_halves(rows), wide: rows.variables() > usize::from(u16::MAX) }
+    pub fn of(field: &Field) -> Shape {
+        let rows = &field.rows;
+        let n = rows.variables();
+        let whole = rows.width.iter().all(|width| width % 8 == 0);
+        let sums = if whole { largest_sums(rows) } else { Vec::new() };
+        // rows are whole units of 16-bit entries whose sums for a variable stay below 2^16
+        let half = whole && sums.iter().all(|&sum| sum < 1 << 16);
+        let wide = n > usize::from(u16::MAX);
+        let unary = |v: usize| rows.unary(v)[..rows.domain(v)].iter().copied().max().map_or(0, i64::from);
+        let effects =
+            |v: usize| rows.incidences(v).iter().map(|incidence| rows.others(incidence).count()).sum::<usize>();
+        let keeps = field.is_large()
+            && !wide
+            && rows.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
+            && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
+            && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
+        Shape { quads: rows.width.iter().max().map_or(1, |width| width / 4), half, wide, keeps }
     }
 }
 
@@ -161,11 +181,6 @@ impl Units {
     }
 }
 
-/// Whether rows are whole units of 16-bit entries whose sums for a variable stay below 2^16.
-fn fits_halves(rows: &Rows) -> bool {
-    rows.width.iter().all(|width| width % 8 == 0) && largest_sums(rows).iter().all(|&sum| sum < 1 << 16)
-}
-
 /// The most that the functions on each variable can cost together.
 pub(super) fn largest_sums(rows: &Rows) -> Vec<i64> {
     let mut largest: FxHashMap<u32, i32> = FxHashMap::default();
@@ -189,13 +204,16 @@ impl DeviceCore {
     pub fn new(cuda: &Cuda, field: &Field) -> Result<DeviceCore, DeviceError> {
         let rows = &field.rows;
         let n = rows.variables();
-        let shape = Shape::of(rows);
+        let shape = Shape::of(field);
         let (units, forests) = (Units::new(rows, shape), field.forests());
         let (unary, entries) = rows.entries().split_at(units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
-        let ((words, incidences), (functions, forests)) = rayon::join(
+        let ((words, incidences), (functions, (forests, effects))) = rayon::join(
             || rayon::join(|| units.words(entries), || incidences(rows, units, shape.wide)),
-            || rayon::join(|| functions(rows), || Forests::new(rows, forests, units)),
+            || {
+                let kept = || if shape.keeps { effects(field, units) } else { Default::default() };
+                rayon::join(|| functions(rows), || (Forests::new(rows, forests, units), kept()))
+            },
         );
         let mut up = Uploads { cuda, pointers: Vec::new(), kept: Vec::new() };
         up.units(units.zeros as usize, &words)?;
@@ -227,6 +245,9 @@ impl DeviceCore {
         }
         up.u64s(&forests.ratings)?;
         up.u8s(&forests.members)?;
+        for list in &effects {
+            up.u32s(list)?;
+        }
         let argument = CoreArgument {
             variables: n as i32,
             functions: rows.problem.functions.len() as i32,
@@ -237,7 +258,7 @@ impl DeviceCore {
             quads: shape.quads as i32,
             pad: n.next_multiple_of(16) as i32,
             price: rows.price(),
-            pointers: up.pointers.try_into().unwrap_or([0; 23]),
+            pointers: up.pointers.try_into().unwrap_or([0; 26]),
         };
         Ok(DeviceCore {
             argument,
@@ -253,8 +274,7 @@ impl DeviceCore {
 fn incidences(rows: &Rows, units: Units, wide: bool) -> [Vec<u32>; 5] {
     let (mut info, mut incidences, mut ends, mut more, mut further) = (vec![], vec![], vec![], vec![], vec![]);
     for v in 0..rows.variables() {
-        let mut all: Vec<&Incidence> = rows.incidences(v).iter().collect();
-        all.sort_by_key(|incidence| Rows::binary(incidence).is_none());
+        let all = binaries_first(rows, v);
         let binaries = all.iter().filter(|incidence| Rows::binary(incidence).is_some()).count();
         let count = if wide { all.len() } else { all.len() | binaries << 16 };
         let has_more = all.iter().any(|incidence| !rows.further(incidence).is_empty());
@@ -278,6 +298,46 @@ fn incidences(rows: &Rows, units: Units, wide: bool) -> [Vec<u32>; 5] {
     // what is loaded ahead of a variable without functions
     incidences.extend([0; 4]);
     [info, incidences, ends, more, further]
+}
+
+/// The functions on a variable in the order in which they are laid out.
+fn binaries_first(rows: &Rows, v: usize) -> Vec<&Incidence> {
+    let mut all: Vec<&Incidence> = rows.incidences(v).iter().collect();
+    all.sort_by_key(|incidence| Rows::binary(incidence).is_none());
+    all
+}
+
+/// Each variable's seat, those of the members of classes, and the effects: what a change of a variable's value changes among others' rows
+/// (`kernels/kept.cuh`).
+fn effects(field: &Field, units: Units) -> [Vec<u32>; 3] {
+    let rows = &field.rows;
+    let mut of: Vec<Vec<[u32; 4]>> = vec![Vec::new(); rows.variables()];
+    let place = |v: usize| [rows.unary_at(v), rows.width[v]].map(|entries| entries / units.entries);
+    let mut number = 0;
+    for u in 0..rows.variables() {
+        let [first, length] = place(u);
+        for incidence in binaries_first(rows, u) {
+            let is_binary = Rows::binary(incidence).is_some();
+            let more = !rows.further(incidence).is_empty();
+            let shape = length | u32::from(more) << 30 | u32::from(!is_binary) << 31;
+            let row = if is_binary { units.at(incidence.base) } else { number };
+            for (v, stride) in rows.others(incidence) {
+                of[v as usize].push([first, shape, row, stride / units.entries]);
+            }
+            number += 1;
+        }
+    }
+    let mut begin = 0;
+    let seats: Vec<[u32; 4]> = (0..)
+        .zip(&of)
+        .map(|(v, effects)| {
+            let ([row, length], count) = (place(v as usize), effects.len() as u32);
+            begin += count;
+            [v | rows.problem.domains[v as usize] << 16, row | length << 16, begin - count, count]
+        })
+        .collect();
+    let members = field.classes.iter().flatten().flatten().flat_map(|&v| seats[v as usize]).collect();
+    [seats.concat(), members, of.concat().concat()]
 }
 
 /// The functions, their variables, their own costs, equal tables once, and where the unary ones begin.

@@ -14,8 +14,9 @@ const BLOCKS: [u32; 2] = [2, 1];
 const TOGETHER: [u32; 2] = [1, 8];
 /// Threads of a block whose teams have a state each, at most.
 const TEAMS: u32 = 256;
-/// Bytes of shared memory beside the values.
+/// Bytes of shared memory beside the values, and what each block takes with the driver's own.
 const BESIDE: u32 = 128;
+const RESERVED: u32 = BESIDE + 1024;
 /// A node of a tree takes about as long as so many visits: it is rated, sends its message and is drawn. So a tree move of a grid is 2.5 sweeps
 /// with four states and 2.1 with eight, where 2.5 and 2.6 were measured.
 const NODE_VISITS: usize = 3;
@@ -31,6 +32,15 @@ pub(super) struct Extent {
     degree: u32,
     /// Bytes of a value.
     pub bytes: u32,
+    /// Bytes of the ratings of a state of a large core, if they can be kept.
+    ratings: Option<u32>,
+}
+
+/// What is not for the core and the device to say of the blocks of a large core: their states, and whether ratings are kept where there is room.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Said {
+    pub together: Option<u32>,
+    pub keeps: Option<bool>,
 }
 
 /// A block: its states, 0 where each team has one, its threads and the teams they make.
@@ -39,6 +49,8 @@ pub(super) struct Block {
     pub together: u32,
     pub threads: u32,
     pub team: Team,
+    /// Whether ratings are kept beside the values.
+    pub keeps: bool,
     /// Bytes of shared memory.
     pub shared: u32,
 }
@@ -79,6 +91,10 @@ impl Extent {
             classes: field.classes.as_ref().map_or(0, |classes| classes.len() as u32),
             degree: ((0..n).map(|v| field.rows.degree(v)).sum::<usize>() / n.max(1)) as u32,
             bytes: if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 },
+            ratings: shape.keeps.then(|| {
+                // the rows, and two words for each variable that moves
+                field.rows.width.iter().sum::<u32>() * if shape.half { 2 } else { 4 } + 8 * n as u32
+            }),
         }
     }
 
@@ -88,12 +104,12 @@ impl Extent {
     }
 
     /// The block for so many states, 0 where it decides itself how many there are. Teams have many lanes where `few`; a block has `together`
-    /// states of a large core if that is said.
-    pub fn block(&self, info: &Info, states: u32, few: bool, together: Option<u32>) -> Block {
-        if self.classes > 0 { self.of_large(info, states, together) } else { self.of_teams(info, states, few) }
+    /// states of a large core, and keeps their ratings if there is room, if that is said.
+    pub fn block(&self, info: &Info, states: u32, few: bool, said: Said) -> Block {
+        if self.classes > 0 { self.of_large(info, states, said) } else { self.of_teams(info, states, few) }
     }
 
-    fn of_large(&self, info: &Info, states: u32, together: Option<u32>) -> Block {
+    fn of_large(&self, info: &Info, states: u32, Said { together, keeps }: Said) -> Block {
         let state = self.pad() * self.bytes;
         let wide = usize::from(self.variables >= THREADS * self.classes);
         let threads = THREADS / BLOCKS[wide];
@@ -103,9 +119,16 @@ impl Extent {
         while most > 1 && (most * state + BESIDE > info.shared_memory || !spread(most)) {
             most /= 2;
         }
+        // a visit reads one row then, for which a team needs no more lanes than hold it (rnd1000, one H200, a generation of 264 states: 2.34 ms
+        // without, 0.98 with; 528 states in 1.51 ms came no further in 20 s; results/notes/search-cuda.md)
+        let kept = self.ratings.map(|ratings| most * (state + ratings));
+        let fits = |&kept: &u32| keeps != Some(false) && BLOCKS[wide] * (kept + RESERVED) <= info.shared_memory;
+        if let Some(shared) = kept.filter(fits) {
+            return Block { together: most, threads, team: self.team(1), keeps: true, shared };
+        }
         let lanes = threads / most * self.classes / self.variables.max(1);
         let team = self.team(lanes.clamp(1, self.most_lanes()).next_power_of_two());
-        Block { together: most, threads, team, shared: most * state }
+        Block { together: most, threads, team, keeps: false, shared: most * state }
     }
 
     fn of_teams(&self, info: &Info, states: u32, few: bool) -> Block {
@@ -120,7 +143,7 @@ impl Extent {
         while threads > 32 && (shared(threads) > 48 << 10 || !spread(threads)) {
             threads /= 2;
         }
-        Block { together: 0, threads, team, shared: shared(threads) }
+        Block { together: 0, threads, team, keeps: false, shared: shared(threads) }
     }
 
     /// Lanes of a team, at most, where a row takes fewer: each of them finds some functions.
@@ -134,7 +157,7 @@ impl Extent {
 
     /// The kernels of such blocks.
     pub fn source(&self, block: Block) -> Source {
-        source(block.team, self.bytes, block.together, self.shape.wide)
+        source(block.team, self.bytes, block.together, block.keeps, self.shape.wide)
     }
 }
 
@@ -145,12 +168,12 @@ pub(crate) struct First(Option<Extent>);
 impl First {
     pub fn of(field: &Field) -> First {
         let fits = field.variables() > 0 && unfit(field).is_none();
-        First(fits.then(|| Extent::of(field, Shape::of(&field.rows))))
+        First(fits.then(|| Extent::of(field, Shape::of(field))))
     }
 
     /// The kernels on a device.
     pub fn source(self, info: &Info) -> Option<Source> {
-        self.0.map(|extent| extent.source(extent.block(info, 0, true, None)))
+        self.0.map(|extent| extent.source(extent.block(info, 0, true, Said::default())))
     }
 }
 
@@ -168,16 +191,28 @@ mod tests {
             shared_memory: 227 << 10,
             memory: 1 << 37,
         };
-        let shape = Shape { quads: 2, half: true, wide: false };
-        let extent = |variables, classes| Extent { shape, variables, classes, degree: 4, bytes: 1 };
-        let block = |extent: Extent, states| extent.block(&info, states, true, None);
+        let shape = Shape { quads: 2, half: true, wide: false, keeps: true };
+        let extent = |variables, classes| Extent {
+            shape,
+            variables,
+            classes,
+            degree: 4,
+            bytes: 1,
+            ratings: Some(16 * variables),
+        };
+        let block = |extent: Extent, states| extent.block(&info, states, true, Said::default());
         let (grid, random) = (extent(10_000, 2), extent(1000, 9));
         assert_eq!(block(grid, 0).together, 8);
         assert_eq!((block(random, 0).together, block(random, 0).threads), (1, THREADS / 2));
         // few states go to as many multiprocessors as there are, and so do those of portable runs
         assert_eq!(block(grid, 4 * 132).together, 4);
         assert_eq!(block(grid, 8).together, 1);
-        assert_eq!(grid.block(&info, 8, true, Some(8)).together, 8);
+        assert_eq!(grid.block(&info, 8, true, Said { together: Some(8), keeps: None }).together, 8);
+        // ratings are kept where they fit
+        assert_eq!((block(random, 0).keeps, block(random, 0).shared), (true, 1008 + 16_000));
+        assert!(
+            !block(grid, 0).keeps && !random.block(&info, 0, true, Said { together: None, keeps: Some(false) }).keeps
+        );
         // 100 kB a state
         let sparse = block(extent(100_000, 6), 0);
         assert_eq!((sparse.together, sparse.threads), (2, THREADS));
@@ -185,6 +220,6 @@ mod tests {
         // small states: few of them by warps of teams, many by lanes
         let small = extent(100, 0);
         assert_eq!((block(small, 1).states(), block(small, 1).is_shared()), (16, false));
-        assert_eq!(small.block(&info, 131_072, false, None).states(), TEAMS);
+        assert_eq!(small.block(&info, 131_072, false, Said::default()).states(), TEAMS);
     }
 }

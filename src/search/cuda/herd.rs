@@ -12,7 +12,7 @@ use super::super::rows::Energy;
 use super::super::state::Elite;
 use super::arguments::{COUNTERS, HerdArgument, SURVEY, Survey, tally};
 use super::core::{Device, DeviceCore, address};
-use super::extent::{Block, Extent};
+use super::extent::{Block, Extent, Said};
 use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::stop::Stop;
 use std::ops::Range;
@@ -33,8 +33,8 @@ pub(crate) struct CudaHerd {
     portable: bool,
     /// States from which on there are enough of them to keep the lanes busy one by one.
     pub(super) crowd: usize,
-    /// States of a block of a large core, if that is not for the core and the device to say.
-    pub(super) together: Option<u32>,
+    /// Of blocks of a large core.
+    pub(super) said: Said,
     /// Generations of a population before they are recorded.
     pub(super) record_after: u32,
 }
@@ -101,7 +101,7 @@ impl CudaHerd {
             best_allowed,
             portable,
             crowd,
-            together: None,
+            said: Said::default(),
             record_after: RECORD_AFTER,
         })
     }
@@ -116,7 +116,7 @@ impl CudaHerd {
     /// The kernels for so many states, 0 where the block says how many there are, and how they are launched.
     fn program(&self, field: &Field, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
         let extent = Extent::of(field, core.shape);
-        let block = extent.block(&self.cuda.info, states as u32, states < self.crowd, self.together);
+        let block = extent.block(&self.cuda.info, states as u32, states < self.crowd, self.said);
         if !block.fits(&self.cuda.info) {
             let n = field.variables();
             return Err(DeviceError::Unusable(format!("{n} variables of a state do not fit its shared memory")));
@@ -124,7 +124,7 @@ impl CudaHerd {
         let module = self.cuda.load(&extent.source(block))?;
         let bytes = extent.bytes;
         Ok(Program {
-            breed: module.kernel(&block.team.kernel(bytes, block.together), block.shared)?,
+            breed: module.kernel(&block.team.kernel(bytes, block.together, block.keeps), block.shared)?,
             remember: module.kernel("remember", 0)?,
             settle: module.kernel(&format!("settle<u{}>", 8 * bytes), 0)?,
             spread: module.kernel(&format!("spread<u{}>", 8 * bytes), 0)?,

@@ -41,9 +41,10 @@ impl Team {
     }
 
     /// The kernel that makes its children: with values of so many bytes, and blocks of so many states; 0 where a team has a state to itself.
-    pub fn kernel(self, bytes: u32, states: u32) -> String {
+    /// Blocks may keep their states' ratings.
+    pub fn kernel(self, bytes: u32, states: u32, keeps: bool) -> String {
         let Team { parts, slots, units, half } = self;
-        format!("breed<{parts}, {slots}, {units}, {half}, u{}, {states}>", 8 * bytes)
+        format!("breed<{parts}, {slots}, {units}, {half}, u{}, {states}, {keeps}>", 8 * bytes)
     }
 }
 
@@ -55,22 +56,24 @@ pub(crate) fn sources() -> Vec<Source> {
     let mut all = Vec::new();
     for quads in [1, 2, 4, 8, 16, 32, 64, 128] {
         let bytes = if quads > 64 { 2 } else { 1 };
-        all.push(source(Team::new(quads, false, 1), bytes, 0, false));
-        all.push(source(Team::new(quads, quads > 1, 1), bytes, 1, quads == 1));
+        all.push(source(Team::new(quads, false, 1), bytes, 0, false, false));
+        all.push(source(Team::new(quads, quads > 1, 1), bytes, 1, quads % 2 == 0, quads == 1));
     }
-    all.push(source(Team::new(1, false, MOST_LANES), 1, 0, false));
-    all.push(source(Team::new(16, true, MOST_LANES), 1, 0, false));
-    all.push(source(Team::new(4, true, 4), 1, 2, false));
-    all.push(source(Team::new(2, true, 1), 1, 8, false));
+    all.push(source(Team::new(1, false, MOST_LANES), 1, 0, false, false));
+    all.push(source(Team::new(16, true, MOST_LANES), 1, 0, false, false));
+    for keeps in [false, true] {
+        all.push(source(Team::new(4, true, 4), 1, 2, keeps, false));
+        all.push(source(Team::new(2, true, 1), 1, 8, keeps, false));
+    }
     all
 }
 
 /// All kernels of a population with such teams.
-pub(super) fn source(team: Team, bytes: u32, states: u32, wide: bool) -> Source {
+pub(super) fn source(team: Team, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
     let source = Source::embedded("anneal.cu");
     let source = if wide { source.constant("WIDE", 1) } else { source };
     source
-        .kernel(team.kernel(bytes, states))
+        .kernel(team.kernel(bytes, states, keeps))
         .kernel(format!("settle<u{}>", 8 * bytes))
         .kernel(format!("spread<u{}>", 8 * bytes))
         .kernel("remember")

@@ -6,6 +6,7 @@ use super::super::driver::Field;
 use super::super::host_herd::HostHerd;
 use super::super::state::Elite;
 use super::super::testing::{price, random};
+use super::extent::Said;
 use super::herd::CudaHerd;
 use crate::device::{Choice, Cuda};
 use crate::generate::generate;
@@ -41,16 +42,18 @@ fn generation(rng: &mut Rng, deme: u32, field: &Field, sweeps: u32) -> Generatio
 }
 
 /// Runs both herds side by side and compares all that they say: on small cores with few lanes a state and with many, on large ones with one
-/// state a block and with several.
+/// state a block and with several, ratings kept where there is room and not.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
     let field = || Field::new(problem, price(problem), None, &mut Rng::new(9));
-    let cuts: &[(usize, Option<u32>)] = match field().is_large() {
-        true => &[(0, None), (0, Some(2)), (0, Some(8))],
-        false => &[(0, None), (usize::MAX, None)],
+    let large =
+        [None, Some(2), Some(8)].map(|together| [true, false].map(|keeps| (0, Said { together, keeps: Some(keeps) })));
+    let cuts = match field().is_large() {
+        true => large.concat(),
+        false => [0, usize::MAX].map(|crowd| (crowd, Said::default())).to_vec(),
     };
-    for &(crowd, together) in cuts {
-        let name = format!("{name}, crowd {crowd}, together {together:?}");
-        compare_cut(cuda, &name, problem, states, generations, |herd| (herd.crowd, herd.together) = (crowd, together));
+    for (crowd, said) in cuts {
+        let name = format!("{name}, crowd {crowd}, {said:?}");
+        compare_cut(cuda, &name, problem, states, generations, |herd| (herd.crowd, herd.said) = (crowd, said));
     }
 }
 
