@@ -1,7 +1,7 @@
 //! A state's assignment as heuristics see it.
 
 use crate::model::Problem;
-use crate::search::guided::{Field, Rows};
+use crate::search::guided::Field;
 
 /// One assignment of a core. Variables and values have the core's numbers; [`View::origin`] has the network's.
 #[derive(Clone, Copy, Debug)]
@@ -72,11 +72,7 @@ impl<'a> View<'a> {
             let row = rows.row(rows.offset(incidence, self.values), rows.domain(variable));
             let rise = row[value] - row[held];
             if rise > 0 {
-                rises.push((-rise, incidence.first));
-                if Rows::binary(incidence).is_none() {
-                    let further = rows.further(incidence).iter().map(|pair| pair.0);
-                    rises.extend(further.chain([incidence.second]).map(|other| (-rise, other)));
-                }
+                rises.extend(rows.others(incidence).map(|(other, _)| (-rise, other)));
             }
         }
         rises.sort_unstable();

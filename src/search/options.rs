@@ -6,8 +6,7 @@ use crate::inference::{Graphs, Means, Style};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The most CPU threads of a run. Far above it starting them does not fail but ends the process: at 100000 the memory map of Linux is full within a thread
-/// that has begun.
+/// The most CPU threads of a run. At 100000 starting them did not fail: the runtime of one that had begun ended the process.
 pub const MAX_THREADS: usize = 1024;
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except

@@ -187,11 +187,7 @@ impl Rows {
     /// may come more than once.
     pub fn larger_neighbours(&self, variable: usize) -> impl Iterator<Item = u32> {
         let copied = self.incidences(variable).iter().filter(|incidence| Self::binary(incidence).is_none());
-        let others = copied.flat_map(|incidence| {
-            let start = incidence.further as usize;
-            let further = self.further[start..start + incidence.further_len as usize].iter().map(|pair| pair.0);
-            [incidence.first, incidence.second].into_iter().chain(further)
-        });
+        let others = copied.flat_map(|incidence| self.others(incidence).map(|pair| pair.0));
         let in_place = self.in_place[variable].iter().flat_map(|&f| self.problem.functions[f as usize].scope.iter());
         others.chain(in_place.copied().filter(move |&u| u as usize != variable))
     }

@@ -123,11 +123,7 @@ impl Layout {
         for group in rows.incidences_by_function().chunk_by(|a, b| a.0 == b.0) {
             for (place, &(_, variable, incidence)) in group.iter().enumerate() {
                 let first = layout.pairs.len();
-                layout.pairs.push((incidence.first, incidence.first_stride));
-                if incidence.second_stride != 0 {
-                    layout.pairs.push((incidence.second, incidence.second_stride));
-                }
-                layout.pairs.extend(rows.further(&incidence));
+                layout.pairs.extend(rows.others(&incidence));
                 let pairs = &layout.pairs[first..];
                 let incident = if pairs.len() > 1 { layout.incidents.len() as u32 } else { Affected::NONE };
                 for &(other, stride) in pairs {

@@ -30,7 +30,6 @@ pub(super) use network::sources;
 pub(crate) use network::{MEMBERS, instance_of};
 
 pub(crate) use super::driver::Field;
-pub(crate) use super::rows::Rows;
 
 use super::arms::Arms;
 use super::driver::{Driver, Effort, POOL, Picks, Pool};
