@@ -268,7 +268,7 @@ impl Anneal {
             cold: self.choices.cold.thresholds(),
             region: self.choices.region.thresholds(),
             // forests are not waited for before there is a solution
-            tree: if deme == 0 || field.forests().is_empty() { never } else { self.choices.tree.thresholds() },
+            tree: if deme == 0 || !self.makes_tree_moves(field) { never } else { self.choices.tree.thresholds() },
             before: if field.is_large() { self.choices.before.thresholds() } else { never },
             starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
         })
@@ -321,6 +321,12 @@ impl Anneal {
                 return Ok(());
             }
         }
+    }
+
+    /// Not where one takes longer than the sweeps between two of them: a generation's gains may be worth it, but they are not those of the
+    /// sweeps that a whole run has fewer (one H200, rnd1000, 20 s; results/notes/search-cuda.md).
+    fn makes_tree_moves(&self, field: &Field) -> bool {
+        !field.forests().is_empty() && self.herd.tree_sweeps(field) < f64::from(TREE_EVERY)
     }
 
     /// What follows from a finished generation.

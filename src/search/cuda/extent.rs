@@ -17,9 +17,9 @@ const TEAMS: u32 = 256;
 /// Bytes of shared memory beside the values, and what each block takes with the driver's own.
 const BESIDE: u32 = 128;
 const RESERVED: u32 = BESIDE + 1024;
-/// A node of a tree takes about as long as so many visits: it is rated, sends its message and is drawn. So a tree move of a grid is 2.5 sweeps
-/// with four states and 2.1 with eight, where 2.5 and 2.6 were measured. Where ratings are kept it takes longer: on rnd1000 seven sweeps, not four.
-const NODE_VISITS: usize = 3;
+/// A node of a tree takes about as long as so many visits, the second where ratings are kept and visits are short: it is rated, sends its message and
+/// is drawn. So a tree move of a grid is 2.5 sweeps with four states and 2.1 with eight, where 2.5 and 2.6 were measured, and one of rnd1000 seven.
+const NODE_VISITS: [usize; 2] = [3, 5];
 
 /// What of a core says how its population is cut into blocks.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +78,7 @@ impl Block {
         let teams = (self.threads / self.team.lanes() / self.together) as usize;
         let sweep: usize = classes.iter().map(|class| class.len().div_ceil(teams)).sum();
         let tree: usize = forest.levels.windows(2).map(|level| ((level[1] - level[0]) as usize).div_ceil(teams)).sum();
-        Some((NODE_VISITS * tree) as f64 / sweep.max(1) as f64)
+        Some((NODE_VISITS[usize::from(self.keeps)] * tree) as f64 / sweep.max(1) as f64)
     }
 }
 
