@@ -5,11 +5,9 @@
 //!
 //! This is the host's side: which generation comes next. Children are made where the population lives, see [`Herd`].
 
-use super::arms::Arms;
 use super::boltzmann::Boltzmann;
-use super::breed::{
-    COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, REGION_SHARES, STEPS, Settled, TREE_EVERY, Tally, steps,
-};
+use super::breed::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, Settled, TREE_EVERY, steps};
+use super::choices::Choices;
 use super::couples::interchangeable;
 use super::cuda::{self, CudaHerd};
 use super::driver::{Driver, Effort, Field, Pool};
@@ -113,47 +111,6 @@ pub(crate) struct Anneal {
     temperatures: Vec<Vec<Boltzmann>>,
     /// The ones at work.
     end: usize,
-}
-
-/// What children may choose, and what pays.
-struct Choices {
-    cold: Arms,
-    region: Arms,
-    tree: Arms,
-    before: Arms,
-    /// Of a whole generation.
-    end: Arms,
-}
-
-impl Choices {
-    fn new() -> Self {
-        Choices {
-            cold: Arms::new(COLD_SHARES.len(), 0.15),
-            region: Arms::new(REGION_SHARES.len(), 0.2),
-            tree: Arms::new(2, 0.2),
-            before: Arms::new(2, 0.2),
-            end: Arms::new(ENDS.len(), 0.2),
-        }
-    }
-
-    fn note(&mut self, tally: &Tally, tree_factor: f64, end: usize) {
-        // every child is noted once with each kind of choice
-        tally.before.iter().for_each(|&(gain, work)| self.end.note(end, gain as f64, work as f64));
-        self.end.settle();
-        let arms: [(&mut Arms, &[(u64, u64)]); 4] = [
-            (&mut self.cold, &tally.cold),
-            (&mut self.region, &tally.region),
-            (&mut self.tree, &tally.tree),
-            (&mut self.before, &tally.before),
-        ];
-        for (place, (arms, notes)) in arms.into_iter().enumerate() {
-            for (arm, &(gain, work)) in notes.iter().enumerate() {
-                let factor = if (place, arm) == (2, 1) { tree_factor } else { 1.0 };
-                arms.note(arm, gain as f64, work as f64 * factor);
-            }
-            arms.settle();
-        }
-    }
 }
 
 impl Anneal {
@@ -323,8 +280,7 @@ impl Anneal {
         }
     }
 
-    /// Not where one takes longer than the sweeps between two of them: a generation's gains may be worth it, but they are not those of the
-    /// sweeps that a whole run has fewer (one H200, rnd1000, 20 s; results/notes/search-cuda.md).
+    /// Not where one takes longer than the sweeps between two of them: what a generation gains misleads there (rnd1000; results/notes/search-cuda.md).
     fn makes_tree_moves(&self, field: &Field) -> bool {
         !field.forests().is_empty() && self.herd.tree_sweeps(field) < f64::from(TREE_EVERY)
     }

@@ -8,6 +8,7 @@ mod boarding;
 pub(crate) mod boltzmann;
 mod bounds;
 mod breed;
+mod choices;
 mod clock;
 mod construct;
 mod couples;

@@ -180,6 +180,13 @@ impl First {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::generate;
+    use crate::reduce::Reducer;
+    use crate::rng::Rng;
+    use crate::search::breed::TREE_EVERY;
+    use crate::search::testing::price;
+    use crate::stop::Stop;
+    use std::sync::Arc;
 
     #[test]
     fn blocks_have_the_states_that_fit_and_go_round() {
@@ -221,5 +228,23 @@ mod tests {
         let small = extent(100, 0);
         assert_eq!((block(small, 1).states(), block(small, 1).is_shared()), (16, false));
         assert_eq!(small.block(&info, 131_072, false, Said::default()).states(), TEAMS);
+    }
+
+    #[test]
+    fn tree_moves_take_longer_than_sweeps_where_ratings_are_kept_and_levels_are_many() {
+        let network =
+            generate("large-sparse", &[("n", "1000"), ("d", "3"), ("functions", "5000")], 1).expect("a family");
+        let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let field = Field::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
+        let sweeps = |together, threads, lanes, keeps| {
+            let block = Block { together, threads, team: Team::new(1, false, lanes), keeps, shared: 0 };
+            block.tree_sweeps(&field).expect("a large core with trees")
+        };
+        // a node counts as more of the short visits, and as many whatever else the block is like
+        assert_eq!(sweeps(1, 512, 1, true) * 3.0, sweeps(1, 512, 1, false) * 5.0);
+        assert!(sweeps(1, 512, 1, true) > f64::from(TREE_EVERY));
+        // a thread that goes through all alone waits for nobody
+        let nodes = field.forests()[0].nodes.len() as f64;
+        assert_eq!(sweeps(1, 1, 1, false), 3.0 * nodes / field.variables() as f64);
     }
 }
