@@ -6,6 +6,7 @@
 
 use fangs::device::{Choice, Cuda, DeviceError, Kernel, MemoryPlan, PushKernelArg, Source};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 type Result<T = ()> = std::result::Result<T, DeviceError>;
 
@@ -97,6 +98,29 @@ fn kernels_run_and_errors_name_them() -> Result {
     };
     let error = refused.expect_err("no block has 4096 threads").to_string();
     assert!(error.starts_with("launching add<5> of own.cu with 1 blocks of 4096 threads"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn kernels_are_compiled_beside_other_work() -> Result {
+    let Some(cuda) = device() else { return Ok(()) };
+    // no earlier run has compiled it
+    let stamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos());
+    let new = source().constant("STAMP", stamp);
+    assert!(cuda.poll(&new, Duration::ZERO)?.is_none());
+    let module = cuda.load(&new)?;
+    assert!(!module.compiled().cached);
+    let again = cuda.poll(&new, Duration::ZERO)?;
+    assert!(again.is_some_and(|again| Arc::ptr_eq(&again, &module)));
+    let mut numbers = cuda.upload(&[1, 2, 3])?;
+    add(&cuda, &module.kernel("add<5>", 0)?, &mut numbers)?;
+    assert_eq!(cuda.read(&numbers)?, [6, 7, 8]);
+    let mut wrong = source();
+    wrong.text.push_str("\nnonsense");
+    for _ in 0..2 {
+        let error = cuda.load(&wrong).expect_err("that is no program").to_string();
+        assert!(error.contains("own.cu") && error.contains("nonsense"), "{error}");
+    }
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use super::fang::BATCH;
 use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
 use crate::fang::cuda::launch::Pass;
 use crate::fang::cuda::{Domain, ManhattanOnDevice};
+use std::sync::Arc;
 
 /// Group sizes tried; the paper says a multiple of the warp.
 const THREADS: [u32; 3] = [128, 256, 512];
@@ -21,7 +22,7 @@ pub(super) struct Paper {
 }
 
 impl Paper {
-    pub(super) fn new(cuda: &Cuda, states: usize, possibilities: usize) -> Result<Self, DeviceError> {
+    pub(super) fn new(cuda: &Arc<Cuda>, states: usize, possibilities: usize) -> Result<Self, DeviceError> {
         let name = |threads| format!("paper<{threads}, Manhattan>");
         let source = THREADS.iter().fold(Source::embedded("bench_paper.cu"), |source, &n| source.kernel(name(n)));
         let module = cuda.load(&source)?;

@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
+use std::time::Duration;
 
 fn absent<T>() -> Result<T, DeviceError> {
     Err(DeviceError::Unusable("this build is without CUDA (the feature `cuda` is off)".into()))
@@ -183,7 +184,11 @@ impl Cuda {
         match self.never {}
     }
 
-    pub fn load(&self, _source: &Source) -> Result<Arc<Module>, DeviceError> {
+    pub fn load(self: &Arc<Self>, _source: &Source) -> Result<Arc<Module>, DeviceError> {
+        match self.never {}
+    }
+
+    pub fn poll(self: &Arc<Self>, _source: &Source, _patience: Duration) -> Result<Option<Arc<Module>>, DeviceError> {
         match self.never {}
     }
 

@@ -3,15 +3,13 @@
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
 use super::find::{self, devices, failed};
+use super::modules::Modules;
 use super::nvrtc::Nvrtc;
-use super::{DeviceError, Info, Module, Source};
+use super::{DeviceError, Info};
 use cudarc::driver::result::stream::get_priority_range;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{CudaContext, CudaStream};
-use std::sync::{Arc, Mutex};
-
-/// Sources and what was made of them.
-type Loaded = Arc<Mutex<Vec<(Source, Arc<Module>)>>>;
+use std::sync::Arc;
 
 /// A device ready for use: one context, one stream of work.
 #[derive(Debug)]
@@ -21,7 +19,7 @@ pub struct Cuda {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     /// What was loaded before.
-    pub(super) modules: Loaded,
+    pub(super) modules: Arc<Modules>,
 }
 
 impl Cuda {

@@ -1,26 +1,24 @@
-//! Kernels: loaded, launched, captured.
+//! Kernels: launched, captured.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
-use super::find::{driver, failed};
+use super::find::failed;
 use super::nvrtc::Nvrtc;
-use super::{Compiled, Cuda, DeviceError, Source, cache};
+use super::{Compiled, Cuda, DeviceError, Source};
 use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cudarc::driver::{CudaFunction, CudaGraph, CudaModule, CudaStream, LaunchArgs, LaunchConfig};
-use cudarc::nvrtc::Ptx;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
 
 /// Kernels compiled together and loaded.
 #[derive(Debug)]
 pub struct Module {
-    module: Arc<CudaModule>,
-    source: String,
-    symbols: Vec<(String, String)>,
-    compiled: Compiled,
+    pub(super) module: Arc<CudaModule>,
+    pub(super) source: String,
+    pub(super) symbols: Vec<(String, String)>,
+    pub(super) compiled: Compiled,
 }
 
 /// A kernel that can be launched.
@@ -67,51 +65,6 @@ pub fn compiles(source: &Source) -> Result<(), DeviceError> {
 }
 
 impl Cuda {
-    /// Compiles a source, or takes it from the cache, and loads it; once.
-    ///
-    /// # Errors
-    /// The compiler's or the driver's.
-    pub fn load(&self, source: &Source) -> Result<Arc<Module>, DeviceError> {
-        let modules = || self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, module)) = modules().iter().find(|(known, _)| known == source) {
-            return Ok(module.clone());
-        }
-        // others compile meanwhile
-        let module = Arc::new(self.load_anew(source)?);
-        modules().push((source.clone(), module.clone()));
-        Ok(module)
-    }
-
-    fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {
-        let began = Instant::now();
-        let nvrtc = Nvrtc::get()?;
-        let key = cache::key(source, self.info.architecture, nvrtc.version);
-        let cache = cache::Cache::of_user();
-        let load = |code: Vec<u8>| {
-            let what = || {
-                let (own, of_driver) = (nvrtc.version, driver().unwrap_or_default());
-                let shown = |(major, minor): (i32, i32)| format!("{major}.{minor}");
-                let (compiler, driver) = (shown(own), shown(of_driver));
-                let later = if own.0 > of_driver.0 { ", which is older" } else { "" };
-                format!("loading kernels of {} (compiler {compiler}, driver {driver}{later})", source.name)
-            };
-            // a copy that is aligned for the driver, whatever the vector was; PTX ends in a NUL
-            self.context().load_module(Ptx::from_binary(code)).map_err(|error| failed(what())(error))
-        };
-        let module = |module, symbols, cached| {
-            let compiled = Compiled { seconds: began.elapsed().as_secs_f64(), cached };
-            Module { module, source: source.name.clone(), symbols, compiled }
-        };
-        if let Some(image) = cache.load(&key)
-            && let Ok(loaded) = load(image.code)
-        {
-            return Ok(module(loaded, image.symbols, true));
-        }
-        let image = nvrtc.compile(source, self.info.architecture)?;
-        cache.store(&key, &image);
-        Ok(module(load(image.code)?, image.symbols, false))
-    }
-
     /// Records what `work` gives to this device's stream instead of doing it; nothing in there may wait or take memory.
     ///
     /// # Errors

@@ -78,12 +78,12 @@ pub fn all() -> Vec<Source> {
 pub struct Source {
     /// The name that error messages show.
     pub name: String,
-    /// The text; it includes others of [`TEXTS`] by name.
-    pub text: String,
-    /// Macros set before the text: constants of the problem.
-    pub constants: Vec<(String, String)>,
     /// Kernels wanted, as C++ expressions such as `sweep<4, 8>`; all are instantiated.
     pub kernels: Vec<String>,
+    /// Macros set before the text: constants of the problem.
+    pub constants: Vec<(String, String)>,
+    /// The text; it includes others of [`TEXTS`] by name.
+    pub text: String,
 }
 
 impl Source {

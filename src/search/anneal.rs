@@ -9,12 +9,12 @@ use super::boltzmann::Boltzmann;
 use super::breed::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, Settled, TREE_EVERY, steps};
 use super::choices::Choices;
 use super::couples::interchangeable;
-use super::cuda::{self, CudaHerd};
+use super::cuda::{self, CudaHerd, First};
 use super::driver::{Driver, Effort, Field, Pool};
 use super::host_herd::{HostHerd, begins_with_few};
 use super::schedule::ENDS;
 use super::state::Elite;
-use crate::device::{Cuda, DeviceError};
+use crate::device::{Cuda, DeviceError, Source};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -87,6 +87,10 @@ pub(crate) struct Anneal {
     device: Option<Arc<Cuda>>,
     /// States; 0 before the first round.
     states: usize,
+    /// What they were on a core that has changed since: the next round begins with them.
+    moved: Option<Vec<Elite>>,
+    /// Whether the core was a large one.
+    large: bool,
     /// Where few states are annealed for long instead of many for a short time: sweeps of the anneals that begin the pool.
     deep: Option<u32>,
     /// Children of the generation in progress, for the first slots.
@@ -120,6 +124,8 @@ impl Anneal {
             herd: Box::new(HostHerd::default()),
             device,
             states: 0,
+            moved: None,
+            large: false,
             deep: None,
             made: 0,
             generation: None,
@@ -164,8 +170,8 @@ impl Anneal {
         }
     }
 
-    /// Begins a pool, `seeds` among it.
-    fn open(&mut self, field: &Field, seeds: &[Elite]) -> Result<(), DeviceError> {
+    /// Begins a pool, `seeds` among it and, where `fill`, their copies.
+    fn open(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.states = match (self.deep, field.population) {
             // a run that must be repeated does not depend on threads
             (Some(_), None) if !field.portable => rayon::current_num_threads(),
@@ -173,7 +179,7 @@ impl Anneal {
             (None, Some(wanted)) => wanted.max(1),
             (None, None) => self.herd.suitable_states(field, self.base_sweeps(field), self.epoch)?,
         };
-        self.reopen(field, seeds, false)
+        self.reopen(field, seeds, fill)
     }
 
     /// The same with as many states as before.
@@ -233,10 +239,11 @@ impl Anneal {
 
     /// Makes children until a round's work is done or something better was found.
     fn advance(&mut self, field: &Field, pool: &mut Pool, stop: &Stop, effort: &mut Effort) -> Result<(), DeviceError> {
-        if self.states == 0 {
+        if let Some(elites) = self.moved.take() {
+            self.follow_core(field, &elites)?;
+        } else if self.states == 0 {
             effort.note = self.choose_herd(field)?;
-            self.sweeps = self.base_sweeps(field);
-            self.open(field, &[])?;
+            self.begin_kind(field, &[], false)?;
         }
         let round_work = ROUND_WORK * self.herd.speed();
         let mut work = 0;
@@ -360,6 +367,25 @@ impl Anneal {
         Ok(())
     }
 
+    /// Begins on a core that is large where the last one, if any, was not, or the other way round: children that suit the one are too long for the
+    /// other, and too few or too many.
+    fn begin_kind(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        (self.large, self.epoch) = (field.is_large(), 0);
+        self.sweeps = self.base_sweeps(field);
+        self.open(field, seeds, fill)
+    }
+
+    /// Begins on a core that the last one became, with the best states of that.
+    fn follow_core(&mut self, field: &Field, elites: &[Elite]) -> Result<(), DeviceError> {
+        let _ = self.choose_herd(field)?;
+        // copies fill the pool: a child whose mate is its parent's copy takes random values instead
+        if self.large == field.is_large() {
+            self.reopen(field, elites, true)
+        } else {
+            self.begin_kind(field, elites, true)
+        }
+    }
+
     /// Where children are made from now on; says why it is not the device where there is one.
     fn choose_herd(&mut self, field: &Field) -> Result<Option<String>, DeviceError> {
         let Some(device) = &self.device else { return Ok(None) };
@@ -375,7 +401,7 @@ impl Anneal {
     fn go_on_on_the_host(&mut self) {
         self.device = None;
         self.herd = Box::new(HostHerd::default());
-        self.states = 0;
+        (self.states, self.moved) = (0, None);
         self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
         self.temperatures.clear();
     }
@@ -399,7 +425,7 @@ impl Anneal {
         // now and then the best of earlier pools meet, among as many new states; on large cores they join every pool at its end
         let crossed = if !large && self.epoch.is_multiple_of(CROSS_EVERY) { self.states / 2 } else { 0 };
         let seeds: Vec<Elite> = self.archive.iter().take(crossed).cloned().collect();
-        self.open(field, &seeds)
+        self.open(field, &seeds, false)
     }
 }
 
@@ -426,6 +452,11 @@ impl Driver for Anneal {
         if large && self.deep.is_none() { LARGE_FLOOR } else { 0.0 }
     }
 
+    fn kernels(&self, field: &Field) -> Option<Source> {
+        let opens = self.states == 0 || self.moved.is_some();
+        self.device.as_ref().filter(|_| opens).and_then(|cuda| First::of(field).source(cuda))
+    }
+
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
         let mut effort = Effort::default();
         if let Err(error) = self.advance(field, pool, stop, &mut effort) {
@@ -441,19 +472,16 @@ impl Driver for Anneal {
             known.map(|elite| Elite::new(&field.rows, translate(&elite.values))).collect()
         };
         self.archive = moved(std::mem::take(&mut self.archive));
-        if self.states == 0 {
-            return;
-        }
         self.temperatures.clear();
-        let opened = self.herd.top(MOVED).and_then(|elites| {
-            let elites = moved(elites);
-            let _ = self.choose_herd(field)?;
-            // copies fill the pool: a child whose mate is its parent's copy takes random values instead
-            self.reopen(field, &elites, true)
-        });
-        // a device that fails now fails again in the next round, which says so
-        if opened.is_err() {
-            self.states = 0;
+        let elites = match self.moved.take() {
+            Some(elites) => Ok(elites),
+            None if self.states == 0 => return,
+            None => self.herd.top(MOVED),
+        };
+        match elites {
+            Ok(elites) => self.moved = Some(moved(elites)),
+            // a device that fails now fails again in the next round, which says so
+            Err(_) => self.states = 0,
         }
     }
 }

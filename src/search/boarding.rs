@@ -16,21 +16,25 @@ pub(crate) struct Boarding {
 }
 
 impl Boarding {
-    /// The device if it is there, or if the run waits for it; else the way to it.
+    /// The device if it is there with its kernels, or if the run waits for it; else the way to it.
     pub fn unless_there(
         opening: &Opening,
         waits: bool,
         field: &Field,
         stop: &Stop,
     ) -> Result<(Option<Boarding>, Opened), Error> {
-        if let Some(device) = opening.poll()? {
-            return Ok((None, device));
+        let there = match opening.poll()? {
+            None if waits || !opening.is_ahead() => {
+                let _ = (field.regions(), field.forests());
+                Some(opening.wait(stop)?)
+            }
+            there => there,
+        };
+        let first = First::of(field);
+        match there {
+            Some(device) if waits || device.cuda.as_ref().is_none_or(|cuda| first.is_there(cuda)) => Ok((None, device)),
+            _ => Ok((Some(Boarding::new(opening.clone(), first, stop)), Opened::default())),
         }
-        if opening.is_ahead() && !waits {
-            return Ok((Some(Boarding::new(opening.clone(), First::of(field), stop)), Opened::default()));
-        }
-        let _ = (field.regions(), field.forests());
-        Ok((None, opening.wait(stop)?))
     }
 
     /// Waits for the device, then for the kernels that its first rounds take.
@@ -42,7 +46,7 @@ impl Boarding {
                 let opened = opening.wait(&stop);
                 if let Ok(Opened { cuda: Some(cuda), .. }) = &opened {
                     // what is wrong with one is found again where it is used
-                    drop(kernels.source(&cuda.info).map(|source| cuda.load(&source)));
+                    drop(kernels.source(cuda).map(|source| cuda.load(&source)));
                 }
                 over.set(Cause::Time);
                 drop(busy);

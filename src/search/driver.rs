@@ -9,7 +9,7 @@ use super::rows::Rows;
 use super::schedule::Schedule;
 use super::state::Elite;
 use super::walk::Layout;
-use crate::device::{Compiled, DeviceError};
+use crate::device::{Compiled, DeviceError, Source};
 use crate::inference::Outcome;
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
@@ -266,6 +266,12 @@ pub(crate) trait Driver: Send {
     fn begins(&self, field: &Field) -> u64 {
         let _ = field;
         0
+    }
+
+    /// The kernels that its next round takes, where it was given a device and they are others than the last one's.
+    fn kernels(&self, field: &Field) -> Option<Source> {
+        let _ = field;
+        None
     }
 
     /// Opens a run from the solution that is there already, in some ten milliseconds; most have no way to.

@@ -15,13 +15,15 @@ use crate::inference::Outcome;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The first rounds are those of the driver with the largest share: it shows a solution soonest and fills the pool for the others. Annealing's, they took
 /// 1.1 s on DSJC1000.1, whose conflicts tabu walks then brought from 62 to 27 in a quarter of a second.
 const FIRST: u64 = 4;
 /// Work that a round counts at least: one that does nothing must not be due again for ever.
 const LEAST_WORK: u64 = 1_000_000;
+/// How long a round is in which kernels are waited for: what others find meanwhile is looked at between rounds.
+const NAP: Duration = Duration::from_millis(5);
 
 /// The drivers of a run and what they earn.
 pub(crate) struct Portfolio {
@@ -29,6 +31,8 @@ pub(crate) struct Portfolio {
     /// Whether shares are of time and not of counted work: where a run need not be repeated. Drivers' units differ by a factor of two on the
     /// CPU, and by more on a device (results/notes/cpu.md).
     timed: bool,
+    /// Whose kernels drivers need not wait for.
+    device: Option<Arc<Cuda>>,
     /// Whether each has made a round.
     begun: Vec<bool>,
     /// What drivers were last told to build on.
@@ -62,22 +66,24 @@ impl Portfolio {
                 }
                 // the last one: without it all others draw what they always did
                 if options.heuristic.is_some() {
-                    drivers.extend(guided(device, stream()).map(|driver| Box::new(driver) as Box<dyn Driver>));
+                    drivers.extend(guided(device.clone(), stream()).map(|driver| Box::new(driver) as Box<dyn Driver>));
                 }
                 drivers
             }
             DriverChoice::Guided => {
-                guided(device, stream()).map(|driver| Box::new(driver) as Box<dyn Driver>).into_iter().collect()
+                guided(device.clone(), stream()).map(|driver| Box::new(driver) as Box<dyn Driver>).into_iter().collect()
             }
-            DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device))],
+            DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device.clone()))],
             DriverChoice::Deep => vec![Box::new(Anneal::deep(stream()))],
-            DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device))],
+            DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device.clone()))],
             DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
             DriverChoice::Islands => vec![Box::new(Islands::new(stream()))],
             DriverChoice::Dives => vec![Box::new(Dives::default())],
-            DriverChoice::Weights => vec![Box::new(Weights::new(stream(), device))],
+            DriverChoice::Weights => vec![Box::new(Weights::new(stream(), device.clone()))],
         };
-        Portfolio::of(drivers, options.rounds.is_none())
+        // kernels of a run that is to be repeated are waited for
+        let device = device.filter(|_| options.rounds.is_none());
+        Portfolio { device, ..Portfolio::of(drivers, options.rounds.is_none()) }
     }
 
     /// Whether drivers that no device has may work by themselves: not where they are not asked for, nor where all take turns so that a
@@ -104,7 +110,7 @@ impl Portfolio {
 
     fn of(drivers: Vec<Box<dyn Driver>>, timed: bool) -> Self {
         let begun = vec![false; drivers.len()];
-        Portfolio { timed, begun, guide: None, shares: None, solved: false, drivers, rounds: 0, work: 0 }
+        Portfolio { timed, device: None, begun, guide: None, shares: None, solved: false, drivers, rounds: 0, work: 0 }
     }
 
     /// One round of one driver; returns its name and what it did.
@@ -126,8 +132,18 @@ impl Portfolio {
             Shares::new(of_driver.collect())
         };
         let shares = self.shares.get_or_insert_with(begin);
-        let may = |turn: usize| self.drivers[turn].fits(field, pool) && self.work >= self.drivers[turn].begins(field);
+        let due = |turn: usize| self.drivers[turn].fits(field, pool) && self.work >= self.drivers[turn].begins(field);
+        let waits = |turn: usize| {
+            let coming = |cuda: &Arc<Cuda>, source| matches!(cuda.poll(&source, Duration::ZERO), Ok(None));
+            let kernels = || self.drivers[turn].kernels(field);
+            self.device.as_ref().is_some_and(|cuda| kernels().is_some_and(|source| coming(cuda, source)))
+        };
+        let may = |turn: usize| due(turn) && !waits(turn);
         let turn = if self.rounds < FIRST { shares.largest(may) } else { shares.next(may) }.unwrap_or(0);
+        if waits(turn) {
+            std::thread::sleep(NAP);
+            return (self.drivers[turn].name(), Effort::default());
+        }
         let before = pool.best();
         let (driver, began) = (&mut self.drivers[turn], Instant::now());
         let effort = driver.round(field, pool, stop);

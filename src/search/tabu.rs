@@ -11,10 +11,11 @@ use super::driver::{Driver, Effort, Field, POOL, Pool};
 use super::host_walkers::HostWalkers;
 use super::state::Elite;
 use super::walk::{Layout, Round, Walked, Walkers, energy};
-use crate::device::{Cuda, DeviceError};
+use crate::device::{Cuda, DeviceError, Source};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use rayon::prelude::*;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// Above this many moves in all a step costs more than it can give.
@@ -40,13 +41,15 @@ pub(crate) struct Tabu {
     origins: Origins,
     /// How far each has come; none before the first round.
     walked: Vec<Walked>,
+    /// What a device takes for the core, once that was asked for.
+    kernels: OnceCell<Source>,
 }
 
 impl Tabu {
     /// A driver that has not begun.
     pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
         let walkers = Box::new(HostWalkers::default());
-        Tabu { rng, device, walkers, origins: Origins::Elites, walked: Vec::new() }
+        Tabu { rng, device, walkers, origins: Origins::Elites, walked: Vec::new(), kernels: OnceCell::new() }
     }
 
     /// Walkers for a core, where they do best.
@@ -169,6 +172,12 @@ impl Driver for Tabu {
         moves > 0 && moves <= MOST_MOVES && field.rows.all_copied()
     }
 
+    fn kernels(&self, field: &Field) -> Option<Source> {
+        let cuda = self.device.as_ref().filter(|_| self.walked.is_empty())?;
+        let layout = field.layout()?;
+        Some(self.kernels.get_or_init(|| CudaWalkers::source(&cuda.info, &field.rows, layout)).clone())
+    }
+
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
         self.advance(field, pool, stop).unwrap_or_else(|error| {
             // what the walks found is in the pool: others begin there on the CPU
@@ -181,6 +190,7 @@ impl Driver for Tabu {
     fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         // the shared pool carries over what the walks found
         self.walked.clear();
+        self.kernels = OnceCell::new();
     }
 }
 

@@ -8,7 +8,7 @@ use super::driver::{Driver, Effort, Field, Pool};
 use super::state::Elite;
 use super::weigh::{Stand, without_forbidden};
 use super::weighers::{Beginning, HostWeighers, WALKS, Weighers, portable_round};
-use crate::device::{Cuda, DeviceError};
+use crate::device::{Cuda, DeviceError, Source};
 use crate::model::{FORBIDDEN, Problem, Table};
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -139,6 +139,11 @@ impl Driver for Weights {
 
     fn begins(&self, field: &Field) -> u64 {
         if self.device.is_some() && !field.portable { BEGIN } else { 0 }
+    }
+
+    fn kernels(&self, field: &Field) -> Option<Source> {
+        let begins = self.device.is_some() && self.stands.is_empty() && cuda::unfit(field).is_none();
+        begins.then(CudaWeighers::source)
     }
 
     fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {

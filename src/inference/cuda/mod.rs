@@ -9,7 +9,6 @@
 mod choose;
 mod execution;
 mod graph;
-mod kernels;
 mod parts;
 mod pilot;
 mod program;
@@ -33,9 +32,9 @@ pub(super) use stream::Streamed;
 use super::plan::{Plan, Width};
 use crate::device::{Cuda, DeviceError, Kernel, Source};
 use crate::model::{Cost, Problem};
-use kernels::Kernels;
 use stage::Staged;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tile::{Chip, Kinds, Variant};
 
@@ -45,9 +44,12 @@ pub struct Gpu {
     cuda: Arc<Cuda>,
     /// Bytes that tables may take in any case.
     limit: u64,
-    kernels: Arc<Kernels>,
+    /// By expression.
+    kernels: Mutex<HashMap<String, Kernel>>,
 }
 
+/// How long a kernel is waited for at a time.
+const PATIENCE: Duration = Duration::from_millis(20);
 /// The part of free device memory that tables may take.
 const USABLE: f64 = 0.9;
 /// Combinations for each thread of the CPU below which it is done before a device has begun.
@@ -61,7 +63,7 @@ impl Gpu {
 
     /// Uses a device whose tables take `limit` bytes at most.
     pub fn limited(cuda: Arc<Cuda>, limit: u64) -> Arc<Gpu> {
-        Arc::new(Gpu { cuda, limit, kernels: Arc::default() })
+        Arc::new(Gpu { cuda, limit, kernels: Mutex::default() })
     }
 
     /// Whether so many combinations are worth the way to a device. A few are not: copies and launches take longer.
@@ -92,22 +94,38 @@ impl Gpu {
 
     /// Begins to compile a kernel.
     fn begin(&self, expression: &str) {
-        self.kernels.begin(&self.cuda, expression);
+        // what is wrong with it is said to whoever takes it
+        let _ = self.ready(expression);
     }
 
-    /// A kernel that was begun; `None` where it takes longer than some milliseconds.
+    /// A kernel; `None` where it takes longer than some milliseconds.
     fn poll(&self, expression: &str) -> Result<Option<Kernel>, DeviceError> {
-        self.kernels.poll(expression, kernels::PATIENCE)
+        self.wait(expression, PATIENCE)
     }
 
     /// The same, at once.
     fn ready(&self, expression: &str) -> Result<Option<Kernel>, DeviceError> {
-        self.kernels.poll(expression, Duration::ZERO)
+        self.wait(expression, Duration::ZERO)
+    }
+
+    fn wait(&self, expression: &str, patience: Duration) -> Result<Option<Kernel>, DeviceError> {
+        let known = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = known().get(expression) {
+            return Ok(Some(kernel.clone()));
+        }
+        let Some(module) = self.cuda.poll(&source(expression), patience)? else { return Ok(None) };
+        let shared = match expression {
+            name if name.starts_with(GROW) => Pilot::shared(self.cuda.info.shared_memory),
+            name if name.starts_with(STAGED) => self.cuda.info.shared_memory,
+            _ => 0,
+        };
+        let kernel = module.kernel(expression, shared)?;
+        let _ = known().insert(expression.into(), kernel.clone());
+        Ok(Some(kernel))
     }
 
     /// A kernel, once it is compiled.
     fn kernel(&self, expression: &str) -> Result<Kernel, DeviceError> {
-        self.begin(expression);
         loop {
             if let Some(kernel) = self.poll(expression)? {
                 return Ok(kernel);

@@ -117,6 +117,35 @@ fn generations_choose_where_anneals_end_on_large_cores_alone() {
 }
 
 #[test]
+fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
+    let field = |side: &str| {
+        let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
+        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        Field::new(&problem, price(&problem), None, &mut Rng::new(1))
+    };
+    let (large, small, smaller) = (field("25"), field("24"), field("20"));
+    let (mut anneal, mut pool) = (Anneal::new(Rng::new(1), None), Pool::default());
+    while anneal.phase != Phase::Breed || anneal.sweeps == anneal.base_sweeps(&large) {
+        drop(anneal.round(&large, &mut pool, &Stop::new()));
+    }
+    let before = (anneal.sweeps, anneal.states);
+    // one after the other, before anybody has looked at the first
+    anneal.rebase(&small, &|values| values[..small.variables()].to_vec());
+    anneal.rebase(&smaller, &|values| values[..smaller.variables()].to_vec());
+    let seeds: Vec<u64> = anneal.moved.iter().flatten().map(|elite| elite.hash).collect();
+    assert!(!seeds.is_empty() && (anneal.sweeps, anneal.states) == before);
+    drop(anneal.round(&smaller, &mut Pool::default(), &Stop::new()));
+    assert_eq!((anneal.sweeps, anneal.states), (2, suitable_states(&smaller, 2, 0)));
+    assert!(before.0 > 2 && before.1 < anneal.states && anneal.moved.is_none());
+    // the same kind goes on as it was
+    anneal.sweeps = 8;
+    anneal.rebase(&smaller, &|values| values.to_vec());
+    let states = anneal.states;
+    drop(anneal.round(&smaller, &mut Pool::default(), &Stop::new()));
+    assert_eq!((anneal.sweeps, anneal.states), (8, states));
+}
+
+#[test]
 fn what_others_have_is_taken_in_on_large_cores_alone() {
     for (side, taken) in [("25", true), ("12", false)] {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");

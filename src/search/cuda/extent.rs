@@ -3,7 +3,9 @@
 use super::super::driver::Field;
 use super::core::{Shape, unfit};
 use super::team::{MOST_LANES, Team, source};
-use crate::device::{Info, Source};
+use crate::device::{Cuda, Info, Source};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Threads of a multiprocessor, as many as it has registers for.
 const THREADS: u32 = 1024;
@@ -20,6 +22,11 @@ const RESERVED: u32 = BESIDE + 1024;
 /// A node of a tree takes about as long as so many visits, the second where ratings are kept and visits are short: it is rated, sends its message and
 /// is drawn. So a tree move of a grid is 2.5 sweeps with four states and 2.1 with eight, where 2.5 and 2.6 were measured, and one of rnd1000 seven.
 const NODE_VISITS: [usize; 2] = [3, 5];
+
+/// States from which on a device has a crowd.
+pub(super) fn crowd(info: &Info) -> usize {
+    CROWD * info.multiprocessors as usize
+}
 
 /// What of a core says how its population is cut into blocks.
 #[derive(Clone, Copy, Debug)]
@@ -161,19 +168,34 @@ impl Extent {
     }
 }
 
-/// What the kernels of the first population on a core are made of, where nobody says how many states it has.
+/// From how many states on a state has only as many lanes as a row takes, for each multiprocessor. Measured on an H200 with 2112 to 32768 states
+/// (results/notes/search-cuda.md).
+const CROWD: usize = 65;
+/// How long the kernels of a first population are waited for: a few milliseconds bring them from the cache.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// What the kernels of the first population on a core are made of, and how many states it has where somebody says that.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct First(Option<Extent>);
+pub(crate) struct First(Option<(Extent, Option<usize>)>);
 
 impl First {
     pub fn of(field: &Field) -> First {
         let fits = field.variables() > 0 && unfit(field).is_none();
-        First(fits.then(|| Extent::of(field, Shape::of(field))))
+        First(fits.then(|| (Extent::of(field, Shape::of(field)), field.population)))
     }
 
     /// The kernels on a device.
-    pub fn source(self, info: &Info) -> Option<Source> {
-        self.0.map(|extent| extent.source(extent.block(info, 0, true, Said::default())))
+    pub fn source(self, cuda: &Cuda) -> Option<Source> {
+        let block = |(extent, states): (Extent, Option<usize>)| {
+            let few = states.is_none_or(|states| states < crowd(&cuda.info));
+            extent.source(extent.block(&cuda.info, states.unwrap_or(0) as u32, few, Said::default()))
+        };
+        self.0.map(block)
+    }
+
+    /// Whether a device has them, or takes them from the cache; else they are compiled from now on.
+    pub fn is_there(self, cuda: &Arc<Cuda>) -> bool {
+        self.source(cuda).is_none_or(|source| !matches!(cuda.poll(&source, PATIENCE), Ok(None)))
     }
 }
 

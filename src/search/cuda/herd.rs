@@ -12,11 +12,12 @@ use super::super::rows::Energy;
 use super::super::state::Elite;
 use super::arguments::{COUNTERS, HerdArgument, SURVEY, Survey, tally};
 use super::core::{Device, DeviceCore, address};
-use super::extent::{Block, Extent, Said};
+use super::extent::{Block, Extent, Said, crowd};
 use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::stop::Stop;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 use turn::{RECORD_AFTER, Recorded};
 
 /// A population on a device.
@@ -89,7 +90,7 @@ impl CudaHerd {
         // bounds use the device too
         let cuda = cuda.beside()?;
         let (steps, aside) = (cuda.zeros(2 * STEPS)?, cuda.fork()?);
-        let crowd = CROWD * cuda.info.multiprocessors as usize;
+        let crowd = crowd(&cuda.info);
         let (best, best_allowed) = (i64::MAX, i64::MAX);
         Ok(CudaHerd {
             cuda,
@@ -113,10 +114,15 @@ impl CudaHerd {
         Ok(())
     }
 
+    /// How so many states, 0 where the block says how many there are, are cut.
+    fn cut(&self, field: &Field, core: &DeviceCore, states: usize) -> (Extent, Block) {
+        let extent = Extent::of(field, core.shape);
+        (extent, extent.block(&self.cuda.info, states as u32, states < self.crowd, self.said))
+    }
+
     /// The kernels for so many states, 0 where the block says how many there are, and how they are launched.
     fn program(&self, field: &Field, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
-        let extent = Extent::of(field, core.shape);
-        let block = extent.block(&self.cuda.info, states as u32, states < self.crowd, self.said);
+        let (extent, block) = self.cut(field, core, states);
         if !block.fits(&self.cuda.info) {
             let n = field.variables();
             return Err(DeviceError::Unusable(format!("{n} variables of a state do not fit its shared memory")));
@@ -283,10 +289,8 @@ fn disagreement(device: i64, host: i64) -> DeviceError {
 /// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times the visits
 /// of one core of its host (results/2026-11-21-cuda/search.csv).
 const SPEED: u64 = 400;
-/// States of a first pool for each multiprocessor, and from how many on a state has only as many lanes as a row takes. Measured
-/// on an H200 with 2112 to 32768 states (results/notes/search-cuda.md).
+/// States of a first pool for each multiprocessor. Measured on an H200 with 2112 to 32768 states (results/notes/search-cuda.md).
 const FIRST_STATES: usize = 32;
-const CROWD: usize = 65;
 /// States of a population, at most: about as many as ALGORITHMS.md M kept. What more would do was not measured fairly.
 const MOST_STATES: usize = 32768;
 
@@ -310,7 +314,15 @@ impl Herd for CudaHerd {
             (program.block.states() * blocks * self.cuda.info.multiprocessors) as usize
         } else {
             // generations of few states follow each other sooner; pools that converged on too little are followed by larger ones
-            (FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8)
+            let pool = |epoch: u32| {
+                ((FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8)).min(MOST_STATES)
+            };
+            if epoch > 0 {
+                // whose kernels may be others: they are compiled meanwhile
+                let (extent, block) = self.cut(field, core, pool(epoch + 1));
+                drop(self.cuda.poll(&extent.source(block), Duration::ZERO));
+            }
+            pool(epoch)
         };
         Ok(wanted.min(MOST_STATES).min(fitting as usize).max(1))
     }
@@ -321,7 +333,15 @@ impl Herd for CudaHerd {
     }
 
     fn speed(&self) -> u64 {
-        if self.portable { 1 } else { SPEED }
+        let whole = FIRST_STATES * self.cuda.info.multiprocessors as usize;
+        match &self.states {
+            _ if self.portable => 1,
+            // fewer states than the device has room for take as long
+            Some(states) if !states.program.block.is_shared() => {
+                (SPEED * u64::from(states.argument.states) / whole as u64).clamp(1, SPEED)
+            }
+            _ => SPEED,
+        }
     }
 
     fn at_once(&self) -> bool {

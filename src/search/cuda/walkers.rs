@@ -7,7 +7,9 @@ use super::super::host_walkers::{STATES, host_step_work, round_steps};
 use super::super::rows::Rows;
 use super::super::walk::{Layout, REMEMBERED, Round, Start, Walked, Walkers};
 use super::core::{Device, address, largest_sums};
-use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::device::{
+    CudaSlice, CudaStream, DeviceError, DeviceRepr, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
+};
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -105,10 +107,21 @@ struct Program {
     shared: u32,
 }
 
-impl Program {
-    fn new(cuda: &Device, rows: &Rows, layout: &Layout) -> Result<Program, DeviceError> {
+/// How walkers lie in memory.
+#[derive(Clone, Copy)]
+struct Cut {
+    /// Words of a walker's tables.
+    words: usize,
+    /// Whether costs of moves and steps have 16 bits.
+    short: bool,
+    /// Bytes of shared memory; 0 where tables do not fit.
+    shared: u32,
+}
+
+impl Cut {
+    fn new(info: &Info, rows: &Rows, layout: &Layout) -> Cut {
         let (n, moves) = (rows.variables(), layout.moves());
-        let room = cuda.info.shared_memory.saturating_sub(BESIDE) as usize;
+        let room = info.shared_memory.saturating_sub(BESIDE) as usize;
         // costs of moves and until when they are tabu; of each variable its cost and value, a bit and a place in a list
         let words = |short: bool| {
             let numbers = 2 * moves + n.next_multiple_of(32);
@@ -117,9 +130,20 @@ impl Program {
         let short = fits_short(rows, layout) && 4 * (words(true) + 2 * (n + 1)) <= room;
         let in_shared = 4 * (words(short) + 2 * (n + 1)) <= room;
         let shared = if in_shared { 4 * (words(short) + 2 * (n + 1)) as u32 } else { 0 };
-        let walk = cuda.load(&source())?.kernel(kernel(short, in_shared), shared)?;
-        let threads = (moves as u32 / RATED).next_power_of_two().clamp(32, 512);
-        Ok(Program { walk, words: words(short), threads, shared })
+        Cut { words: words(short), short, shared }
+    }
+
+    fn kernel(self) -> &'static str {
+        kernel(self.short, self.shared > 0)
+    }
+}
+
+impl Program {
+    fn new(cuda: &Device, rows: &Rows, layout: &Layout) -> Result<Program, DeviceError> {
+        let cut = Cut::new(&cuda.info, rows, layout);
+        let walk = cuda.load(&source(&[cut.kernel()]))?.kernel(cut.kernel(), cut.shared)?;
+        let threads = (layout.moves() as u32 / RATED).next_power_of_two().clamp(32, 512);
+        Ok(Program { walk, words: cut.words, threads, shared: cut.shared })
     }
 }
 
@@ -140,19 +164,21 @@ fn kernel(short: bool, shared: bool) -> &'static str {
     }
 }
 
-fn source() -> Source {
-    let kernels = [(true, true), (false, true), (false, false)];
-    kernels
-        .into_iter()
-        .fold(Source::embedded("tabu.cu"), |source, (short, shared)| source.kernel(kernel(short, shared)))
+fn source(kernels: &[&str]) -> Source {
+    kernels.iter().fold(Source::embedded("tabu.cu"), |source, kernel| source.kernel(*kernel))
 }
 
 /// The kernels of tabu walks.
 pub(crate) fn sources() -> Vec<Source> {
-    vec![source()]
+    vec![source(&[(true, true), (false, true), (false, false)].map(|(short, shared)| kernel(short, shared)))]
 }
 
 impl CudaWalkers {
+    /// The kernels for a core.
+    pub fn source(info: &Info, rows: &Rows, layout: &Layout) -> Source {
+        source(&[Cut::new(info, rows, layout).kernel()])
+    }
+
     /// A device without walkers.
     pub fn new(cuda: Device, portable: bool) -> Result<CudaWalkers, DeviceError> {
         // bounds use the device too

@@ -100,16 +100,21 @@ fn step_work(rows: &Rows) -> u64 {
 
 /// The kernels of walks by weights.
 pub(crate) fn sources() -> Vec<Source> {
-    vec![Source::embedded("weigh.cu").kernel("begin").kernel("walk")]
+    vec![CudaWeighers::source()]
 }
 
 impl CudaWeighers {
+    /// Their kernels.
+    pub fn source() -> Source {
+        Source::embedded("weigh.cu").kernel("begin").kernel("walk")
+    }
+
     /// A device without walks.
     pub fn new(cuda: Device) -> Result<CudaWeighers, DeviceError> {
         // bounds use the device too
         let cuda = cuda.beside()?;
         let aside = cuda.fork()?;
-        let loaded = cuda.load(&sources().remove(0))?;
+        let loaded = cuda.load(&CudaWeighers::source())?;
         let (begin, walk) = (loaded.kernel("begin", 0)?, loaded.kernel("walk", 0)?);
         Ok(CudaWeighers { cuda, aside, begin, walk, open: None })
     }

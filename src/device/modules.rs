@@ -1,0 +1,96 @@
+//! Kernels on their way. Compiling takes a second or two where the cache does not have them: a thread of its own does it, so that several sources are
+//! made at a time and whoever waits for one can do other things, and stop.
+
+use super::find::{driver, failed};
+use super::nvrtc::Nvrtc;
+use super::{Busy, Compiled, Cuda, DeviceError, Module, Source, cache};
+use cudarc::nvrtc::Ptx;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What became of a source; nothing yet where a thread is at it.
+type Fate = Option<Result<Arc<Module>, DeviceError>>;
+
+/// What a device was asked to load.
+#[derive(Debug, Default)]
+pub(super) struct Modules {
+    known: Mutex<Vec<(Source, Fate)>>,
+    changed: Condvar,
+}
+
+impl Cuda {
+    /// What a source became; `None` where that takes longer than `patience`. Begins with it where nobody has.
+    ///
+    /// # Errors
+    /// The compiler's or the driver's, again and again.
+    pub fn poll(self: &Arc<Self>, source: &Source, patience: Duration) -> Result<Option<Arc<Module>>, DeviceError> {
+        let place = |known: &[(Source, Fate)]| known.iter().position(|(other, _)| other == source);
+        let mut known = self.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = place(&known).unwrap_or_else(|| {
+            known.push((source.clone(), None));
+            self.begin(source);
+            known.len() - 1
+        });
+        let waited = self.modules.changed.wait_timeout_while(known, patience, |known| known[index].1.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0[index].1.clone().transpose()
+    }
+
+    /// Compiles a source, or takes it from the cache, and loads it; once.
+    ///
+    /// # Errors
+    /// The compiler's or the driver's.
+    pub fn load(self: &Arc<Self>, source: &Source) -> Result<Arc<Module>, DeviceError> {
+        loop {
+            if let Some(module) = self.poll(source, Duration::from_secs(1))? {
+                return Ok(module);
+            }
+        }
+    }
+
+    fn begin(self: &Arc<Self>, source: &Source) {
+        let (cuda, source, busy) = (self.clone(), source.clone(), Busy::new());
+        // nobody joins it: a compiler cannot be stopped
+        drop(std::thread::spawn(move || {
+            let broken = |_| Err(DeviceError::Unusable(format!("compiling {} ended abnormally", source.name)));
+            let load = || cuda.load_anew(&source).map(Arc::new);
+            // whoever waits must hear of it, even if the compiler's binding panics
+            let fate = std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)).unwrap_or_else(broken);
+            let mut known = cuda.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, place)) = known.iter_mut().find(|(other, _)| *other == source) {
+                *place = Some(fate);
+            }
+            cuda.modules.changed.notify_all();
+            drop(busy);
+        }));
+    }
+
+    fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {
+        let began = Instant::now();
+        let nvrtc = Nvrtc::get()?;
+        let key = cache::key(source, self.info.architecture, nvrtc.version);
+        let cache = cache::Cache::of_user();
+        let load = |code: Vec<u8>| {
+            let what = || {
+                let (own, of_driver) = (nvrtc.version, driver().unwrap_or_default());
+                let shown = |(major, minor): (i32, i32)| format!("{major}.{minor}");
+                let (compiler, driver) = (shown(own), shown(of_driver));
+                let later = if own.0 > of_driver.0 { ", which is older" } else { "" };
+                format!("loading kernels of {} (compiler {compiler}, driver {driver}{later})", source.name)
+            };
+            // a copy that is aligned for the driver, whatever the vector was; PTX ends in a NUL
+            self.context().load_module(Ptx::from_binary(code)).map_err(|error| failed(what())(error))
+        };
+        let module = |module, symbols, cached| {
+            let compiled = Compiled { seconds: began.elapsed().as_secs_f64(), cached };
+            Module { module, source: source.name.clone(), symbols, compiled }
+        };
+        if let Some(image) = cache.load(&key)
+            && let Ok(loaded) = load(image.code)
+        {
+            return Ok(module(loaded, image.symbols, true));
+        }
+        let image = nvrtc.compile(source, self.info.architecture)?;
+        cache.store(&key, &image);
+        Ok(module(load(image.code)?, image.symbols, false))
+    }
+}
