@@ -372,6 +372,9 @@ impl Anneal {
     fn begin_kind(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         (self.large, self.epoch) = (field.is_large(), 0);
         self.sweeps = self.base_sweeps(field);
+        if self.phase != Phase::Breed {
+            self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
+        }
         self.open(field, seeds, fill)
     }
 
