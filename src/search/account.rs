@@ -17,8 +17,9 @@ pub(crate) struct Account {
     timed: bool,
     /// By the search and by the bounds in turn with it.
     spent: [u64; 2],
-    /// By the last slice of bounds.
+    /// By the last slice of bounds, and by all so far, taken turns or not; nothing where that was not looked at.
     slice: u64,
+    noted: Option<u64>,
     /// Work of the search, and a plug-in heuristic's part of it.
     pub search_work: u64,
     plugin_work: u64,
@@ -30,7 +31,7 @@ impl Account {
     /// Nothing was done yet, on a core whose variables are all visited in `sweep` work.
     pub fn new(timed: bool, sweep: u64) -> Self {
         let slice = sweep.saturating_mul(FIRST_SWEEPS).min(FIRST_SLICE);
-        Account { timed, spent: [0; 2], slice, search_work: 0, plugin_work: 0, improved: 0 }
+        Account { timed, spent: [0; 2], slice, noted: Some(0), search_work: 0, plugin_work: 0, improved: 0 }
     }
 
     fn units(&self, began: Instant, work: u64) -> u64 {
@@ -45,10 +46,13 @@ impl Account {
         self.plugin_work += if is_plugin { work } else { 0 };
     }
 
-    /// A slice of the bounds, which know what they take.
-    pub fn note_slice(&mut self, units: u64) {
-        self.slice = units;
-        self.spent[1] += units;
+    /// What the bounds have spent in all.
+    pub fn note_bounds(&mut self, units: u64) {
+        let before = self.noted.replace(units).unwrap_or(units);
+        if units > before {
+            self.slice = units - before;
+            self.spent[1] += self.slice;
+        }
     }
 
     /// The search has found something better.
@@ -58,7 +62,7 @@ impl Account {
 
     /// Bounds begin to take turns: they owe nothing and have nothing to catch up with.
     pub fn begin_turns(&mut self) {
-        self.spent = [0; 2];
+        (self.spent, self.noted) = ([0; 2], None);
     }
 
     /// What the search has spent, and what the bounds will have after another slice.
@@ -87,12 +91,18 @@ mod tests {
         let now = Instant::now();
         account.note_round(now, 10, false);
         assert_eq!(account.with_a_slice(), [10, FIRST_SLICE]);
-        account.note_slice(70);
+        account.note_bounds(70);
         assert_eq!(account.with_a_slice(), [10, 140]);
-        account.note_slice(30);
+        account.note_bounds(100);
+        account.note_bounds(100);
         assert_eq!(account.with_a_slice(), [10, 130]);
         account.begin_turns();
         assert_eq!(account.with_a_slice(), [0, 30]);
+        // what they spent beside a device is no turn
+        account.note_bounds(1000);
+        assert_eq!(account.with_a_slice(), [0, 30]);
+        account.note_bounds(1020);
+        assert_eq!(account.with_a_slice(), [0, 40]);
     }
 
     #[test]

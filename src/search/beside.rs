@@ -45,8 +45,9 @@ pub(crate) struct BoundsBeside {
     errand: Errand<Bounds, ()>,
     /// Its own where a device searches.
     threads: Threads,
-    /// The core has changed meanwhile.
+    /// The core has changed meanwhile, or the device has come.
     rebased: bool,
+    boards: Option<Arc<Gpu>>,
     /// Ends a slice on its way.
     over: Stop,
     shared: Arc<Shared>,
@@ -80,6 +81,7 @@ impl BoundsBeside {
             errand,
             threads,
             rebased: false,
+            boards: None,
             over: Stop::new(),
             shared: Arc::default(),
             decided: stop.below(),
@@ -91,11 +93,12 @@ impl BoundsBeside {
         &self.decided
     }
 
-    /// From now on a device searches and takes exact plans that pay there; nothing is on its way.
+    /// From now on a device searches and takes exact plans that pay there.
     pub fn board(&mut self, gpu: Arc<Gpu>, threads: Threads) {
         self.threads = threads;
-        if let Some(bounds) = self.here() {
-            bounds.board(gpu);
+        match self.here() {
+            Some(bounds) => bounds.board(gpu),
+            None => self.boards = Some(gpu),
         }
     }
 
@@ -130,13 +133,21 @@ impl BoundsBeside {
                 }
             }
         };
-        self.errand.begin(move |bounds| threads.run(|| slices(bounds)));
+        match threads.0 {
+            Some(_) => self.errand.begin(move |bounds| threads.run(|| slices(bounds))),
+            None => self.errand.begin_among(slices),
+        }
     }
 
     /// The next step of slices beside the search.
     pub fn finished(&mut self) -> Option<Step> {
-        if self.errand.back().is_some() && std::mem::take(&mut self.rebased) {
-            self.rebase();
+        if self.errand.back().is_some() {
+            if std::mem::take(&mut self.rebased) {
+                self.rebase();
+            }
+            if let (Some(gpu), Some(bounds)) = (self.boards.take(), self.errand.here()) {
+                bounds.board(gpu);
+            }
         }
         self.shared.steps().pop_front()
     }

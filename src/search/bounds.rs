@@ -39,6 +39,8 @@ const SLOW: f64 = 0.25;
 const ENDING_SHARE: f64 = 6.0;
 /// Bytes of tables where a run must not depend on the machine's free memory.
 const FIXED_MEMORY: u64 = 1 << 30;
+/// Nanoseconds of bounds that take turns with the search in any case.
+const FIRST_TURNS: u64 = 200_000_000;
 /// Steps of a slice of the search for orders: less than a tenth of a second.
 const ORDER_SLICE: u64 = 50_000_000;
 /// Orders that mini-buckets of one z follow, one after the other.
@@ -229,13 +231,24 @@ impl Bounds {
         self.spent.total()
     }
 
+    /// Whether slices have turns of their own where others would go on beside the search: the first ones, by which small networks are proved,
+    /// eliminations without mini-buckets, in which all threads take part, and searches near their end, which are to have nearly all of the time.
+    pub fn takes_turns(&self) -> bool {
+        self.spent() < FIRST_TURNS || self.is_exact() || self.pace == Pace::Ending
+    }
+
+    fn is_exact(&self) -> bool {
+        let Some(Rising { work: Work::Run(_, run), .. }) = &self.running else { return false };
+        run.plan().exact && run.plan().rows.is_none()
+    }
+
     /// Whether the next slice belongs to the bounds, given what the search and they have spent, nanoseconds or work, and whether the search
     /// has stalled. An affordable exact elimination gets at least half, the first second at once.
     pub fn is_due(&self, [search, own]: [u64; 2], stalled: bool) -> bool {
         if self.done || search == 0 {
             return false;
         }
-        let exact = matches!(&self.running, Some(Rising { work: Work::Run(_, run), .. }) if run.plan().exact && run.plan().rows.is_none());
+        let exact = self.is_exact();
         let even = if stalled { STALLED_SHARE } else { SHARE };
         let share = match self.pace {
             Pace::Slow => even * SLOW,

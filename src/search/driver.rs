@@ -5,6 +5,7 @@
 
 use super::forest::Forest;
 use super::graph::{Graph, Region};
+use super::options::Options;
 use super::rows::Rows;
 use super::schedule::Schedule;
 use super::state::Elite;
@@ -90,6 +91,16 @@ impl Field {
             origin: None,
             reduced: Mutex::default(),
         }
+    }
+
+    /// The field of what the reductions have left. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
+    /// "Hard constraints": W = min(top, incumbent)).
+    pub fn of_core(problem: &Arc<Problem>, reducer: &Arc<Reducer>, options: &Options, rng: &mut Rng) -> Arc<Field> {
+        let price = problem.top.saturating_sub(problem.constant).max(1);
+        let mut field = Field::new(problem, price, options.population, rng);
+        field.portable = options.rounds.is_some();
+        field.origin = Some(reducer.clone());
+        Arc::new(field)
     }
 
     /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked for:

@@ -91,7 +91,7 @@ impl<'a> Run<'a> {
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
         let reducer = Arc::new(reducer);
-        let field = prepare(&problem, &reducer, options, &mut rng);
+        let field = Field::of_core(&problem, &reducer, options, &mut rng);
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
         let (boarding, device) = Boarding::unless_there(&options.device, waits, &field, stop)?;
@@ -315,7 +315,7 @@ impl<'a> Run<'a> {
     }
 
     /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run that
-    /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it.
+    /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it, or another thread does the slice.
     fn bound_slice(&mut self) -> Result<bool, Error> {
         let (upper, seed) = (self.upper.min(self.network.top()), self.options.seed);
         if let Some(step) = self.bounds.finished() {
@@ -333,13 +333,17 @@ impl<'a> Run<'a> {
         if self.boarding.is_some() && self.field.sweep_work > MOST_MEANWHILE {
             return Ok(false);
         }
-        let (spent, stalled) = (self.account.with_a_slice(), self.account.is_stalled());
-        let Some(bounds) = self.bounds.here().filter(|bounds| bounds.is_due(spent, stalled)) else {
+        let Some(bounds) = self.bounds.here() else { return Ok(false) };
+        self.account.note_bounds(bounds.spent());
+        if !bounds.is_due(self.account.with_a_slice(), self.account.is_stalled()) {
             return Ok(false);
-        };
-        let before = bounds.spent();
+        }
+        // most slices are work for one thread
+        if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && !bounds.takes_turns() {
+            self.bounds.begin(&self.core, upper, seed, true, self.stop);
+            return Ok(false);
+        }
         let step = bounds.slice(&self.core, upper, seed, self.stop);
-        self.account.note_slice(bounds.spent() - before);
         self.tell_of_files();
         if let Some(step) = step {
             self.follow(step)?;
@@ -442,7 +446,7 @@ impl<'a> Run<'a> {
         let new = Core { reducer, problem: Arc::new(problem) };
         let old = std::mem::replace(&mut self.core, new);
         self.raise(self.core.problem.constant, "reduce", Proof::reductions(&self.core.reducer));
-        self.field = prepare(&self.core.problem, &self.core.reducer, self.options, &mut self.rng);
+        self.field = Field::of_core(&self.core.problem, &self.core.reducer, self.options, &mut self.rng);
         self.look_at_reduced();
         let new = &self.core.reducer;
         let translate = |values: &[u16]| -> Vec<u16> {
@@ -486,14 +490,4 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
-}
-
-/// The field of a core. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
-/// "Hard constraints": W = min(top, incumbent)).
-fn prepare(problem: &Arc<Problem>, reducer: &Arc<Reducer>, options: &Options, rng: &mut Rng) -> Arc<Field> {
-    let price = problem.top.saturating_sub(problem.constant).max(1);
-    let mut field = Field::new(problem, price, options.population, rng);
-    field.portable = options.rounds.is_some();
-    field.origin = Some(reducer.clone());
-    Arc::new(field)
 }
