@@ -11,10 +11,14 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// One thread in so many beside a device is the drivers', up to as many as there are islands; the others are the bounds'. On large cores it is one: annealing
 /// takes in what islands find, and with three threads of them the pool was theirs too soon (results/notes/search-cuda.md).
 const DRIVERS: usize = 4;
+
+/// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they do not look up.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Threads for work beside the loop, so that nobody waits for somebody else's; by default those of everybody.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +52,8 @@ pub(crate) struct BoundsBeside {
     /// The core has changed meanwhile, or the device has come.
     rebased: bool,
     boards: Option<Arc<Gpu>>,
+    /// What [`Self::widths`] said last.
+    widths: (Option<u32>, Option<u32>),
     /// Ends a slice on its way.
     over: Stop,
     shared: Arc<Shared>,
@@ -82,6 +88,7 @@ impl BoundsBeside {
             threads,
             rebased: false,
             boards: None,
+            widths: (None, None),
             over: Stop::new(),
             shared: Arc::default(),
             decided: stop.below(),
@@ -115,6 +122,7 @@ impl BoundsBeside {
         if self.here().is_none_or(|bounds| bounds.is_done()) {
             return;
         }
+        let _ = self.widths();
         self.over = stop.below();
         self.shared.recalled.store(one, Ordering::Relaxed);
         let (core, stop, threads) = (core.clone(), self.over.clone(), self.threads.clone());
@@ -157,6 +165,12 @@ impl BoundsBeside {
         self.shared.recalled.store(true, Ordering::Relaxed);
     }
 
+    /// There is no device any more: slices are for everybody's threads again.
+    pub fn lose_device(&mut self) {
+        self.recall();
+        (self.threads, self.boards) = (Threads::default(), None);
+    }
+
     /// The core has changed: what has not begun is planned anew.
     pub fn rebase(&mut self) {
         self.recall();
@@ -166,10 +180,18 @@ impl BoundsBeside {
         }
     }
 
-    /// The run is over: ends a slice on its way.
+    /// The run is over: ends a slice on its way. One that does not hear of it is left alone.
     pub fn finish(&mut self) {
         self.over.set(Cause::Time);
-        let _ = self.errand.wait();
+        let _ = self.errand.wait_for(PATIENCE);
+    }
+
+    /// The best z of a finished rung and the induced width of the best order, as far as they have come back.
+    pub fn widths(&mut self) -> (Option<u32>, Option<u32>) {
+        if let Some(bounds) = self.errand.here() {
+            self.widths = (bounds.best_z(), bounds.induced_width());
+        }
+        self.widths
     }
 }
 
@@ -178,7 +200,6 @@ mod tests {
     use super::*;
     use crate::generate::generate;
     use crate::reduce::Reducer;
-    use std::time::Duration;
 
     /// All steps that follow from one beginning.
     fn steps(bounds: &mut BoundsBeside, core: &Core, upper: Cost, stop: &Stop) -> Vec<Step> {

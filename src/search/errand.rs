@@ -3,7 +3,7 @@
 use crate::device::Busy;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often whoever waits looks.
 const LOOK: Duration = Duration::from_micros(200);
@@ -72,7 +72,13 @@ impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
 
     /// Waits until it is back, or gone for good.
     pub fn wait(&mut self) -> Option<R> {
-        while self.away.is_some() {
+        self.wait_for(Duration::MAX)
+    }
+
+    /// The same, for so long at most.
+    pub fn wait_for(&mut self, patience: Duration) -> Option<R> {
+        let began = Instant::now();
+        while self.away.is_some() && began.elapsed() < patience {
             if let Some(result) = self.back() {
                 return Some(result);
             }

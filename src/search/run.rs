@@ -168,15 +168,15 @@ impl<'a> Run<'a> {
             self.take(&mut step)?;
         }
         self.tell_of_trouble();
-        let bounds = self.bounds.here();
+        let (z, induced_width) = self.bounds.widths();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
         Ok(Ending {
             values,
             values_forbidden,
             stopped_by,
             totals: self.totals,
-            z: bounds.as_ref().and_then(|bounds| bounds.best_z()),
-            induced_width: bounds.as_ref().and_then(|bounds| bounds.induced_width()),
+            z,
+            induced_width,
             device: self.device.name(),
         })
     }
@@ -463,7 +463,7 @@ impl<'a> Run<'a> {
         if let Some(message) = self.device.lose(error) {
             // made beside the device until now
             self.account.begin_turns();
-            self.bounds.recall();
+            self.bounds.lose_device();
             self.crew.lose_device(&mut self.pool);
             (self.tell)(News::Warning(message));
         }
