@@ -6,6 +6,7 @@ use super::nvrtc::Nvrtc;
 use super::{Busy, Compiled, Cuda, DeviceError, Module, Source, cache};
 use cudarc::nvrtc::Ptx;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// What became of a source; nothing yet where a thread is at it.
@@ -27,8 +28,7 @@ impl Cuda {
         let place = |known: &[(Source, Fate)]| known.iter().position(|(other, _)| other == source);
         let mut known = self.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
         let index = place(&known).unwrap_or_else(|| {
-            known.push((source.clone(), None));
-            self.begin(source);
+            known.push((source.clone(), self.begin(source)));
             known.len() - 1
         });
         let waited = self.modules.changed.wait_timeout_while(known, patience, |known| known[index].1.is_none());
@@ -47,10 +47,11 @@ impl Cuda {
         }
     }
 
-    fn begin(self: &Arc<Self>, source: &Source) {
+    /// Begins with a source; nothing has become of it yet, unless no thread can be started.
+    fn begin(self: &Arc<Self>, source: &Source) -> Fate {
         let (cuda, source, busy) = (self.clone(), source.clone(), Busy::new());
         // nobody joins it: a compiler cannot be stopped
-        drop(std::thread::spawn(move || {
+        let begun = Builder::new().spawn(move || {
             let broken = |_| Err(DeviceError::Unusable(format!("compiling {} ended abnormally", source.name)));
             let load = || cuda.load_anew(&source).map(Arc::new);
             // whoever waits must hear of it, even if the compiler's binding panics
@@ -61,7 +62,10 @@ impl Cuda {
             }
             cuda.modules.changed.notify_all();
             drop(busy);
-        }));
+        });
+        begun
+            .err()
+            .map(|error| Err(DeviceError::Unusable(format!("no thread can be started to compile kernels: {error}"))))
     }
 
     fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {

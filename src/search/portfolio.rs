@@ -138,12 +138,15 @@ impl Portfolio {
             let kernels = || self.drivers[turn].kernels(field);
             self.device.as_ref().is_some_and(|cuda| kernels().is_some_and(|source| coming(cuda, source)))
         };
-        let may = |turn: usize| due(turn) && !waits(turn);
-        let turn = if self.rounds < FIRST { shares.largest(may) } else { shares.next(may) }.unwrap_or(0);
-        if waits(turn) {
-            std::thread::sleep(NAP);
-            return (self.drivers[turn].name(), Effort::default());
-        }
+        let free: Vec<bool> = (0..self.drivers.len()).map(|turn| due(turn) && !waits(turn)).collect();
+        let may = |turn: usize| free[turn];
+        let turn = match if self.rounds < FIRST { shares.largest(may) } else { shares.next(may) } {
+            None if waits(0) => {
+                std::thread::sleep(NAP);
+                return (self.drivers[0].name(), Effort::default());
+            }
+            turn => turn.unwrap_or(0),
+        };
         let before = pool.best();
         let (driver, began) = (&mut self.drivers[turn], Instant::now());
         let effort = driver.round(field, pool, stop);

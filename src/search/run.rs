@@ -338,7 +338,7 @@ impl<'a> Run<'a> {
         if !bounds.is_due(self.account.with_a_slice(), self.account.is_stalled()) {
             return Ok(false);
         }
-        // most slices are work for one thread
+        // slices leave threads idle: in turns a run of two used one and a half (results/2026-11-24-ahead)
         if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && !bounds.takes_turns() {
             self.bounds.begin(&self.core, upper, seed, true, self.stop);
             return Ok(false);

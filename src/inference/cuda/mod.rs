@@ -44,7 +44,7 @@ pub struct Gpu {
     cuda: Arc<Cuda>,
     /// Bytes that tables may take in any case.
     limit: u64,
-    /// By expression.
+    /// By expression: what they are compiled from is long.
     kernels: Mutex<HashMap<String, Kernel>>,
 }
 

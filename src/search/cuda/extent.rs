@@ -174,23 +174,21 @@ const CROWD: usize = 65;
 /// How long the kernels of a first population are waited for: a few milliseconds bring them from the cache.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What the kernels of the first population on a core are made of, and how many states it has where somebody says that.
+/// What the kernels of the first population on a core are made of, and how many states it has, 0 where nobody says that.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct First(Option<(Extent, Option<usize>)>);
+pub(crate) struct First(Option<(Extent, usize)>);
 
 impl First {
     pub fn of(field: &Field) -> First {
         let fits = field.variables() > 0 && unfit(field).is_none();
-        First(fits.then(|| (Extent::of(field, Shape::of(field)), field.population)))
+        First(fits.then(|| (Extent::of(field, Shape::of(field)), field.population.unwrap_or(0))))
     }
 
     /// The kernels on a device.
     pub fn source(self, cuda: &Cuda) -> Option<Source> {
-        let block = |(extent, states): (Extent, Option<usize>)| {
-            let few = states.is_none_or(|states| states < crowd(&cuda.info));
-            extent.source(extent.block(&cuda.info, states.unwrap_or(0) as u32, few, Said::default()))
-        };
-        self.0.map(block)
+        let (extent, states) = self.0?;
+        let few = states < crowd(&cuda.info);
+        Some(extent.source(extent.block(&cuda.info, states as u32, few, Said::default())))
     }
 
     /// Whether a device has them, or takes them from the cache; else they are compiled from now on.

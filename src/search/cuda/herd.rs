@@ -314,9 +314,7 @@ impl Herd for CudaHerd {
             (program.block.states() * blocks * self.cuda.info.multiprocessors) as usize
         } else {
             // generations of few states follow each other sooner; pools that converged on too little are followed by larger ones
-            let pool = |epoch: u32| {
-                ((FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8)).min(MOST_STATES)
-            };
+            let pool = |epoch: u32| (FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8);
             if epoch > 0 {
                 // whose kernels may be others: they are compiled meanwhile
                 let (extent, block) = self.cut(field, core, pool(epoch + 1));
