@@ -8,6 +8,11 @@ use std::time::Instant;
 
 fn main() {
     let started = Instant::now();
+    #[allow(unsafe_code, reason = "a setting of the driver")]
+    // SAFETY: no other thread runs yet.
+    unsafe {
+        fangs::device::want_few_queues();
+    }
     let flags = <Flags as clap::Parser>::parse();
     let code = match run(flags.command, started) {
         Ok(exit) => exit.code(),

@@ -53,6 +53,20 @@ use serde::Serialize;
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// Says that few queues for work are enough, unless the environment says how many: the driver makes eight for a process, which takes it a third of the time in
+/// which a device opens; the streams of the search and of the bounds have queues of their own by their priority (results/2026-11-25-threads).
+///
+/// # Safety
+/// It sets a variable of the environment: no other thread may run yet.
+#[allow(unsafe_code, reason = "the driver reads this from the environment alone")]
+pub unsafe fn want_few_queues() {
+    const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+    if std::env::var_os(QUEUES).is_none() {
+        // SAFETY: the caller's promise.
+        unsafe { std::env::set_var(QUEUES, "2") }
+    }
+}
+
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {

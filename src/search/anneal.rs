@@ -243,7 +243,9 @@ impl Anneal {
             self.follow_core(field, &elites)?;
         } else if self.states == 0 {
             effort.note = self.choose_herd(field)?;
-            self.begin_kind(field, &[], false)?;
+            // what the CPU has found while the device opened; on large cores it is taken in later
+            let boards = self.device.is_some() && !field.portable && !field.is_large();
+            self.begin_kind(field, if boards { pool.elites() } else { &[] }, false)?;
         }
         let round_work = ROUND_WORK * self.herd.speed();
         let mut work = 0;
@@ -440,6 +442,10 @@ impl Driver for Anneal {
     fn fits(&self, field: &Field, _: &Pool) -> bool {
         // on large cores all children become longer
         self.deep.is_none() || !field.is_large()
+    }
+
+    fn needs_few_threads(&self) -> bool {
+        self.deep.is_some()
     }
 
     fn population(&self) -> usize {

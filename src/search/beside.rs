@@ -4,51 +4,25 @@
 use super::bounds::{Bounds, Core, Step};
 use super::errand::Errand;
 use super::options::Options;
+use super::threads::{Parts, Threads};
 use crate::inference::Gpu;
 use crate::model::Cost;
 use crate::stop::{Cause, Stop};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// One thread in so many beside a device is the drivers', up to as many as there are islands; the others are the bounds'. On large cores it is one: annealing
-/// takes in what islands find, and with three threads of them the pool was theirs too soon (results/notes/search-cuda.md).
-const DRIVERS: usize = 4;
-
 /// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they do not look up.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Threads for work beside the loop, so that nobody waits for somebody else's; by default those of everybody.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Threads(Option<Arc<ThreadPool>>);
-
-impl Threads {
-    /// Those of bounds and, where some are to be there, those of drivers: all but one. A run of one thread has bounds beside it, and no drivers.
-    pub fn of_bounds_and_drivers(drivers: bool, is_large: bool) -> (Threads, Option<Threads>) {
-        let all = rayon::current_num_threads() - 1;
-        let most = if is_large { 1 } else { DRIVERS };
-        let drivers = (drivers && all > 0).then(|| (all / DRIVERS).clamp(1, most));
-        // those of everybody serve where no more can be started
-        let start = |count| Threads(ThreadPoolBuilder::new().num_threads(count).build().ok().map(Arc::new));
-        (start(all.saturating_sub(drivers.unwrap_or(0)).max(1)), drivers.map(start))
-    }
-
-    /// Does something on them.
-    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match &self.0 {
-            Some(threads) => threads.install(work),
-            None => work(),
-        }
-    }
-}
 
 /// The bounds: in turn with the search, or beside it.
 pub(crate) struct BoundsBeside {
     errand: Errand<Bounds, ()>,
-    /// Its own where a device searches.
+    /// Their own where they have some.
     threads: Threads,
+    /// The search's, which they have instead of theirs while they lead; nowhere but on the CPU.
+    leading: Option<Threads>,
     /// The core has changed meanwhile, or the device has come.
     rebased: bool,
     boards: Option<Arc<Gpu>>,
@@ -68,6 +42,8 @@ struct Shared {
     upper: AtomicI64,
     /// No further slice after this one.
     recalled: AtomicBool,
+    /// Whether bounds have the search's threads, and the search theirs.
+    lead: AtomicBool,
     /// Steps that the search has not followed yet.
     steps: Mutex<VecDeque<Step>>,
 }
@@ -86,6 +62,7 @@ impl BoundsBeside {
         BoundsBeside {
             errand,
             threads,
+            leading: None,
             rebased: false,
             boards: None,
             widths: (None, None),
@@ -100,12 +77,34 @@ impl BoundsBeside {
         &self.decided
     }
 
+    /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds while they lead.
+    pub fn part(&mut self, parts: &Parts) {
+        (self.threads, self.leading) = (parts.bounds.clone(), Some(parts.search.clone()));
+    }
+
+    /// Whether they go on beside the search on the CPU.
+    pub fn are_parted(&self) -> bool {
+        self.leading.is_some()
+    }
+
+    /// The threads of the search's next round.
+    pub fn for_search(&self) -> Threads {
+        match &self.leading {
+            Some(_) if self.shared.lead.load(Ordering::Relaxed) => self.threads.clone(),
+            Some(threads) => threads.clone(),
+            None => Threads::default(),
+        }
+    }
+
     /// From now on a device searches and takes exact plans that pay there.
     pub fn board(&mut self, gpu: Arc<Gpu>, threads: Threads) {
-        self.threads = threads;
+        (self.threads, self.leading) = (threads, None);
         match self.here() {
             Some(bounds) => bounds.board(gpu),
-            None => self.boards = Some(gpu),
+            None => {
+                self.recall();
+                self.boards = Some(gpu);
+            }
         }
     }
 
@@ -125,12 +124,16 @@ impl BoundsBeside {
         let _ = self.widths();
         self.over = stop.below();
         self.shared.recalled.store(one, Ordering::Relaxed);
-        let (core, stop, threads) = (core.clone(), self.over.clone(), self.threads.clone());
-        let (shared, decided) = (self.shared.clone(), self.decided.clone());
+        let (core, stop) = (core.clone(), self.over.clone());
+        let (threads, leading) = (self.threads.clone(), self.leading.clone());
+        let (shared, decided, own) = (self.shared.clone(), self.decided.clone(), threads.are_own());
         let slices = move |bounds: &mut Bounds| {
             loop {
                 let upper = shared.upper.load(Ordering::Relaxed);
-                if let Some(step) = bounds.slice(&core, upper, seed, &stop) {
+                let many = leading.as_ref().filter(|_| bounds.lead());
+                shared.lead.store(many.is_some(), Ordering::Relaxed);
+                let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, seed, &stop));
+                if let Some(step) = step {
                     if step.lower >= upper {
                         decided.set(Cause::Time);
                     }
@@ -140,11 +143,9 @@ impl BoundsBeside {
                     break;
                 }
             }
+            shared.lead.store(false, Ordering::Relaxed);
         };
-        match threads.0 {
-            Some(_) => self.errand.begin(move |bounds| threads.run(|| slices(bounds))),
-            None => self.errand.begin_among(slices),
-        }
+        if own { self.errand.begin(slices) } else { self.errand.begin_among(slices) }
     }
 
     /// The next step of slices beside the search.
@@ -168,7 +169,7 @@ impl BoundsBeside {
     /// There is no device any more: slices are for everybody's threads again.
     pub fn lose_device(&mut self) {
         self.recall();
-        (self.threads, self.boards) = (Threads::default(), None);
+        (self.threads, self.leading, self.boards) = (Threads::default(), None, None);
     }
 
     /// The core has changed: what has not begun is planned anew.

@@ -231,10 +231,16 @@ impl Bounds {
         self.spent.total()
     }
 
-    /// Whether slices have turns of their own where others would go on beside the search: the first ones, by which small networks are proved,
-    /// eliminations without mini-buckets, in which all threads take part, and searches near their end, which are to have nearly all of the time.
+    /// Whether slices have turns of their own where others would go on beside the search: the first ones, by which small networks are proved, and
+    /// those that [lead](Self::lead).
     pub fn takes_turns(&self) -> bool {
-        self.spent() < FIRST_TURNS || self.is_exact() || self.pace == Pace::Ending
+        self.spent() < FIRST_TURNS || self.lead()
+    }
+
+    /// Whether they are to have most of the time, or of the threads: eliminations without mini-buckets, in which all threads take part, and searches near
+    /// their end.
+    pub fn lead(&self) -> bool {
+        self.is_exact() || self.pace == Pace::Ending
     }
 
     fn is_exact(&self) -> bool {

@@ -1,11 +1,11 @@
-//! The drivers of a run. On the CPU they take turns. Beside a device those that it does not have go on by themselves: in turn with it they kept it waiting a
-//! quarter of the time, and had little themselves (results/notes/search-cuda.md).
+//! The drivers of a run. On few threads of the CPU they take turns. Beside a device those that it does not have go on by themselves: in turn with it they kept
+//! it waiting a quarter of the time, and had little themselves (results/notes/search-cuda.md). On many threads those do that leave most of them idle.
 
-use super::beside::Threads;
 use super::driver::{Effort, Field, Pool};
 use super::errand::Errand;
 use super::options::Options;
 use super::portfolio::Portfolio;
+use super::threads::Threads;
 use crate::device::Cuda;
 use crate::inference::Outcome;
 use crate::rng::Rng;
@@ -25,9 +25,22 @@ impl Crew {
         Crew { turns, beside: threads.map(|threads| Beside::new(Portfolio::beside(rng), threads)) }
     }
 
+    /// Those that need few threads go on by themselves from now on, on `threads`.
+    pub fn part(&mut self, threads: Threads) {
+        self.beside = Some(Beside::new(self.turns.part(), threads));
+    }
+
     /// Drivers of a device take over: what the others found is in the pool, what they were told is told again.
-    pub fn board(&mut self, options: &Options, device: Arc<Cuda>, threads: Option<Threads>, rng: &mut Rng) {
+    pub fn board(
+        &mut self,
+        options: &Options,
+        device: Arc<Cuda>,
+        threads: Option<Threads>,
+        pool: &mut Pool,
+        rng: &mut Rng,
+    ) {
         let told = self.turns.told();
+        drop(self.beside.take().and_then(|beside| beside.end(pool)));
         *self = Crew::new(options, Some(device), threads, rng);
         if let Some(outcome) = told {
             self.guide(outcome);
@@ -174,6 +187,7 @@ mod tests {
     use crate::reduce::Reducer;
     use crate::search::state::Elite;
     use crate::search::testing::price;
+    use crate::search::threads::Parts;
 
     /// A grid of 36 variables with five values each.
     fn field(seed: u64) -> Arc<Field> {
@@ -186,7 +200,7 @@ mod tests {
     /// A crew as on a device, without one.
     fn crew_of(threads: usize, rng: &mut Rng) -> Crew {
         let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        Crew::new(&Options::default(), None, workers.install(|| Threads::of_bounds_and_drivers(true, false)).1, rng)
+        Crew::new(&Options::default(), None, workers.install(|| Parts::beside_device(true, false)).drivers, rng)
     }
 
     /// One whose drivers of the CPU are beside the others.
@@ -241,6 +255,26 @@ mod tests {
     fn a_run_of_one_thread_has_nobody_beside_it() {
         let mut rng = Rng::new(4);
         assert!(crew_of(1, &mut rng).beside.is_none() && crew_of(5, &mut rng).beside.is_some());
+    }
+
+    #[test]
+    fn on_many_threads_those_part_that_need_few() {
+        let (mut rng, stop) = (Rng::new(5), Stop::new());
+        let (field, mut pool) = (field(6), Pool::default());
+        let mut crew = Crew::new(&Options::default(), None, None, &mut rng);
+        let workers = rayon::ThreadPoolBuilder::new().num_threads(8).build().expect("threads");
+        let threads = workers.install(|| Parts::of_the_cpu(false)).and_then(|parts| parts.drivers);
+        let _ = crew.round(&field, &mut pool, &stop);
+        crew.part(threads.expect("there are enough"));
+        let names = |drivers: &mut Portfolio, pool: &mut Pool| {
+            let names = (0..200).map(|_| drivers.round(&field, pool, &stop).0);
+            names.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+        };
+        let _ = crew.round(&field, &mut pool, &stop);
+        let mut parted = crew.beside.take().and_then(|beside| beside.end(&mut pool)).expect("it comes back");
+        assert_eq!(names(&mut crew.turns, &mut pool), ["anneal", "tabu", "weights"]);
+        assert_eq!(names(&mut parted, &mut pool), ["deep", "dives", "islands"]);
+        assert!(energies_are_those_of(&field, &pool));
     }
 
     #[test]

@@ -84,6 +84,10 @@ impl Driver for Dives {
         "dives"
     }
 
+    fn needs_few_threads(&self) -> bool {
+        true
+    }
+
     fn population(&self) -> usize {
         1
     }

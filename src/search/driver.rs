@@ -261,6 +261,11 @@ pub(crate) trait Driver: Send {
         true
     }
 
+    /// Whether its rounds leave threads idle where there are many.
+    fn needs_few_threads(&self) -> bool {
+        false
+    }
+
     /// What share it has at first, for each of another driver's.
     fn weight(&self, field: &Field, pool: &Pool) -> f64 {
         let _ = (field, pool);

@@ -265,6 +265,10 @@ impl Driver for Islands {
         BEGIN
     }
 
+    fn needs_few_threads(&self) -> bool {
+        true
+    }
+
     fn population(&self) -> usize {
         self.islands.len()
     }

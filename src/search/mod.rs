@@ -47,6 +47,7 @@ mod tabu;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod walk;
 mod weigh;
 mod weighers;

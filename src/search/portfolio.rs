@@ -94,8 +94,11 @@ impl Portfolio {
 
     /// The drivers that no device has, to work beside those that are on one.
     pub fn beside(rng: &mut Rng) -> Self {
-        let drivers = Self::of_the_cpu(&mut || Rng::new(rng.draw()));
-        // whoever has threads of its own waits for nobody
+        Self::apart(Self::of_the_cpu(&mut || Rng::new(rng.draw())))
+    }
+
+    /// Drivers that have threads of their own wait for nobody.
+    fn apart(drivers: Vec<Box<dyn Driver>>) -> Self {
         Portfolio { rounds: FIRST, work: u64::MAX / 2, ..Portfolio::of(drivers, true) }
     }
 
@@ -178,6 +181,15 @@ impl Portfolio {
     /// What drivers were last told to build on.
     pub fn told(&mut self) -> Option<Arc<Outcome>> {
         self.guide.take()
+    }
+
+    /// Parts with the drivers that need few threads, which go on beside the others from now on.
+    pub fn part(&mut self) -> Portfolio {
+        let all = std::mem::take(&mut self.drivers).into_iter().zip(std::mem::take(&mut self.begun));
+        let (few, many): (Vec<_>, Vec<_>) = all.partition(|(driver, _)| driver.needs_few_threads());
+        (self.drivers, self.begun) = many.into_iter().unzip();
+        self.shares = None;
+        Self::apart(few.into_iter().map(|(driver, _)| driver).collect())
     }
 
     /// Takes drivers in again: from now on all take turns.

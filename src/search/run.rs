@@ -2,7 +2,7 @@
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
 use super::account::Account;
-use super::beside::{BoundsBeside, Threads};
+use super::beside::BoundsBeside;
 use super::boarding::Boarding;
 use super::bounds::{Bounds, Core, Spilling, Step};
 use super::crew::Crew;
@@ -14,6 +14,7 @@ use super::news::{Ending, News, Totals};
 use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
 use super::state::Elite;
+use super::threads::Parts;
 use crate::certificate::Proof;
 use crate::check;
 use crate::device::{DeviceError, Opened};
@@ -35,6 +36,9 @@ const WORTH_TIGHTENING: usize = 32;
 
 /// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take longer than that.
 const MOST_MEANWHILE: u64 = 30_000;
+
+/// Work of the search from which on threads are shared out: networks that are solved in milliseconds need no more of them.
+const PARTS_AFTER: u64 = 20_000_000;
 
 /// One run on one network.
 pub(crate) struct Run<'a> {
@@ -103,8 +107,8 @@ impl<'a> Run<'a> {
             let ready = guided::ready(&field, &**heuristic, &device, asserts);
             ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
-        let threads = || Threads::of_bounds_and_drivers(Portfolio::may_part(options), field.is_large());
-        let (for_bounds, for_drivers) = device.cuda.is_some().then(threads).unzip();
+        let parts = || Parts::beside_device(Portfolio::may_part(options), field.is_large());
+        let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
         let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
@@ -144,6 +148,7 @@ impl<'a> Run<'a> {
         }
         let stopped_by = loop {
             self.board()?;
+            self.part();
             if let Some(reason) = self.finished() {
                 break reason;
             }
@@ -192,12 +197,21 @@ impl<'a> Run<'a> {
         };
         (self.tell)(News::Note(self.device.to_string()));
         if let Some(cuda) = self.device.cuda.clone() {
-            let may_part = Portfolio::may_part(self.options);
-            let (for_bounds, for_drivers) = Threads::of_bounds_and_drivers(may_part, self.field.is_large());
-            self.crew.board(self.options, cuda.clone(), for_drivers, &mut self.rng);
-            self.bounds.board(Gpu::new(cuda), for_bounds);
+            let parts = Parts::beside_device(Portfolio::may_part(self.options), self.field.is_large());
+            self.crew.board(self.options, cuda.clone(), parts.drivers, &mut self.pool, &mut self.rng);
+            self.bounds.board(Gpu::new(cuda), parts.bounds);
         }
         Ok(())
+    }
+
+    /// Shares the CPU's threads out once a run is no matter of milliseconds.
+    fn part(&mut self) {
+        let begins = self.account.search_work >= PARTS_AFTER && self.device.cuda.is_none() && !self.bounds.are_parted();
+        let may = begins && Portfolio::may_part(self.options);
+        if let Some(parts) = may.then(|| Parts::of_the_cpu(self.field.is_large())).flatten() {
+            self.bounds.part(&parts);
+            parts.drivers.into_iter().for_each(|threads| self.crew.part(threads));
+        }
     }
 
     fn finished(&self) -> Option<StoppedBy> {
@@ -233,11 +247,10 @@ impl<'a> Run<'a> {
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
         let began = Instant::now();
-        let (source, Effort { moves, ratings, work, note, lost, picks, nonsense, fault }) = self.crew.round(
-            &self.field,
-            &mut self.pool,
-            self.boarding.as_ref().map_or(self.bounds.decided(), Boarding::over),
-        );
+        let over = self.boarding.as_ref().map_or(self.bounds.decided(), Boarding::over);
+        let (crew, field, pool) = (&mut self.crew, &self.field, &mut self.pool);
+        let (source, Effort { moves, ratings, work, note, lost, picks, nonsense, fault }) =
+            self.bounds.for_search().run(|| crew.round(field, pool, over));
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
@@ -324,7 +337,7 @@ impl<'a> Run<'a> {
         }
         self.tell_of_trouble();
         self.tell_of_files();
-        if self.device.cuda.is_some() && self.options.rounds.is_none() {
+        if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.account.search_work > 0 {
                 self.bounds.begin(&self.core, upper, seed, self.field.is_large(), self.stop);
             }

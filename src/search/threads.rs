@@ -1,0 +1,99 @@
+//! How the threads of a run are shared out where several things go on at a time.
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::Arc;
+
+/// One thread in so many is the drivers' that go on by themselves, up to as many as there are islands. On large cores it is one: annealing
+/// takes in what islands find, and with three threads of them the pool was theirs too soon (results/notes/search-cuda.md).
+const DRIVERS: usize = 4;
+/// One in so many is the bounds' beside a search on the CPU; they and the search change places while they lead.
+const BOUNDS: usize = 4;
+/// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in turns, with six level
+/// (results/2026-11-25-threads).
+const LEAST: usize = 8;
+
+/// Threads for one thing, so that nobody waits for somebody else's work; by default those of everybody.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Threads(Option<Arc<ThreadPool>>);
+
+impl Threads {
+    /// So many of their own; those of everybody where no more can be started.
+    fn start(count: usize) -> Threads {
+        Threads(ThreadPoolBuilder::new().num_threads(count).build().ok().map(Arc::new))
+    }
+
+    /// Whether they are nobody else's.
+    pub fn are_own(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Does something on them.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.0 {
+            Some(threads) => threads.install(work),
+            None => work(),
+        }
+    }
+}
+
+/// The threads of a run by what goes on at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    /// Of the rounds of drivers that take turns.
+    pub search: Threads,
+    /// Of bounds.
+    pub bounds: Threads,
+    /// Of drivers that go on by themselves; none where nobody does.
+    pub drivers: Option<Threads>,
+}
+
+impl Parts {
+    /// Beside a device that searches all but one are for bounds and, if there are any, drivers. A run of one thread has bounds beside it, and no drivers.
+    pub fn beside_device(drivers: bool, is_large: bool) -> Parts {
+        let all = rayon::current_num_threads() - 1;
+        let drivers = (drivers && all > 0).then(|| of_drivers(all, is_large));
+        let bounds = Threads::start(all.saturating_sub(drivers.unwrap_or(0)).max(1));
+        Parts { search: Threads::default(), bounds, drivers: drivers.map(Threads::start) }
+    }
+
+    /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can use (a run of 16 threads in which all
+    /// took turns used five of them on SPOT5 414; results/2026-11-25-threads). Not on large cores, whose first states are as many as threads.
+    pub fn of_the_cpu(is_large: bool) -> Option<Parts> {
+        let all = rayon::current_num_threads();
+        if all < LEAST || is_large {
+            return None;
+        }
+        let (bounds, drivers) = (all / BOUNDS, of_drivers(all, is_large));
+        let search = Threads::start(all - bounds - drivers);
+        Some(Parts { search, bounds: Threads::start(bounds), drivers: Some(Threads::start(drivers)) })
+    }
+}
+
+/// How many of all are the drivers'.
+fn of_drivers(all: usize, is_large: bool) -> usize {
+    (all / DRIVERS).clamp(1, if is_large { 1 } else { DRIVERS })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_come_to_all_threads_and_none_is_empty() {
+        let count = |threads: &Threads| threads.0.as_ref().map_or(0, |threads| threads.current_num_threads());
+        for all in 1..20 {
+            let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
+            assert!(pool.install(|| Parts::of_the_cpu(true)).is_none());
+            let parts = pool.install(|| Parts::of_the_cpu(false));
+            assert_eq!(parts.is_some(), all >= LEAST);
+            if let Some(Parts { search, bounds, drivers: Some(drivers) }) = parts {
+                let each = [count(&search), count(&bounds), count(&drivers)];
+                assert!(each.iter().sum::<usize>() == all && each.iter().all(|&part| part > 0), "{each:?}");
+                assert!(each[0] >= each[1] && each[0] >= each[2], "{each:?}");
+            }
+            let parts = pool.install(|| Parts::beside_device(true, false));
+            let drivers = parts.drivers.as_ref().map_or(0, count);
+            assert!(parts.drivers.is_some() == (all > 1) && count(&parts.bounds) == (all - 1 - drivers).max(1));
+        }
+    }
+}
