@@ -53,20 +53,51 @@ __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
                 choose(key, BEFORE, g.before)};
 }
 
+// A way through the variables, color class by color class: which class comes first and the stride to the next are `order`'s (sweep.rs).
+struct Way {
+    u32 at, stride, place, end;
+
+    __device__ __forceinline__ Way(const Core &core, u64 order)
+        : at(below(order, core.classes)), stride(__ldg(core.strides + below(mix(order, 0), core.strides_count))) {
+        enter(core);
+    }
+    __device__ __forceinline__ void enter(const Core &core) {
+        place = __ldg(core.class_begin + at);
+        end = __ldg(core.class_begin + at + 1);
+    }
+    __device__ __forceinline__ void next_class(const Core &core) {
+        at += stride;
+        if (at >= core.classes) at -= core.classes;
+        enter(core);
+    }
+    // So many variables further.
+    __device__ __forceinline__ void step(const Core &core, u32 steps) {
+        place += steps;
+        while (place >= end) {
+            const u32 over = place - end;
+            next_class(core);
+            place += over;
+        }
+    }
+    __device__ __forceinline__ u32 variable(const Core &core) const { return __ldg(core.class_members + place); }
+    __device__ __forceinline__ uint4 info(const Core &core) const { return __ldg(core.class_info + place); }
+};
+
+// A team has a state to itself.
 template <class T, class V>
-__device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, const Values<V> &x, u64 order,
-                                              const uint2 &boltzmann, u64 draw) {
+__device__ __forceinline__ u32 sweep_alone(const Core &core, const T &team, const Values<V> &x, u64 order, const uint2 &boltzmann,
+                                           u64 draw) {
     constexpr u32 LANES = T::LANES;
     const u32 n = core.variables;
-    const u32 start = below(order, n), stride = __ldg(core.strides + below(mix(order, 0), core.strides_count));
+    Way way(core, order);
     u32 moves = 0;
     if (LANES == 1) {
-        u32 variable = start;
-        uint4 info = __ldg(core.info + variable);
+        u32 variable = way.variable(core);
+        uint4 info = way.info(core);
         for (u32 k = 0; k < n; k++) {
-            u32 next = variable + stride;
-            if (next >= n) next -= n;
-            const uint4 next_info = __ldg(core.info + next);
+            way.step(core, 1);
+            const u32 next = way.variable(core);
+            const uint4 next_info = way.info(core);
             moves += visit(core, team, x, variable, info, Ahead<T>(core, team, info), boltzmann, mix(draw, variable));
             // lanes that have parted would stay so
             __syncwarp();
@@ -76,9 +107,9 @@ __device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, c
         return moves;
     }
     // each lane prepares one of the next visits
-    const u32 step = (u64)LANES * stride % n;
-    u32 mine = (start + (u64)team.lane * stride) % n;
-    uint4 info = __ldg(core.info + mine);
+    way.step(core, team.lane);
+    u32 mine = way.variable(core);
+    uint4 info = way.info(core);
     const auto turn = [&](u32 t) {
         return make_uint4(team.from(info.x, t), team.from(info.y, t), team.from(info.z, t), team.from(info.w, t));
     };
@@ -87,9 +118,9 @@ __device__ __forceinline__ u32 sweep_in_order(const Core &core, const T &team, c
     for (u32 k = 0; k < n; k += LANES) {
         const u64 bits = mix(draw, mine);
         const u32 count = min(LANES, n - k), own = mine;
-        mine += step;
-        if (mine >= n) mine -= n;
-        const uint4 later = __ldg(core.info + mine);
+        way.step(core, LANES);
+        mine = way.variable(core);
+        const uint4 later = way.info(core);
         for (u32 t = 0; t < count; t++) {
             const uint4 here = now;
             const Ahead<T> loaded = ahead;
@@ -117,20 +148,17 @@ __device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team,
                                                 const uint2 &boltzmann, u64 draw) {
     const Place<STATES, T> place;
     const u32 own = place.team, step = place.teams;
-    u32 moves = 0, at = below(order, core.classes), base = __ldg(core.class_begin + at), end = __ldg(core.class_begin + at + 1);
+    Way way(core, order);
+    u32 moves = 0;
     using Turn = typename K::Turn;
-    Turn turn(core, team, base + own, end);
+    Turn turn(core, team, way.place + own, way.end);
     for (u32 k = 0; k < core.classes;) {
         const Turn now = turn;
-        base += step;
+        way.place += step;
         // the same for all threads
-        const bool last = base >= end;
-        if (last) {
-            if (++at == core.classes) at = 0;
-            base = __ldg(core.class_begin + at);
-            end = __ldg(core.class_begin + at + 1);
-        }
-        turn = Turn(core, team, base + own, end);
+        const bool last = way.place >= way.end;
+        if (last) way.next_class(core);
+        turn = Turn(core, team, way.place + own, way.end);
         if (now.here) moves += now.visit(core, team, x, kept, boltzmann, draw);
         if (last) {
             if (K::KEEPS) kept.settle(core, x);
@@ -237,7 +265,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         const u32 *region = core.regions + below(mix(key, SHAPE), core.shapes) * n;
         const V *from = elites + (u64)mate * core.pad;
         V *other = (V *)herd.others + (u64)resident * core.pad;
-        const bool merge = BLOCK && plan.before && differs;
+        const bool merge = BLOCK && herd.large && plan.before && differs;
         for (u32 v = merge ? lane : n; v < n; v += lanes) other[v] = x[v];
         sync();
         for (u32 k = lane; k < size; k += lanes) {
@@ -247,7 +275,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
             else x.set(v, value);
         }
         sync();
-        if (BLOCK) take_better(core, x, other, merging, mix(key, TIES_BEFORE), merge ? lane : ~0u, lanes);
+        if (BLOCK && herd.large) take_better(core, x, other, merging, mix(key, TIES_BEFORE), merge ? lane : ~0u, lanes);
     }
     sync();
     __shared__ u32 counts[2 * Place<STATES, T>::SHARED];
@@ -271,7 +299,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
             if (__syncthreads_or(*(volatile const u32 *)herd.stop)) break;
             moves += sweep_by_classes<STATES>(core, team, x, kept, mix(group, bits), boltzmann, draw);
         } else {
-            moves += sweep_in_order(core, team, x, mix(group, bits), boltzmann, draw);
+            moves += sweep_alone(core, team, x, mix(group, bits), boltzmann, draw);
         }
         passes++;
         const bool tree = plan.tree && !greedy && pass % TREE_EVERY == min(sweeps, TREE_EVERY) - 1;
@@ -283,7 +311,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         sync();
     }
     sync();
-    if (BLOCK && g.deme) take_better(core, x, parent, merging, mix(key, TIES_AFTER), lane, lanes);
+    if (BLOCK && herd.large && g.deme) take_better(core, x, parent, merging, mix(key, TIES_AFTER), lane, lanes);
 
     u64 total = 0, hash = 0;
     u32 violations = 0;

@@ -34,6 +34,7 @@ struct Core {
     const u32 *regions;       // `shapes` orders of all variables
     const u32 *class_begin;   // `classes` + 1
     const u32 *class_members;
+    const uint4 *class_info;  // what `info` says of them
     const u32 *neighbour_begin;
     const u32 *neighbours;
     const u32 *forest_levels; // a forest's first level, `forests` + 1
@@ -42,7 +43,7 @@ struct Core {
     const u32 *children;      // of nodes
     const u64 *forest_ratings;
     const u8 *members;        // `forests` times `variables`
-    // of large cores, for kept ratings (kept.cuh)
+    // for kept ratings (kept.cuh)
     const uint4 *seats;       // a variable: itself | domain << 16, its row's first unit | units << 16, first effect, effects
     const uint4 *class_seats; // those of the members of classes
     const uint4 *effects;     // which rows change with a variable

@@ -35,8 +35,8 @@ template <class T, int STATES, bool KEPT> struct Kept {
         Ahead<T> ahead;
 
         __device__ __forceinline__ Turn(const Core &core, const T &team, u32 member, u32 end)
-            : here(member < end), variable(here ? __ldg(core.class_members + member) : 0), info(__ldg(core.info + variable)),
-              ahead(core, team, info) {}
+            : here(member < end), variable(__ldg(core.class_members + (here ? member : 0))),
+              info(__ldg(core.class_info + (here ? member : 0))), ahead(core, team, info) {}
         template <class V>
         __device__ __forceinline__ u32 visit(const Core &core, const T &team, const Values<V> &x, const Kept &, const uint2 &boltzmann,
                                              u64 draw) const {

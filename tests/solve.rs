@@ -413,7 +413,8 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
         let options = Options { rounds: Some(2), population: Some(8), bound: BoundChoice::None, ..small() };
         let (a, _) = run(network, &Options { seed: 1, ..options.clone() });
         let (b, _) = run(network, &Options { seed: 2, ..options });
-        assert_ne!(a.moves, b.moves, "another seed, another run");
+        // two rounds of tabu walks have as many moves whatever they are
+        assert_ne!((a.moves, a.ratings, a.solution), (b.moves, b.ratings, b.solution), "another seed, another run");
     }
     Ok(())
 }

@@ -16,6 +16,9 @@ use std::time::Duration;
 /// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they do not look up.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// What a search leaves a device to them for at a time, at most.
+const LONGEST_TURN: Duration = Duration::from_millis(50);
+
 /// The bounds: in turn with the search, or beside it.
 pub(crate) struct BoundsBeside {
     errand: Errand<Bounds, ()>,
@@ -44,6 +47,8 @@ struct Shared {
     recalled: AtomicBool,
     /// Whether bounds have the search's threads, and the search theirs.
     lead: AtomicBool,
+    /// Whether they have a device at work.
+    device: AtomicBool,
     /// Steps that the search has not followed yet.
     steps: Mutex<VecDeque<Step>>,
 }
@@ -85,6 +90,13 @@ impl BoundsBeside {
     /// Whether they go on beside the search on the CPU.
     pub fn are_parted(&self) -> bool {
         self.leading.is_some()
+    }
+
+    /// Where they have a device at work the search leaves it to them for as long as it had it: its generations come before their nodes.
+    pub fn have_device(&self, as_long_as: Duration) {
+        if self.shared.device.load(Ordering::Relaxed) {
+            std::thread::sleep(as_long_as.min(LONGEST_TURN));
+        }
     }
 
     /// The threads of the search's next round.
@@ -132,6 +144,7 @@ impl BoundsBeside {
                 let upper = shared.upper.load(Ordering::Relaxed);
                 let many = leading.as_ref().filter(|_| bounds.lead());
                 shared.lead.store(many.is_some(), Ordering::Relaxed);
+                shared.device.store(bounds.use_device(), Ordering::Relaxed);
                 let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, seed, &stop));
                 if let Some(step) = step {
                     if step.lower >= upper {
@@ -144,6 +157,7 @@ impl BoundsBeside {
                 }
             }
             shared.lead.store(false, Ordering::Relaxed);
+            shared.device.store(false, Ordering::Relaxed);
         };
         if own { self.errand.begin(slices) } else { self.errand.begin_among(slices) }
     }

@@ -5,7 +5,7 @@ use super::options::{BoundChoice, Options};
 use crate::certificate::Proof;
 use crate::device::DeviceError;
 use crate::inference::{
-    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Outcome, Plan, Progress, Run, Shifting, Spent, Stage,
+    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Outcome, Plan, Progress, Run, Shifting, Spent, Stage, Style,
     spill_folder, spill_room,
 };
 use crate::memory;
@@ -241,6 +241,16 @@ impl Bounds {
     /// their end.
     pub fn lead(&self) -> bool {
         self.is_exact() || self.pace == Pace::Ending
+    }
+
+    /// Whether a device is at work on them.
+    pub fn use_device(&self) -> bool {
+        self.gpu.is_some()
+            && match self.running.as_ref().map(|rising| &rising.work) {
+                Some(Work::Branch(turn)) => turn.branch.style() == Style::Heavy,
+                Some(Work::Run(attempt, run)) => is_for_devices(attempt, run.plan()),
+                Some(Work::Shift(_)) | None => false,
+            }
     }
 
     fn is_exact(&self) -> bool {

@@ -263,7 +263,7 @@ mod tests {
         let (field, mut pool) = (field(6), Pool::default());
         let mut crew = Crew::new(&Options::default(), None, None, &mut rng);
         let workers = rayon::ThreadPoolBuilder::new().num_threads(8).build().expect("threads");
-        let threads = workers.install(|| Parts::of_the_cpu(false)).and_then(|parts| parts.drivers);
+        let threads = workers.install(|| Parts::of_the_cpu(u64::MAX, false)).and_then(|parts| parts.drivers);
         let _ = crew.round(&field, &mut pool, &stop);
         crew.part(threads.expect("there are enough"));
         let names = |drivers: &mut Portfolio, pool: &mut Pool| {

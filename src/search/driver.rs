@@ -14,7 +14,7 @@ use crate::device::{Compiled, DeviceError, Source};
 use crate::inference::Outcome;
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
-use crate::rng::{Rng, below, mix};
+use crate::rng::{Rng, mix};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -27,9 +27,9 @@ pub(crate) struct Field {
     pub rows: Rows,
     /// Who shares a function with whom.
     pub graph: Graph,
-    /// Color classes, where a core is so large that whole classes are assigned in a step.
-    pub classes: Option<Vec<Vec<u32>>>,
-    /// Numbers prime to the number of variables, below it: strides of affine orders.
+    /// Color classes: sweeps assign one after the other, as the variables of a class do not see each other.
+    pub classes: Vec<Vec<u32>>,
+    /// Numbers prime to that of the classes, below it: strides of the orders in which sweeps go through them.
     pub strides: Vec<u32>,
     /// Where [`Field::forests`] come from, and they.
     forest_draw: u64,
@@ -54,12 +54,8 @@ pub(crate) struct Field {
 /// By variable and value; nothing where nothing is known.
 pub(crate) type Reduced = Option<Arc<Vec<Vec<Cost>>>>;
 
-/// Above this many variables a state's color classes are assigned together and children are merged with their parents
-/// by components (ALGORITHMS.md M.2.5).
+/// Above this many variables children are merged with their parents by components (ALGORITHMS.md M.2.5).
 const LARGE: usize = 600;
-
-/// Strides kept.
-const STRIDES: u64 = 1024;
 
 /// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after the
 /// other (ALGORITHMS.md M.2.5).
@@ -71,14 +67,14 @@ impl Field {
         let rows = Rows::new(problem, price);
         let graph = Graph::new(problem);
         let n = problem.variables();
-        let classes = (n > LARGE).then(|| graph.classes());
+        let classes = graph.classes();
         let schedule = Schedule::of(&rows);
         let sweep_work = (0..n).map(|v| 30 + rows.degree(v) as u64 * (2 + u64::from(rows.width[v]) / 4)).sum();
         Field {
             rows,
             graph,
+            strides: strides(classes.len(), n > LARGE),
             classes,
-            strides: strides(n as u64, rng.draw()),
             forest_draw: rng.draw(),
             forests: OnceLock::new(),
             region_draw: rng.draw(),
@@ -154,23 +150,20 @@ impl Field {
 
     /// Whether the core is so large that components are merged.
     pub fn is_large(&self) -> bool {
-        self.classes.is_some()
+        self.variables() > LARGE
     }
 }
 
-/// Some numbers below `n` that are prime to it, 1 where there are no others.
-fn strides(n: u64, draw: u64) -> Vec<u32> {
-    let gcd = |mut a: u64, mut b: u64| {
+/// The numbers below that of the classes that are prime to it. The few classes of a large core follow each other.
+fn strides(classes: usize, is_large: bool) -> Vec<u32> {
+    let gcd = |mut a: usize, mut b: usize| {
         while b != 0 {
             (a, b) = (b, a % b);
         }
         a
     };
-    // of numbers up to n, six in ten are prime to it on average
-    let candidates = (0..2 * STRIDES).map(|k| 1 + below(mix(draw, k), n.max(2) - 1));
-    let mut prime: Vec<u32> = candidates.filter(|&stride| gcd(stride, n) == 1).map(|stride| stride as u32).collect();
-    prime.truncate(STRIDES as usize);
-    if prime.is_empty() { vec![1] } else { prime }
+    let last = if is_large { 1 } else { classes.saturating_sub(1).max(1) };
+    (1..=last).filter(|&stride| gcd(stride, classes.max(1)) == 1).map(|stride| stride as u32).collect()
 }
 
 /// What a round did.

@@ -37,9 +37,6 @@ const WORTH_TIGHTENING: usize = 32;
 /// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take longer than that.
 const MOST_MEANWHILE: u64 = 30_000;
 
-/// Work of the search from which on threads are shared out: networks that are solved in milliseconds need no more of them.
-const PARTS_AFTER: u64 = 20_000_000;
-
 /// One run on one network.
 pub(crate) struct Run<'a> {
     network: &'a Network,
@@ -206,9 +203,10 @@ impl<'a> Run<'a> {
 
     /// Shares the CPU's threads out once a run is no matter of milliseconds.
     fn part(&mut self) {
-        let begins = self.account.search_work >= PARTS_AFTER && self.device.cuda.is_none() && !self.bounds.are_parted();
-        let may = begins && Portfolio::may_part(self.options);
-        if let Some(parts) = may.then(|| Parts::of_the_cpu(self.field.is_large())).flatten() {
+        if self.device.cuda.is_some() || self.bounds.are_parted() || !Portfolio::may_part(self.options) {
+            return;
+        }
+        if let Some(parts) = Parts::of_the_cpu(self.account.search_work, self.field.is_large()) {
             self.bounds.part(&parts);
             parts.drivers.into_iter().for_each(|threads| self.crew.part(threads));
         }
@@ -256,6 +254,9 @@ impl<'a> Run<'a> {
         self.totals.ratings += ratings;
         self.totals.population = self.crew.population();
         self.account.note_round(began, work, picks.rounds > 0);
+        if self.account.is_stalled() {
+            self.bounds.have_device(began.elapsed());
+        }
         self.totals.picks.add(&picks);
         self.totals.picks.work = self.account.plugin_part();
         if let Some(fault) = fault {

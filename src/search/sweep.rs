@@ -7,9 +7,8 @@ use crate::fang::{Order, Scratch, Uniform, assign_active_by};
 use crate::rng::{below, mix};
 use crate::stop::Stop;
 
-/// One pass of a heat bath over all variables. Where the core is large it goes class by class, beginning with a class
-/// that `order` chooses; otherwise in an affine order from `order`. Each variable's bits are mixed from `draw`. `None`
-/// after a stop.
+/// One pass of a heat bath over all variables, color class by color class: `order` chooses the first one and the stride from one to the next. Each
+/// variable's bits are mixed from `draw`. `None` after a stop.
 #[inline(always)]
 pub(crate) fn sweep<R: RatingSource + Copy>(
     field: &Field,
@@ -20,18 +19,15 @@ pub(crate) fn sweep<R: RatingSource + Copy>(
     stop: &Stop,
 ) -> Option<()> {
     state.active.activate_all();
-    let Some(classes) = &field.classes else {
-        let start = below(order, field.variables() as u64) as usize;
-        let stride = field.strides[below(mix(order, 0), field.strides.len() as u64) as usize] as usize;
-        let order = Order::Affine { start, stride };
-        return assign_active_by(&Uniform(bath), state, order, draw, scratch, stop).then_some(());
-    };
-    let first = below(order, classes.len() as u64) as usize;
-    for k in 0..classes.len() {
-        let class = Order::List(&classes[(first + k) % classes.len()]);
+    let count = field.classes.len();
+    let mut at = below(order, count as u64) as usize;
+    let stride = field.strides[below(mix(order, 0), field.strides.len() as u64) as usize] as usize;
+    for _ in 0..count {
+        let class = Order::List(&field.classes[at]);
         if !assign_active_by(&Uniform(bath), state, class, draw, scratch, stop) {
             return None;
         }
+        at = (at + stride) % count;
     }
     Some(())
 }

@@ -11,6 +11,8 @@ const BOUNDS: usize = 4;
 /// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in turns, with six level
 /// (results/2026-11-25-threads).
 const LEAST: usize = 8;
+/// Work of the search from which on it has: networks that are solved in milliseconds need no more threads.
+const AFTER: u64 = 20_000_000;
 
 /// Threads for one thing, so that nobody waits for somebody else's work; by default those of everybody.
 #[derive(Clone, Debug, Default)]
@@ -58,9 +60,9 @@ impl Parts {
 
     /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can use (a run of 16 threads in which all
     /// took turns used five of them on SPOT5 414; results/2026-11-25-threads). Not on large cores, whose first states are as many as threads.
-    pub fn of_the_cpu(is_large: bool) -> Option<Parts> {
+    pub fn of_the_cpu(search_work: u64, is_large: bool) -> Option<Parts> {
         let all = rayon::current_num_threads();
-        if all < LEAST || is_large {
+        if search_work < AFTER || all < LEAST || is_large {
             return None;
         }
         let (bounds, drivers) = (all / BOUNDS, of_drivers(all, is_large));
@@ -83,8 +85,8 @@ mod tests {
         let count = |threads: &Threads| threads.0.as_ref().map_or(0, |threads| threads.current_num_threads());
         for all in 1..20 {
             let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
-            assert!(pool.install(|| Parts::of_the_cpu(true)).is_none());
-            let parts = pool.install(|| Parts::of_the_cpu(false));
+            assert!(pool.install(|| Parts::of_the_cpu(AFTER, true).or(Parts::of_the_cpu(0, false))).is_none());
+            let parts = pool.install(|| Parts::of_the_cpu(AFTER, false));
             assert_eq!(parts.is_some(), all >= LEAST);
             if let Some(Parts { search, bounds, drivers: Some(drivers) }) = parts {
                 let each = [count(&search), count(&bounds), count(&drivers)];

@@ -44,7 +44,7 @@ pub(in crate::search) struct CoreArgument {
     pub quads: i32,
     pub pad: i32,
     pub price: i64,
-    pointers: [u64; 26],
+    pointers: [u64; 27],
 }
 
 // SAFETY: plain numbers in C's layout, as the kernels declare it.
@@ -59,10 +59,13 @@ pub(in crate::search) struct Shape {
     pub half: bool,
     /// Whether variables need more than 16 bits.
     pub wide: bool,
-    /// Whether blocks can keep ratings: on large cores where moves can be noted and, if rows are of 16 bits, a row has room for its unary costs too.
+    /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows are of 16 bits, a row has room for its unary costs too.
     pub keeps: bool,
 }
 
+/// Units of a row up to which ratings are kept on cores that are not large: what follows a move of a wide row costs more than visits save (one H100, a
+/// generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to 2.4, scen07, six units, 1.5 to 3.2; results/2026-11-25-threads).
+const NARROW: u32 = 2;
 /// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so many (`kernels/kept.cuh`).
 const MOST_EFFECTS: usize = (1 << 14) - 1;
 const LARGEST_DOMAIN: u32 = 1 << 9;
@@ -79,12 +82,14 @@ impl Shape {
         let unary = |v: usize| rows.unary(v)[..rows.domain(v)].iter().copied().max().map_or(0, i64::from);
         let effects =
             |v: usize| rows.incidences(v).iter().map(|incidence| rows.others(incidence).count()).sum::<usize>();
-        let keeps = field.is_large()
+        let quads = rows.width.iter().max().map_or(1, |width| width / 4);
+        let units = if half { quads / 2 } else { quads };
+        let keeps = (field.is_large() || units <= NARROW)
             && !wide
             && rows.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
             && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
             && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
-        Shape { quads: rows.width.iter().max().map_or(1, |width| width / 4), half, wide, keeps }
+        Shape { quads, half, wide, keeps }
     }
 }
 
@@ -231,12 +236,14 @@ impl DeviceCore {
         up.u32s(regions)?;
         let mut begin = vec![0];
         let mut members = Vec::new();
-        for class in field.classes.iter().flatten() {
+        for class in &field.classes {
             members.extend_from_slice(class);
             begin.push(members.len() as u32);
         }
         up.u32s(&begin)?;
         up.u32s(&members)?;
+        let infos = incidences[0].as_chunks::<4>().0;
+        up.u32s(&members.iter().flat_map(|&v| infos[v as usize]).collect::<Vec<_>>())?;
         let (begin, neighbours) = field.graph.arrays();
         up.u32s(begin)?;
         up.u32s(neighbours)?;
@@ -254,11 +261,11 @@ impl DeviceCore {
             forests: field.forests().len() as i32,
             shapes: (regions.len() / n.max(1)) as i32,
             strides_count: field.strides.len() as i32,
-            classes: begin_len(&field.classes),
+            classes: field.classes.len() as i32,
             quads: shape.quads as i32,
             pad: n.next_multiple_of(16) as i32,
             price: rows.price(),
-            pointers: up.pointers.try_into().unwrap_or([0; 26]),
+            pointers: up.pointers.try_into().unwrap_or([0; 27]),
         };
         Ok(DeviceCore {
             argument,
@@ -336,7 +343,7 @@ fn effects(field: &Field, units: Units) -> [Vec<u32>; 3] {
             [v | rows.problem.domains[v as usize] << 16, row | length << 16, begin - count, count]
         })
         .collect();
-    let members = field.classes.iter().flatten().flatten().flat_map(|&v| seats[v as usize]).collect();
+    let members = field.classes.iter().flatten().flat_map(|&v| seats[v as usize]).collect();
     [seats.concat(), members, of.concat().concat()]
 }
 
@@ -409,10 +416,6 @@ impl Forests {
         levels.push(nodes.len() as u32 / 8);
         Forests { lists: [of_forest, levels, nodes, children], ratings, members }
     }
-}
-
-fn begin_len(classes: &Option<Vec<Vec<u32>>>) -> i32 {
-    classes.as_ref().map_or(0, |classes| classes.len() as i32)
 }
 
 /// Keeps a device open for as long as its memory is used.

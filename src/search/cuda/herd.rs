@@ -34,7 +34,7 @@ pub(crate) struct CudaHerd {
     portable: bool,
     /// States from which on there are enough of them to keep the lanes busy one by one.
     pub(super) crowd: usize,
-    /// Of blocks of a large core.
+    /// Of blocks whose threads share their states.
     pub(super) said: Said,
     /// Generations of a population before they are recorded.
     pub(super) record_after: u32,
@@ -152,7 +152,7 @@ impl CudaHerd {
         let length = states * pad * bytes as usize;
         let elites = cuda.zeros::<u8>(length)?;
         let children = cuda.zeros::<u8>(length)?;
-        let merged = if block.is_shared() { places } else { 1 };
+        let merged = if field.is_large() { places } else { 1 };
         let others = cuda.zeros::<u8>(merged * pad * bytes as usize)?;
         let scratch = cuda.zeros::<u32>((places * scratch_quads as usize * 4).max(4))?;
         let labels = cuda.zeros::<u32>(merged * n)?;
@@ -167,7 +167,7 @@ impl CudaHerd {
         let counters = cuda.zeros(COUNTERS + 2 * SURVEY)?;
         let argument = HerdArgument {
             states: states as u32,
-            large: u32::from(block.is_shared()),
+            large: u32::from(field.is_large()),
             domains: core.domains,
             elites: address(cuda, &elites),
             children: address(cuda, &children),
@@ -289,6 +289,8 @@ fn disagreement(device: i64, host: i64) -> DeviceError {
 /// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times the visits
 /// of one core of its host (results/2026-11-21-cuda/search.csv).
 const SPEED: u64 = 400;
+/// The same on small cores whose ratings are kept.
+const KEPT_SPEED: u64 = 1200;
 /// States of a first pool for each multiprocessor. Measured on an H200 with 2112 to 32768 states (results/notes/search-cuda.md).
 const FIRST_STATES: usize = 32;
 /// States of a population, at most: about as many as ALGORITHMS.md M kept. What more would do was not measured fairly.
@@ -335,8 +337,9 @@ impl Herd for CudaHerd {
         match &self.states {
             _ if self.portable => 1,
             // fewer states than the device has room for take as long
-            Some(states) if !states.program.block.is_shared() => {
-                (SPEED * u64::from(states.argument.states) / whole as u64).clamp(1, SPEED)
+            Some(states) if states.argument.large == 0 => {
+                let speed = if states.program.block.keeps { KEPT_SPEED } else { SPEED };
+                (speed * u64::from(states.argument.states) / whole as u64).clamp(1, speed)
             }
             _ => SPEED,
         }

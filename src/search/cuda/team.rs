@@ -64,6 +64,7 @@ pub(crate) fn sources() -> Vec<Source> {
     for keeps in [false, true] {
         all.push(source(Team::new(4, true, 4), 1, 2, keeps, false));
         all.push(source(Team::new(2, true, 1), 1, 8, keeps, false));
+        all.push(source(Team::new(1, false, 1), 1, 1, keeps, false));
     }
     all
 }

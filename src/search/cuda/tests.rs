@@ -41,15 +41,14 @@ fn generation(rng: &mut Rng, deme: u32, field: &Field, sweeps: u32) -> Generatio
     }
 }
 
-/// Runs both herds side by side and compares all that they say: on small cores with few lanes a state and with many, on large ones with one
-/// state a block and with several, ratings kept where there is room and not.
+/// Runs both herds side by side and compares all that they say: with few lanes a state and with many, with one state a block and with several, ratings kept
+/// where there is room and not.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
-    let field = || Field::new(problem, price(problem), None, &mut Rng::new(9));
-    let large =
+    let shared =
         [None, Some(2), Some(8)].map(|together| [true, false].map(|keeps| (0, Said { together, keeps: Some(keeps) })));
-    let cuts = match field().is_large() {
-        true => large.concat(),
-        false => [0, usize::MAX].map(|crowd| (crowd, Said::default())).to_vec(),
+    let cuts = match Field::new(problem, price(problem), None, &mut Rng::new(9)).is_large() {
+        true => shared.concat(),
+        false => [shared.concat(), vec![(usize::MAX, Said { together: None, keeps: Some(false) })]].concat(),
     };
     for (crowd, said) in cuts {
         let name = format!("{name}, crowd {crowd}, {said:?}");

@@ -55,7 +55,7 @@ impl CudaHerd {
         let Some(states) = &mut self.states else { return Err(missing()) };
         let slots = 0..states.argument.states as usize;
         states.generations += 1;
-        if states.program.block.is_shared() || states.generations <= self.record_after {
+        if states.argument.large > 0 || states.generations <= self.record_after {
             self.begin(generation, &slots, stop)?;
             return self.end();
         }
@@ -94,7 +94,7 @@ impl CudaHerd {
         let (Some(core), Some(states)) = (&self.core, &mut self.states) else { return Err(missing()) };
         self.cuda.write(&[*generation], &mut states.generation)?;
         states.make(&self.cuda, core, slots)?;
-        if states.program.block.is_shared() {
+        if states.argument.large > 0 {
             watch(&self.cuda, &self.aside, &states.stop, stop)?;
         }
         Ok(())
