@@ -8,7 +8,6 @@
 use super::boltzmann::Boltzmann;
 use super::breed::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, Settled, TREE_EVERY, steps};
 use super::choices::Choices;
-use super::couples::interchangeable;
 use super::cuda::{self, CudaHerd, First};
 use super::driver::{Driver, Effort, Field, Pool};
 use super::host_herd::{HostHerd, begins_with_few};
@@ -457,7 +456,7 @@ impl Driver for Anneal {
     }
 
     fn floor(&self, field: &Field, pool: &Pool) -> f64 {
-        let large = pool.solved && field.is_large() && interchangeable(&field.rows.problem).is_none();
+        let large = pool.solved && field.is_large() && !field.is_coloring();
         if large && self.deep.is_none() { LARGE_FLOOR } else { 0.0 }
     }
 

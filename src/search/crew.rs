@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn on_many_threads_those_part_that_need_few() {
         let (mut rng, stop) = (Rng::new(5), Stop::new());
-        let (field, mut pool) = (field(6), Pool::default());
+        let (field, mut pool) = (field(6), Pool::new(true));
         let mut crew = Crew::new(&Options::default(), None, None, &mut rng);
         let workers = rayon::ThreadPoolBuilder::new().num_threads(8).build().expect("threads");
-        let threads = workers.install(|| Parts::of_the_cpu(u64::MAX, false)).and_then(|parts| parts.drivers);
         let _ = crew.round(&field, &mut pool, &stop);
+        let threads = workers.install(|| Parts::of_the_cpu(u64::MAX, &field, &pool)).and_then(|parts| parts.drivers);
         crew.part(threads.expect("there are enough"));
         let names = |drivers: &mut Portfolio, pool: &mut Pool| {
             let names = (0..200).map(|_| drivers.round(&field, pool, &stop).0);
@@ -272,7 +272,7 @@ mod tests {
         };
         let _ = crew.round(&field, &mut pool, &stop);
         let mut parted = crew.beside.take().and_then(|beside| beside.end(&mut pool)).expect("it comes back");
-        assert_eq!(names(&mut crew.turns, &mut pool), ["anneal", "tabu", "weights"]);
+        assert_eq!(names(&mut crew.turns, &mut pool), ["anneal", "tabu"]);
         assert_eq!(names(&mut parted, &mut pool), ["deep", "dives", "islands"]);
         assert!(energies_are_those_of(&field, &pool));
     }

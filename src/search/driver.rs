@@ -3,6 +3,7 @@
 //! To add a driver: write a file with a type that implements [`Driver`], and add it to the list in `portfolio.rs`. A
 //! driver makes bounded rounds; it never reads the clock, prints, or writes files.
 
+use super::couples::interchangeable;
 use super::forest::Forest;
 use super::graph::{Graph, Region};
 use super::options::Options;
@@ -38,6 +39,7 @@ pub(crate) struct Field {
     region_draw: u64,
     regions: OnceLock<Vec<u32>>,
     layout: OnceLock<Arc<Layout>>,
+    is_coloring: OnceLock<bool>,
     /// Temperatures.
     pub schedule: Schedule,
     /// About what visiting every variable once costs, in units of one nanosecond or so.
@@ -80,6 +82,7 @@ impl Field {
             region_draw: rng.draw(),
             regions: OnceLock::new(),
             layout: OnceLock::new(),
+            is_coloring: OnceLock::new(),
             schedule,
             sweep_work,
             population,
@@ -131,6 +134,11 @@ impl Field {
     /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for.
     pub fn layout(&self) -> Option<&Arc<Layout>> {
         self.rows.all_copied().then(|| self.layout.get_or_init(|| Arc::new(Layout::new(&self.rows))))
+    }
+
+    /// Whether all values are interchangeable, as colors are.
+    pub fn is_coloring(&self) -> bool {
+        *self.is_coloring.get_or_init(|| interchangeable(&self.rows.problem).is_some())
     }
 
     /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say so.

@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         if self.device.cuda.is_some() || self.bounds.are_parted() || !Portfolio::may_part(self.options) {
             return;
         }
-        if let Some(parts) = Parts::of_the_cpu(self.account.search_work, self.field.is_large()) {
+        if let Some(parts) = Parts::of_the_cpu(self.account.search_work, &self.field, &self.pool) {
             self.bounds.part(&parts);
             parts.drivers.into_iter().for_each(|threads| self.crew.part(threads));
         }

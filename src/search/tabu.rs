@@ -5,7 +5,7 @@
 //!
 //! This is the host's side: how many walk how far, and what is worth keeping. What a walk does is in `walk`.
 
-use super::couples::{Origins, interchangeable};
+use super::couples::Origins;
 use super::cuda::CudaWalkers;
 use super::driver::{Driver, Effort, Field, POOL, Pool};
 use super::host_walkers::HostWalkers;
@@ -156,11 +156,11 @@ impl Driver for Tabu {
     }
 
     fn weight(&self, field: &Field, _: &Pool) -> f64 {
-        if interchangeable(&field.rows.problem).is_some() { COUPLES_WEIGHT } else { 1.0 }
+        if field.is_coloring() { COUPLES_WEIGHT } else { 1.0 }
     }
 
     fn floor(&self, field: &Field, _: &Pool) -> f64 {
-        if interchangeable(&field.rows.problem).is_some() { COUPLES_FLOOR } else { 0.0 }
+        if field.is_coloring() { COUPLES_FLOOR } else { 0.0 }
     }
 
     fn begins(&self, field: &Field) -> u64 {

@@ -1,5 +1,6 @@
 //! How the threads of a run are shared out where several things go on at a time.
 
+use super::driver::{Field, Pool};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 
@@ -59,13 +60,14 @@ impl Parts {
     }
 
     /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can use (a run of 16 threads in which all
-    /// took turns used five of them on SPOT5 414; results/2026-11-25-threads). Not on large cores, whose first states are as many as threads.
-    pub fn of_the_cpu(search_work: u64, is_large: bool) -> Option<Parts> {
+    /// took turns used five of them on SPOT5 414; results/2026-11-25-threads). Not on large cores, whose first states are as many as threads, nor on colorings
+    /// and before an allowed assignment is known, where half of the time belongs to a driver that has a walk for each.
+    pub fn of_the_cpu(search_work: u64, field: &Field, pool: &Pool) -> Option<Parts> {
         let all = rayon::current_num_threads();
-        if search_work < AFTER || all < LEAST || is_large {
+        if search_work < AFTER || all < LEAST || !pool.solved || field.is_large() || field.is_coloring() {
             return None;
         }
-        let (bounds, drivers) = (all / BOUNDS, of_drivers(all, is_large));
+        let (bounds, drivers) = (all / BOUNDS, of_drivers(all, false));
         let search = Threads::start(all - bounds - drivers);
         Some(Parts { search, bounds: Threads::start(bounds), drivers: Some(Threads::start(drivers)) })
     }
@@ -79,14 +81,25 @@ fn of_drivers(all: usize, is_large: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::generate;
+    use crate::reduce::Reducer;
+    use crate::rng::Rng;
+    use crate::search::testing::price;
+    use crate::stop::Stop;
+
+    fn field(kind: &str, settings: &[(&str, &str)]) -> Field {
+        let network = generate(kind, settings, 1).expect("a family");
+        let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("nobody stops").problem());
+        Field::new(&problem, price(&problem), None, &mut Rng::new(1))
+    }
 
     #[test]
     fn parts_come_to_all_threads_and_none_is_empty() {
         let count = |threads: &Threads| threads.0.as_ref().map_or(0, |threads| threads.current_num_threads());
+        let (small, solved) = (field("grid", &[("side", "6")]), Pool::new(true));
         for all in 1..20 {
             let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
-            assert!(pool.install(|| Parts::of_the_cpu(AFTER, true).or(Parts::of_the_cpu(0, false))).is_none());
-            let parts = pool.install(|| Parts::of_the_cpu(AFTER, false));
+            let parts = pool.install(|| Parts::of_the_cpu(AFTER, &small, &solved));
             assert_eq!(parts.is_some(), all >= LEAST);
             if let Some(Parts { search, bounds, drivers: Some(drivers) }) = parts {
                 let each = [count(&search), count(&bounds), count(&drivers)];
@@ -97,5 +110,16 @@ mod tests {
             let drivers = parts.drivers.as_ref().map_or(0, count);
             assert!(parts.drivers.is_some() == (all > 1) && count(&parts.bounds) == (all - 1 - drivers).max(1));
         }
+    }
+
+    #[test]
+    fn a_run_has_no_parts_where_all_threads_are_for_one_driver() {
+        let pool = ThreadPoolBuilder::new().num_threads(LEAST).build().expect("threads");
+        let has =
+            |work, field: &Field, solved| pool.install(|| Parts::of_the_cpu(work, field, &Pool::new(solved))).is_some();
+        let small = field("grid", &[("side", "6")]);
+        assert!(has(AFTER, &small, true) && !has(AFTER - 1, &small, true) && !has(AFTER, &small, false));
+        assert!(!has(AFTER, &field("grid", &[("side", "25"), ("d", "2")]), true));
+        assert!(!has(AFTER, &field("coloring", &[("n", "30"), ("k", "4")]), true));
     }
 }
