@@ -48,7 +48,12 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, 
         [None, Some(2), Some(8)].map(|together| [true, false].map(|keeps| (0, Said { together, keeps: Some(keeps) })));
     let cuts = match Field::new(problem, price(problem), None, &mut Rng::new(9)).is_large() {
         true => shared.concat(),
-        false => [shared.concat(), vec![(usize::MAX, Said { together: None, keeps: Some(false) })]].concat(),
+        false => {
+            // kept or not, and if not, a lane a state or many
+            let kept = shared.map(|[kept, _]| kept);
+            let alone = [0, usize::MAX].map(|crowd| (crowd, Said { together: None, keeps: Some(false) }));
+            [&kept[..], &alone[..]].concat()
+        }
     };
     for (crowd, said) in cuts {
         let name = format!("{name}, crowd {crowd}, {said:?}");
