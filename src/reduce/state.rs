@@ -4,7 +4,7 @@ use super::{Function, Limits, Pending, Reducer, Reduction, Size, cheapest, table
 use crate::Error;
 use crate::model::{Cost, FORBIDDEN, Network, Table, add};
 use crate::stop::Stop;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
 
 /// A table in the form used here: the least cost taken off, so that it is 0.
@@ -36,8 +36,8 @@ impl Reducer {
             unary: network.domains().iter().map(|&d| vec![0; d as usize]).collect(),
             dearest: vec![FORBIDDEN; n],
             present: vec![true; n],
-            functions: Vec::new(),
-            by_scope: FxHashMap::default(),
+            functions: Vec::with_capacity(network.functions().len()),
+            by_scope: FxHashMap::with_capacity_and_hasher(network.functions().len(), FxBuildHasher),
             incidence: vec![Vec::new(); n],
             departures: Vec::new(),
             core: Vec::new(),
@@ -75,9 +75,13 @@ impl Reducer {
 
     /// Takes over one function of the network; a table stays shared unless its order or its minimum changes it.
     fn take(&mut self, scope: &[u32], table: &Table, taken: &mut Taken) {
+        let (address, shared) = table::address(table);
+        if !shared && scope.is_sorted() {
+            let sizes = self.sizes(scope);
+            return self.install(scope.into(), Normal::new(table::densify_small(table.clone(), &sizes), &sizes));
+        }
         let mut order: Vec<usize> = (0..scope.len()).collect();
         order.sort_by_key(|&k| scope[k]);
-        let (address, shared) = table::address(table);
         let key = (address, order);
         let known = if shared { taken.get(&key).cloned() } else { None };
         let normal = known.unwrap_or_else(|| {

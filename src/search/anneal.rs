@@ -247,6 +247,8 @@ impl Anneal {
             self.begin_kind(field, if boards { pool.elites() } else { &[] }, false)?;
         }
         let round_work = ROUND_WORK * self.herd.speed();
+        // a run that must be repeated does not depend on threads
+        let threads = if field.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
         loop {
             let generation = match self.generation {
@@ -258,8 +260,10 @@ impl Anneal {
             let (bred, settled) = if self.herd.at_once() {
                 self.herd.turn(field, &generation, self.states, stop)?
             } else {
-                let slots = (round_work / child_work.max(1)).max(16) as usize;
-                let last = (self.made + slots).min(self.states);
+                // parts of one size: a few children that are left take as long as one for each thread
+                let slots = (threads * round_work / child_work.max(1)).max(16) as usize;
+                let parts = ((self.states + slots / 2) / slots).max(1);
+                let last = (self.made + self.states.div_ceil(parts)).min(self.states);
                 let bred = self.herd.breed(field, &generation, self.made..last, stop)?;
                 let complete = self.made + bred.children == self.states;
                 let settled = if complete { Some(self.herd.settle(field, &generation)?) } else { None };

@@ -30,6 +30,11 @@ impl Crew {
         self.beside = Some(Beside::new(self.turns.part(), threads));
     }
 
+    /// Whether the rounds are still those of whoever begins.
+    pub fn is_opening(&self) -> bool {
+        self.turns.is_opening()
+    }
+
     /// Drivers of a device take over: what the others found is in the pool, what they were told is told again.
     pub fn board(
         &mut self,
@@ -264,7 +269,7 @@ mod tests {
         let mut crew = Crew::new(&Options::default(), None, None, &mut rng);
         let workers = rayon::ThreadPoolBuilder::new().num_threads(8).build().expect("threads");
         let _ = crew.round(&field, &mut pool, &stop);
-        let threads = workers.install(|| Parts::of_the_cpu(u64::MAX, &field, &pool)).and_then(|parts| parts.drivers);
+        let threads = workers.install(|| Parts::of_the_cpu(&field, &pool)).and_then(|parts| parts.drivers);
         crew.part(threads.expect("there are enough"));
         let names = |drivers: &mut Portfolio, pool: &mut Pool| {
             let names = (0..200).map(|_| drivers.round(&field, pool, &stop).0);

@@ -75,7 +75,7 @@ impl Field {
         Field {
             rows,
             graph,
-            strides: strides(classes.len(), n > LARGE),
+            strides: strides(classes.len(), is_large(n)),
             classes,
             forest_draw: rng.draw(),
             forests: OnceLock::new(),
@@ -158,8 +158,13 @@ impl Field {
 
     /// Whether the core is so large that components are merged.
     pub fn is_large(&self) -> bool {
-        self.variables() > LARGE
+        is_large(self.variables())
     }
+}
+
+/// Whether a core of so many variables is a large one.
+pub(super) fn is_large(variables: usize) -> bool {
+    variables > LARGE
 }
 
 /// The numbers below that of the classes that are prime to it. The few classes of a large core follow each other.

@@ -2,12 +2,13 @@
 
 use super::boltzmann::Boltzmann;
 use super::breed::{Bred, COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, Plan, Settled, TREE_EVERY, Tally, decision};
-use super::driver::Field;
+use super::driver::{Field, is_large};
 use super::forest::{TreeScratch, tree_move};
 use super::heat_bath::{AllFunctions, HeatBath};
 use super::kept::{Kept, Ratings};
 use super::merge::Merge;
-use super::state::{Elite, State};
+use super::rows::{Energy, Rows};
+use super::state::{Elite, State, hash};
 use super::sweep::sweep;
 use crate::device::DeviceError;
 use crate::fang::Scratch;
@@ -21,7 +22,10 @@ use std::ops::Range;
 /// Elites and the children of the generation in progress.
 #[derive(Debug, Default)]
 pub(crate) struct HostHerd {
+    /// Whether one is allowed is known of the best of them alone.
     elites: Vec<Elite>,
+    /// Theirs, on small cores.
+    ratings: Vec<Ratings>,
     children: Vec<Child>,
     steps: Vec<Boltzmann>,
     best: i64,
@@ -34,14 +38,19 @@ pub(crate) struct HostHerd {
 #[derive(Clone, Debug)]
 struct Child {
     elite: Elite,
+    ratings: Ratings,
     plan: Plan,
     /// Of its first sweep.
     first_moves: u64,
     moves: u64,
-    ratings: u64,
+    rated: u64,
 }
 
-/// Storage of one thread.
+thread_local! {
+    static DESK: RefCell<Desk> = RefCell::default();
+}
+
+/// Storage of one thread, kept from child to child.
 #[derive(Default)]
 struct Desk {
     scratch: Scratch<i32>,
@@ -51,11 +60,18 @@ struct Desk {
     before: Vec<u16>,
 }
 
-/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next. A move changes rows of all
-/// neighbours and a visit reads as many; at one in five frequency assignment took a third longer than with all rows made anew.
-const COOL: u64 = 10;
-/// The first sweep that keeps ratings makes all rows anew; it takes some more to pay.
+/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next, as a move takes about as long as so many visits
+/// that read all functions. One in two took as long on eleven small cores, one in five up to 1.3 times (results/notes/cpu.md).
+const COOL: usize = 3;
+/// Where a child's rows are gone with it: the first sweep that keeps ratings makes all rows anew, and it takes some more to pay.
 const WORTH_KEEPING: u32 = 4;
+/// Values of all variables up to which a state keeps its ratings: 64 kB of them.
+const MOST_KEPT: usize = 1 << 14;
+
+/// Whether elites keep their ratings. Children of large cores are long enough to make them anew.
+fn keeps_ratings(rows: &Rows) -> bool {
+    !is_large(rows.variables()) && rows.all_copied() && rows.moves() <= MOST_KEPT
+}
 
 impl HostHerd {
     #[inline(always)]
@@ -75,6 +91,8 @@ impl HostHerd {
         let plan = generation.plan(key);
         // a child's bits come from its key: the stream is never drawn from
         let mut state = State::new(field.variables(), Rng::new(0));
+        let is_cool = |moves: u64| moves.saturating_mul(COOL as u64) < field.variables() as u64;
+        let (mut cool, mut known) = (!generation.opens() && is_cool(self.first_moves[plan.cold]), false);
         if generation.opens() {
             let draw = mix(key, decision::VALUES);
             for (v, value) in state.values.iter_mut().enumerate() {
@@ -83,11 +101,10 @@ impl HostHerd {
         } else {
             state.values.copy_from_slice(&self.elites[slot].values);
             self.cross(slot, generation, key, field, &mut state, desk);
+            known = cool && self.inherits(slot, field, &state.values, desk);
         }
         let sweeps = generation.sweeps;
-        let layout = field.layout();
-        let is_cool = |moves: u64| moves.saturating_mul(COOL) < field.variables() as u64;
-        let (mut cool, mut known) = (!generation.opens() && is_cool(self.first_moves[plan.cold]), false);
+        let (layout, keeps) = (field.layout(), keeps_ratings(rows));
         let mut first_moves = u64::MAX;
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
@@ -95,7 +112,7 @@ impl HostHerd {
             let number = decision::PASSES + 2 * u64::from(pass);
             let draws = (mix(group, number), mix(mix(key, number), 0));
             let (moved, scratch) = (state.moves, &mut desk.scratch);
-            let kept = layout.filter(|_| cool && (known || sweeps + GREEDY_SWEEPS - pass >= WORTH_KEEPING));
+            let kept = layout.filter(|_| cool && (known || keeps || sweeps + GREEDY_SWEEPS - pass >= WORTH_KEEPING));
             let done = if let Some(layout) = kept {
                 if !std::mem::replace(&mut known, true) {
                     desk.ratings.get_mut().forget(layout);
@@ -126,8 +143,34 @@ impl HostHerd {
             let draw = mix(key, decision::TIES_AFTER);
             desk.merge.take_better(rows, &mut state.values, &self.elites[slot].values, draw);
         }
-        let State { values, moves, ratings, .. } = state;
-        Some(Child { elite: Elite::new(rows, values), plan, first_moves, moves, ratings })
+        let State { values, moves, ratings: rated, .. } = state;
+        let ratings = if known && keeps { desk.ratings.take() } else { Ratings::default() };
+        let elite = match ratings.total() {
+            // whether it is allowed makes no difference: better ones are
+            Some(total) if total >= self.best_allowed => {
+                let hash = hash(&values);
+                Elite { values, energy: Energy { total, violations: 0 }, hash }
+            }
+            _ => Elite::new(rows, values),
+        };
+        Some(Child { elite, ratings, plan, first_moves, moves, rated })
+    }
+
+    /// A child that begins with these values takes on its parent's ratings, if there are any and it is like its parent.
+    #[inline(always)]
+    fn inherits(&self, slot: usize, field: &Field, values: &[u16], desk: &mut Desk) -> bool {
+        let (parent, ratings) = (&self.elites[slot], &self.ratings[slot]);
+        let differing = parent.values.iter().zip(values).filter(|(a, b)| a != b).count();
+        let Some(layout) = field.layout().filter(|_| ratings.has_rows() && differing * COOL < values.len()) else {
+            return false;
+        };
+        // entries are costs where nothing is rounded
+        let total = (field.rows.shift == 0).then_some(parent.energy.total);
+        let of_child = desk.ratings.get_mut();
+        of_child.copy(ratings, total);
+        desk.before.clone_from(&parent.values);
+        of_child.follow(&field.rows, layout, &mut desk.before, values);
+        true
     }
 
     /// Copies a connected region of a mate into the state; where the mate is a copy of the parent, random values.
@@ -178,6 +221,8 @@ const GENERATION_WORK: u64 = 200_000_000;
 /// States of a first pool at most; later ones have twice as many each. With 256 from the beginning good solutions came later: scen07's
 /// mean distance from the best known one over 10 s of one core was 0.20, with 32 it is 0.06 (results/notes/cpu.md).
 const FIRST_STATES: usize = 32;
+/// States of a first pool for each thread at least: with two, as 16 threads had, many a thread waits for the last child.
+const FIRST_FOR_EACH: usize = 4;
 /// States on a large core, whose parts improve independently: few, so that each comes far, for one thread and for more. On a random network
 /// of 1000 variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to 127941; two threads bring 8 in 60 s to
 /// 292386 on a grid on which 4 come to 292893. A first pool has a state for each thread: that is far ahead in the first seconds, and the best of it
@@ -192,17 +237,23 @@ pub(super) fn begins_with_few(field: &Field, epoch: u32) -> bool {
     epoch == 0 && field.is_large() && !field.portable && field.population.is_none()
 }
 
+/// Bytes of a state and of its child.
+pub(super) fn state_bytes(rows: &Rows) -> usize {
+    let ratings = if keeps_ratings(rows) { Ratings::bytes(rows) } else { size_of::<Ratings>() };
+    2 * (size_of::<Elite>() + size_of::<u16>() * rows.variables() + ratings)
+}
+
 /// States that suit a core on the CPU.
 pub(super) fn suitable_states(field: &Field, base_sweeps: u32, epoch: u32) -> usize {
+    // a run that must be repeated does not depend on threads
+    let threads = if field.portable { 1 } else { rayon::current_num_threads() };
     if field.is_large() {
-        // a run that must be repeated does not depend on threads
-        let threads = if field.portable { 1 } else { rayon::current_num_threads() };
         let least = if begins_with_few(field, epoch) { 1 } else { LARGE_POPULATION[usize::from(threads > 1)] };
         return threads.max(least);
     }
     let child_work = u64::from(base_sweeps + GREEDY_SWEEPS + 2) * field.sweep_work;
     let most = (GENERATION_WORK / child_work.max(1)).clamp(16, 256) as usize;
-    (FIRST_STATES << epoch.min(8)).min(most)
+    (FIRST_STATES.max(FIRST_FOR_EACH * threads) << epoch.min(8)).min(most)
 }
 
 impl Herd for HostHerd {
@@ -215,6 +266,8 @@ impl Herd for HostHerd {
         self.elites.clear();
         self.elites.extend(seeds.iter().cycle().take(if fill { states } else { seeds.len().min(states) }).cloned());
         self.elites.resize(states, Elite::none());
+        self.ratings.clear();
+        self.ratings.resize(states, Ratings::default());
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         Ok(())
     }
@@ -232,19 +285,19 @@ impl Herd for HostHerd {
         stop: &Stop,
     ) -> Result<Bred, DeviceError> {
         // made here: a thread that made them amid children might be given another child, which would wait for them for ever
-        let _ = (field.regions(), field.layout());
+        let _ = rayon::join(|| field.layout(), || field.regions());
         let herd = &*self;
-        let children: Vec<Option<Child>> = slots
-            .into_par_iter()
-            .map_init(Desk::default, |desk, slot| {
+        let make = |slot| {
+            DESK.with_borrow_mut(|desk| {
                 pulp::Arch::new().dispatch(MakeChild { herd, slot, generation, field, desk, stop })
             })
-            .collect();
+        };
+        let children: Vec<Option<Child>> = slots.into_par_iter().with_max_len(1).map(make).collect();
         let children: Vec<Child> = children.into_iter().map_while(|child| child).collect();
         let mut bred = Bred { children: children.len(), ..Bred::default() };
         for child in &children {
             bred.moves += child.moves;
-            bred.ratings += child.ratings;
+            bred.ratings += child.rated;
             if !generation.opens() {
                 self.first_moves[child.plan.cold] = child.first_moves;
             }
@@ -267,7 +320,8 @@ impl Herd for HostHerd {
         let mut tally = Tally::default();
         // new: unlike all elites before, and the children of lower slots
         let mut hashes: FxHashSet<u64> = self.elites.iter().map(|elite| elite.hash).collect();
-        for (slot, Child { elite, plan, .. }) in std::mem::take(&mut self.children).into_iter().enumerate() {
+        for (slot, child) in std::mem::take(&mut self.children).into_iter().enumerate() {
+            let Child { elite, ratings, plan, .. } = child;
             let parent = &mut self.elites[slot];
             let gain = parent.energy.total.saturating_sub(elite.energy.total);
             let new = hashes.insert(elite.hash);
@@ -291,6 +345,7 @@ impl Herd for HostHerd {
             }
             if accepted {
                 *parent = elite;
+                self.ratings[slot] = ratings;
             }
         }
         let best = self.elites.iter().map(|elite| elite.energy.total).min().unwrap_or(i64::MAX);
@@ -301,6 +356,7 @@ impl Herd for HostHerd {
     fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
         if let Some(nearest) = elite.nearest(self.elites.iter().map(|kept| &kept.values[..])) {
             self.elites[nearest] = elite.clone();
+            self.ratings[nearest] = Ratings::default();
         }
         Ok(())
     }
@@ -311,8 +367,59 @@ impl Herd for HostHerd {
         Ok(known.into_iter().take(count).cloned().collect())
     }
 
-    fn best(&self, _: &Field) -> Result<Option<Elite>, DeviceError> {
+    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError> {
         let known = self.elites.iter().filter(|elite| elite.is_known());
-        Ok(known.min_by_key(|elite| (elite.energy.total, elite.hash)).cloned())
+        let best = known.min_by_key(|elite| (elite.energy.total, elite.hash));
+        Ok(best.map(|elite| Elite::new(&field.rows, elite.values.clone())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::search::breed::{STEPS, steps};
+    use crate::search::testing::price;
+    use std::sync::Arc;
+
+    #[test]
+    fn elites_are_what_their_assignments_cost_and_the_best_is_told_whether_it_is_allowed() {
+        let families: [(&str, &[(&str, &str)]); 3] = [
+            ("grid", &[("side", "7"), ("d", "5"), ("p2", "0")]),
+            ("random", &[("n", "40"), ("d", "3"), ("p2", "0.4")]),
+            ("coloring", &[("n", "40"), ("k", "3")]),
+        ];
+        for (kind, settings) in families {
+            let network = generate(kind, settings, 3).expect("a family");
+            let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+            let problem = Arc::new(reducer.problem());
+            let field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+            let (mut herd, mut rng, mut kept) = (HostHerd::default(), Rng::new(2), 0);
+            herd.open(&field, 24, &[], false).expect("the host works");
+            herd.heat(steps(field.schedule)).expect("the host works");
+            for round in 0..60 {
+                let shares = |arms: u32, arm: usize| u32::MAX / arms * (arm as u32 + 1);
+                let generation = Generation {
+                    draw: rng.draw(),
+                    deme: if round == 0 { 0 } else { 24 },
+                    sweeps: if round == 0 { 20 } else { 2 },
+                    cold: std::array::from_fn(|arm| shares(8, arm)),
+                    region: std::array::from_fn(|arm| shares(4, arm)),
+                    tree: if field.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+                    before: [u32::MAX; 2],
+                    starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
+                };
+                let bred = herd.breed(&field, &generation, 0..24, &Stop::new()).expect("the host works");
+                assert!(bred.best.iter().all(|elite| elite.energy == field.rows.energy(&elite.values)));
+                let _ = herd.settle(&field, &generation).expect("the host works");
+                for (elite, ratings) in herd.elites.iter().zip(&herd.ratings) {
+                    assert_eq!(elite.energy.total, field.rows.energy(&elite.values).total, "{kind}, {round}");
+                    kept += usize::from(ratings.total().is_some());
+                }
+                let best = herd.best(&field).expect("the host works").expect("an elite");
+                assert_eq!(best.energy, field.rows.energy(&best.values));
+            }
+            assert!(kept > 200, "{kind}: {kept}");
+        }
     }
 }

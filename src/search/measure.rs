@@ -4,9 +4,8 @@ use super::breed::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, steps};
 use super::cuda::CudaHerd;
 use super::driver::Field;
 use super::guided::speed::passes;
-use super::host_herd::HostHerd;
+use super::host_herd::{HostHerd, state_bytes};
 use super::rows::Rows;
-use super::state::Elite;
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::model::{Network, Problem};
@@ -70,9 +69,8 @@ pub struct Footprint {
 impl Footprint {
     /// That of a core.
     pub fn of(problem: &Arc<Problem>) -> Footprint {
-        let values = 2 * size_of::<u16>() * problem.variables();
-        let of_states = values + 2 * size_of::<Elite>();
-        Footprint { table_bytes: Rows::new(problem, problem.top).bytes(), state_bytes: of_states as u64 }
+        let rows = Rows::new(problem, problem.top);
+        Footprint { table_bytes: rows.bytes(), state_bytes: state_bytes(&rows) as u64 }
     }
 }
 

@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// The first rounds are those of the driver with the largest share: it shows a solution soonest and fills the pool for the others. Annealing's, they took
 /// 1.1 s on DSJC1000.1, whose conflicts tabu walks then brought from 62 to 27 in a quarter of a second.
 const FIRST: u64 = 4;
+/// How long they take at least where a run need not be repeated: 37 networks, one core, 3 s, two seeds, -0.06 +- 0.04 of the integral's logarithm
+/// against no such time; on sixteen threads four rounds were some milliseconds (results/2026-11-25-inherited).
+const FIRST_TIME: Duration = Duration::from_millis(80);
 /// Work that a round counts at least: one that does nothing must not be due again for ever.
 const LEAST_WORK: u64 = 1_000_000;
 /// How long a round is in which kernels are waited for: what others find meanwhile is looked at between rounds.
@@ -41,6 +44,8 @@ pub(crate) struct Portfolio {
     shares: Option<Shares>,
     solved: bool,
     rounds: u64,
+    /// What the first ones took.
+    opening: Duration,
     /// Of all rounds.
     work: u64,
 }
@@ -99,7 +104,7 @@ impl Portfolio {
 
     /// Drivers that have threads of their own wait for nobody.
     fn apart(drivers: Vec<Box<dyn Driver>>) -> Self {
-        Portfolio { rounds: FIRST, work: u64::MAX / 2, ..Portfolio::of(drivers, true) }
+        Portfolio { rounds: FIRST, opening: FIRST_TIME, work: u64::MAX / 2, ..Portfolio::of(drivers, true) }
     }
 
     fn of_the_cpu(stream: &mut dyn FnMut() -> Rng) -> Vec<Box<dyn Driver>> {
@@ -113,7 +118,14 @@ impl Portfolio {
 
     fn of(drivers: Vec<Box<dyn Driver>>, timed: bool) -> Self {
         let begun = vec![false; drivers.len()];
-        Portfolio { timed, device: None, begun, guide: None, shares: None, solved: false, drivers, rounds: 0, work: 0 }
+        let opening = if timed { Duration::ZERO } else { FIRST_TIME };
+        let (device, guide, shares) = (None, None, None);
+        Portfolio { timed, device, begun, guide, shares, solved: false, drivers, rounds: 0, opening, work: 0 }
+    }
+
+    /// Whether the rounds are still those of whoever begins.
+    pub fn is_opening(&self) -> bool {
+        self.rounds < FIRST || self.opening < FIRST_TIME
     }
 
     /// One round of one driver; returns its name and what it did.
@@ -134,6 +146,7 @@ impl Portfolio {
             let of_driver = self.drivers.iter().map(|driver| (driver.weight(field, pool), driver.floor(field, pool)));
             Shares::new(of_driver.collect())
         };
+        let opens = self.is_opening();
         let shares = self.shares.get_or_insert_with(begin);
         let due = |turn: usize| self.drivers[turn].fits(field, pool) && self.work >= self.drivers[turn].begins(field);
         let waits = |turn: usize| {
@@ -143,7 +156,7 @@ impl Portfolio {
         };
         let free: Vec<bool> = (0..self.drivers.len()).map(|turn| due(turn) && !waits(turn)).collect();
         let may = |turn: usize| free[turn];
-        let turn = match if self.rounds < FIRST { shares.largest(may) } else { shares.next(may) } {
+        let turn = match if opens { shares.largest(may) } else { shares.next(may) } {
             None if waits(0) => {
                 std::thread::sleep(NAP);
                 return (self.drivers[0].name(), Effort::default());
@@ -160,7 +173,9 @@ impl Portfolio {
             _ => effort.work,
         };
         // what the first rounds are better by than nothing says nothing
-        if self.rounds >= FIRST {
+        if opens {
+            self.opening = self.opening.saturating_add(began.elapsed());
+        } else {
             let gain = before.saturating_sub(pool.best()).max(0);
             shares.note(turn, gain as f64, spent.max(LEAST_WORK) as f64);
         }

@@ -151,6 +151,11 @@ impl Rows {
         all
     }
 
+    /// Places of all values of all variables, padding included.
+    pub fn moves(&self) -> usize {
+        self.width.iter().map(|&width| width as usize).sum()
+    }
+
     /// Whether every function's rows are copied.
     pub fn all_copied(&self) -> bool {
         self.in_place.iter().all(Vec::is_empty)
@@ -261,6 +266,10 @@ impl Rows {
             4 => self.rate_fixed::<4>(unary, incidences, values, row, keep),
             8 => self.rate_fixed::<8>(unary, incidences, values, row, keep),
             16 => self.rate_fixed::<16>(unary, incidences, values, row, keep),
+            24 => self.rate_fixed::<24>(unary, incidences, values, row, keep),
+            32 => self.rate_fixed::<32>(unary, incidences, values, row, keep),
+            40 => self.rate_fixed::<40>(unary, incidences, values, row, keep),
+            48 => self.rate_fixed::<48>(unary, incidences, values, row, keep),
             _ => {
                 row.copy_from_slice(unary);
                 for incidence in incidences.iter().filter(|incidence| keep(incidence)) {

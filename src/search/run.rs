@@ -201,12 +201,13 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Shares the CPU's threads out once a run is no matter of milliseconds.
+    /// Shares the CPU's threads out once the first rounds are over: networks that are solved in milliseconds need no more.
     fn part(&mut self) {
-        if self.device.cuda.is_some() || self.bounds.are_parted() || !Portfolio::may_part(self.options) {
+        let has_parts = self.device.cuda.is_some() || self.bounds.are_parted();
+        if has_parts || !Portfolio::may_part(self.options) || self.crew.is_opening() {
             return;
         }
-        if let Some(parts) = Parts::of_the_cpu(self.account.search_work, &self.field, &self.pool) {
+        if let Some(parts) = Parts::of_the_cpu(&self.field, &self.pool) {
             self.bounds.part(&parts);
             parts.drivers.into_iter().for_each(|threads| self.crew.part(threads));
         }

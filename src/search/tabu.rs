@@ -168,7 +168,7 @@ impl Driver for Tabu {
     }
 
     fn fits(&self, field: &Field, _: &Pool) -> bool {
-        let moves = field.rows.width.iter().map(|&width| width as usize).sum::<usize>();
+        let moves = field.rows.moves();
         moves > 0 && moves <= MOST_MOVES && field.rows.all_copied()
     }
 

@@ -12,8 +12,6 @@ const BOUNDS: usize = 4;
 /// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in turns, with six level
 /// (results/2026-11-25-threads).
 const LEAST: usize = 8;
-/// Work of the search from which on it has: networks that are solved in milliseconds need no more threads.
-const AFTER: u64 = 20_000_000;
 
 /// Threads for one thing, so that nobody waits for somebody else's work; by default those of everybody.
 #[derive(Clone, Debug, Default)]
@@ -62,9 +60,9 @@ impl Parts {
     /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can use (a run of 16 threads in which all
     /// took turns used five of them on SPOT5 414; results/2026-11-25-threads). Not on large cores, whose first states are as many as threads, nor on colorings
     /// and before an allowed assignment is known, where half of the time belongs to a driver that has a walk for each.
-    pub fn of_the_cpu(search_work: u64, field: &Field, pool: &Pool) -> Option<Parts> {
+    pub fn of_the_cpu(field: &Field, pool: &Pool) -> Option<Parts> {
         let all = rayon::current_num_threads();
-        if search_work < AFTER || all < LEAST || !pool.solved || field.is_large() || field.is_coloring() {
+        if all < LEAST || !pool.solved || field.is_large() || field.is_coloring() {
             return None;
         }
         let (bounds, drivers) = (all / BOUNDS, of_drivers(all, false));
@@ -99,7 +97,7 @@ mod tests {
         let (small, solved) = (field("grid", &[("side", "6")]), Pool::new(true));
         for all in 1..20 {
             let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
-            let parts = pool.install(|| Parts::of_the_cpu(AFTER, &small, &solved));
+            let parts = pool.install(|| Parts::of_the_cpu(&small, &solved));
             assert_eq!(parts.is_some(), all >= LEAST);
             if let Some(Parts { search, bounds, drivers: Some(drivers) }) = parts {
                 let each = [count(&search), count(&bounds), count(&drivers)];
@@ -115,11 +113,10 @@ mod tests {
     #[test]
     fn a_run_has_no_parts_where_all_threads_are_for_one_driver() {
         let pool = ThreadPoolBuilder::new().num_threads(LEAST).build().expect("threads");
-        let has =
-            |work, field: &Field, solved| pool.install(|| Parts::of_the_cpu(work, field, &Pool::new(solved))).is_some();
+        let has = |field: &Field, solved| pool.install(|| Parts::of_the_cpu(field, &Pool::new(solved))).is_some();
         let small = field("grid", &[("side", "6")]);
-        assert!(has(AFTER, &small, true) && !has(AFTER - 1, &small, true) && !has(AFTER, &small, false));
-        assert!(!has(AFTER, &field("grid", &[("side", "25"), ("d", "2")]), true));
-        assert!(!has(AFTER, &field("coloring", &[("n", "30"), ("k", "4")]), true));
+        assert!(has(&small, true) && !has(&small, false));
+        assert!(!has(&field("grid", &[("side", "25"), ("d", "2")]), true));
+        assert!(!has(&field("coloring", &[("n", "30"), ("k", "4")]), true));
     }
 }

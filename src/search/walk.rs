@@ -46,13 +46,15 @@ pub(crate) struct Incident {
 
 /// A row that changes where a variable moves, by `stride` for each value; the other variables of its function are those of
 /// the incident, where there are more: [`Affected::NONE`] says that there are not.
-#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Affected {
     pub base: u32,
     pub stride: u32,
     pub variable: u32,
     pub incident: u32,
+    /// A third variable of the function and its stride, which is 0 where there is none; and whether there are more.
+    third: (u32, u32),
+    has_more: bool,
 }
 
 impl Affected {
@@ -116,7 +118,7 @@ impl Layout {
     pub fn new(rows: &Rows) -> Self {
         let n = rows.variables();
         let mut layout = Layout { starts: (0..n).map(|v| rows.unary_at(v)).collect(), ..Layout::default() };
-        layout.starts.push(rows.width.iter().sum());
+        layout.starts.push(rows.moves() as u32);
         layout.floors = floors(rows);
         layout.sparse = SparseRows::new(rows.entries(), layout.moves());
         let mut affected = vec![Vec::new(); n];
@@ -127,7 +129,9 @@ impl Layout {
                 let pairs = &layout.pairs[first..];
                 let incident = if pairs.len() > 1 { layout.incidents.len() as u32 } else { Affected::NONE };
                 for &(other, stride) in pairs {
-                    let row = Affected { base: incidence.base, stride, variable, incident };
+                    let third = pairs.iter().copied().find(|pair| pair.0 != other).unwrap_or((other, 0));
+                    let has_more = pairs.len() > 2;
+                    let row = Affected { base: incidence.base, stride, variable, incident, third, has_more };
                     affected[other as usize].push(row);
                 }
                 let counts = u32::from(place == 0);
@@ -190,15 +194,20 @@ impl Layout {
         let mut changes: Vec<(usize, i32)> = Vec::new();
         let mut of_rows = (0, 0);
         for row in self.affected(v) {
-            let shift = match row.incident {
-                Affected::NONE => 0,
-                incident => self.shift(incident as usize, values, v as u32),
+            let shift = match row.has_more {
+                true => self.shift(row.incident as usize, values, v as u32),
+                false => u32::from(values[row.third.0 as usize]) * row.third.1,
             };
             let [before, after] = [values[v], value].map(|value| row.base + shift + u32::from(value) * row.stride);
             let sums = &mut sums[self.range(row.variable as usize)];
             let held = usize::from(values[row.variable as usize]);
             let old = sums[held];
-            if let Some(sparse) = &self.sparse {
+            let [gone, come] = [before, after].map(|row| rows.row(row as usize, sums.len()));
+            if sums.len() == 4 {
+                replace::<4>(sums, gone, come, &of);
+            } else if sums.len() == 8 {
+                replace::<8>(sums, gone, come, &of);
+            } else if let Some(sparse) = &self.sparse {
                 if of_rows != (before, after) {
                     of_rows = (before, after);
                     changes.clear();
@@ -209,8 +218,7 @@ impl Layout {
                     sums[place] += change;
                 }
             } else {
-                let rows = rows.row(before as usize, sums.len()).iter().zip(rows.row(after as usize, sums.len()));
-                for (total, (&gone, &come)) in sums.iter_mut().zip(rows) {
+                for (total, (&gone, &come)) in sums.iter_mut().zip(gone.iter().zip(come)) {
                     *total += of(come) - of(gone);
                 }
             }
@@ -223,6 +231,14 @@ impl Layout {
         let pairs = self.incidents[incident].pairs as usize..self.incidents[incident + 1].pairs as usize;
         let others = self.pairs[pairs].iter().filter(|pair| pair.0 != except);
         others.map(|&(variable, stride)| u32::from(values[variable as usize]) * stride).sum()
+    }
+}
+
+/// One row of a sum for another, of a width known at compile time: lists of what is not 0 take longer than one or two vectors.
+#[inline(always)]
+fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of: &impl Fn(i32) -> i32) {
+    for ((total, &gone), &come) in sums[..WIDTH].iter_mut().zip(&gone[..WIDTH]).zip(&come[..WIDTH]) {
+        *total += of(come) - of(gone);
     }
 }
 
