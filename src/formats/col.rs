@@ -107,7 +107,7 @@ mod tests {
     fn edges_count_once() {
         for kind in ["edge", "col"] {
             let text = format!("c made by hand\np {kind} 3 4\nn 1 5\ne 1 2\ne 2 1\nc\ne 2 3\r\ne 2 3\n");
-            let network = parse(&text, Some(3)).unwrap();
+            let network = parse(&text, Some(3)).expect("a graph");
             assert_eq!((network.domains(), network.functions().len()), (&[3, 3, 3][..], 2));
             let cost = |a: [u32; 3]| network.functions().iter().map(|f| f.cost(network.domains(), &a)).sum::<i64>();
             assert_eq!([cost([0, 1, 2]), cost([1, 1, 0]), cost([2, 2, 2])], [0, 1, 2]);

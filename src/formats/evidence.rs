@@ -66,7 +66,7 @@ mod tests {
     fn read(text: &str) -> Result<Vec<(u32, u32)>, Error> {
         let mut builder = Network::builder("t");
         for size in [2, 3, 4, 2] {
-            let _ = builder.variable(size).unwrap();
+            let _ = builder.variable(size).expect("a variable");
         }
         parse(text.as_bytes(), "e".into(), &builder.build(), &Stop::new())
     }
@@ -74,13 +74,13 @@ mod tests {
     #[test]
     fn dialects() {
         for text in ["0", " 0\n", "1 0", "1\n0\n"] {
-            assert_eq!(read(text).unwrap(), [], "{text}");
+            assert_eq!(read(text).expect("evidence"), [], "{text}");
         }
         for text in ["1 2 3", "1\n1 2 3", "1 1\r\n2 3\r\n"] {
-            assert_eq!(read(text).unwrap(), [(2, 3)], "{text}");
+            assert_eq!(read(text).expect("evidence"), [(2, 3)], "{text}");
         }
         for text in ["2 0 1 2 3", "1\n2 0 1 2 3", "3 0 1 2 3 0 1"] {
-            assert_eq!(read(text).unwrap(), [(0, 1), (2, 3)], "{text}");
+            assert_eq!(read(text).expect("evidence"), [(0, 1), (2, 3)], "{text}");
         }
     }
 

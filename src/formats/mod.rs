@@ -168,7 +168,7 @@ mod tests {
         for (position, info) in FORMATS.iter().enumerate() {
             assert_eq!(info.format as usize, position);
             assert_eq!(info.format.info().name, info.name);
-            assert_eq!(info.name.to_ascii_uppercase().parse::<Format>().unwrap(), info.format);
+            assert_eq!(info.name.to_ascii_uppercase().parse::<Format>().expect("a format"), info.format);
         }
     }
 
@@ -181,7 +181,7 @@ mod tests {
             ("a.lg.zst", Format::Lg),
             ("a.col.bz2", Format::Col),
         ] {
-            assert_eq!(Format::of_path(Path::new(name)).unwrap(), format, "{name}");
+            assert_eq!(Format::of_path(Path::new(name)).expect("a known ending"), format, "{name}");
         }
     }
 }

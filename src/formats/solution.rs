@@ -84,7 +84,7 @@ mod tests {
     fn network(units: Units) -> Network {
         let mut builder = Network::builder("t");
         for size in [2, 3, 4] {
-            let _ = builder.variable(size).unwrap();
+            let _ = builder.variable(size).expect("a variable");
         }
         let _ = builder.units(units);
         builder.build()
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(write_solution(&potentials, &[1, 2, 3], SolutionFormat::Indices), "1 2 3\n");
         assert_eq!(write_solution(&potentials, &[1, 2, 3], SolutionFormat::Native), "MPE\n3 1 2 3\n");
         for text in ["1 2 3\n", "1\r\n2\r\n3", "MPE\n3 1 2 3\n", "mpe 3 1 2 3"] {
-            assert_eq!(read(text).unwrap(), [1, 2, 3], "{text}");
+            assert_eq!(read(text).expect("a solution"), [1, 2, 3], "{text}");
         }
     }
 

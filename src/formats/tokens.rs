@@ -304,8 +304,8 @@ mod tests {
             let text: &[u8] = b" name 12\r\n-3 +4  29-1\n\n 1.5e-3 99999999999999999999 end";
             let source: Box<dyn Read> = if drip { Box::new(Drip(text)) } else { Box::new(text) };
             let mut tokens = Tokens::new(source, "f".into(), &stop);
-            assert_eq!(tokens.peek().unwrap(), b"name");
-            assert_eq!(tokens.word("a name").unwrap(), b"name");
+            assert_eq!(tokens.peek().expect("a token"), b"name");
+            assert_eq!(tokens.word("a name").expect("a word"), b"name");
             for expected in [12, -3, 4, 29, -1] {
                 assert_eq!(tokens.integer("a number").unwrap(), expected);
             }

@@ -16,7 +16,7 @@ struct Normal {
     peak: Cost,
 }
 
-/// Tables of the network in that form by address and order, for the other functions that share them.
+/// Tables of the network in that form by address and order, which is empty where it stays, for the other functions that share them.
 type Taken = FxHashMap<(usize, Vec<usize>), Normal>;
 
 impl Reducer {
@@ -75,28 +75,24 @@ impl Reducer {
 
     /// Takes over one function of the network; a table stays shared unless its order or its minimum changes it.
     fn take(&mut self, scope: &[u32], table: &Table, taken: &mut Taken) {
-        let (address, shared) = table::address(table);
-        if !shared && scope.is_sorted() {
-            let sizes = self.sizes(scope);
-            return self.install(scope.into(), Normal::new(table::densify_small(table.clone(), &sizes), &sizes));
-        }
-        let mut order: Vec<usize> = (0..scope.len()).collect();
+        let mut order: Vec<usize> = if scope.is_sorted() { Vec::new() } else { (0..scope.len()).collect() };
         order.sort_by_key(|&k| scope[k]);
+        let ordered: Arc<[u32]> =
+            if order.is_empty() { scope.into() } else { order.iter().map(|&k| scope[k]).collect() };
+        let (address, shared) = table::address(table);
         let key = (address, order);
         let known = if shared { taken.get(&key).cloned() } else { None };
         let normal = known.unwrap_or_else(|| {
             let sizes = self.sizes(scope);
             let table = table::densify_small(table.clone(), &sizes);
-            let table = if key.1.is_sorted() { table } else { table::reorder(&table, &sizes, &key.1) };
-            let sizes: Vec<usize> = key.1.iter().map(|&k| sizes[k]).collect();
-            let normal = Normal::new(table, &sizes);
+            let table = if key.1.is_empty() { table } else { table::reorder(&table, &sizes, &key.1) };
+            let normal = Normal::new(table, &self.sizes(&ordered));
             if shared {
                 let _ = taken.insert(key.clone(), normal.clone());
             }
             normal
         });
-        let scope: Arc<[u32]> = key.1.iter().map(|&k| scope[k]).collect();
-        self.install(scope, normal);
+        self.install(ordered, normal);
     }
 
     /// Domain sizes along a scope.

@@ -42,8 +42,6 @@ const DOUBLINGS: u32 = 6;
 /// ones join it, and when it stands still again the next begins. Where what differs between pools falls into parts, the second, the next may come sooner
 /// (one H200, 20 s: 100x100 grid, medians of five seeds, 290894 after one, 290900 after two; rnd1000, three seeds each, 125095 and 125059).
 const IN_VAIN: [u32; 2] = [2, 1];
-/// Neighbours of a neighbour up to which it does: the grid has 3, rnd1000 10.
-const IN_PARTS: f64 = 5.0;
 /// States of a deme of a pool's first children on other large cores. Demes double with the sweeps: among all states a good one is soon in all others,
 /// which then find nothing better for ten seconds (one H200, rnd1000, 20 s, 264 states: medians 125074 of eight runs before, 125065 of 14 so).
 const LEAST_DEME: usize = 4;
@@ -58,11 +56,6 @@ const CROSS_EVERY: u32 = 4;
 /// The work of a child of so many sweeps, greedy ones not counted.
 fn child_work(field: &Field, sweeps: u32) -> u64 {
     u64::from(sweeps + GREEDY_SWEEPS + 1) * field.sweep_work
-}
-
-/// Whether what differs between two assignments of a large core mostly does.
-fn falls_into_parts(field: &Field) -> bool {
-    field.graph.branching() < IN_PARTS
 }
 
 /// What a generation's children do.
@@ -202,7 +195,7 @@ impl Anneal {
 
     /// States that take mates from each other.
     fn deme(&self, field: &Field) -> usize {
-        if !field.is_large() || self.joined || falls_into_parts(field) {
+        if !field.is_large() || self.joined || field.graph.falls_into_parts() {
             return self.states;
         }
         let longer = (self.sweeps / self.base_sweeps(field)).max(1) as usize;
@@ -338,7 +331,7 @@ impl Anneal {
         }
         self.stalled = 0;
         let base = self.base_sweeps(field);
-        if self.in_vain < IN_VAIN[usize::from(falls_into_parts(field))] {
+        if self.in_vain < IN_VAIN[usize::from(field.graph.falls_into_parts())] {
             self.in_vain += 1;
             self.sweeps = (2 * self.sweeps).min(base << DOUBLINGS);
         } else if self.joined || self.archive.is_empty() {

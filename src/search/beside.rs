@@ -1,7 +1,8 @@
 //! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds, and drivers that no device
 //! has ([`Crew`](super::crew::Crew)).
 
-use super::bounds::{Bounds, Core, Step};
+use super::bounds::{Bounds, Step};
+use super::driver::Core;
 use super::errand::Errand;
 use super::options::Options;
 use super::threads::{Parts, Threads};

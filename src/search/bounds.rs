@@ -1,6 +1,7 @@
 //! Lower bounds beside the search: shifting, the ladder of plans and searches over values, run in slices whose share of the work
 //! is counted, not timed.
 
+use super::driver::Core;
 use super::options::{BoundChoice, Options};
 use crate::certificate::Proof;
 use crate::device::DeviceError;
@@ -11,7 +12,6 @@ use crate::inference::{
 use crate::memory;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, OrderSearch};
-use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
 use std::time::Instant;
@@ -121,16 +121,6 @@ struct Turn {
     /// The bound at its beginning, and as it was told last.
     before: Cost,
     told: Cost,
-}
-
-/// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
-/// and its assignment goes back the way its own core came.
-#[derive(Clone)]
-pub(crate) struct Core {
-    /// The reductions that led to it.
-    pub reducer: Arc<Reducer>,
-    /// The core.
-    pub problem: Arc<Problem>,
 }
 
 /// A finished stage.

@@ -12,6 +12,7 @@ use super::schedule::Schedule;
 use super::state::Elite;
 use super::walk::Layout;
 use crate::device::{Compiled, DeviceError, Source};
+use crate::error::Error;
 use crate::inference::Outcome;
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
@@ -20,6 +21,16 @@ use crate::stop::Stop;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
+/// and its assignment goes back the way its own core came.
+#[derive(Clone)]
+pub(crate) struct Core {
+    /// The reductions that led to it.
+    pub reducer: Arc<Reducer>,
+    /// The core.
+    pub problem: Arc<Problem>,
+}
 
 /// A core prepared for local search.
 #[derive(Debug)]
@@ -94,7 +105,7 @@ impl Field {
 
     /// The field of what the reductions have left. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
     /// "Hard constraints": W = min(top, incumbent)).
-    pub fn of_core(problem: &Arc<Problem>, reducer: &Arc<Reducer>, options: &Options, rng: &mut Rng) -> Arc<Field> {
+    pub fn of_core(Core { problem, reducer }: &Core, options: &Options, rng: &mut Rng) -> Arc<Field> {
         let price = problem.top.saturating_sub(problem.constant).max(1);
         let mut field = Field::new(problem, price, options.population, rng);
         field.portable = options.rounds.is_some();
@@ -347,6 +358,19 @@ impl Pool {
         for elite in std::mem::take(&mut self.elites) {
             self.offer(&Elite::new(&field.rows, translate(&elite.values)));
         }
+    }
+
+    /// The assertion ladder: energies of allowed elites against recomputed ones.
+    pub fn assert_energies(&self, problem: &Problem) -> Result<(), Error> {
+        for elite in self.elites.iter().filter(|elite| elite.energy.violations == 0) {
+            let values: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
+            let total = problem.constant.saturating_add(elite.energy.total);
+            let recomputed = problem.cost(&values);
+            if total != recomputed {
+                return Err(Error::Internal(format!("an elite's energy says {total}, its cost is {recomputed}")));
+            }
+        }
+        Ok(())
     }
 
     /// Keeps an assignment if it is new and among the best.

@@ -5,6 +5,8 @@ use crate::rng::Rng;
 
 /// Color classes that have room for so many variables, as many as a device's block has threads, may be as wide as they come.
 const WIDE: usize = 1024;
+/// Neighbours of a neighbour up to which what differs between two assignments mostly falls into parts: the 100x100 grid has 3, rnd1000 10.
+const IN_PARTS: f64 = 5.0;
 
 /// Which variables share a function.
 #[derive(Debug)]
@@ -45,6 +47,11 @@ impl Graph {
     pub fn branching(&self) -> f64 {
         let degrees = || (0..self.len()).map(|v| self.neighbours(v).len() as f64);
         degrees().map(|degree| degree * (degree - 1.0)).sum::<f64>() / degrees().sum::<f64>().max(1.0)
+    }
+
+    /// Whether what differs between two assignments mostly falls into parts.
+    pub fn falls_into_parts(&self) -> bool {
+        self.branching() < IN_PARTS
     }
 
     /// Color classes of a greedy coloring, variables of high degree first: no two variables of a class share a function. Where classes are narrow

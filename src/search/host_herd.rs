@@ -50,7 +50,7 @@ thread_local! {
     static DESK: RefCell<Desk> = RefCell::default();
 }
 
-/// Storage of one thread, kept from child to child.
+/// Storage of one thread, kept for as long as the thread is there: made anew for each generation it took 4 to 10 % of 505 and pedigree18.
 #[derive(Default)]
 struct Desk {
     scratch: Scratch<i32>,
@@ -60,8 +60,8 @@ struct Desk {
     before: Vec<u16>,
 }
 
-/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next, as a move takes about as long as so many visits
-/// that read all functions. One in two took as long on eleven small cores, one in five up to 1.3 times (results/notes/cpu.md).
+/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next. On twelve cores one in two took as
+/// long, one in five up to 1.3 times (results/notes/cpu.md).
 const COOL: usize = 3;
 /// Where a child's rows are gone with it: the first sweep that keeps ratings makes all rows anew, and it takes some more to pay.
 const WORTH_KEEPING: u32 = 4;
@@ -221,7 +221,8 @@ const GENERATION_WORK: u64 = 200_000_000;
 /// States of a first pool at most; later ones have twice as many each. With 256 from the beginning good solutions came later: scen07's
 /// mean distance from the best known one over 10 s of one core was 0.20, with 32 it is 0.06 (results/notes/cpu.md).
 const FIRST_STATES: usize = 32;
-/// States of a first pool for each thread at least: with two, as 16 threads had, many a thread waits for the last child.
+/// States of a first pool for each thread at least. With two, as 16 threads had, scen07 was at its best after 1.3 s and not after 0.4 to 0.7
+/// (results/notes/cpu.md).
 const FIRST_FOR_EACH: usize = 4;
 /// States on a large core, whose parts improve independently: few, so that each comes far, for one thread and for more. On a random network
 /// of 1000 variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to 127941; two threads bring 8 in 60 s to
@@ -261,7 +262,9 @@ impl Herd for HostHerd {
         Ok(suitable_states(field, base_sweeps, epoch))
     }
 
-    fn open(&mut self, _: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        // made here: a thread that made them amid children might be given another child, which would wait for them for ever
+        let _ = rayon::join(|| field.layout(), || field.regions());
         self.children.clear();
         self.elites.clear();
         self.elites.extend(seeds.iter().cycle().take(if fill { states } else { seeds.len().min(states) }).cloned());
@@ -284,15 +287,13 @@ impl Herd for HostHerd {
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Bred, DeviceError> {
-        // made here: a thread that made them amid children might be given another child, which would wait for them for ever
-        let _ = rayon::join(|| field.layout(), || field.regions());
         let herd = &*self;
         let make = |slot| {
             DESK.with_borrow_mut(|desk| {
                 pulp::Arch::new().dispatch(MakeChild { herd, slot, generation, field, desk, stop })
             })
         };
-        let children: Vec<Option<Child>> = slots.into_par_iter().with_max_len(1).map(make).collect();
+        let children: Vec<Option<Child>> = slots.into_par_iter().map(make).collect();
         let children: Vec<Child> = children.into_iter().map_while(|child| child).collect();
         let mut bred = Bred { children: children.len(), ..Bred::default() };
         for child in &children {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// 1.1 s on DSJC1000.1, whose conflicts tabu walks then brought from 62 to 27 in a quarter of a second.
 const FIRST: u64 = 4;
 /// How long they take at least where a run need not be repeated: 37 networks, one core, 3 s, two seeds, -0.06 +- 0.04 of the integral's logarithm
-/// against no such time; on sixteen threads four rounds were some milliseconds (results/2026-11-25-inherited).
+/// against no such time (results/2026-11-25-inherited).
 const FIRST_TIME: Duration = Duration::from_millis(80);
 /// Work that a round counts at least: one that does nothing must not be due again for ever.
 const LEAST_WORK: u64 = 1_000_000;

@@ -4,9 +4,9 @@
 use super::account::Account;
 use super::beside::BoundsBeside;
 use super::boarding::Boarding;
-use super::bounds::{Bounds, Core, Spilling, Step};
+use super::bounds::{Bounds, Spilling, Step};
 use super::crew::Crew;
-use super::driver::{Effort, Field, Pool};
+use super::driver::{Core, Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::first::First;
 use super::guided;
@@ -91,8 +91,8 @@ impl<'a> Run<'a> {
             fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
-        let reducer = Arc::new(reducer);
-        let field = Field::of_core(&problem, &reducer, options, &mut rng);
+        let core = Core { reducer: Arc::new(reducer), problem };
+        let field = Field::of_core(&core, options, &mut rng);
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
         let (boarding, device) = Boarding::unless_there(&options.device, waits, &field, stop)?;
@@ -110,15 +110,15 @@ impl<'a> Run<'a> {
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = BoundsBeside::new(options, gpu.zip(for_bounds), stop);
-        let lower = if reducer.infeasible() { network.top() } else { problem.constant };
-        let values = ValueBounds::new(&reducer);
+        let lower = if core.reducer.infeasible() { network.top() } else { core.problem.constant };
+        let values = ValueBounds::new(&core.reducer);
         Ok(Run {
             network,
             options,
             stop,
             tell,
             values,
-            core: Core { reducer, problem },
+            core,
             account: Account::new(options.rounds.is_none(), field.sweep_work),
             field,
             pool: Pool::new(first.upper < FORBIDDEN),
@@ -274,7 +274,9 @@ impl<'a> Run<'a> {
         }
         // also where the pool's best is an old one with violations
         self.look_at_pool(source)?;
-        self.assert_energies()?;
+        if self.options.assertions >= Assertions::Round {
+            self.pool.assert_energies(&self.core.problem)?;
+        }
         (self.tell)(News::Progress(self.totals));
         let (upper, work) = self.tightened;
         let size: u64 = self.core.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
@@ -461,7 +463,7 @@ impl<'a> Run<'a> {
         let new = Core { reducer, problem: Arc::new(problem) };
         let old = std::mem::replace(&mut self.core, new);
         self.raise(self.core.problem.constant, "reduce", Proof::reductions(&self.core.reducer));
-        self.field = Field::of_core(&self.core.problem, &self.core.reducer, self.options, &mut self.rng);
+        self.field = Field::of_core(&self.core, self.options, &mut self.rng);
         self.look_at_reduced();
         let new = &self.core.reducer;
         let translate = |values: &[u16]| -> Vec<u16> {
@@ -488,21 +490,5 @@ impl<'a> Run<'a> {
         let core = self.core.reducer.project(assignment);
         let values = core.into_iter().map(|value| value as u16).collect();
         self.pool.offer(&Elite::new(&self.field.rows, values));
-    }
-
-    /// The assertion ladder: energies of the pool against recomputed ones.
-    fn assert_energies(&self) -> Result<(), Error> {
-        if self.options.assertions < Assertions::Round {
-            return Ok(());
-        }
-        for elite in self.pool.elites().iter().filter(|elite| elite.energy.violations == 0) {
-            let core: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
-            let total = self.core.problem.constant.saturating_add(elite.energy.total);
-            let recomputed = self.core.problem.cost(&core);
-            if total != recomputed {
-                return Err(Error::Internal(format!("an elite's energy says {total}, its cost is {recomputed}")));
-            }
-        }
-        Ok(())
     }
 }
