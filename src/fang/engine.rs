@@ -34,13 +34,29 @@ pub fn assign_variable<S: ?Sized, H: LocalHeuristic<S>>(
     draw: u64,
     scratch: &mut Scratch<H::Rating>,
 ) -> Option<usize> {
-    let possibilities = heuristic.possibilities(state, variable);
-    if scratch.weights.len() < possibilities {
-        scratch.ratings.resize(possibilities, H::Rating::default());
-        scratch.weights.resize(possibilities, 0);
+    match heuristic.possibilities(state, variable) {
+        4 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 4], &mut [0; 4])),
+        8 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 8], &mut [0; 8])),
+        16 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 16], &mut [0; 16])),
+        n => {
+            if scratch.weights.len() < n {
+                scratch.ratings.resize(n, H::Rating::default());
+                scratch.weights.resize(n, 0);
+            }
+            assign_in(heuristic, state, variable, draw, (&mut scratch.ratings[..n], &mut scratch.weights[..n]))
+        }
     }
-    let ratings = &mut scratch.ratings[..possibilities];
-    let weights = &mut scratch.weights[..possibilities];
+}
+
+/// [`assign_variable`] with room for the possibilities.
+#[inline(always)]
+fn assign_in<S: ?Sized, H: LocalHeuristic<S>>(
+    heuristic: &H,
+    state: &mut S,
+    variable: usize,
+    draw: u64,
+    (ratings, weights): (&mut [H::Rating], &mut [u32]),
+) -> Option<usize> {
     heuristic.rate_all(state, variable, ratings);
     let aggregate = heuristic.aggregate_all(ratings);
     let total = heuristic.map_all(ratings, &aggregate, weights);

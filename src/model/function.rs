@@ -13,7 +13,7 @@ pub struct CostFunction {
 }
 
 /// The costs of a function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Table {
     /// One entry for every combination of values, the last variable of the scope running fastest.
     Dense(Arc<[Cost]>),
@@ -22,7 +22,7 @@ pub enum Table {
 }
 
 /// A default cost and the tuples that differ, sorted by their values, so that look-up is a binary search.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SparseTable {
     arity: usize,
     default: Cost,

@@ -4,12 +4,14 @@
 mod function;
 mod network;
 mod problem;
+mod tables;
 mod units;
 
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
 pub use network::{Builder, ModelError, Network, Variable};
 pub use problem::Problem;
+pub(crate) use tables::Tables;
 pub use units::{Number, Units};
 
 /// A cost in fixed-point units (see [`Units`]).

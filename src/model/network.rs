@@ -1,6 +1,6 @@
 //! A network as a file or a program states it, and the builder that checks it.
 
-use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, SparseTable, Table, Units};
+use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, SparseTable, Table, Tables, Units};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -39,6 +39,7 @@ impl Network {
                 top: FORBIDDEN,
                 units: Units::INTEGER,
             },
+            tables: Tables::default(),
         }
     }
 
@@ -160,6 +161,7 @@ pub enum ModelError {
 #[derive(Clone, Debug)]
 pub struct Builder {
     network: Network,
+    tables: Tables,
 }
 
 impl Builder {
@@ -240,7 +242,7 @@ impl Builder {
             return Err(ModelError::TableSize { function, found, expected });
         }
         let table = first.table.clone();
-        self.push(scope, table)
+        self.add(scope, table)
     }
 
     /// The domain size of a variable added before.
@@ -274,6 +276,19 @@ impl Builder {
     }
 
     fn push(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
+        let Network { domains, functions, .. } = &self.network;
+        let size = |&v: &u32| domains[v as usize];
+        let is_like = |known: u32| {
+            let known = &functions[known as usize];
+            known.table == table && known.scope.iter().map(size).eq(scope.iter().map(size))
+        };
+        let place = functions.len() as u32;
+        let first = self.tables.first(&table, place, is_like);
+        let table = if first == place { table } else { functions[first as usize].table.clone() };
+        self.add(scope, table)
+    }
+
+    fn add(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
         Arc::make_mut(&mut self.network.functions).push(CostFunction { scope: scope.into(), table });
         Ok(self.network.functions.len() as u32 - 1)
     }

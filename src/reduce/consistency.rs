@@ -78,6 +78,14 @@ impl Reducer {
     fn scan(&mut self, slot: u32) {
         let limit = self.limit();
         let Some(function) = self.function(slot) else { return };
+        // each value's least entry is a support whatever the values that go with it cost by themselves
+        let dearest = |&v: &u32| self.unary[v as usize].iter().copied().max().unwrap_or(0);
+        let paid = function.scope.iter().map(dearest).fold(0, sum);
+        let witness = function.minima.iter().fold(paid, |most, &least| most.max(sum(least, paid)));
+        if witness < limit {
+            self.functions[slot as usize].iter_mut().for_each(|function| function.witness = witness);
+            return;
+        }
         let scope = function.scope.clone();
         let unary: Vec<&[Cost]> = scope.iter().map(|&v| &self.unary[v as usize][..]).collect();
         let mut supports = Supports::new(&unary, limit);

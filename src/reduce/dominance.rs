@@ -52,7 +52,7 @@ impl Reducer {
         }
         let views = self.functions_of(v).map(|(function, position)| match &function.table {
             Table::Dense(costs) => {
-                let inner = self.sizes(&function.scope[position + 1..]).iter().product();
+                let inner = function.scope[position + 1..].iter().map(|&u| self.domains[u as usize] as usize).product();
                 Some(View { costs, size, inner, minima: self.minima(function, position) })
             }
             Table::Sparse(_) => None,

@@ -98,12 +98,12 @@ impl Reducer {
     /// Splits a function into the cost of one of its variables and a function of the others, where it is such a sum.
     fn separate(&mut self, slot: u32) -> bool {
         let Some(Function { scope, table: Table::Dense(costs), .. }) = self.function(slot) else { return false };
-        let (scope, costs, sizes) = (scope.clone(), costs.clone(), self.sizes(scope));
-        let limit = self.limit();
-        let Some((position, shares)) = (0..sizes.len()).find_map(|k| Some((k, shares(&costs, &sizes, k, limit)?)))
+        let (sizes, limit) = (self.sizes(scope), self.limit());
+        let Some((position, shares)) = (0..sizes.len()).find_map(|k| Some((k, shares(costs, &sizes, k, limit)?)))
         else {
             return false;
         };
+        let (scope, costs) = (scope.clone(), costs.clone());
         self.note(|_| {
             let shares = shares[..].into();
             Step::Separate { scope: scope[..].into(), variable: scope[position], shares }
@@ -124,13 +124,12 @@ impl Reducer {
 
 /// What each value of the variable at `position` adds to a cost that depends on the others only, the least being 0.
 fn shares(costs: &[Cost], sizes: &[usize], position: usize, limit: Cost) -> Option<Vec<Cost>> {
-    let size = sizes[position];
-    let inner: usize = sizes[position + 1..].iter().product();
-    let mut shares: Vec<Option<Cost>> = vec![None; size];
-    for block in costs.chunks_exact(size * inner) {
-        let (first, others) = block.split_at(inner);
-        for (row, share) in others.chunks_exact(inner).zip(&mut shares[1..]) {
-            for (&cost, &reference) in row.iter().zip(first) {
+    let (size, inner) = (sizes[position], sizes[position + 1..].iter().product::<usize>());
+    let share = |value: usize| {
+        let mut share = None;
+        for block in costs.chunks_exact(size * inner) {
+            let row = |value: usize| &block[value * inner..(value + 1) * inner];
+            for (&cost, &reference) in row(value).iter().zip(row(0)) {
                 match (cost >= limit, reference >= limit) {
                     (true, true) => {}
                     (false, false) if *share.get_or_insert(cost - reference) == cost - reference => {}
@@ -138,9 +137,12 @@ fn shares(costs: &[Cost], sizes: &[usize], position: usize, limit: Cost) -> Opti
                 }
             }
         }
-    }
-    // a first value that is forbidden throughout says nothing; it is about to be removed
-    let mut shares: Vec<Cost> = std::iter::once(Some(0)).chain(shares.into_iter().skip(1)).collect::<Option<_>>()?;
+        // a first value that is forbidden throughout says nothing; it is about to be removed
+        share
+    };
+    // most tables are no such sums, which the second value tells
+    let mut shares = (1..size).map(share).collect::<Option<Vec<Cost>>>()?;
+    shares.insert(0, 0);
     let least = shares.iter().copied().min()?;
     shares.iter_mut().for_each(|share| *share -= least);
     Some(shares)

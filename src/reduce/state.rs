@@ -16,8 +16,22 @@ struct Normal {
     peak: Cost,
 }
 
-/// Tables of the network in that form by address and order, which is empty where it stays, for the other functions that share them.
-type Taken = FxHashMap<(usize, Vec<usize>), Normal>;
+/// Tables of the network in that form, for the other functions that share them.
+#[derive(Default)]
+struct Taken {
+    /// By address.
+    forms: FxHashMap<usize, Vec<Form>>,
+    /// Of the function in hand.
+    order: Vec<usize>,
+    sizes: Vec<usize>,
+}
+
+/// A table as functions of these domains have it whose variables come in this order, which is empty where it stays.
+struct Form {
+    order: Box<[usize]>,
+    sizes: Box<[usize]>,
+    normal: Normal,
+}
 
 impl Reducer {
     /// Takes a network over without reducing it.
@@ -75,23 +89,35 @@ impl Reducer {
 
     /// Takes over one function of the network; a table stays shared unless its order or its minimum changes it.
     fn take(&mut self, scope: &[u32], table: &Table, taken: &mut Taken) {
-        let mut order: Vec<usize> = if scope.is_sorted() { Vec::new() } else { (0..scope.len()).collect() };
-        order.sort_by_key(|&k| scope[k]);
+        let Taken { forms, order, sizes } = taken;
+        order.clear();
+        if !scope.is_sorted() {
+            order.extend(0..scope.len());
+            order.sort_unstable_by_key(|&k| scope[k]);
+        }
+        sizes.clear();
+        sizes.extend(scope.iter().map(|&v| self.domains[v as usize] as usize));
         let ordered: Arc<[u32]> =
             if order.is_empty() { scope.into() } else { order.iter().map(|&k| scope[k]).collect() };
+        let form = || {
+            let table = table::densify_small(table.clone(), sizes);
+            let table = if order.is_empty() { table } else { table::reorder(&table, sizes, order) };
+            Normal::new(table, &self.sizes(&ordered))
+        };
         let (address, shared) = table::address(table);
-        let key = (address, order);
-        let known = if shared { taken.get(&key).cloned() } else { None };
-        let normal = known.unwrap_or_else(|| {
-            let sizes = self.sizes(scope);
-            let table = table::densify_small(table.clone(), &sizes);
-            let table = if key.1.is_empty() { table } else { table::reorder(&table, &sizes, &key.1) };
-            let normal = Normal::new(table, &self.sizes(&ordered));
-            if shared {
-                let _ = taken.insert(key.clone(), normal.clone());
+        let normal = if shared {
+            let forms = forms.entry(address).or_default();
+            match forms.iter().find(|form| form.order[..] == order[..] && form.sizes[..] == sizes[..]) {
+                Some(form) => form.normal.clone(),
+                None => {
+                    let normal = form();
+                    forms.push(Form { order: order[..].into(), sizes: sizes[..].into(), normal: normal.clone() });
+                    normal
+                }
             }
-            normal
-        });
+        } else {
+            form()
+        };
         self.install(ordered, normal);
     }
 

@@ -1,9 +1,7 @@
 //! Operations on single tables. Every dense rewrite (reorder, filter, fix, substitute) is one [`gather`].
 
-use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table};
-use rustc_hash::{FxHashMap, FxHasher};
-use std::collections::hash_map::Entry;
-use std::hash::{Hash, Hasher};
+use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table, Tables};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Sparse tables of at most so many combinations are always written out.
@@ -275,8 +273,8 @@ pub(super) struct Sharing {
     /// Tables seen, by where they lie: those shared already need no second look. The tables are kept, so that
     /// no address comes back for another one.
     seen: FxHashMap<usize, (Table, Table)>,
-    /// Tables kept, by the hash of their contents or, where that is taken by another one, the next free number.
-    kept: FxHashMap<u64, Table>,
+    kept: Vec<Table>,
+    places: Tables,
 }
 
 impl Sharing {
@@ -289,41 +287,14 @@ impl Sharing {
         }
         let original = table.clone();
         forbid(table, limit);
-        let mut hasher = FxHasher::default();
-        match &*table {
-            Table::Dense(costs) => costs.hash(&mut hasher),
-            Table::Sparse(sparse) => {
-                sparse.len().hash(&mut hasher);
-                for (tuple, cost) in sparse.iter() {
-                    tuple.hash(&mut hasher);
-                    cost.hash(&mut hasher);
-                }
-            }
-        }
-        let mut hash = hasher.finish();
-        loop {
-            match self.kept.entry(hash) {
-                Entry::Vacant(place) => {
-                    let _ = place.insert(table.clone());
-                    break;
-                }
-                Entry::Occupied(other) if equal(other.get(), table) => {
-                    *table = other.get().clone();
-                    break;
-                }
-                Entry::Occupied(_) => hash = hash.wrapping_add(1),
-            }
+        let Sharing { kept, places, .. } = self;
+        let first = places.first(table, kept.len() as u32, |known| kept[known as usize] == *table) as usize;
+        match kept.get(first) {
+            Some(known) => *table = known.clone(),
+            None => kept.push(table.clone()),
         }
         if shared {
             let _ = self.seen.insert(address, (original, table.clone()));
         }
-    }
-}
-
-fn equal(a: &Table, b: &Table) -> bool {
-    match (a, b) {
-        (Table::Dense(a), Table::Dense(b)) => a == b,
-        (Table::Sparse(a), Table::Sparse(b)) => a == b,
-        _ => false,
     }
 }

@@ -77,11 +77,18 @@ const LARGE_TREE: u32 = 64;
 impl Field {
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
     pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> Field {
-        let rows = Rows::new(problem, price);
-        let graph = Graph::new(problem);
+        let of_rows = || {
+            let rows = Rows::new(problem, price);
+            let schedule = Schedule::of(&rows);
+            (rows, schedule)
+        };
+        let of_graph = || {
+            let graph = Graph::new(problem);
+            let classes = graph.classes();
+            (graph, classes)
+        };
+        let ((rows, schedule), (graph, classes)) = rayon::join(of_rows, of_graph);
         let n = problem.variables();
-        let classes = graph.classes();
-        let schedule = Schedule::of(&rows);
         let sweep_work = (0..n).map(|v| 30 + rows.degree(v) as u64 * (2 + u64::from(rows.width[v]) / 4)).sum();
         Field {
             rows,
@@ -118,7 +125,7 @@ impl Field {
     pub fn regions(&self) -> &[u32] {
         self.regions.get_or_init(|| {
             let n = self.variables();
-            let count = (2_000_000 / n.max(1)).clamp(32, 512) as u64;
+            let count = (2_000_000 / n.max(1)).clamp(32, 256) as u64;
             let grow =
                 |region: &mut Region, k| region.grow(&self.graph, n, &mut Rng::new(mix(self.region_draw, k))).to_vec();
             (0..count).into_par_iter().map_init(Region::default, grow).flatten().collect()

@@ -198,7 +198,7 @@ impl Walker {
         self.until[from] = self.walked.until(rows.variables());
         self.until[to] = HELD;
         let moved = (&self.values[..], v, value);
-        layout.update(rows, moved, &mut self.gamma, |cost| cost, watch);
+        layout.update(rows, moved, &mut self.gamma, |cost| cost, Some(watch));
         self.values[v] = value;
         let walked = &mut self.walked;
         walked.step += 1;

@@ -6,7 +6,7 @@
 use super::heat_bath::RatingSource;
 use super::rows::Rows;
 use super::state::State;
-use super::walk::Layout;
+use super::walk::{Layout, UNWATCHED};
 use std::cell::RefCell;
 
 /// The ratings of one state.
@@ -66,7 +66,7 @@ impl Ratings {
         let row = &self.sums[layout.range(v)];
         let change = i64::from(row[usize::from(value)]) - i64::from(row[usize::from(values[v])]);
         self.total = self.total.filter(|_| self.known[v]).map(|total| total + change);
-        layout.update(rows, (values, v, value), &mut self.sums, |cost| cost, |_, _, _| {});
+        layout.update(rows, (values, v, value), &mut self.sums, |cost| cost, UNWATCHED);
     }
 }
 

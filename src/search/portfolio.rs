@@ -20,9 +20,12 @@ use std::time::{Duration, Instant};
 /// The first rounds are those of the driver with the largest share: it shows a solution soonest and fills the pool for the others. Annealing's, they took
 /// 1.1 s on DSJC1000.1, whose conflicts tabu walks then brought from 62 to 27 in a quarter of a second.
 const FIRST: u64 = 4;
-/// How long they take at least where a run need not be repeated: 37 networks, one core, 3 s, two seeds, -0.06 +- 0.04 of the integral's logarithm
-/// against no such time (results/2026-11-25-inherited).
-const FIRST_TIME: Duration = Duration::from_millis(80);
+/// How long they take at least where a run need not be repeated. On one core 20, 40 and 80 ms are level, on 16 threads of a slower machine SPOT5 414 wants
+/// 80 or more (results/2026-11-25-begun).
+const FIRST_TIME: Duration = Duration::from_millis(120);
+/// After so much of it the others that want all threads have a short round each where nothing better is found, and another one if they find something:
+/// SPOT5 5 has its best by walks by weights.
+const TASTE: Duration = Duration::from_millis(20);
 /// Work that a round counts at least: one that does nothing must not be due again for ever.
 const LEAST_WORK: u64 = 1_000_000;
 /// How long a round is in which kernels are waited for: what others find meanwhile is looked at between rounds.
@@ -43,9 +46,13 @@ pub(crate) struct Portfolio {
     /// Begun with the first round, and anew once an allowed assignment is known.
     shares: Option<Shares>,
     solved: bool,
+    /// Whose round the last one was, if it found something better: the next of the first ones is his, too.
+    winner: Option<usize>,
     rounds: u64,
     /// What the first ones took.
     opening: Duration,
+    /// And until they last found something better.
+    better: Duration,
     /// Of all rounds.
     work: u64,
 }
@@ -119,13 +126,19 @@ impl Portfolio {
     fn of(drivers: Vec<Box<dyn Driver>>, timed: bool) -> Self {
         let begun = vec![false; drivers.len()];
         let opening = if timed { Duration::ZERO } else { FIRST_TIME };
-        let (device, guide, shares) = (None, None, None);
-        Portfolio { timed, device, begun, guide, shares, solved: false, drivers, rounds: 0, opening, work: 0 }
+        let (device, guide, shares, winner, better) = (None, None, None, None, Duration::ZERO);
+        let (solved, rounds, work) = (false, 0, 0);
+        Portfolio { timed, device, begun, guide, shares, solved, winner, drivers, rounds, opening, better, work }
     }
 
     /// Whether the rounds are still those of whoever begins.
     pub fn is_opening(&self) -> bool {
         self.rounds < FIRST || self.opening < FIRST_TIME
+    }
+
+    /// Whether these have found nothing better for a third of the time before.
+    fn stands_still(&self) -> bool {
+        self.timed && self.is_opening() && self.opening >= TASTE.max(self.better + self.better / 3)
     }
 
     /// One round of one driver; returns its name and what it did.
@@ -147,6 +160,7 @@ impl Portfolio {
             Shares::new(of_driver.collect())
         };
         let opens = self.is_opening();
+        let stands_still = self.stands_still();
         let shares = self.shares.get_or_insert_with(begin);
         let due = |turn: usize| self.drivers[turn].fits(field, pool) && self.work >= self.drivers[turn].begins(field);
         let waits = |turn: usize| {
@@ -156,7 +170,10 @@ impl Portfolio {
         };
         let free: Vec<bool> = (0..self.drivers.len()).map(|turn| due(turn) && !waits(turn)).collect();
         let may = |turn: usize| free[turn];
-        let turn = match if opens { shares.largest(may) } else { shares.next(may) } {
+        let is_new = |&turn: &usize| may(turn) && !self.begun[turn] && !self.drivers[turn].needs_few_threads();
+        let winner = self.winner.filter(|&turn| opens && may(turn));
+        let other = (0..self.drivers.len()).rfind(is_new).filter(|_| stands_still);
+        let turn = match winner.or(other).or_else(|| if opens { shares.largest(may) } else { shares.next(may) }) {
             None if waits(0) => {
                 std::thread::sleep(NAP);
                 return (self.drivers[0].name(), Effort::default());
@@ -175,10 +192,14 @@ impl Portfolio {
         // what the first rounds are better by than nothing says nothing
         if opens {
             self.opening = self.opening.saturating_add(began.elapsed());
+            if pool.best() < before {
+                self.better = self.opening;
+            }
         } else {
             let gain = before.saturating_sub(pool.best()).max(0);
             shares.note(turn, gain as f64, spent.max(LEAST_WORK) as f64);
         }
+        self.winner = (pool.best() < before).then_some(turn);
         self.begun[turn] = true;
         self.rounds += 1;
         self.work += effort.work;
@@ -203,7 +224,7 @@ impl Portfolio {
         let all = std::mem::take(&mut self.drivers).into_iter().zip(std::mem::take(&mut self.begun));
         let (few, many): (Vec<_>, Vec<_>) = all.partition(|(driver, _)| driver.needs_few_threads());
         (self.drivers, self.begun) = many.into_iter().unzip();
-        self.shares = None;
+        (self.shares, self.winner) = (None, None);
         Self::apart(few.into_iter().map(|(driver, _)| driver).collect())
     }
 
@@ -250,6 +271,26 @@ mod tests {
             assert_eq!(Tabu::new(Rng::new(1), None).floor(&field, &pool), tabu);
             assert_eq!(Anneal::new(Rng::new(1), None).floor(&field, &pool), anneal);
         }
+    }
+
+    #[test]
+    fn where_the_first_rounds_stand_still_others_have_one() {
+        let clauses = generate("sat", &[("n", "60"), ("clauses", "240")], 1).expect("a family");
+        let problem = Arc::new(Reducer::new(&clauses, false, &Stop::new()).expect("nobody stops").problem());
+        let mut rng = Rng::new(1);
+        let field = Field::new(&problem, price(&problem), None, &mut rng);
+        let mut portfolio = Portfolio::new(&Options::default(), None, false, &mut rng);
+        let mut pool = Pool::default();
+        let mut round = |opening: Duration, found: bool| {
+            (portfolio.opening, portfolio.better) = (opening, Duration::ZERO);
+            portfolio.winner = portfolio.winner.filter(|_| found);
+            let name = portfolio.round(&field, &mut pool, &Stop::new()).0;
+            portfolio.winner = (0..portfolio.drivers.len()).find(|&turn| portfolio.drivers[turn].name() == name);
+            name
+        };
+        assert_eq!(round(Duration::ZERO, false), "anneal");
+        assert_eq!([round(TASTE, true), round(TASTE, false), round(TASTE, false)], ["anneal", "weights", "tabu"]);
+        assert_eq!([round(TASTE, true), round(TASTE, false)], ["tabu", "anneal"]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) const PADDING: i32 = 1 << 29;
 const COPY_LIMIT: u64 = 1 << 22;
 
 /// A function as seen from one of its variables: where its rows begin and how the other values move the row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Incidence {
     pub base: u32,
     /// The first two other variables; for arity 2 the second has stride 0.
@@ -141,13 +141,21 @@ impl Rows {
 
     /// For each function with copied rows, its variables and their incidences: (function, variable, incidence), ordered.
     pub fn incidences_by_function(&self) -> Vec<(u32, u32, Incidence)> {
-        let mut all: Vec<(u32, u32, Incidence)> = Vec::with_capacity(self.incidences.len());
+        // a stable counting sort: variables come in their order
+        let mut next = vec![0u32; self.functions.iter().max().map_or(0, |&last| last as usize + 1)];
+        self.functions.iter().for_each(|&function| next[function as usize] += 1);
+        let mut before = 0;
+        for count in &mut next {
+            before += std::mem::replace(count, before);
+        }
+        let mut all = vec![(0, 0, Incidence::default()); self.incidences.len()];
         for v in 0..self.variables() {
             for k in self.ranges[v] as usize..self.ranges[v + 1] as usize {
-                all.push((self.functions[k], v as u32, self.incidences[k]));
+                let place = &mut next[self.functions[k] as usize];
+                all[*place as usize] = (self.functions[k], v as u32, self.incidences[k]);
+                *place += 1;
             }
         }
-        all.sort_by_key(|&(function, variable, _)| (function, variable));
         all
     }
 

@@ -12,11 +12,15 @@ pub(crate) struct Schedule {
     pub cold: f64,
 }
 
-/// Rows looked at for each incidence.
-const SAMPLES: usize = 8;
+/// Rows looked at in all, as far as each incidence has one at least and eight at most.
+const SAMPLES: usize = 1 << 16;
 
 /// Rows that a narrowed schedule is read from.
 const SETTLED_ROWS: usize = 2000;
+/// Rows that are worth a thread: waking one takes as long as some hundred.
+const WORTH_A_THREAD: usize = 500;
+/// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential is slow where its result underflows.
+const NOTHING: f64 = 60.0;
 /// Where anneals end, as the share of variables of settled assignments that leave their best values, of those that would at infinite temperature: the
 /// first on small cores and for flights; on large ones each generation of annealing chooses, as 0.04 is better for rnd1000 and much
 /// worse for a formula of 20000 variables (results/notes/cpu.md).
@@ -31,6 +35,8 @@ impl Schedule {
         let mut steps: Vec<i32> = Vec::new();
         // at most about a million rows are looked at, evenly
         let stride = rows.variables() / 50_000 + 1;
+        let incidences: usize = (0..rows.variables()).step_by(stride).map(|v| rows.incidences(v).len()).sum();
+        let each = (SAMPLES / incidences.max(1)).clamp(1, 8);
         let mut looked_at = 0.0f64;
         let mut note = |row: &[i32]| -> f64 {
             let soft = || row.iter().filter(|&&cost| cost < rows.hard);
@@ -52,7 +58,7 @@ impl Schedule {
             sum_of_variances += note(&rows.unary(v)[..domain]);
             for incidence in rows.incidences(v) {
                 let count = rows.row_count(incidence);
-                let samples = SAMPLES.min(count);
+                let samples = each.min(count);
                 let width = rows.width[v] as usize;
                 let total: f64 = (0..samples)
                     .map(|k| note(&rows.row(rows.nth_row(v, incidence, k * count / samples), width)[..domain]))
@@ -60,11 +66,11 @@ impl Schedule {
                 sum_of_variances += total / samples as f64;
             }
         }
-        steps.sort_unstable();
         // the very smallest step of real-valued tables is noise; a low quantile of integer ones is the unit
-        let unit = steps.get(steps.len() / 50).copied().unwrap_or(1).max(1);
+        let low = steps.len() / 50;
+        let unit = if steps.is_empty() { 1 } else { *steps.select_nth_unstable(low).1 };
         let spread = (sum_of_variances / looked_at.max(1.0)).sqrt();
-        let unit = f64::from(unit);
+        let unit = f64::from(unit.max(1));
         Schedule { hot: spread.max(4.0 * unit), cold: 0.15 * unit }
     }
 
@@ -88,11 +94,11 @@ impl Schedule {
         let excited = |temperature: f64| -> f64 {
             let share = |row: &Vec<f64>| {
                 let settled = row.iter().filter(|&&gap| gap == 0.0).count() as f64;
-                let all: f64 = row.iter().map(|gap| (-gap / temperature).exp()).sum();
+                let all: f64 = row.iter().map(|gap| (-(gap / temperature).min(NOTHING)).exp()).sum();
                 (1.0 - settled / all) / (1.0 - 1.0 / row.len() as f64)
             };
             // summed in order: threads do not change the result
-            let shares: Vec<f64> = gaps.par_iter().map(share).collect();
+            let shares: Vec<f64> = gaps.par_iter().with_min_len(WORTH_A_THREAD).map(share).collect();
             shares.iter().sum::<f64>() / gaps.len().max(1) as f64
         };
         let solve = |wanted: f64| -> f64 {

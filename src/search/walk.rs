@@ -9,6 +9,7 @@ use super::rows::Rows;
 use crate::device::DeviceError;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -52,14 +53,19 @@ pub(crate) struct Affected {
     pub stride: u32,
     pub variable: u32,
     pub incident: u32,
-    /// A third variable of the function and its stride, which is 0 where there is none; and whether there are more.
+    /// The first move of the variable, and how many there are.
+    start: u32,
+    width: u32,
+    /// A third variable of the function and its stride, which is 0 where there is none and [`NONE`](Self::NONE) where there are more.
     third: (u32, u32),
-    has_more: bool,
 }
 
 impl Affected {
     pub const NONE: u32 = u32::MAX;
 }
+
+/// For updates that nobody watches.
+pub(crate) const UNWATCHED: Option<fn(usize, i32, i32)> = None;
 
 /// Where things stand in the flat tables of moves. A move is a place in them: the row of its variable, and the value.
 #[derive(Debug, Default)]
@@ -121,30 +127,52 @@ impl Layout {
         layout.starts.push(rows.moves() as u32);
         layout.floors = floors(rows);
         layout.sparse = SparseRows::new(rows.entries(), layout.moves());
-        let mut affected = vec![Vec::new(); n];
-        for group in rows.incidences_by_function().chunk_by(|a, b| a.0 == b.0) {
-            for (place, &(_, variable, incidence)) in group.iter().enumerate() {
-                let first = layout.pairs.len();
-                layout.pairs.extend(rows.others(&incidence));
-                let pairs = &layout.pairs[first..];
-                let incident = if pairs.len() > 1 { layout.incidents.len() as u32 } else { Affected::NONE };
-                for &(other, stride) in pairs {
-                    let third = pairs.iter().copied().find(|pair| pair.0 != other).unwrap_or((other, 0));
-                    let has_more = pairs.len() > 2;
-                    let row = Affected { base: incidence.base, stride, variable, incident, third, has_more };
-                    affected[other as usize].push(row);
-                }
-                let counts = u32::from(place == 0);
-                layout.incidents.push(Incident { base: incidence.base, pairs: first as u32, variable, counts });
-            }
+        let seats = rows.incidences_by_function();
+        // where the seats of each function end, after a zero
+        let mut ends = vec![0; seats.last().map_or(0, |last| last.0 as usize + 1) + 1];
+        for (k, &(function, variable, incidence)) in seats.iter().enumerate() {
+            let first = k == 0 || seats[k - 1].0 != function;
+            let pairs = layout.pairs.len() as u32;
+            layout.pairs.extend(rows.others(&incidence));
+            layout.incidents.push(Incident { base: incidence.base, pairs, variable, counts: u32::from(first) });
+            ends[function as usize + 1] = k + 1;
         }
+        (1..ends.len()).for_each(|k| ends[k] = ends[k].max(ends[k - 1]));
         layout.incidents.push(Incident { pairs: layout.pairs.len() as u32, ..Incident::default() });
-        for rows in affected {
-            layout.ranges.push(layout.affected.len() as u32);
-            layout.affected.extend(rows);
+        let affected = |v: usize| -> Vec<Affected> {
+            let seats = || rows.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
+            let mut affected = Vec::with_capacity(seats().map(|seats| seats.len()).sum());
+            affected.extend(seats().flatten().filter_map(|k| layout.affected_by(rows, k, v as u32)));
+            affected
+        };
+        let affected: Vec<Vec<Affected>> = (0..n).into_par_iter().map(affected).collect();
+        layout.ranges.push(0);
+        for rows in &affected {
+            layout.ranges.push(layout.ranges[layout.ranges.len() - 1] + rows.len() as u32);
         }
-        layout.ranges.push(layout.affected.len() as u32);
+        layout.affected = affected.concat();
         layout
+    }
+
+    /// The row of an incident, if a move of `v` changes it.
+    fn affected_by(&self, rows: &Rows, incident: usize, v: u32) -> Option<Affected> {
+        let Incident { base, variable, .. } = self.incidents[incident];
+        let pairs = self.pairs_of(incident);
+        let &(_, stride) = pairs.iter().find(|pair| pair.0 == v)?;
+        let third = match *pairs {
+            [one, two] if one.0 == v => two,
+            [one, _] => one,
+            [_, _, _, ..] => (v, Affected::NONE),
+            _ => (v, 0),
+        };
+        let incident = if pairs.len() > 1 { incident as u32 } else { Affected::NONE };
+        let (start, width) = (self.starts[variable as usize], rows.width[variable as usize]);
+        Some(Affected { base, stride, variable, incident, start, width, third })
+    }
+
+    /// Variables and strides of an incident.
+    fn pairs_of(&self, incident: usize) -> &[(u32, u32)] {
+        &self.pairs[self.incidents[incident].pairs as usize..self.incidents[incident + 1].pairs as usize]
     }
 
     pub fn moves(&self) -> usize {
@@ -162,7 +190,7 @@ impl Layout {
 
     /// Rows of four moves that a move changes, on average.
     pub fn changed_quads(&self) -> usize {
-        let quads = |row: &Affected| self.range(row.variable as usize).len() / 4;
+        let quads = |row: &Affected| row.width as usize / 4;
         self.affected.iter().map(quads).sum::<usize>() / self.floors.len().max(1)
     }
 
@@ -179,30 +207,33 @@ impl Layout {
     }
 
     /// Brings a number of each move up to date where `v` goes to `value` from what it has in `values`: a sum over functions, to
-    /// which a function gives `of` its cost. `watch` is told of each sum of a value that a variable has: the variable, the sum
+    /// which a function gives `of` its cost. `watch`, if anybody does, is told of each sum of a value that a variable has: the variable, the sum
     /// before and after.
     #[inline(always)]
-    pub fn update(
+    pub fn update<W: FnMut(usize, i32, i32)>(
         &self,
         rows: &Rows,
         (values, v, value): (&[u16], usize, u16),
         sums: &mut [i32],
         of: impl Fn(i32) -> i32,
-        mut watch: impl FnMut(usize, i32, i32),
+        mut watch: Option<W>,
     ) {
         // what a row changes by, where few entries of rows are not 0, and whose it is: in a coloring it is the same for all
         let mut changes: Vec<(usize, i32)> = Vec::new();
         let mut of_rows = (0, 0);
+        let [old, new] = [values[v], value].map(u32::from);
         for row in self.affected(v) {
-            let shift = match row.has_more {
-                true => self.shift(row.incident as usize, values, v as u32),
-                false => u32::from(values[row.third.0 as usize]) * row.third.1,
+            let shift = match row.third {
+                (_, Affected::NONE) => self.shift(row.incident as usize, values, v as u32),
+                (variable, stride) => u32::from(values[variable as usize]) * stride,
             };
-            let [before, after] = [values[v], value].map(|value| row.base + shift + u32::from(value) * row.stride);
-            let sums = &mut sums[self.range(row.variable as usize)];
-            let held = usize::from(values[row.variable as usize]);
-            let old = sums[held];
-            let [gone, come] = [before, after].map(|row| rows.row(row as usize, sums.len()));
+            let [before, after] = [old, new].map(|value| row.base + shift + value * row.stride);
+            let sums = &mut sums[row.start as usize..][..row.width as usize];
+            let watched = watch.as_mut().map(|watch| {
+                let held = usize::from(values[row.variable as usize]);
+                (watch, held, sums[held])
+            });
+            let [gone, come] = [before, after].map(|at| rows.row(at as usize, sums.len()));
             if sums.len() == 4 {
                 replace::<4>(sums, gone, come, &of);
             } else if sums.len() == 8 {
@@ -222,14 +253,15 @@ impl Layout {
                     *total += of(come) - of(gone);
                 }
             }
-            watch(row.variable as usize, old, sums[held]);
+            if let Some((watch, held, before)) = watched {
+                watch(row.variable as usize, before, sums[held]);
+            }
         }
     }
 
     /// How far the values of an incident's other variables, `except` one, move its row.
     pub fn shift(&self, incident: usize, values: &[u16], except: u32) -> u32 {
-        let pairs = self.incidents[incident].pairs as usize..self.incidents[incident + 1].pairs as usize;
-        let others = self.pairs[pairs].iter().filter(|pair| pair.0 != except);
+        let others = self.pairs_of(incident).iter().filter(|pair| pair.0 != except);
         others.map(|&(variable, stride)| u32::from(values[variable as usize]) * stride).sum()
     }
 }
@@ -237,9 +269,12 @@ impl Layout {
 /// One row of a sum for another, of a width known at compile time: lists of what is not 0 take longer than one or two vectors.
 #[inline(always)]
 fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of: &impl Fn(i32) -> i32) {
-    for ((total, &gone), &come) in sums[..WIDTH].iter_mut().zip(&gone[..WIDTH]).zip(&come[..WIDTH]) {
-        *total += of(come) - of(gone);
+    let (sums, gone, come) = (&mut sums[..WIDTH], &gone[..WIDTH], &come[..WIDTH]);
+    let mut changed = [0; WIDTH];
+    for k in 0..WIDTH {
+        changed[k] = sums[k] + of(come[k]) - of(gone[k]);
     }
+    sums.copy_from_slice(&changed);
 }
 
 /// A walk that begins.

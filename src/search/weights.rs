@@ -6,7 +6,7 @@
 use super::cuda::{self, CudaWeighers};
 use super::driver::{Driver, Effort, Field, Pool};
 use super::state::Elite;
-use super::weigh::{Stand, without_forbidden};
+use super::weigh::{Limit, Stand, without_forbidden};
 use super::weighers::{Beginning, HostWeighers, WALKS, Weighers, portable_round};
 use crate::device::{Cuda, DeviceError, Source};
 use crate::model::{FORBIDDEN, Problem, Table};
@@ -22,6 +22,8 @@ const WEIGHT: f64 = 5.0;
 const SOLVED_WEIGHT: f64 = 0.5;
 /// What they have at least until something is: fewer violations in the best assignment say little of who will find one without.
 const FLOOR: f64 = 0.5;
+/// The first round is shorter by so many halves, the next ones by fewer.
+const SHORTER: u32 = 2;
 /// Assignments offered after a round, at most.
 const OFFERED: usize = 8;
 /// Work of a run before a device's walks begin, a tenth of a second: most networks have something allowed by then, and need no room for them.
@@ -36,6 +38,7 @@ pub(crate) struct Weights {
     walks: Box<dyn Weighers>,
     /// How far each has come; none before the first round.
     stands: Vec<Stand>,
+    rounds: u32,
 }
 
 /// What the functions of a core do.
@@ -66,7 +69,7 @@ impl Weights {
     /// A driver that has not begun.
     pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
         let walks = Box::new(HostWeighers::default());
-        Weights { rng, device, functions: OnceCell::new(), walks, stands: Vec::new() }
+        Weights { rng, device, functions: OnceCell::new(), walks, stands: Vec::new(), rounds: 0 }
     }
 
     /// Walks from the best assignments known and, where there are more, from any.
@@ -93,9 +96,12 @@ impl Weights {
             self.open(field, pool)?;
         }
         let portable = field.portable.then(|| portable_round(&field.rows));
-        let limit = portable.map_or_else(|| self.walks.limit(field), |(limit, _)| limit);
+        let shorter = SHORTER.saturating_sub(self.rounds);
+        self.rounds += 1;
+        let Limit { steps, work } = portable.map_or_else(|| self.walks.limit(field), |(limit, _)| limit);
+        let limit = Limit { steps: (steps >> shorter).max(1), work: work >> shorter };
         let (stands, counted) = self.walks.walk(field, limit, stop)?;
-        let work = portable.map_or(counted, |(_, work)| work);
+        let work = portable.map_or(counted, |(_, work)| work >> shorter);
         let mut better: Vec<usize> =
             (0..stands.len()).filter(|&k| stands[k].found() < self.stands[k].found()).collect();
         better.sort_by_key(|&slot| stands[slot].found());

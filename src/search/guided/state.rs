@@ -188,10 +188,10 @@ impl State {
         let moved = (&self.values[..], v, value);
         if ground.keeps {
             let layout = ground.layout;
-            layout.update(rows, moved, &mut self.costs, |cost| cost, |_, _, _| {});
+            layout.update(rows, moved, &mut self.costs, |cost| cost, walk::UNWATCHED);
             if !self.conflicts.is_empty() {
                 let hard = rows.hard;
-                layout.update(rows, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), |_, _, _| {});
+                layout.update(rows, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), walk::UNWATCHED);
             }
         }
         if let Some(wide) = self.wide.get_mut(v) {
