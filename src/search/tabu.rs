@@ -22,7 +22,7 @@ use std::sync::Arc;
 const MOST_MOVES: usize = 200_000;
 /// Work of a round at least, as the annealing's.
 const ROUND_WORK: u64 = 20_000_000;
-/// The first round is shorter by so many halves, the next ones by fewer.
+/// The first round is shorter by so many halves, the next ones by fewer: a run's first rounds wait for it.
 const SHORTER: u32 = 2;
 
 /// The share of couples at first. With one of nine DSJC250.5 with 28 colors was solved in 13 s of 60, by walks alone in 3; with twenty of 28

@@ -270,6 +270,7 @@ impl Layout {
 #[inline(always)]
 fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of: &impl Fn(i32) -> i32) {
     let (sums, gone, come) = (&mut sums[..WIDTH], &gone[..WIDTH], &come[..WIDTH]);
+    // an array first: for all that is known the sums may be among the costs, and vectors of them were scalars
     let mut changed = [0; WIDTH];
     for k in 0..WIDTH {
         changed[k] = sums[k] + of(come[k]) - of(gone[k]);

@@ -22,7 +22,7 @@ const WEIGHT: f64 = 5.0;
 const SOLVED_WEIGHT: f64 = 0.5;
 /// What they have at least until something is: fewer violations in the best assignment say little of who will find one without.
 const FLOOR: f64 = 0.5;
-/// The first round is shorter by so many halves, the next ones by fewer.
+/// The first round is shorter by so many halves, the next ones by fewer: a run's first rounds wait for it.
 const SHORTER: u32 = 2;
 /// Assignments offered after a round, at most.
 const OFFERED: usize = 8;
