@@ -307,12 +307,12 @@ mod tests {
             assert_eq!(tokens.peek().expect("a token"), b"name");
             assert_eq!(tokens.word("a name").expect("a word"), b"name");
             for expected in [12, -3, 4, 29, -1] {
-                assert_eq!(tokens.integer("a number").unwrap(), expected);
+                assert_eq!(tokens.integer("a number").expect("a token"), expected);
             }
-            assert_eq!(tokens.real("a real").unwrap(), 1.5e-3);
-            assert_eq!(tokens.integer("a number").unwrap(), i64::MAX);
+            assert_eq!(tokens.real("a real").expect("a token"), 1.5e-3);
+            assert_eq!(tokens.integer("a number").expect("a token"), i64::MAX);
             assert_eq!(message(tokens.integer("a number")), "f:4:30: found `end`, expected a number");
-            assert!(tokens.at_end().unwrap());
+            assert!(tokens.at_end().expect("readable text"));
             assert_eq!(message(tokens.integer("more")), "f:4:33: found the end of the file, expected more");
         }
     }
@@ -325,7 +325,7 @@ mod tests {
             let source: Box<dyn Read> = if drip { Box::new(Drip(text)) } else { Box::new(text) };
             let mut tokens = Tokens::new(source, "f".into(), &stop);
             for expected in [5, 6, 7, 123_456_789_012_345_678, 1_234_567_890_123_456_789, i64::MAX] {
-                assert_eq!(tokens.integer("a number").unwrap(), expected);
+                assert_eq!(tokens.integer("a number").expect("a token"), expected);
             }
             assert_eq!(message(tokens.index(8, "a value")), "f:4:1: found `8`, expected a value in 0..8");
             assert_eq!(message(tokens.integer("a number")), "f:5:1: found `x`, expected a number");
@@ -366,8 +366,8 @@ mod tests {
         let mut tokens = Tokens::new(Box::new(&text[..]), "f".into(), &stop);
         let column = 2 * BUFFER + 11;
         assert!(message(tokens.integer("n")).starts_with(&format!("f:1:{column}: found `x`")));
-        assert_eq!(tokens.word("c").unwrap(), b"c");
-        tokens.skip_line().unwrap();
+        assert_eq!(tokens.word("c").expect("a token"), b"c");
+        tokens.skip_line().expect("a line");
         assert!(message(tokens.integer("n")).starts_with("f:3:2: found `z`"));
     }
 

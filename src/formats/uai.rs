@@ -227,7 +227,7 @@ mod tests {
     fn potentials() {
         for kind in ["MARKOV", "BAYES", "bayes"] {
             let text = format!("{kind}\n2\n2 3\n3\n1 0\n2 0 1\n0\n\n2\n 0.5 5e-1\n\n6\n1 0 .25\n1 2 1e-300\n\n1 1.0\n");
-            let network = parse(&text, Format::Uai, None).unwrap();
+            let network = parse(&text, Format::Uai, None).expect("a network");
             assert_eq!(network.domains(), &[2, 3]);
             assert_eq!(table(&network, 0), &[693_147_181; 2]);
             assert_eq!(table(&network, 1), &[0, FORBIDDEN, 1_386_294_361, 0, -693_147_181, 690_775_527_898]);
@@ -238,22 +238,22 @@ mod tests {
 
     #[test]
     fn logarithms() {
-        let network = parse("MARKOV 1 5 1 1 0 5 0 -0.0 -inf -1.531 2e-1", Format::Lg, Some(3)).unwrap();
+        let network = parse("MARKOV 1 5 1 1 0 5 0 -0.0 -inf -1.531 2e-1", Format::Lg, Some(3)).expect("a network");
         assert_eq!(table(&network, 0), &[0, 0, FORBIDDEN, 1531, -200]);
         assert_eq!(*network.units(), Units { decimals: 3, maximise: true, rounded: 0 });
-        let network = parse("MARKOV 1 1 1 1 0 1 -1.5316", Format::Lg, Some(3)).unwrap();
+        let network = parse("MARKOV 1 1 1 1 0 1 -1.5316", Format::Lg, Some(3)).expect("a network");
         assert_eq!((table(&network, 0), network.units().rounded), (&[1532][..], 2));
     }
 
     #[test]
     fn exact_tables_cost_no_precision() {
-        let network = parse("MARKOV 1 2 1 1 0 2 0 1", Format::Uai, None).unwrap();
+        let network = parse("MARKOV 1 2 1 1 0 2 0 1", Format::Uai, None).expect("a network");
         assert_eq!((network.units().rounded, network.units().precision_slack()), (0, 0.0));
     }
 
     #[test]
     fn digits_follow_the_range() {
-        let decimals = |text: &str, asked| parse(text, Format::Lg, asked).unwrap().units().decimals;
+        let decimals = |text: &str, asked| parse(text, Format::Lg, asked).expect("a network").units().decimals;
         assert_eq!(decimals("MARKOV 1 1 1 1 0 1 -1", Some(99)), 13);
         assert_eq!(decimals("MARKOV 1 1 1 1 0 1 -1e9", None), 4);
         assert_eq!(decimals("MARKOV 1 1 1 1 0 1 -300", None), 9);

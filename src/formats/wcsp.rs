@@ -248,7 +248,7 @@ mod tests {
             "t 2 3 4 100\r\n2 3\r\n2 0 1 5 2\r\n0 0 1\r\n1 2 0\r\n1 0 0 1\r\n1 7\r\n0 3 0\r\n2 1 0 0 1\r\n2 0 9",
             "t 2 3 4 100 2 3 2 0 1 5 2 0 0 1 1 2 0 1 0 0 1 1 7 0 3 0 2 1 0 0 1 2 0 9",
         ] {
-            let network = parse(text).unwrap();
+            let network = parse(text).expect("a network");
             assert_eq!((network.domains(), network.functions().len(), network.top()), (&[2, 3][..], 4, 100));
             assert_eq!(cost(&network, &[0, 0]), 4);
             assert_eq!(cost(&network, &[1, 2]), 10);
@@ -258,17 +258,17 @@ mod tests {
 
     #[test]
     fn constants_take_default_or_tuple() {
-        assert_eq!(cost(&parse("t 1 1 2 9 1 0 4 0 0 4 1 2").unwrap(), &[0]), 6);
+        assert_eq!(cost(&parse("t 1 1 2 9 1 0 4 0 0 4 1 2").expect("a network"), &[0]), 6);
     }
 
     #[test]
     fn interval_domains() {
-        assert_eq!(parse("t 1 4 0 9 -4").unwrap().domains(), &[4]);
+        assert_eq!(parse("t 1 4 0 9 -4").expect("a network").domains(), &[4]);
     }
 
     #[test]
     fn shared_functions() {
-        let network = parse("t 3 2 3 9 2 2 2 -2 0 1 0 1 1 1 5 2 1 2 7 -1 2 2 0 0 -1").unwrap();
+        let network = parse("t 3 2 3 9 2 2 2 -2 0 1 0 1 1 1 5 2 1 2 7 -1 2 2 0 0 -1").expect("a network");
         assert_eq!(cost(&network, &[1, 1, 1]), 15);
         assert_eq!(cost(&network, &[1, 1, 0]), 5);
         let tables: Vec<_> = network.functions().iter().map(|f| &f.table).collect();
@@ -281,10 +281,11 @@ mod tests {
     #[test]
     fn infinite_costs() {
         // 2^58 = 288230376151711744
-        let network = parse("t 1 3 1 18978131763075670 3 1 0 0 2 0 18978131763075670 1 400000000000000000").unwrap();
+        let network =
+            parse("t 1 3 1 18978131763075670 3 1 0 0 2 0 18978131763075670 1 400000000000000000").expect("a network");
         assert_eq!(cost(&network, &[0]), 18978131763075670);
         assert_eq!(cost(&network, &[1]), FORBIDDEN);
-        let network = parse("t 1 3 1 9223372036854775807 3 1 0 0 2 0 9223372036854775807 1 5").unwrap();
+        let network = parse("t 1 3 1 9223372036854775807 3 1 0 0 2 0 9223372036854775807 1 5").expect("a network");
         assert_eq!((network.top(), cost(&network, &[0]), cost(&network, &[1])), (FORBIDDEN, FORBIDDEN, 5));
         assert!(message("t 1 3 1 9223372036854775807 3 1 0 0 1 0 400000000000000000").contains("within ±"));
         let large = "0 288230376151711743 0 ".repeat(5);
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn negative_costs() {
-        let network = parse("t 1 2 1 9 2 1 0 -1 1 0 -3").unwrap();
+        let network = parse("t 1 2 1 9 2 1 0 -1 1 0 -3").expect("a network");
         assert_eq!((cost(&network, &[0]), cost(&network, &[1])), (-3, -1));
     }
 
@@ -311,14 +312,14 @@ mod tests {
 
     #[test]
     fn dense_when_it_pays() {
-        let is_dense = |text: &str| matches!(parse(text).unwrap().functions()[0].table, Table::Dense(_));
+        let is_dense = |text: &str| matches!(parse(text).expect("a network").functions()[0].table, Table::Dense(_));
         assert!(is_dense("t 1 9 1 9 9 1 0 4 0"));
         assert!(is_dense("t 2 64 1 9 64 64 2 0 1 0 1 63 63 1"));
         assert!(!is_dense("t 2 65 1 9 65 64 2 0 1 0 1 63 63 1"));
         let listed: String = (0..260).map(|i| format!(" {} {} {i}", i / 64, i % 64)).collect();
         let text = format!("t 2 65 1 999 65 64 2 0 1 777 260{listed}");
         assert!(is_dense(&text));
-        let network = parse(&text).unwrap();
+        let network = parse(&text).expect("a network");
         assert_eq!((cost(&network, &[4, 3]), cost(&network, &[4, 4])), (259, 777));
     }
 

@@ -99,25 +99,19 @@ impl Reducer {
         sizes.extend(scope.iter().map(|&v| self.domains[v as usize] as usize));
         let ordered: Arc<[u32]> =
             if order.is_empty() { scope.into() } else { order.iter().map(|&k| scope[k]).collect() };
-        let form = || {
+        let (address, shared) = table::address(table);
+        let is_this = |form: &&Form| form.order[..] == order[..] && form.sizes[..] == sizes[..];
+        let known = forms.get(&address).and_then(|forms| forms.iter().find(is_this)).map(|form| form.normal.clone());
+        let normal = known.unwrap_or_else(|| {
             let table = table::densify_small(table.clone(), sizes);
             let table = if order.is_empty() { table } else { table::reorder(&table, sizes, order) };
-            Normal::new(table, &self.sizes(&ordered))
-        };
-        let (address, shared) = table::address(table);
-        let normal = if shared {
-            let forms = forms.entry(address).or_default();
-            match forms.iter().find(|form| form.order[..] == order[..] && form.sizes[..] == sizes[..]) {
-                Some(form) => form.normal.clone(),
-                None => {
-                    let normal = form();
-                    forms.push(Form { order: order[..].into(), sizes: sizes[..].into(), normal: normal.clone() });
-                    normal
-                }
+            let normal = Normal::new(table, &self.sizes(&ordered));
+            if shared {
+                let form = Form { order: order[..].into(), sizes: sizes[..].into(), normal: normal.clone() };
+                forms.entry(address).or_default().push(form);
             }
-        } else {
-            form()
-        };
+            normal
+        });
         self.install(ordered, normal);
     }
 

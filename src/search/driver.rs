@@ -149,7 +149,7 @@ impl Field {
         })
     }
 
-    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for.
+    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for, by all threads, as regions are.
     pub fn layout(&self) -> Option<&Arc<Layout>> {
         self.rows.all_copied().then(|| self.layout.get_or_init(|| Arc::new(Layout::new(&self.rows))))
     }
@@ -195,6 +195,11 @@ fn strides(classes: usize, is_large: bool) -> Vec<u32> {
     };
     let last = if is_large { 1 } else { classes.saturating_sub(1).max(1) };
     (1..=last).filter(|&stride| gcd(stride, classes.max(1)) == 1).map(|stride| stride as u32).collect()
+}
+
+/// By how many halves the next round of a walk's driver is shorter after so many: a run's first rounds wait for it.
+pub(crate) fn shorter(rounds: u32) -> u32 {
+    2u32.saturating_sub(rounds)
 }
 
 /// What a round did.

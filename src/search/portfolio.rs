@@ -136,11 +136,6 @@ impl Portfolio {
         self.rounds < FIRST || self.opening < FIRST_TIME
     }
 
-    /// Whether these have found nothing better for a third of the time before.
-    fn stands_still(&self) -> bool {
-        self.timed && self.is_opening() && self.opening >= TASTE.max(self.better + self.better / 3)
-    }
-
     /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         if self.rounds == 0 && self.drivers.len() > 1 && !pool.elites().is_empty() {
@@ -160,7 +155,8 @@ impl Portfolio {
             Shares::new(of_driver.collect())
         };
         let opens = self.is_opening();
-        let stands_still = self.stands_still();
+        // nothing better for a third of the time before
+        let stands_still = opens && self.timed && self.opening >= TASTE.max(self.better + self.better / 3);
         let shares = self.shares.get_or_insert_with(begin);
         let due = |turn: usize| self.drivers[turn].fits(field, pool) && self.work >= self.drivers[turn].begins(field);
         let waits = |turn: usize| {

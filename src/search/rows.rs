@@ -139,20 +139,17 @@ impl Rows {
         self.incidences(variable).len() + self.in_place[variable].len()
     }
 
-    /// For each function with copied rows, its variables and their incidences: (function, variable, incidence), ordered.
+    /// For each function with copied rows, its variables and their incidences: (function, variable, incidence), ordered, by counting.
     pub fn incidences_by_function(&self) -> Vec<(u32, u32, Incidence)> {
-        // a stable counting sort: variables come in their order
-        let mut next = vec![0u32; self.functions.iter().max().map_or(0, |&last| last as usize + 1)];
+        let mut next = vec![0u32; self.problem.functions.len()];
         self.functions.iter().for_each(|&function| next[function as usize] += 1);
         let mut before = 0;
-        for count in &mut next {
-            before += std::mem::replace(count, before);
-        }
+        next.iter_mut().for_each(|count| before += std::mem::replace(count, before));
         let mut all = vec![(0, 0, Incidence::default()); self.incidences.len()];
         for v in 0..self.variables() {
-            for k in self.ranges[v] as usize..self.ranges[v + 1] as usize {
-                let place = &mut next[self.functions[k] as usize];
-                all[*place as usize] = (self.functions[k], v as u32, self.incidences[k]);
+            for (&function, &incidence) in self.functions_on(v).iter().zip(self.incidences(v)) {
+                let place = &mut next[function as usize];
+                all[*place as usize] = (function, v as u32, incidence);
                 *place += 1;
             }
         }

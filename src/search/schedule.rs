@@ -17,9 +17,9 @@ const SAMPLES: usize = 1 << 16;
 
 /// Rows that a narrowed schedule is read from.
 const SETTLED_ROWS: usize = 2000;
-/// Rows that are worth a thread: waking one takes as long as some hundred.
+/// Rows for a thread at least: the two dozen steps of a schedule and waking 16 threads for each took 9 ms of SPOT5 414 (results/notes/cpu.md).
 const WORTH_A_THREAD: usize = 500;
-/// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential is slow where its result underflows.
+/// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential takes a way of its own where its result underflows.
 const NOTHING: f64 = 60.0;
 /// Where anneals end, as the share of variables of settled assignments that leave their best values, of those that would at infinite temperature: the
 /// first on small cores and for flights; on large ones each generation of annealing chooses, as 0.04 is better for rnd1000 and much
@@ -33,7 +33,7 @@ impl Schedule {
     pub fn of(rows: &Rows) -> Schedule {
         let mut sum_of_variances = 0.0;
         let mut steps: Vec<i32> = Vec::new();
-        // at most about a million rows are looked at, evenly
+        // of at most 50000 variables, evenly
         let stride = rows.variables() / 50_000 + 1;
         let incidences: usize = (0..rows.variables()).step_by(stride).map(|v| rows.incidences(v).len()).sum();
         let each = (SAMPLES / incidences.max(1)).clamp(1, 8);

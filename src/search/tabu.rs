@@ -7,7 +7,7 @@
 
 use super::couples::Origins;
 use super::cuda::CudaWalkers;
-use super::driver::{Driver, Effort, Field, POOL, Pool};
+use super::driver::{Driver, Effort, Field, POOL, Pool, shorter};
 use super::host_walkers::HostWalkers;
 use super::state::Elite;
 use super::walk::{Layout, Round, Walked, Walkers, energy};
@@ -22,8 +22,6 @@ use std::sync::Arc;
 const MOST_MOVES: usize = 200_000;
 /// Work of a round at least, as the annealing's.
 const ROUND_WORK: u64 = 20_000_000;
-/// The first round is shorter by so many halves, the next ones by fewer: a run's first rounds wait for it.
-const SHORTER: u32 = 2;
 
 /// The share of couples at first. With one of nine DSJC250.5 with 28 colors was solved in 13 s of 60, by walks alone in 3; with twenty of 28
 /// a device left 1 to 5 conflicts of DSJC1000.1 with 20 colors in 20 s, with sixty of 68 0 to 3, by walks alone none in 10.
@@ -88,20 +86,16 @@ impl Tabu {
             effort.moves += turn.moves;
             effort.ratings += turn.ratings;
             effort.work += turn.work;
-            if effort.work >= ROUND_WORK >> self.shorter() || pool.best() < best || stop.is_set() {
+            if effort.work >= ROUND_WORK >> shorter(self.rounds) || pool.best() < best || stop.is_set() {
                 self.rounds += 1;
                 return Ok(effort);
             }
         }
     }
 
-    fn shorter(&self) -> u32 {
-        SHORTER.saturating_sub(self.rounds)
-    }
-
     /// A turn of the walkers; what they found goes into the pool.
     fn turn(&mut self, field: &Field, layout: &Layout, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
-        let steps = self.origins.steps(self.walkers.steps(layout, &self.walked) >> self.shorter());
+        let steps = self.origins.steps(self.walkers.steps(layout, &self.walked) >> shorter(self.rounds));
         let over = self.origins.over(&self.walked);
         let bests = self.walkers.bests(&over)?;
         let ended = (&self.walked[..], &over[..]);

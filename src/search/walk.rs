@@ -129,15 +129,15 @@ impl Layout {
         layout.sparse = SparseRows::new(rows.entries(), layout.moves());
         let seats = rows.incidences_by_function();
         // where the seats of each function end, after a zero
-        let mut ends = vec![0; seats.last().map_or(0, |last| last.0 as usize + 1) + 1];
+        let mut ends = vec![0; rows.problem.functions.len() + 1];
         for (k, &(function, variable, incidence)) in seats.iter().enumerate() {
             let first = k == 0 || seats[k - 1].0 != function;
             let pairs = layout.pairs.len() as u32;
             layout.pairs.extend(rows.others(&incidence));
             layout.incidents.push(Incident { base: incidence.base, pairs, variable, counts: u32::from(first) });
-            ends[function as usize + 1] = k + 1;
+            ends[function as usize + 1] += 1;
         }
-        (1..ends.len()).for_each(|k| ends[k] = ends[k].max(ends[k - 1]));
+        (1..ends.len()).for_each(|k| ends[k] += ends[k - 1]);
         layout.incidents.push(Incident { pairs: layout.pairs.len() as u32, ..Incident::default() });
         let affected = |v: usize| -> Vec<Affected> {
             let seats = || rows.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);

@@ -4,7 +4,7 @@
 //! This is the host's side: where walks begin, and what is worth keeping.
 
 use super::cuda::{self, CudaWeighers};
-use super::driver::{Driver, Effort, Field, Pool};
+use super::driver::{Driver, Effort, Field, Pool, shorter};
 use super::state::Elite;
 use super::weigh::{Limit, Stand, without_forbidden};
 use super::weighers::{Beginning, HostWeighers, WALKS, Weighers, portable_round};
@@ -22,8 +22,6 @@ const WEIGHT: f64 = 5.0;
 const SOLVED_WEIGHT: f64 = 0.5;
 /// What they have at least until something is: fewer violations in the best assignment say little of who will find one without.
 const FLOOR: f64 = 0.5;
-/// The first round is shorter by so many halves, the next ones by fewer: a run's first rounds wait for it.
-const SHORTER: u32 = 2;
 /// Assignments offered after a round, at most.
 const OFFERED: usize = 8;
 /// Work of a run before a device's walks begin, a tenth of a second: most networks have something allowed by then, and need no room for them.
@@ -96,7 +94,7 @@ impl Weights {
             self.open(field, pool)?;
         }
         let portable = field.portable.then(|| portable_round(&field.rows));
-        let shorter = SHORTER.saturating_sub(self.rounds);
+        let shorter = shorter(self.rounds);
         self.rounds += 1;
         let Limit { steps, work } = portable.map_or_else(|| self.walks.limit(field), |(limit, _)| limit);
         let limit = Limit { steps: (steps >> shorter).max(1), work: work >> shorter };
