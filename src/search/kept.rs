@@ -83,7 +83,13 @@ impl RatingSource for Kept<'_> {
         let Ratings { sums, known, .. } = &mut *self.ratings.borrow_mut();
         let sums = &mut sums[self.layout.range(variable)];
         if std::mem::replace(&mut known[variable], true) {
-            ratings.copy_from_slice(sums);
+            // a copy of a length that the compiler does not know is a call
+            match ratings.len() {
+                4 => ratings[..4].copy_from_slice(&sums[..4]),
+                8 => ratings[..8].copy_from_slice(&sums[..8]),
+                16 => ratings[..16].copy_from_slice(&sums[..16]),
+                _ => ratings.copy_from_slice(sums),
+            }
         } else {
             rows.rate(variable, &state.values, ratings, |_| true);
             sums.copy_from_slice(ratings);
