@@ -18,9 +18,8 @@ fn run(network: &Network, seconds: f64) -> Result<Summary, Error> {
         Options { started: Instant::now(), time: Some(Duration::from_secs_f64(seconds)), ..Options::default() };
     let summary = solve(network, &options, &Stop::new(), &mut |_| ())?;
     if let (Some(solution), Some(cost)) = (&summary.solution, summary.cost) {
-        let evaluation = check::evaluate(network, solution);
-        assert!(evaluation.is_solution());
-        assert_eq!(network.units().number(evaluation.cost), cost);
+        assert!(check::evaluate(network, solution).is_solution());
+        assert_eq!(check::value(network, solution), Some(cost));
     }
     Ok(summary)
 }

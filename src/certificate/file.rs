@@ -1,6 +1,6 @@
 //! Certificates as text: one line of JSON, and a line with the SHA-256 of the first, so that no digit changes unnoticed.
 
-use super::{Branch, Certificate, FORMAT, Solution};
+use super::{Branch, Certificate, FORMAT, ReadAs, Solution};
 use crate::error::Error;
 use crate::model::{Cost, Network, Table};
 use sha2::{Digest, Sha256};
@@ -14,7 +14,7 @@ impl Certificate {
     /// A certificate for a network.
     pub fn new(network: &Network, bound: Cost, solution: Option<Solution>, proof: Branch) -> Self {
         let (format, instance) = (FORMAT.into(), network.name.clone());
-        Certificate { format, instance, network: digest(network), bound, solution, proof }
+        Certificate { format, instance, network: digest(network), reading: ReadAs::of(network), bound, solution, proof }
     }
 
     /// The text of the file.

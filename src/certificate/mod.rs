@@ -20,7 +20,7 @@ pub use file::digest;
 pub(crate) use file::seal;
 pub use proof::Proof;
 
-use crate::model::Cost;
+use crate::model::{Cost, Network, Scale};
 use serde::{Deserialize, Serialize};
 
 /// The format that is written and read.
@@ -35,12 +35,36 @@ pub struct Certificate {
     pub instance: String,
     /// What the network is known by: [`digest`].
     pub network: String,
+    /// How the costs were made of the file's numbers; none where these are integers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<ReadAs>,
     /// No assignment costs less. [`FORBIDDEN`](crate::model::FORBIDDEN): none is allowed.
     pub bound: Cost,
     /// The best solution known and its cost. The bound does not rest on it; where both meet it is optimal.
     pub solution: Option<Solution>,
     /// Why.
     pub proof: Branch,
+}
+
+/// How costs were made: minus natural logarithms, rounded to the nearest unit of 10^-`decimals`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadAs {
+    /// What the file's numbers are.
+    pub scale: Scale,
+    /// Digits behind the point.
+    pub decimals: u32,
+    /// The assignment that is better than any with an entry that only the reading forbids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<Box<[u32]>>,
+}
+
+impl ReadAs {
+    /// How a network was read.
+    pub fn of(network: &Network) -> Option<ReadAs> {
+        let (reading, decimals) = (network.reading()?, network.units().decimals);
+        Some(ReadAs { scale: reading.scale, decimals, witness: reading.witness.clone() })
+    }
 }
 
 /// A solution of the network.

@@ -12,6 +12,7 @@ mod graph_tests;
 mod lemma;
 #[cfg(test)]
 mod lemma_tests;
+mod potentials;
 mod replay;
 mod rows;
 mod search;
@@ -24,6 +25,7 @@ mod tables;
 mod tests;
 
 pub use elimination::Effort;
+pub use potentials::{value, verify};
 pub use replay::Replay;
 
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SparseTable, Table};

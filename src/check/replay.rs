@@ -2,10 +2,10 @@
 //! the plain data of the model and of the certificate.
 
 use super::elimination::{Effort, Layout};
-use super::evaluate;
 use super::state::State;
+use super::{evaluate, verify};
 use super::{rows, search};
-use crate::certificate::{Branch, Certificate, Ending, Step, digest};
+use crate::certificate::{Branch, Certificate, Ending, ReadAs, Step, digest};
 use crate::error::Error;
 use crate::model::{Cost, Network};
 
@@ -21,7 +21,8 @@ impl<'a> Replay<'a> {
     /// Looks whether the certificate is for this network, and what following it takes.
     ///
     /// # Errors
-    /// [`Error::Refused`]: another network, a solution that costs something else, or steps that name what is not there.
+    /// [`Error::Refused`]: another network, costs that are not what the file's numbers make them, a solution that costs
+    /// something else, or steps that name what is not there.
     pub fn new(network: &'a Network, certificate: &'a Certificate) -> Result<Self, Error> {
         let found = digest(network);
         if certificate.network != found {
@@ -30,6 +31,10 @@ impl<'a> Replay<'a> {
                 certificate.network
             )));
         }
+        if certificate.reading != ReadAs::of(network) {
+            return Err(Error::Refused("it names another way of reading the file's numbers".into()));
+        }
+        verify(network).map_err(Error::Refused)?;
         if let Some(solution) = &certificate.solution {
             let fits = solution.values.len() == network.domains().len()
                 && solution.values.iter().zip(network.domains()).all(|(value, domain)| value < domain);

@@ -11,7 +11,7 @@ use fangs::inference::{
     Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Spent, Stage,
     trivial_bound,
 };
-use fangs::model::{Cost, Network, Problem};
+use fangs::model::{Cost, Network, Number, Problem};
 use fangs::order::Order;
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile};
 use fangs::reduce::{Reducer, ValueBounds};
@@ -99,7 +99,7 @@ struct Bounding<'a> {
     lower: Cost,
     /// The best bound that has a proof, and the proof.
     proof: (Cost, Proof),
-    best: Option<(Cost, Vec<u32>)>,
+    best: Option<(Cost, Number, Vec<u32>)>,
     source: String,
     /// Work of the largest plan finished.
     highest: u64,
@@ -211,7 +211,7 @@ impl<'a> Bounding<'a> {
             Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref(), DeviceGraphs::Most);
         climb.resume(std::mem::take(&mut self.searches));
         let mut begun = false;
-        while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, _)| *cost), self.spent) {
+        while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, ..)| *cost), self.spent) {
             begun = true;
             let (start, is_light) = (Instant::now(), stage.is_light());
             let known = match stage {
@@ -363,15 +363,17 @@ impl<'a> Bounding<'a> {
 
     /// What no solution worth finding reaches.
     fn upper(&self) -> Cost {
-        self.best.as_ref().map_or(self.network.top(), |(cost, _)| *cost)
+        self.best.as_ref().map_or(self.network.top(), |(cost, ..)| *cost)
     }
 
     /// Keeps an assignment if it is a solution and better.
     fn offer(&mut self, assignment: Vec<u32>, name: &str) {
         let evaluation = check::evaluate(self.network, &assignment);
-        let best = self.best.as_ref().map_or(self.network.top(), |(cost, _)| *cost);
-        if evaluation.is_solution() && evaluation.cost < best {
-            self.best = Some((evaluation.cost, assignment));
+        if evaluation.is_solution()
+            && evaluation.cost < self.upper()
+            && let Some(value) = check::value(self.network, &assignment)
+        {
+            self.best = Some((evaluation.cost, value, assignment));
             self.source = name.into();
             self.tell(EventKind::Solution);
         }
@@ -428,14 +430,14 @@ impl<'a> Bounding<'a> {
         let event = Event {
             kind,
             time_s,
-            cost: self.best.as_ref().map(|(cost, _)| units.number(*cost)),
+            cost: self.best.as_ref().map(|(_, value, _)| *value),
             bound: Some(units.bound(self.lower)),
             maximise: units.maximise,
             round: 0,
             moves: 0,
             ratings: 0,
             source: self.source.as_str().into(),
-            solution: self.best.as_ref().map(|(_, solution)| solution[..].into()),
+            solution: self.best.as_ref().map(|(.., solution)| solution[..].into()),
             message: None,
         };
         let format = self.config.output.solution_format;
@@ -445,7 +447,7 @@ impl<'a> Bounding<'a> {
     fn finish(mut self, certificate: Option<ReplacedFile>) -> Result<Exit, Error> {
         self.tell(EventKind::End);
         if let Some(file) = certificate {
-            let solution = self.best.as_ref().map(|(_, solution)| &solution[..]);
+            let solution = self.best.as_ref().map(|(.., solution)| &solution[..]);
             let (bound, proof) = &self.proof;
             if *bound < self.lower {
                 let [proven, found] = [*bound, self.lower].map(|bound| self.network.units().bound(bound));
@@ -459,7 +461,7 @@ impl<'a> Bounding<'a> {
         report.device = self.device.name();
         let _ = recorder.finish();
         report.bound = Some(units.bound(self.lower));
-        report.cost = self.best.as_ref().map(|(cost, _)| units.number(*cost));
+        report.cost = self.best.as_ref().map(|(_, value, _)| *value);
         output::print_report(&report, self.config.output.json)?;
         let infeasible = self.best.is_none() && self.lower >= self.network.top();
         Ok(if infeasible { Exit::Infeasible } else { Exit::Done })

@@ -48,25 +48,25 @@ impl TryFrom<CheckFlags> for Config {
 /// Recomputes the cost of a solution, follows the certificate of a bound.
 pub fn run(config: Config) -> Result<Exit, Error> {
     let network = config.input.load(&Stop::new())?;
+    check::verify(&network).map_err(|what| Error::Internal(format!("costs read wrong: {what}")))?;
     let solution = config.solution.as_deref().map(|path| formats::read_solution(path, &network)).transpose()?;
     let evaluation = solution.as_ref().map(|solution| check::evaluate(&network, solution));
     let proven = match &config.certificate {
-        Some(path) => Some(follow(path, &network, evaluation.as_ref()).map_err(|error| match error {
+        Some(path) => Some(follow(path, &network, solution.as_deref()).map_err(|error| match error {
             Error::Refused(what) => Error::Refused(format!("{}: refused: {what}", path.display())),
             other => other,
         })?),
         None => None,
     };
-    let verdict =
-        solution.iter().zip(&evaluation).map(|(solution, found)| Verdict::new(&network, solution, found)).next();
+    let verdict = solution.as_ref().zip(evaluation).map(|(solution, found)| Verdict::new(&network, solution, &found));
+    let is_solution = verdict.as_ref().is_none_or(|verdict| verdict.solution);
     let report = Report { instance: network.name.clone(), version: fangs::VERSION, verdict, certificate: proven };
     output::print_report(&report, config.json)?;
-    let is_solution = evaluation.is_none_or(|evaluation| evaluation.is_solution());
     Ok(if is_solution { Exit::Done } else { Exit::Infeasible })
 }
 
 /// Says what it takes to follow a certificate, and follows it.
-fn follow(path: &Path, network: &Network, evaluation: Option<&Evaluation>) -> Result<Proven, Error> {
+fn follow(path: &Path, network: &Network, solution: Option<&[u32]>) -> Result<Proven, Error> {
     let certificate = Certificate::read(path)?;
     let replay = Replay::new(network, &certificate)?;
     let check::Effort { joint_entries, bytes } = replay.effort();
@@ -77,19 +77,19 @@ fn follow(path: &Path, network: &Network, evaluation: Option<&Evaluation>) -> Re
         path.display()
     ));
     let _ = replay.run(memory::available())?;
-    let cost = evaluation.filter(|found| found.is_solution()).map(|found| found.cost);
-    let cost = cost.or(certificate.solution.as_ref().map(|solution| solution.cost));
+    let given = solution.filter(|given| check::evaluate(network, given).is_solution());
+    let solution = given.or(certificate.solution.as_ref().map(|solution| &solution.values[..]));
     let (bound, units) = (certificate.bound, network.units());
     // half a unit for each function whose entries were rounded, in whole units
     let slack = (units.rounded / 2 + units.rounded % 2) as i64;
-    Ok(Proven {
-        bound: (bound < network.top()).then(|| units.number(bound.saturating_sub(slack))),
-        precision_slack: slack as f64 / 10f64.powi(units.decimals as i32),
-        cost: cost.map(|cost| units.number(cost)),
-        optimal: cost.is_some_and(|cost| cost <= bound),
-        joint_entries,
-        bytes,
-    })
+    let optimal = solution.is_some_and(|solution| check::evaluate(network, solution).cost <= bound);
+    let cost = solution.and_then(|solution| check::value(network, solution));
+    let proven = (bound < network.top()).then(|| units.number(bound.saturating_sub(slack)));
+    let precision_slack = match (proven, cost) {
+        (Some(proven), Some(cost)) if optimal => (proven.as_f64() - cost.as_f64()).abs(),
+        _ => slack as f64 / 10f64.powi(units.decimals as i32),
+    };
+    Ok(Proven { bound: proven, precision_slack, cost, optimal, joint_entries, bytes })
 }
 
 /// What is found out.
@@ -181,12 +181,15 @@ impl Verdict {
                 cost: finite(check::entry(function, network.domains(), solution)),
             }
         };
+        let cost = check::value(network, solution);
+        // what only the reading forbids, as no assignment as good as its witness has it, is a solution all the same
+        let is_solution = evaluation.is_solution() || network.reading().is_some() && cost.is_some();
         Verdict {
-            solution: evaluation.is_solution(),
-            cost: finite(evaluation.cost),
+            solution: is_solution,
+            cost,
             top: finite(network.top()),
             soft: network.units().number(evaluation.soft),
-            violated: evaluation.violated.iter().map(violation).collect(),
+            violated: evaluation.violated.iter().filter(|_| !is_solution).map(violation).collect(),
         }
     }
 }

@@ -66,7 +66,7 @@ impl Input {
         let mut network = formats::read(&self.source, Some(self.format), &self.options, stop)?;
         if let Some(path) = &self.evidence {
             let evidence = formats::read_evidence(path, &network)?;
-            network.observe(&evidence)?;
+            formats::observe(&mut network, &evidence, stop)?;
         }
         Ok(network)
     }

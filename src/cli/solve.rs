@@ -204,7 +204,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let summary = search::solve(&network, &options, &stop, &mut observe)?;
     if let Some(file) = certificate {
         let (bound, proof) = &summary.proof;
-        let written = output::certificate(&file, &network, *bound, summary.solution.as_deref(), proof);
+        let written = output::certificate(&file, &network, *bound, summary.least.as_deref(), proof);
         written.unwrap_or_else(|error| recorder.warn(&error.to_string()));
     }
     draw(recorder, picture);

@@ -3,6 +3,7 @@
 //! A new format is one file with one `read` function, and one line in [`FORMATS`].
 
 mod col;
+mod decimal;
 mod evidence;
 mod input;
 mod limits;
@@ -15,6 +16,7 @@ mod write_wcsp;
 pub use evidence::read_evidence;
 pub use input::{Source, compressed_extensions};
 pub use solution::{SolutionFormat, read_solution, write_solution};
+pub use uai::observe;
 pub use write_wcsp::write_wcsp;
 
 use crate::error::Error;

@@ -1,7 +1,8 @@
 //! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
 
-use super::cannot_read;
+use super::{cannot_read, decimal};
 use crate::error::{Error, ParseError};
+use crate::model::Stated;
 use crate::stop::Stop;
 use std::io::Read;
 
@@ -148,16 +149,12 @@ impl<'a> Tokens<'a> {
         Ok(value as u32)
     }
 
-    /// Takes a real number, correctly rounded.
+    /// Takes a number of any size.
     #[inline]
-    pub(super) fn real(&mut self, expected: &str) -> Result<f64, Error> {
+    pub(super) fn number(&mut self, expected: &str) -> Result<Stated, Error> {
         let end = self.find_word()?;
         self.next = end;
-        let word = &self.buffer[self.current..end];
-        match std::str::from_utf8(word).ok().and_then(|text| text.parse().ok()) {
-            Some(value) => Ok(value),
-            None => Err(self.error(expected)),
-        }
+        decimal::parse(&self.buffer[self.current..end]).ok_or_else(|| self.error(expected))
     }
 
     /// Drops the rest of the line.
@@ -309,7 +306,7 @@ mod tests {
             for expected in [12, -3, 4, 29, -1] {
                 assert_eq!(tokens.integer("a number").expect("a token"), expected);
             }
-            assert_eq!(tokens.real("a real").expect("a token"), 1.5e-3);
+            assert_eq!(tokens.number("a real").expect("a token"), Stated::Double(1.5e-3));
             assert_eq!(tokens.integer("a number").expect("a token"), i64::MAX);
             assert_eq!(message(tokens.integer("a number")), "f:4:30: found `end`, expected a number");
             assert!(tokens.at_end().expect("readable text"));
@@ -342,7 +339,7 @@ mod tests {
         assert_eq!(message(read("7").index(7, "a value")), "f:1:1: found `7`, expected a value in 0..7");
         assert_eq!(message(read("-1").index(7, "a value")), "f:1:1: found `-1`, expected a value in 0..7");
         assert_eq!(message(read("-1").count("a count")), "f:1:1: found `-1`, expected a count, at least 0");
-        assert!(message(read("1..2").real("a real")).contains("`1..2`"));
+        assert!(message(read("1..2").number("a real")).contains("`1..2`"));
     }
 
     #[test]

@@ -5,45 +5,53 @@
 //!
 //! A potential p becomes the cost -ln p in units of 10^-decimals, rounded to the nearest; p = 0 is forbidden.
 
+mod costs;
+mod reach;
+
 use super::ReadOptions;
 use super::limits::Domains;
 use super::tokens::Tokens;
 use crate::error::Error;
-use crate::model::{Builder, Cost, FORBIDDEN, Network, Units};
-
-/// Digits kept where nobody asks for a number of them.
-const DECIMALS: u32 = 9;
-
-/// More digits than a double has.
-const MOST_DECIMALS: u32 = 15;
-
-/// The sum over the functions of their largest finite cost stays below this, so that no sum of costs comes near
-/// [`FORBIDDEN`].
-const LARGEST_SUM: f64 = (1u64 << 57) as f64;
-
-/// The finite costs of a function stay below this: the error of the logarithm and of the product with the scale, two
-/// units in the last place of a double, is then below 2^-5 units (see [`rounded`]).
-const LARGEST_COST: f64 = (1u64 << 46) as f64;
-
-/// Log-potentials beyond this are refused. The logarithm of every double is within ±745.
-const LARGEST_LOG: f64 = 1e9;
+use crate::model::{Builder, Network, Numbers, Scale, Stated};
+use crate::stop::Stop;
+use costs::Parts;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Reads a network of potentials.
 pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
-    read_tables(tokens, options, Scale::Linear)
+    read_tables(tokens, options, Scale::Potentials)
 }
 
 /// Reads a network of logarithms of potentials. They are natural ones: the documentation of toulbar2, whose format
 /// this is, says "logarithm", and the optimum it proves for its protein 1cb6 (132.406) is the plain sum of the entries.
 pub(super) fn read_log(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
-    read_tables(tokens, options, Scale::Log)
+    read_tables(tokens, options, Scale::Logarithms)
 }
 
-/// What the entries are.
-#[derive(Clone, Copy)]
-enum Scale {
-    Linear,
-    Log,
+/// Fixes variables to values. Where the network holds only what is near a witness with other values, its costs are made
+/// again from the file's numbers, near another one.
+///
+/// # Errors
+/// A variable or a value that does not exist; numbers that differ too much for 64-bit costs; [`Error::Stopped`].
+pub fn observe(network: &mut Network, evidence: &[(u32, u32)], stop: &Stop) -> Result<(), Error> {
+    if let Some(reading) = network.reading()
+        && let Some(witness) = &reading.witness
+        && evidence.iter().any(|&(variable, value)| witness.get(variable as usize).is_some_and(|&own| own != value))
+    {
+        let mut builder = Network::builder(network.name.clone());
+        for variable in network.variables() {
+            let _ = builder.named_variable(variable.clone())?;
+        }
+        let functions = &network.functions()[..reading.functions.len()];
+        let scopes = functions.iter().map(|function| function.scope.clone()).collect();
+        let (numbers, scale, precision) = (reading.functions.clone(), reading.scale, reading.precision);
+        let parts = Parts { builder, scopes, numbers, scale, precision, fixed: evidence.into() };
+        *network = parts.build(&network.name, stop)?;
+    }
+    Ok(network.observe(evidence)?)
 }
 
 fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> Result<Network, Error> {
@@ -56,26 +64,30 @@ fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> 
         domains.declare(size, &mut builder, tokens)?;
     }
     let scopes = read_scopes(tokens, variables as u32)?;
-    let mut tables = Vec::new();
+    let mut distinct = Distinct::default();
+    let mut numbers = Vec::new();
     for (function, scope) in scopes.iter().enumerate() {
-        tables.push(read_table(tokens, function, scope, &builder, scale)?);
+        numbers.push(distinct.share(read_table(tokens, function, scope, &builder, scale)?));
     }
     tokens.finish(|| format!("the file announces {} functions", scopes.len()))?;
+    let (stop, file) = (tokens.stop(), tokens.file());
+    Parts { builder, scopes, numbers, scale, precision: options.precision, fixed: Vec::new() }.build(file, stop)
+}
 
-    let largest: Vec<f64> = tables.iter().map(|table| scale.largest(table)).collect();
-    let decimals = choose_decimals(&largest, options.precision)
-        .ok_or_else(|| tokens.error_with("smaller potentials", "their logarithms pass 64-bit arithmetic"))?;
-    let mut inexact = 0;
-    for (scope, table) in scopes.iter().zip(tables) {
-        if tokens.stop().is_set() {
-            return Err(Error::Stopped);
+/// Equal entries, held once.
+#[derive(Default)]
+struct Distinct(FxHashMap<u64, Arc<Numbers>>);
+
+impl Distinct {
+    fn share(&mut self, numbers: Numbers) -> Arc<Numbers> {
+        let mut hasher = FxHasher::default();
+        numbers.doubles().iter().for_each(|double| double.to_bits().hash(&mut hasher));
+        match self.0.entry(hasher.finish()) {
+            Entry::Occupied(known) if **known.get() == numbers => known.get().clone(),
+            Entry::Occupied(_) => numbers.into(),
+            Entry::Vacant(new) => new.insert(numbers.into()).clone(),
         }
-        inexact += u64::from(table.iter().any(|&entry| !scale.is_exact(entry, decimals)));
-        let function = builder.dense(scope, scale.costs(table, decimals));
-        let _ = function.map_err(|error| tokens.error_with("a table that fits its scope", error.to_string()))?;
     }
-    let _ = builder.units(Units { decimals, maximise: true, rounded: rounded(inexact) });
-    Ok(builder.build())
 }
 
 fn read_kind(tokens: &mut Tokens<'_>) -> Result<(), Error> {
@@ -115,7 +127,7 @@ fn read_table(
     scope: &[u32],
     builder: &Builder,
     scale: Scale,
-) -> Result<Vec<f64>, Error> {
+) -> Result<Numbers, Error> {
     let sizes = scope.iter().filter_map(|&variable| builder.domain(variable));
     let combinations = sizes.fold(1u64, |n, size| n.saturating_mul(u64::from(size)));
     let entries = tokens.count("a number of entries")?;
@@ -123,92 +135,44 @@ fn read_table(
         return Err(tokens.error(format!("{combinations} entries, as the scope of function {function} has it")));
     }
     // what the file claims is no reason to allocate much: the table grows as its entries arrive
-    let mut table = Vec::with_capacity(entries.min(1 << 12));
-    for _ in 0..entries {
-        let entry = tokens.real("a potential")?;
-        scale.check(entry).map_err(|expected| tokens.error(expected))?;
-        table.push(entry);
+    let mut doubles = Vec::with_capacity(entries.min(1 << 12));
+    let mut decimals = Vec::new();
+    for place in 0..entries {
+        match tokens.number("a potential")? {
+            Stated::Double(double) if scale.takes(double) => doubles.push(double),
+            Stated::Decimal(decimal) if scale == Scale::Potentials => {
+                doubles.push(f64::NAN);
+                decimals.push((place, decimal));
+            }
+            // too small to matter to a sum of logarithms
+            Stated::Decimal(decimal) if decimal.exponent < 0 => doubles.push(0.0),
+            _ => return Err(tokens.error(scale.expected())),
+        }
     }
-    table.shrink_to_fit();
-    Ok(table)
+    Ok(Numbers::new(doubles, decimals))
 }
 
 impl Scale {
-    fn check(self, entry: f64) -> Result<(), &'static str> {
+    fn takes(self, double: f64) -> bool {
         match self {
-            Scale::Linear if !(0.0..f64::INFINITY).contains(&entry) => Err("a finite potential of at least 0"),
-            Scale::Log if entry != f64::NEG_INFINITY && !(-LARGEST_LOG..=LARGEST_LOG).contains(&entry) => {
-                Err("a log-potential, -inf or within ±1e9")
-            }
-            _ => Ok(()),
+            Scale::Potentials => (0.0..f64::INFINITY).contains(&double),
+            Scale::Logarithms => double < f64::INFINITY,
         }
     }
 
-    /// Minus the natural logarithm of a potential; infinite where it is 0.
-    fn minus_log(self, entry: f64) -> f64 {
+    fn expected(self) -> &'static str {
         match self {
-            Scale::Linear => -entry.ln(),
-            Scale::Log => -entry,
+            Scale::Potentials => "a finite potential of at least 0",
+            Scale::Logarithms => "a log-potential: -inf, or a number in the range of doubles",
         }
     }
-
-    /// Whether the cost is exact: a logarithm that is not rounded, as it has no more than `decimals` digits.
-    fn is_exact(self, entry: f64, decimals: u32) -> bool {
-        let scale = 10f64.powi(decimals as i32);
-        match self {
-            Scale::Linear => entry == 0.0 || entry == 1.0,
-            Scale::Log => entry == f64::NEG_INFINITY || (entry * scale).round() / scale == entry,
-        }
-    }
-
-    /// The largest finite |logarithm| of a table, by its extremes: two logarithms instead of one an entry.
-    fn largest(self, table: &[f64]) -> f64 {
-        let impossible = match self {
-            Scale::Linear => 0.0,
-            Scale::Log => f64::NEG_INFINITY,
-        };
-        let possible = table.iter().copied().filter(|&entry| entry != impossible);
-        let (least, greatest) = possible.fold((f64::INFINITY, impossible), |(l, g), e| (l.min(e), g.max(e)));
-        [least, greatest].into_iter().map(|e| self.minus_log(e).abs()).filter(|log| log.is_finite()).fold(0.0, f64::max)
-    }
-
-    /// The table in integers, in the same allocation.
-    fn costs(self, table: Vec<f64>, decimals: u32) -> Vec<Cost> {
-        let scale = 10f64.powi(decimals as i32);
-        let mut last = (f64::NAN, 0); // neighbouring entries are often equal, and a logarithm costs more than a look
-        let convert = |entry: f64| {
-            if entry != last.0 {
-                let log = self.minus_log(entry);
-                last = (entry, if log == f64::INFINITY { FORBIDDEN } else { (log * scale).round() as Cost });
-            }
-            last.1
-        };
-        table.into_iter().map(convert).collect()
-    }
-}
-
-/// As many digits as asked for, fewer where 64 bits cannot hold the costs.
-fn choose_decimals(largest: &[f64], asked: Option<u32>) -> Option<u32> {
-    let sum: f64 = largest.iter().sum();
-    let most = largest.iter().copied().fold(0.0, f64::max);
-    let fits = |&decimals: &u32| {
-        let scale = 10f64.powi(decimals as i32);
-        sum * scale < LARGEST_SUM && most * scale < LARGEST_COST
-    };
-    (0..=asked.unwrap_or(DECIMALS).min(MOST_DECIMALS)).rev().find(fits)
-}
-
-/// How many functions to count as rounded: half a unit for each of them is what [`Units::bound`] takes off. One in
-/// sixteen is added, as rounding follows a computation in doubles that is itself off by up to 1/32 of a unit.
-fn rounded(inexact: u64) -> u64 {
-    inexact + inexact.div_ceil(16)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::formats::{Format, read_from};
-    use crate::model::Table;
+    use crate::model::{Cost, FORBIDDEN, Number, Table, Units};
     use crate::stop::Stop;
 
     fn parse(text: &str, format: Format, precision: Option<u32>) -> Result<Network, Error> {
@@ -282,8 +246,92 @@ mod tests {
             let error = parse(text, Format::Uai, None).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
-        for text in ["MARKOV 1 1 1 1 0 1 inf", "MARKOV 1 1 1 1 0 1 -1e10", "MARKOV 1 1 1 1 0 1 nan"] {
-            assert!(parse(text, Format::Lg, None).expect_err(text).to_string().contains("expected a log-potential"));
+        for text in ["MARKOV 1 1 1 1 0 1 -1e-400", "MARKOV 1 1 1 1 0 1 -0.1"] {
+            assert!(
+                parse(text, Format::Uai, None).expect_err(text).to_string().contains("expected a finite potential")
+            );
+        }
+        for word in ["inf", "-1e400", "1e400", "nan"] {
+            let text = format!("MARKOV 1 1 1 1 0 1 {word}");
+            assert!(parse(&text, Format::Lg, None).expect_err(word).to_string().contains("expected a log-potential"));
+        }
+    }
+
+    #[test]
+    fn potentials_out_of_the_range_of_doubles() {
+        let text = "MARKOV 1 6 1 1 0 6 1e-400 5e-324 0 1e400 0e-500 12.5e-310";
+        let network = parse(text, Format::Uai, None).expect("a network");
+        let costs = [921_034_037_198, 744_428_132_218, FORBIDDEN, -921_034_037_198, FORBIDDEN, 711_275_650_184];
+        assert_eq!(table(&network, 0), &costs);
+        crate::check::verify(&network).expect("what the file states");
+        let network = parse("MARKOV 1 2 1 1 0 2 1e-400 -0.0", Format::Lg, None).expect("a network");
+        assert_eq!((table(&network, 0), network.units().rounded), (&[0, 0][..], 0));
+    }
+
+    /// The best assignment of x0, x1 is 1 1, of value -3.5; -1e20 stands for what is impossible.
+    const FAR: &str = "MARKOV 2 2 2 2 1 0 2 0 1 2 -0.25 -2.5 4 -1e20 -1e20 -3 -1";
+
+    #[test]
+    fn entries_that_no_good_assignment_uses() {
+        let network = parse(FAR, Format::Lg, None).expect("a network");
+        assert_eq!(table(&network, 1), &[FORBIDDEN, FORBIDDEN, 3_000_000_000, 1_000_000_000]);
+        assert_eq!(network.units().decimals, 9);
+        assert_eq!(network.reading().and_then(|reading| reading.witness.as_deref()), Some(&[1, 1][..]));
+        crate::check::verify(&network).expect("the witness says why");
+        assert_eq!(crate::check::value(&network, &[0, 1]), Some(Number::Real(-1e20)), "the file forbids nothing");
+        for far in ["MARKOV 1 2 1 1 0 2 -1e20 1e20", "MARKOV 2 2 2 1 2 0 1 4 1e15 0.5 0.25 -1e15"] {
+            let network = parse(far, Format::Lg, None);
+            let kept = network.map(|network| network.units().decimals);
+            assert!(kept.is_err(), "{far}: {kept:?}");
+        }
+        let network = parse("MARKOV 1 2 1 1 0 2 -123456789012345 0", Format::Lg, None).expect("exact");
+        assert_eq!((table(&network, 0), network.units().rounded), (&[FORBIDDEN, 0][..], 0));
+    }
+
+    #[test]
+    fn evidence_leads_to_another_witness() {
+        let mut network = parse(FAR, Format::Lg, None).expect("a network");
+        let error = network.clone().observe(&[(0, 0)]).expect_err("far from the witness").to_string();
+        assert!(error.contains("evidence 0 of variable 0"), "{error}");
+        let all = network.clone();
+        let refused = observe(&mut network, &[(0, 0)], &Stop::new()).expect_err("all of it is far").to_string();
+        assert!(refused.contains("differ too much"), "{refused}");
+        let mut network = all;
+        observe(&mut network, &[(1, 0)], &Stop::new()).expect("near 1 0");
+        assert_eq!(table(&network, 1)[2], 3_000_000_000);
+        assert_eq!(network.functions().len(), 3);
+        crate::check::verify(&network).expect("the witness says why");
+    }
+
+    #[test]
+    fn costs_that_are_not_those_of_the_file_are_found() {
+        let network =
+            parse("MARKOV 2 2 2 2 1 0 2 0 1 2 0.25 0.5 4 0.1 0 1e-400 1", Format::Uai, None).expect("a network");
+        let reading = network.reading().expect("a reading").clone();
+        let with = |change: &dyn Fn(&mut Vec<Vec<Cost>>, &mut Units)| {
+            let mut costs = vec![table(&network, 0).to_vec(), table(&network, 1).to_vec()];
+            let mut units = *network.units();
+            change(&mut costs, &mut units);
+            let mut builder = Network::builder("changed");
+            for _ in 0..2 {
+                let _ = builder.variable(2).expect("a variable");
+            }
+            for (function, costs) in network.functions().iter().zip(costs) {
+                let _ = builder.dense(&function.scope, costs).expect("a table");
+            }
+            let _ = builder.units(units).reading(reading.clone());
+            crate::check::verify(&builder.build())
+        };
+        with(&|_, _| ()).expect("nothing was changed");
+        for (what, error) in [
+            ("up", with(&|costs, _| costs[0][0] += 1)),
+            ("down", with(&|costs, _| costs[1][0] -= 1)),
+            ("allowed", with(&|costs, _| costs[1][1] = 0)),
+            ("forbidden", with(&|costs, _| costs[1][2] = FORBIDDEN)),
+            ("small", with(&|costs, _| costs[1][2] += 2)),
+            ("slack", with(&|_, units| units.rounded = 2)),
+        ] {
+            let _ = error.expect_err(what);
         }
     }
 }

@@ -3,7 +3,9 @@
 //! `name variables largest-domain functions top`, the domain sizes, then each function:
 //! `arity variables… default tuples`, and for each tuple its values and its cost.
 //! A negative arity offers the function for sharing; a negative number of tuples -k takes the table of the k-th one
-//! offered. A default of -1 before a word is a global cost function, which is not read.
+//! offered. A default of -1 before a word is a global cost function (`global`).
+
+mod global;
 
 use super::ReadOptions;
 use super::limits::Domains;
@@ -82,7 +84,12 @@ impl Reader<'_, '_> {
         let arity = self.tokens.integer("the arity of a function")?;
         self.read_scope(arity.unsigned_abs())?;
         let default = self.cost("a default cost")?;
-        self.refuse_global()?;
+        if let Some(function) = self.global()? {
+            if arity < 0 {
+                self.offered.push(function);
+            }
+            return Ok(());
+        }
         let tuples = self.tokens.integer("a number of tuples")?;
         let function =
             if tuples < 0 { self.share(tuples.unsigned_abs())? } else { self.table(default, tuples as u64)? };
@@ -108,16 +115,6 @@ impl Reader<'_, '_> {
             self.sizes.extend(self.builder.domain(variable));
         }
         Ok(())
-    }
-
-    fn refuse_global(&mut self) -> Result<(), Error> {
-        if !self.tokens.peek()?.first().is_some_and(u8::is_ascii_alphabetic) {
-            return Ok(());
-        }
-        let keyword = String::from_utf8_lossy(self.tokens.word("a keyword")?).into_owned();
-        let function = self.ranges.len();
-        let hint = format!("function {function} is a global cost function, {keyword}; only tables are read");
-        Err(self.tokens.error_with("a number of tuples", hint))
     }
 
     fn cost(&mut self, expected: &str) -> Result<Cost, Error> {
@@ -229,15 +226,15 @@ mod tests {
     use crate::model::{Table, add};
     use crate::stop::Stop;
 
-    fn parse(text: &str) -> Result<Network, Error> {
+    pub(super) fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t.wcsp", Format::Wcsp, &ReadOptions::default(), &Stop::new())
     }
 
-    fn message(text: &str) -> String {
+    pub(super) fn message(text: &str) -> String {
         parse(text).expect_err("wrong on purpose").to_string()
     }
 
-    fn cost(network: &Network, assignment: &[u32]) -> Cost {
+    pub(super) fn cost(network: &Network, assignment: &[u32]) -> Cost {
         network.functions().iter().fold(0, |sum, f| add(sum, f.cost(network.domains(), assignment)))
     }
 
@@ -301,11 +298,17 @@ mod tests {
 
     #[test]
     fn global_functions_are_named() {
-        let error = message("t 2 2 2 9\n2 2\n1 0 0 0\n2 0 1 -1 salldiff var 10\n");
+        let error = message(
+            "t 2 2 2 9
+2 2
+1 0 0 0
+2 0 1 -1 sregular var 10
+",
+        );
         assert_eq!(
             error,
-            "t.wcsp:4:10: found `salldiff`, expected a number of tuples \
-             (function 1 is a global cost function, salldiff; only tables are read)"
+            "t.wcsp:4:10: found `sregular`, expected a number of tuples \
+             (function 1 is a global cost function, sregular; only tables and salldiff are read)"
         );
         assert!(message("t 2 2 1 9 2 2 2 0 1-1 alldiff 0").contains("cost function, alldiff;"));
     }

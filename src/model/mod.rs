@@ -4,6 +4,7 @@
 mod function;
 mod network;
 mod problem;
+mod reading;
 mod tables;
 mod units;
 
@@ -11,6 +12,7 @@ pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
 pub use network::{Builder, ModelError, Network, Variable};
 pub use problem::Problem;
+pub use reading::{Decimal, Numbers, Reading, Scale, Stated};
 pub(crate) use tables::Tables;
 pub use units::{Number, Units};
 

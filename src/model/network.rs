@@ -1,6 +1,6 @@
 //! A network as a file or a program states it, and the builder that checks it.
 
-use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, SparseTable, Table, Tables, Units};
+use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Reading, SparseTable, Table, Tables, Units};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -25,6 +25,7 @@ pub struct Network {
     functions: Arc<Vec<CostFunction>>,
     top: Cost,
     units: Units,
+    reading: Option<Arc<Reading>>,
 }
 
 impl Network {
@@ -38,6 +39,7 @@ impl Network {
                 functions: Arc::default(),
                 top: FORBIDDEN,
                 units: Units::INTEGER,
+                reading: None,
             },
             tables: Tables::default(),
         }
@@ -68,10 +70,16 @@ impl Network {
         &self.units
     }
 
+    /// The file's own numbers, where costs are rounded logarithms of them.
+    pub fn reading(&self) -> Option<&Reading> {
+        self.reading.as_deref()
+    }
+
     /// Fixes variables to values: every other value of them becomes forbidden. Costs stay as they are.
     ///
     /// # Errors
-    /// A variable or a value that does not exist.
+    /// A variable or a value that does not exist; values so far from those of the reading's witness that its
+    /// reason for forbidding entries is gone.
     pub fn observe(&mut self, evidence: &[(u32, u32)]) -> Result<(), ModelError> {
         for &(variable, value) in evidence {
             let function = self.functions.len();
@@ -81,6 +89,10 @@ impl Network {
             };
             if value >= domain {
                 return Err(ModelError::ValueOutside { function, variable, value, domain });
+            }
+            let witness = self.reading.as_ref().and_then(|reading| reading.witness.as_ref());
+            if witness.is_some_and(|witness| witness[variable as usize] != value) {
+                return Err(ModelError::BeyondReach { variable, value });
             }
             let costs = (0..domain).map(|v| if v == value { 0 } else { FORBIDDEN }).collect();
             Arc::make_mut(&mut self.functions)
@@ -135,6 +147,17 @@ pub enum ModelError {
         /// Entries needed.
         expected: u64,
     },
+    /// Evidence on a network of which only the part near its witness could be read.
+    #[error(
+        "evidence {value} of variable {variable}: the file's values differ so much that 64-bit costs hold only those \
+         near one assignment, which has another value there (`formats::observe` finds another one; write 0, or -inf in .LG, for what is impossible)"
+    )]
+    BeyondReach {
+        /// The variable.
+        variable: u32,
+        /// Its value.
+        value: u32,
+    },
     /// A tuple with a value outside its variable's domain, or of the wrong length.
     #[error("function {function}: value {value} of variable {variable} is outside 0..{domain}")]
     ValueOutside {
@@ -174,6 +197,12 @@ impl Builder {
     /// Sets what the integers stand for.
     pub fn units(&mut self, units: Units) -> &mut Self {
         self.network.units = units;
+        self
+    }
+
+    /// Sets the file's own numbers, of which the costs are rounded logarithms.
+    pub fn reading(&mut self, reading: Reading) -> &mut Self {
+        self.network.reading = Some(reading.into());
         self
     }
 

@@ -34,6 +34,12 @@ impl Units {
         if self.decimals == 0 { Number::Integer(signed) } else { Number::Real(signed as f64 / self.scale()) }
     }
 
+    /// Whether a value is better than another one, both in the file's convention.
+    pub fn is_better(&self, value: Number, other: Number) -> bool {
+        let (value, other) = (value.as_f64(), other.as_f64());
+        if self.maximise { value > other } else { value < other }
+    }
+
     /// A lower bound on the cost in the file's convention, with the rounding taken off: an upper bound
     /// where the file maximises.
     pub fn bound(&self, cost: Cost) -> Number {

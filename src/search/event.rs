@@ -203,6 +203,9 @@ pub struct Summary {
     pub values_forbidden: Option<usize>,
     /// The best solution: value indices in file order.
     pub solution: Option<Vec<u32>>,
+    /// The solution of least cost in the network's units: another one than `solution` where costs are rounded and the
+    /// file's own numbers order the two otherwise.
+    pub least: Option<Vec<u32>>,
     /// A bound in the network's units and its proof: the best one that has a proof.
     pub proof: (Cost, Proof),
 }

@@ -4,7 +4,7 @@ use super::greedy;
 use super::news::{News, Totals};
 use super::options::Options;
 use crate::check;
-use crate::model::{Cost, FORBIDDEN, Network};
+use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use std::ops::ControlFlow;
@@ -15,18 +15,23 @@ pub(crate) struct First {
     pub assignment: Option<Vec<u32>>,
     /// The least cost of a solution told of, in the network's units; [`FORBIDDEN`] without one.
     pub upper: Cost,
+    /// Its value in the file's convention.
+    pub value: Option<Number>,
 }
 
 impl First {
     /// Tells of the warm start if there is one, or of solutions by greedy choices until one costs no more than `lower`.
     pub fn new(network: &Network, options: &Options, lower: Cost, stop: &Stop, tell: &mut dyn FnMut(News)) -> Self {
-        let mut upper = FORBIDDEN;
+        let (mut upper, mut best) = (FORBIDDEN, None);
         let mut found = |assignment: &[u32], source: &str| {
             let evaluation = check::evaluate(network, assignment);
-            if evaluation.is_solution() && evaluation.cost < upper {
-                upper = evaluation.cost;
+            if evaluation.is_solution()
+                && evaluation.cost < upper
+                && let Some(value) = check::value(network, assignment)
+            {
+                (upper, best) = (evaluation.cost, Some(value));
                 let (solution, source, totals) = (assignment.into(), source.to_string(), Totals::default());
-                tell(News::Solution { cost: upper, solution, source, totals });
+                tell(News::Solution { value, solution, source, totals });
             }
             if upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
@@ -41,6 +46,6 @@ impl First {
                 Some(greedy::assignments(network, rng, stop, &mut |values| found(values, "greedy")))
             }
         };
-        First { assignment, upper }
+        First { assignment, upper, value: best }
     }
 }

@@ -3,7 +3,7 @@
 use super::driver::Picks;
 use super::event::StoppedBy;
 use crate::certificate::Proof;
-use crate::model::Cost;
+use crate::model::{Cost, Number};
 use std::sync::Arc;
 
 /// What the loop tells the recorder.
@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub(crate) enum News {
     /// A better solution.
     Solution {
-        /// Its cost in the network's units.
-        cost: Cost,
+        /// Its value in the file's convention, by the file's own numbers.
+        value: Number,
         /// Value indices in file order.
         solution: Arc<[u32]>,
         /// Who found it.

@@ -21,7 +21,9 @@ pub(crate) struct Recorder<'a> {
     network: &'a Network,
     clock: &'a Clock,
     observe: &'a mut dyn FnMut(&Event),
-    best: Option<(Cost, Arc<[u32]>)>,
+    best: Option<(Number, Arc<[u32]>)>,
+    /// The solution of least cost in the network's units, which rounding may order otherwise than the file's numbers.
+    least: Option<Arc<[u32]>>,
     bound: Cost,
     /// The best bound that has a proof.
     proof: (Cost, Proof),
@@ -44,6 +46,7 @@ impl<'a> Recorder<'a> {
             clock,
             observe,
             best: None,
+            least: None,
             bound,
             proof: (bound, Proof::default()),
             totals: Totals::default(),
@@ -97,12 +100,16 @@ impl<'a> Recorder<'a> {
         }
         match news {
             News::Progress(totals) => self.totals = totals,
-            News::Solution { cost, solution, source, totals } => {
+            News::Solution { value, solution, source, totals } => {
                 self.totals = totals;
-                self.best = Some((cost, solution));
-                self.best_at = Some(now);
-                self.source = source.into();
-                let _ = self.tell(EventKind::Solution);
+                self.least = Some(solution.clone());
+                let units = self.network.units();
+                if self.best.as_ref().is_none_or(|(best, _)| units.is_better(value, *best)) {
+                    self.best = Some((value, solution));
+                    self.best_at = Some(now);
+                    self.source = source.into();
+                    let _ = self.tell(EventKind::Solution);
+                }
             }
             News::Bound { bound, source, totals, proof } => {
                 self.totals = totals;
@@ -141,7 +148,7 @@ impl<'a> Recorder<'a> {
         (self.observe)(&Event {
             kind,
             time_s,
-            cost: self.best.as_ref().map(|(cost, _)| units.number(*cost)),
+            cost: self.best.as_ref().map(|(value, _)| *value),
             bound: Some(units.bound(self.bound)),
             maximise: units.maximise,
             round: self.totals.rounds,
@@ -179,7 +186,7 @@ impl<'a> Recorder<'a> {
             (None, Ok(Some(opened))) if self.search_began.is_some() && !self.lost => opened.name(),
             _ => "cpu".into(),
         };
-        let cost = self.best.as_ref().map(|(cost, _)| units.number(*cost));
+        let cost = self.best.as_ref().map(|(value, _)| *value);
         let bound = units.bound(self.bound);
         let status = match (stopped_by, &self.best) {
             (StoppedBy::Optimal, _) => Status::Optimal,
@@ -193,7 +200,11 @@ impl<'a> Recorder<'a> {
             cost,
             bound,
             gap: cost.and_then(|cost| gap(cost, bound)),
-            precision_slack: units.precision_slack(),
+            precision_slack: match cost.filter(|_| status == Status::Optimal) {
+                // what rounding leaves open
+                Some(cost) => (bound.as_f64() - cost.as_f64()).abs(),
+                None => units.precision_slack(),
+            },
             time_s,
             load_s: options.load_s,
             time_to_best_s: self.best_at,
@@ -214,6 +225,7 @@ impl<'a> Recorder<'a> {
             values: ending.as_ref().map(|ending| ending.values),
             values_forbidden: ending.as_ref().map(|ending| ending.values_forbidden),
             solution: self.best.map(|(_, solution)| solution.to_vec()),
+            least: self.least.map(|solution| solution.to_vec()),
             proof: self.proof,
         }
     }

@@ -21,7 +21,7 @@ use crate::device::{DeviceError, Opened};
 use crate::error::Error;
 use crate::heuristics::Needs;
 use crate::inference::Gpu;
-use crate::model::{Cost, FORBIDDEN, Network, Problem};
+use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
 use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
@@ -59,6 +59,8 @@ pub(crate) struct Run<'a> {
     first: Option<Vec<u32>>,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
     upper: Cost,
+    /// Its value in the file's convention, by the file's own numbers.
+    value: Option<Number>,
     /// Best total proven, in the network's units.
     lower: Cost,
     /// What is known of each value.
@@ -130,6 +132,7 @@ impl<'a> Run<'a> {
             totals: Totals::default(),
             first: first.assignment,
             upper: first.upper,
+            value: first.value,
             lower,
             tightened: (network.top(), 0),
         })
@@ -222,14 +225,13 @@ impl<'a> Run<'a> {
             return Some(StoppedBy::Infeasible);
         }
         let units = self.network.units();
-        if let (true, Some(target)) = (solved, self.options.target) {
-            let cost = units.number(self.upper).as_f64();
-            if if units.maximise { cost >= target } else { cost <= target } {
-                return Some(StoppedBy::Target);
-            }
+        if let (Some(value), Some(target)) = (self.value, self.options.target)
+            && !units.is_better(Number::Real(target), value)
+        {
+            return Some(StoppedBy::Target);
         }
-        if let (true, Some(wanted)) = (solved, self.options.gap) {
-            let gap = super::gap(units.number(self.upper), units.bound(self.lower));
+        if let (Some(value), Some(wanted)) = (self.value, self.options.gap) {
+            let gap = super::gap(value, units.bound(self.lower));
             if gap.is_some_and(|gap| gap <= wanted) {
                 return Some(StoppedBy::Gap);
             }
@@ -322,11 +324,13 @@ impl<'a> Run<'a> {
             return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {}", self.lower)));
         }
         if cost < self.upper {
-            self.upper = cost;
+            let Some(value) = check::value(self.network, &solution) else {
+                return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));
+            };
+            (self.upper, self.value) = (cost, Some(value));
             self.account.note_better();
-            let news =
-                News::Solution { cost, solution: solution.into(), source: source.to_string(), totals: self.totals };
-            (self.tell)(news);
+            let (solution, source, totals) = (solution.into(), source.to_string(), self.totals);
+            (self.tell)(News::Solution { value, solution, source, totals });
         }
         Ok(Some(cost))
     }

@@ -1,0 +1,100 @@
+//! Decimal numbers of any size: a double where it holds the number to its full precision, digits and exponent elsewhere.
+
+use crate::model::{Decimal, Stated};
+
+/// Digits that a [`Decimal`] keeps.
+const DIGITS: u32 = 19;
+
+/// Understands a word as a number: its sign apart where it is out of the range of normal doubles.
+pub(super) fn parse(word: &[u8]) -> Option<Stated> {
+    let double: f64 = std::str::from_utf8(word).ok()?.parse().ok()?;
+    if double.is_normal() { Some(Stated::Double(double)) } else { Some(extreme(word, double)) }
+}
+
+/// What a word means whose double is 0, below the normal ones, infinite or no number.
+#[cold]
+fn extreme(word: &[u8], double: f64) -> Stated {
+    match (digits(word.strip_prefix(b"-").unwrap_or(word)), double.is_sign_negative()) {
+        (None, _) => Stated::Double(double),
+        (Some(decimal), false) => Stated::Decimal(decimal),
+        // a negative one is no potential, and as a logarithm as good as 0, or not minus infinity
+        (Some(_), true) if double.is_infinite() => Stated::Double(f64::NAN),
+        (Some(_), true) => Stated::Double(-f64::MIN_POSITIVE),
+    }
+}
+
+/// The digits and the power of ten of a number that std has understood; `None` where it is 0 or names an infinity.
+fn digits(word: &[u8]) -> Option<Decimal> {
+    let text = word.strip_prefix(b"+").unwrap_or(word);
+    let (mantissa, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
+        Some(at) => (&text[..at], integer(&text[at + 1..])),
+        None => (text, 0),
+    };
+    let (mut digits, mut kept, mut shift, mut behind_point) = (0u64, 0, 0i64, false);
+    for &byte in mantissa {
+        match byte {
+            b'.' => behind_point = true,
+            b'0'..=b'9' if kept < DIGITS => {
+                digits = 10 * digits + u64::from(byte - b'0');
+                kept += u32::from(digits > 0);
+                shift -= i64::from(behind_point);
+            }
+            b'0'..=b'9' => shift += i64::from(!behind_point),
+            _ => return None,
+        }
+    }
+    (digits > 0).then(|| Decimal { digits, exponent: exponent.saturating_add(shift) })
+}
+
+/// A signed integer, the largest one there is in place of a larger one.
+fn integer(text: &[u8]) -> i64 {
+    let (negative, digits) = match text.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        Some((b'+', rest)) => (false, rest),
+        _ => (false, text),
+    };
+    let add = |value: i64, &byte: &u8| value.saturating_mul(10).saturating_add(i64::from(byte.wrapping_sub(b'0')));
+    let value = digits.iter().fold(0, add);
+    if negative { -value } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_doubles_hold_stays_a_double() {
+        for text in ["0", "-0.0", "0e-99999", "1", "0.1", "-3e5", "2.3e-308", "1.7e308", "inf", "-inf", "-0e999"] {
+            let value = text.parse::<f64>().expect("a number of std");
+            assert_eq!(parse(text.as_bytes()), Some(Stated::Double(value)), "{text}");
+        }
+        assert_eq!(parse(b"-1e-400"), Some(Stated::Double(-f64::MIN_POSITIVE)), "negative, if next to nothing");
+        for text in ["nan", "-1e400"] {
+            assert!(matches!(parse(text.as_bytes()), Some(Stated::Double(nan)) if nan.is_nan()), "{text}");
+        }
+        for text in ["", "1..2", "0x1", "1e", "e5", "--1"] {
+            assert_eq!(parse(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_they_do_not_hold_keeps_its_digits() {
+        for (text, digits, exponent) in [
+            ("1e-400", 1, -400),
+            ("+12.50E-500", 1250, -502),
+            ("0.00031e-320", 31, -325),
+            ("5e-324", 5, -324),
+            ("1e400", 1, 400),
+            ("123456789012345678901234e+300", 1_234_567_890_123_456_789, 305),
+            ("1.23456789012345678901234e-310", 1_234_567_890_123_456_789, -328),
+            ("1e-99999999999999999999", 1, -i64::MAX),
+        ] {
+            assert_eq!(parse(text.as_bytes()), Some(Stated::Decimal(Decimal { digits, exponent })), "{text}");
+        }
+        let long = format!("0.{}7", "0".repeat(400));
+        assert_eq!(parse(long.as_bytes()), Some(Stated::Decimal(Decimal { digits: 7, exponent: -401 })));
+        let long = format!("7{}.0", "0".repeat(400));
+        let Some(Stated::Decimal(Decimal { digits, exponent })) = parse(long.as_bytes()) else { panic!("a decimal") };
+        assert_eq!((digits, exponent), (7 * 10u64.pow(18), 382));
+    }
+}

@@ -1,0 +1,143 @@
+//! Which entries matter where a file's values differ too much for 64-bit costs: an entry that costs more than all of a
+//! *witness*, whatever the other functions cost, is in no assignment as good as the witness.
+
+use crate::error::Error;
+use crate::model::Builder;
+use crate::rng::Rng;
+use crate::stop::Stop;
+
+/// Looks at entries for each entry of the file that descents to a witness may take.
+const LOOKS: u64 = 64;
+
+/// What sums of differences are taken larger by: far more than doubles lose, far less than what is left out.
+const MARGIN: f64 = 1.0 + 1.0 / (1 << 20) as f64;
+
+/// Entries within reach.
+pub(super) struct Reach {
+    /// For each function what an entry costs at most.
+    pub dear: Vec<f64>,
+    /// The assignment that shows it; none where all entries are within reach.
+    pub witness: Option<Box<[u32]>>,
+}
+
+impl Reach {
+    /// Every entry of so many functions.
+    pub fn all(functions: usize) -> Self {
+        Reach { dear: vec![f64::INFINITY; functions], witness: None }
+    }
+}
+
+/// The reach of the best assignment that some descents find, which gives the variables of `fixed` their values. Every entry is within
+/// reach where all that were found are impossible.
+pub(super) fn near_a_witness(
+    builder: &Builder,
+    scopes: &[Box<[u32]>],
+    tables: &[Vec<f64>],
+    fixed: &[(u32, u32)],
+    stop: &Stop,
+) -> Result<Reach, Error> {
+    let least: Vec<f64> = tables.iter().map(|table| table.iter().copied().fold(f64::INFINITY, f64::min)).collect();
+    let excess = |descent: &Descent<'_>| -> f64 {
+        (0..tables.len()).map(|function| descent.entry(function) - least[function]).sum()
+    };
+    let mut descent = Descent::new(builder, scopes, tables, fixed);
+    let looks = LOOKS.saturating_mul(tables.iter().map(|table| table.len() as u64).sum());
+    let mut best: Option<(f64, Box<[u32]>)> = None;
+    let mut rng = Rng::new(0);
+    while best.is_none() || descent.looks < looks {
+        descent.run(stop)?;
+        let excess = excess(&descent);
+        if excess.is_finite() && best.as_ref().is_none_or(|(least, _)| excess < *least) {
+            best = Some((excess, descent.values.as_slice().into()));
+        }
+        if descent.looks >= looks || descent.free.is_empty() {
+            break;
+        }
+        descent.restart(&mut rng);
+    }
+    Ok(match best {
+        Some((excess, witness)) => {
+            let dear = least.iter().map(|least| least + excess * MARGIN).collect();
+            Reach { dear, witness: Some(witness) }
+        }
+        None => Reach::all(tables.len()),
+    })
+}
+
+/// Coordinate descent on sums of doubles.
+struct Descent<'a> {
+    scopes: &'a [Box<[u32]>],
+    tables: &'a [Vec<f64>],
+    domains: Vec<u32>,
+    /// The functions of each variable.
+    functions: Vec<Vec<usize>>,
+    free: Vec<usize>,
+    values: Vec<u32>,
+    /// Entries looked at.
+    looks: u64,
+}
+
+impl<'a> Descent<'a> {
+    fn new(builder: &Builder, scopes: &'a [Box<[u32]>], tables: &'a [Vec<f64>], fixed: &[(u32, u32)]) -> Self {
+        let domains: Vec<u32> = (0..).map_while(|v| builder.domain(v)).collect();
+        let mut functions = vec![Vec::new(); domains.len()];
+        for (function, scope) in scopes.iter().enumerate() {
+            scope.iter().for_each(|&v| functions[v as usize].push(function));
+        }
+        let mut values = vec![0; domains.len()];
+        let mut is_fixed = vec![false; domains.len()];
+        for &(variable, value) in fixed {
+            (values[variable as usize], is_fixed[variable as usize]) = (value, true);
+        }
+        let free = (0..domains.len()).filter(|&v| !is_fixed[v]).collect();
+        Descent { scopes, tables, domains, functions, free, values, looks: 0 }
+    }
+
+    fn restart(&mut self, rng: &mut Rng) {
+        for &v in &self.free {
+            self.values[v] = rng.below(u64::from(self.domains[v])) as u32;
+        }
+    }
+
+    /// Gives one variable after the other its best value until none gets a better one.
+    fn run(&mut self, stop: &Stop) -> Result<(), Error> {
+        let mut better = true;
+        while better {
+            better = false;
+            for k in 0..self.free.len() {
+                if stop.is_set() {
+                    return Err(Error::Stopped);
+                }
+                let v = self.free[k];
+                let costs: Vec<(u32, f64)> = (0..self.domains[v]).map(|value| self.cost(v, value)).collect();
+                self.looks += costs.len() as u64 * self.functions[v].len() as u64;
+                let (mut own, before) = (self.values[v], self.values[v]);
+                for (value, cost) in costs.iter().enumerate() {
+                    if *cost < costs[own as usize] {
+                        own = value as u32;
+                    }
+                }
+                self.values[v] = own;
+                better |= own != before;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the functions of a variable cost with one of its values: how many are impossible, and the sum of the others.
+    fn cost(&self, v: usize, value: u32) -> (u32, f64) {
+        self.functions[v].iter().fold((0, 0.0), |(impossible, sum), &function| {
+            let cost = self.entry_with(function, |u| if u == v { value } else { self.values[u] });
+            if cost == f64::INFINITY { (impossible + 1, sum) } else { (impossible, sum + cost) }
+        })
+    }
+
+    fn entry(&self, function: usize) -> f64 {
+        self.entry_with(function, |u| self.values[u])
+    }
+
+    fn entry_with(&self, function: usize, value: impl Fn(usize) -> u32) -> f64 {
+        let next = |index: usize, &u: &u32| index * self.domains[u as usize] as usize + value(u as usize) as usize;
+        self.tables[function][self.scopes[function].iter().fold(0, next)]
+    }
+}
