@@ -37,7 +37,7 @@ pub struct Evaluation {
     pub cost: Cost,
     /// The sum without the violated functions.
     pub soft: Cost,
-    /// The functions, ascending, whose entry forbids the assignment or reaches `top` alone.
+    /// The functions, ascending, whose entry forbids the assignment.
     pub violated: Vec<usize>,
     /// The limit that the total must stay below.
     pub top: Cost,
@@ -57,21 +57,16 @@ impl Evaluation {
 /// from a file is checked by its reader.
 pub fn evaluate(network: &Network, assignment: &[u32]) -> Evaluation {
     assert_eq!(assignment.len(), network.domains().len(), "one value for every variable");
-    let (mut soft, mut hard) = (0i128, 0i128);
-    let mut violated = Vec::new();
-    let mut forbidden = false;
+    let (mut sum, mut violated) = (0i128, Vec::new());
     for (index, function) in network.functions().iter().enumerate() {
-        let cost = entry(function, network.domains(), assignment);
-        if cost >= network.top() || cost >= FORBIDDEN {
-            violated.push(index);
-            forbidden |= cost >= FORBIDDEN;
-            hard += i128::from(cost);
-        } else {
-            soft += i128::from(cost);
+        match entry(function, network.domains(), assignment) {
+            FORBIDDEN.. => violated.push(index),
+            cost => sum += i128::from(cost),
         }
     }
-    let cost = if forbidden { FORBIDDEN } else { saturate(soft + hard) };
-    Evaluation { cost, soft: saturate(soft), violated, top: network.top() }
+    let soft = saturate(sum);
+    let cost = if violated.is_empty() { soft } else { FORBIDDEN };
+    Evaluation { cost, soft, violated, top: network.top() }
 }
 
 /// The entry of one function under an assignment of all variables.

@@ -157,15 +157,13 @@ struct Verdict {
     violated: Vec<Violation>,
 }
 
-/// A function whose entry reaches top alone.
+/// A function whose entry is forbidden; in .wcsp: reaches top.
 #[derive(Serialize)]
 struct Violation {
     function: usize,
     scope: Vec<u32>,
     names: Vec<String>,
     values: Vec<u32>,
-    /// Null where it is forbidden.
-    cost: Option<Number>,
 }
 
 impl Verdict {
@@ -178,7 +176,6 @@ impl Verdict {
                 scope: function.scope.to_vec(),
                 names: function.scope.iter().map(|&variable| network.variable_name(variable as usize)).collect(),
                 values: function.scope.iter().map(|&variable| solution[variable as usize]).collect(),
-                cost: finite(check::entry(function, network.domains(), solution)),
             }
         };
         let cost = check::value(network, solution);
@@ -203,14 +200,13 @@ impl fmt::Display for Verdict {
             (None, _) => writeln!(f, "no solution, forbidden")?,
         }
         if !self.solution && self.violated.is_empty() {
-            writeln!(f, "no function reaches top alone: the sum of soft costs does")?;
+            writeln!(f, "no function is forbidden: the sum of soft costs reaches top")?;
         } else if !self.violated.is_empty() {
             writeln!(f, "{} functions violated, the others sum up to {}:", self.violated.len(), self.soft)?;
         }
-        for Violation { function, names, values, cost, .. } in &self.violated {
-            let cost = cost.map_or("forbidden".into(), |cost| cost.to_string());
+        for Violation { function, names, values, .. } in &self.violated {
             let pairs: Vec<String> = names.iter().zip(values).map(|(name, value)| format!("{name}={value}")).collect();
-            writeln!(f, "  function {function}: {cost} at {}", pairs.join(" "))?;
+            writeln!(f, "  function {function}: forbidden at {}", pairs.join(" "))?;
         }
         Ok(())
     }

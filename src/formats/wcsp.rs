@@ -117,12 +117,13 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
+    /// A cost of at least `top` is forbidden, whatever negative costs stand elsewhere.
     fn cost(&mut self, expected: &str) -> Result<Cost, Error> {
         let cost = self.tokens.integer(expected)?;
-        if cost.unsigned_abs() < COST_LIMIT as u64 {
-            Ok(cost)
-        } else if cost >= self.top {
+        if cost >= self.top {
             Ok(FORBIDDEN)
+        } else if cost.unsigned_abs() < COST_LIMIT as u64 {
+            Ok(cost)
         } else {
             Err(self.tokens.error(format!("{expected} within ±{COST_LIMIT}")))
         }
@@ -280,7 +281,7 @@ mod tests {
         // 2^58 = 288230376151711744
         let network =
             parse("t 1 3 1 18978131763075670 3 1 0 0 2 0 18978131763075670 1 400000000000000000").expect("a network");
-        assert_eq!(cost(&network, &[0]), 18978131763075670);
+        assert_eq!(cost(&network, &[0]), FORBIDDEN);
         assert_eq!(cost(&network, &[1]), FORBIDDEN);
         let network = parse("t 1 3 1 9223372036854775807 3 1 0 0 2 0 9223372036854775807 1 5").expect("a network");
         assert_eq!((network.top(), cost(&network, &[0]), cost(&network, &[1])), (FORBIDDEN, FORBIDDEN, 5));
@@ -294,6 +295,19 @@ mod tests {
     fn negative_costs() {
         let network = parse("t 1 2 1 9 2 1 0 -1 1 0 -3").expect("a network");
         assert_eq!((cost(&network, &[0]), cost(&network, &[1])), (-3, -1));
+    }
+
+    #[test]
+    fn what_reaches_top_is_forbidden_whatever_negative_costs_stand_elsewhere() {
+        // a tuple, a default cost, a shared table, a negative cost, a constant
+        let costs = |top: i64| {
+            let text = format!("t 2 2 4 {top} 2 2 -1 0 4 1 0 7 1 1 0 -1 1 0 0 1 0 -9 0 5 0");
+            let network = parse(&text).expect("a network");
+            [[0, 0], [0, 1], [1, 1]].map(|assignment| cost(&network, &assignment))
+        };
+        assert_eq!(costs(8), [10, 7, 13]);
+        assert_eq!(costs(7), [FORBIDDEN, FORBIDDEN, 13]);
+        assert_eq!([costs(5), costs(0), costs(-9)], [[FORBIDDEN; 3]; 3]);
     }
 
     #[test]

@@ -9,8 +9,10 @@ use std::sync::Arc;
 /// Writes a network as `.wcsp`, costs in the units of its integers. Tables that functions share stay shared.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// What writing to `out` gives; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may make up for it, as
+/// the format cannot say so.
 pub fn write_wcsp(network: &Network, out: &mut impl Write) -> io::Result<()> {
+    refuse_compensated(network)?;
     let domains = network.domains();
     let largest = domains.iter().max().copied().unwrap_or(1);
     let functions = network.functions();
@@ -22,7 +24,6 @@ pub fn write_wcsp(network: &Network, out: &mut impl Write) -> io::Result<()> {
     for function in functions {
         *uses.entry(identity(&function.table)).or_default() += 1;
     }
-    let forbidden = forbidden_as(network);
     let mut offered: FxHashMap<usize, usize> = FxHashMap::default();
     for function in functions {
         let table = identity(&function.table);
@@ -35,7 +36,7 @@ pub fn write_wcsp(network: &Network, out: &mut impl Write) -> io::Result<()> {
         }
         match earlier {
             Some(number) => writeln!(out, " 0 -{number}")?,
-            None => write_table(function, domains, forbidden, out)?,
+            None => write_table(function, domains, network.top(), out)?,
         }
         if offers {
             let number = offered.len() + 1;
@@ -59,14 +60,27 @@ fn identity(table: &Table) -> usize {
     }
 }
 
-/// What stands for [`FORBIDDEN`]: `top`, as other programs write it, unless a negative cost could make up for it.
-fn forbidden_as(network: &Network) -> Cost {
-    let negative = network.functions().iter().any(|function| function.min(network.domains()) < 0);
-    if negative { FORBIDDEN } else { network.top().max(0) }
+/// What reaches `top` is forbidden in the file: that is the same where nothing negative can make up for it.
+fn refuse_compensated(network: &Network) -> io::Result<()> {
+    let top = network.top();
+    let negative = || network.functions().iter().any(|function| function.min(network.domains()) < 0);
+    let reaches = |&cost: &Cost| cost >= top && cost < FORBIDDEN;
+    let dear = network.functions().iter().position(|function| match &function.table {
+        Table::Dense(costs) => costs.iter().any(reaches),
+        Table::Sparse(table) => table.costs().iter().any(reaches) || reaches(&table.default_cost()),
+    });
+    match dear.filter(|_| negative()) {
+        Some(function) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("function {function} has a cost of at least top, {top}, that negative costs may make up for"),
+        )),
+        None => Ok(()),
+    }
 }
 
-fn write_table(function: &CostFunction, domains: &[u32], forbidden: Cost, out: &mut impl Write) -> io::Result<()> {
-    let shown = |cost: Cost| if cost == FORBIDDEN { forbidden } else { cost };
+fn write_table(function: &CostFunction, domains: &[u32], top: Cost, out: &mut impl Write) -> io::Result<()> {
+    // what is forbidden costs `top`, as other programs write it
+    let shown = |cost: Cost| if cost >= top { top.max(0) } else { cost };
     match &function.table {
         Table::Sparse(table) => {
             writeln!(out, " {} {}", shown(table.default_cost()), table.len())?;

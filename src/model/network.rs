@@ -1,6 +1,7 @@
 //! A network as a file or a program states it, and the builder that checks it.
 
-use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Reading, SparseTable, Table, Tables, Units};
+use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -73,6 +74,25 @@ impl Network {
     /// The file's own numbers, where costs are rounded logarithms of them.
     pub fn reading(&self) -> Option<&Reading> {
         self.reading.as_deref()
+    }
+
+    /// The trivial bound: the least costs of all functions together, `top` at most.
+    pub fn least(&self) -> Cost {
+        // many functions may share one large table
+        let mut known: FxHashMap<*const Cost, Cost> = FxHashMap::default();
+        let mut least = |function: &CostFunction| match &function.table {
+            Table::Dense(costs) if Arc::strong_count(costs) > 1 => {
+                *known.entry(costs.as_ptr()).or_insert_with(|| function.min(&self.domains))
+            }
+            _ => function.min(&self.domains),
+        };
+        self.functions.iter().fold(0, |sum, function| add(sum, least(function))).min(self.top)
+    }
+
+    /// A lower bound on totals as the file writes it, rounding taken off. None from `top` on: no total is left below it, so that there
+    /// is no number to tell.
+    pub fn bound(&self, lower: Cost) -> Option<Number> {
+        (lower < self.top).then(|| self.units.bound(lower))
     }
 
     /// Fixes variables to values: every other value of them becomes forbidden. Costs stay as they are.

@@ -66,7 +66,8 @@ impl Reader<'_, '_> {
     /// A price so many times; what reaches `top` is forbidden.
     fn times(&self, price: Cost, times: u64) -> Cost {
         let cost = i128::from(price) * i128::from(times);
-        if times > 0 && (price >= FORBIDDEN || cost >= i128::from(self.top)) { FORBIDDEN } else { cost as Cost }
+        let is_forbidden = times > 0 && price >= FORBIDDEN || cost >= i128::from(self.top);
+        if is_forbidden { FORBIDDEN } else { cost as Cost }
     }
 }
 
