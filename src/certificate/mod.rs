@@ -18,7 +18,7 @@ mod proof;
 pub use file::digest;
 #[cfg(test)]
 pub(crate) use file::seal;
-pub use proof::Proof;
+pub use proof::{Proof, weaker};
 
 use crate::model::{Cost, Network, Scale};
 use serde::{Deserialize, Serialize};

@@ -159,6 +159,15 @@ impl Proof {
     }
 }
 
+/// What there is to say where the certificate proves less than was found.
+pub fn weaker(network: &Network, proven: Cost, found: Cost) -> String {
+    let [proven, found] = [proven, found].map(|bound| match network.bound(bound) {
+        Some(bound) => format!("the bound {bound}"),
+        None => "that there is no solution".into(),
+    });
+    format!("the certificate proves {proven}: how {found} came about was not kept")
+}
+
 /// What the reductions did, with what bounds of values rest on where these were made.
 fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
     let log = reducer.steps().unwrap_or_default();

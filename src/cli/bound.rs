@@ -4,7 +4,7 @@ mod flags;
 
 use super::orders::Ordering;
 use super::{Exit, output, record_unloaded, signals, values};
-use fangs::certificate::Proof;
+use fangs::certificate::{Proof, weaker};
 use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats;
 use fangs::inference::{
@@ -15,7 +15,7 @@ use fangs::model::{Cost, Network, Number, Problem};
 use fangs::order::Order;
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile};
 use fangs::reduce::{Reducer, ValueBounds};
-use fangs::search::{BoundChoice, Clock, Event, EventKind};
+use fangs::search::{BoundChoice, Clock, Event, EventKind, gap};
 use fangs::stop::Stop;
 use fangs::{Error, check, record};
 pub use flags::{BoundFlags, Config};
@@ -118,10 +118,10 @@ impl<'a> Bounding<'a> {
         recorder: Recorder,
         mut report: BoundReport,
     ) -> Self {
-        let minima = network.functions().iter().map(|function| function.min(network.domains()));
-        let lower = minima.fold(0, fangs::model::add).min(network.top());
+        let lower = network.least();
         report.instance.clone_from(&network.name);
         report.method = "trivial".into();
+        report.exact = lower >= network.top();
         report.precision_slack = network.units().precision_slack();
         Bounding {
             network,
@@ -145,13 +145,15 @@ impl<'a> Bounding<'a> {
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
         let _ = device.poll()?;
-        let mut reducer = Arc::new(match self.config.output.certificate {
-            Some(_) => Reducer::logged(self.network, self.config.reduce, stop)?,
-            None => Reducer::new(self.network, self.config.reduce, stop)?,
-        });
+        let reduced = || match self.config.output.certificate {
+            Some(_) => Reducer::logged(self.network, self.config.reduce, stop),
+            None => Reducer::new(self.network, self.config.reduce, stop),
+        };
+        let reducer = (!self.report.exact).then(reduced).transpose()?;
         if device.choice() != Choice::Auto {
             self.device = device.wait(stop)?;
         }
+        let Some(mut reducer) = reducer.map(Arc::new) else { return Ok(()) };
         let mut values = ValueBounds::new(&reducer);
         while self.eliminate(&reducer, &mut values, device, ordering, stop)? {
             Arc::make_mut(&mut reducer).tighten_by(self.upper(), &values, stop);
@@ -183,6 +185,9 @@ impl<'a> Bounding<'a> {
             return Ok(false);
         }
         self.raise(trivial_bound(&problem), "trivial", reduced)?;
+        if self.report.exact {
+            return Ok(false);
+        }
         let order = ordering.order(reducer, &problem, stop)?;
         self.report.induced_width = Some(order.width);
         if let Some(method) = order.method {
@@ -218,7 +223,7 @@ impl<'a> Bounding<'a> {
                 Stage::Shift(mut shift) => {
                     let name = shift.name().to_string();
                     shift.below(self.upper());
-                    while shift.advance(SHIFT_SLICE, stop) == Progress::More && !stop.is_set() {
+                    while shift.advance(SHIFT_SLICE, stop) == Progress::More && !self.is_over(stop) {
                         self.raise(shift.lower_bound(self.upper()), &name, || shift.proof(reducer))?;
                         self.tick();
                     }
@@ -241,7 +246,7 @@ impl<'a> Bounding<'a> {
                     {
                         self.cores.push((problem.clone(), reducer.clone()));
                     }
-                    while self.search(&mut branch, stop)? && branch.work_done() < end && !stop.is_set() {
+                    while self.search(&mut branch, stop)? && branch.work_done() < end && !self.is_over(stop) {
                         self.tick();
                     }
                     climb.searched(branch, before);
@@ -278,7 +283,7 @@ impl<'a> Bounding<'a> {
                 }
             };
             self.spent.note(is_light, start.elapsed().as_nanos() as u64);
-            if self.report.exact || stop.is_set() {
+            if self.is_over(stop) {
                 break;
             }
             if let Some((known, proof)) = known {
@@ -357,13 +362,18 @@ impl<'a> Bounding<'a> {
         if let Some(core) = outcome.assign() {
             self.offer(reducer.lift(&core), &attempt.name);
         }
-        self.report.exact = outcome.exact();
+        self.report.exact |= outcome.exact();
         self.raise(lower, &attempt.name, || attempt.proof(reducer, outcome))
     }
 
     /// What no solution worth finding reaches.
     fn upper(&self) -> Cost {
         self.best.as_ref().map_or(self.network.top(), |(cost, ..)| *cost)
+    }
+
+    /// Whether there is nothing left to prove, or no time.
+    fn is_over(&self, stop: &Stop) -> bool {
+        self.report.exact || stop.is_set()
     }
 
     /// Keeps an assignment if it is a solution and better.
@@ -373,6 +383,7 @@ impl<'a> Bounding<'a> {
             && evaluation.cost < self.upper()
             && let Some(value) = check::value(self.network, &assignment)
         {
+            self.report.exact |= self.lower >= evaluation.cost;
             self.best = Some((evaluation.cost, value, assignment));
             self.source = name.into();
             self.tell(EventKind::Solution);
@@ -380,7 +391,8 @@ impl<'a> Bounding<'a> {
     }
 
     fn raise(&mut self, bound: Cost, name: &str, proof: impl FnOnce() -> Option<Proof>) -> Result<(), Error> {
-        let upper = self.upper();
+        // without a solution a bound may only say that there is none
+        let (upper, bound) = (self.upper(), bound.min(self.network.top()));
         if bound > upper {
             return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
         }
@@ -398,7 +410,7 @@ impl<'a> Bounding<'a> {
         {
             self.proof = (bound, proof);
         }
-        self.report.exact |= bound == upper;
+        self.report.exact |= self.lower >= upper;
         Ok(())
     }
 
@@ -431,7 +443,8 @@ impl<'a> Bounding<'a> {
             kind,
             time_s,
             cost: self.best.as_ref().map(|(_, value, _)| *value),
-            bound: Some(units.bound(self.lower)),
+            bound: self.network.bound(self.lower),
+            gap: gap(self.network, self.best.as_ref().map(|(cost, value, _)| (*cost, *value)), self.lower),
             maximise: units.maximise,
             round: 0,
             moves: 0,
@@ -450,17 +463,15 @@ impl<'a> Bounding<'a> {
             let solution = self.best.as_ref().map(|(.., solution)| &solution[..]);
             let (bound, proof) = &self.proof;
             if *bound < self.lower {
-                let [proven, found] = [*bound, self.lower].map(|bound| self.network.units().bound(bound));
-                self.recorder.warn(&format!("the certificate proves {proven}: how {found} came about was not kept"));
+                self.recorder.warn(&weaker(self.network, *bound, self.lower));
             }
             let written = output::certificate(&file, self.network, *bound, solution, proof);
             written.unwrap_or_else(|error| self.recorder.warn(&error.to_string()));
         }
-        let units = self.network.units();
         let Bounding { mut report, recorder, .. } = self;
         report.device = self.device.name();
         let _ = recorder.finish();
-        report.bound = Some(units.bound(self.lower));
+        report.bound = self.network.bound(self.lower);
         report.cost = self.best.as_ref().map(|(_, value, _)| *value);
         output::print_report(&report, self.config.output.json)?;
         let infeasible = self.best.is_none() && self.lower >= self.network.top();

@@ -130,6 +130,7 @@ fn record_unloaded(mut recorder: Recorder, time_s: f64) {
             time_s,
             cost: None,
             bound: None,
+            gap: None,
             maximise: false,
             round: 0,
             moves: 0,

@@ -84,8 +84,8 @@ impl Console {
 }
 
 fn sides(event: &Event) -> String {
-    let side = |number: Option<Number>| number.map_or("?".into(), |number| number.to_string());
-    let gap = event.gap().map_or("?".into(), |gap| format!("{:.2} %", 100.0 * gap));
+    let side = |number: Option<Number>| number.map_or("-".into(), |number| number.to_string());
+    let gap = event.gap.map_or("-".into(), |gap| format!("{:.2} %", 100.0 * gap));
     format!("upper {}  lower {}  gap {gap}", side(event.upper()), side(event.lower()))
 }
 

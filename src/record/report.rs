@@ -54,7 +54,7 @@ impl<'a> SolveReport<'a> {
             version: crate::VERSION,
             status: summary.status.name(),
             cost: summary.cost,
-            bound: Some(summary.bound),
+            bound: summary.bound,
             gap: summary.gap,
             precision_slack: summary.precision_slack,
             stopped_by: summary.stopped_by.name(),
@@ -123,10 +123,10 @@ impl<'a> SolveReport<'a> {
 impl Display for SolveReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let found = self.time_to_best_s.map_or(String::new(), |time| format!(", best solution after {time:.2} s"));
-        let gap = self.gap.map_or("?".into(), |gap| format!("{:.3} %", 100.0 * gap));
+        let gap = self.gap.map_or("-".into(), |gap| format!("{:.3} %", 100.0 * gap));
         writeln!(f, "{}: {} (stopped by {})", self.instance, self.status, self.stopped_by)?;
-        writeln!(f, "cost    {}", or_none(self.cost))?;
-        writeln!(f, "bound   {}  {}", or_none(self.bound), self.bound_method)?;
+        writeln!(f, "cost    {}", or_dash(self.cost))?;
+        writeln!(f, "bound   {}  {}", or_dash(self.bound), self.bound_method)?;
         writeln!(f, "gap     {gap}")?;
         if self.precision_slack > 0.0 {
             writeln!(f, "slack   {} (rounding, taken off the bound)", self.precision_slack)?;
@@ -192,8 +192,8 @@ impl Display for BoundReport {
             write!(along, " along {}, induced width {width}", self.order)?;
         }
         writeln!(f, "{}: {}{exact}{along}", self.instance, self.method)?;
-        writeln!(f, "bound   {}", or_none(self.bound))?;
-        writeln!(f, "cost    {}", or_none(self.cost))?;
+        writeln!(f, "bound   {}", or_dash(self.bound))?;
+        writeln!(f, "cost    {}", or_dash(self.cost))?;
         if self.precision_slack > 0.0 {
             writeln!(f, "slack   {} (rounding, taken off the bound)", self.precision_slack)?;
         }
@@ -214,6 +214,6 @@ impl Display for BoundReport {
     }
 }
 
-fn or_none(number: Option<Number>) -> String {
-    number.map_or("none".into(), |number| number.to_string())
+fn or_dash(number: Option<Number>) -> String {
+    number.map_or("-".into(), |number| number.to_string())
 }

@@ -4,6 +4,7 @@
 use super::bounds::{Bounds, Step};
 use super::driver::Core;
 use super::errand::Errand;
+use super::goal::Meeting;
 use super::options::Options;
 use super::threads::{Parts, Threads};
 use crate::inference::Gpu;
@@ -35,8 +36,8 @@ pub(crate) struct BoundsBeside {
     /// Ends a slice on its way.
     over: Stop,
     shared: Arc<Shared>,
-    /// Set once a step beside the search has decided the run.
-    decided: Stop,
+    /// Told of what steps beside the search have found and proven.
+    meeting: Meeting,
 }
 
 /// Between the search and the bounds beside it.
@@ -62,7 +63,7 @@ impl Shared {
 
 impl BoundsBeside {
     /// What the options allow; a device takes exact plans that pay there.
-    pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, stop: &Stop) -> Self {
+    pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, meeting: Meeting) -> Self {
         let (gpu, threads) = device.unzip();
         let (errand, threads) = (Errand::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
         BoundsBeside {
@@ -74,13 +75,8 @@ impl BoundsBeside {
             widths: (None, None),
             over: Stop::new(),
             shared: Arc::default(),
-            decided: stop.below(),
+            meeting,
         }
-    }
-
-    /// Set where the run is to stop, and once a step has decided it: a round need not come to its end then.
-    pub fn decided(&self) -> &Stop {
-        &self.decided
     }
 
     /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds while they lead.
@@ -139,7 +135,7 @@ impl BoundsBeside {
         self.shared.recalled.store(one, Ordering::Relaxed);
         let (core, stop) = (core.clone(), self.over.clone());
         let (threads, leading) = (self.threads.clone(), self.leading.clone());
-        let (shared, decided, own) = (self.shared.clone(), self.decided.clone(), threads.are_own());
+        let (shared, meeting, own) = (self.shared.clone(), self.meeting.clone(), threads.are_own());
         let slices = move |bounds: &mut Bounds| {
             loop {
                 let upper = shared.upper.load(Ordering::Relaxed);
@@ -148,9 +144,11 @@ impl BoundsBeside {
                 shared.device.store(bounds.use_device(), Ordering::Relaxed);
                 let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, seed, &stop));
                 if let Some(step) = step {
-                    if step.lower >= upper {
-                        decided.set(Cause::Time);
+                    if let Some(assignment) = &step.assignment {
+                        meeting.found(step.core.problem.cost(assignment));
                     }
+                    // it speaks of what is better than the best total then known
+                    meeting.proved(step.lower.min(upper));
                     shared.steps().push_back(step);
                 }
                 if shared.recalled.load(Ordering::Relaxed) || stop.is_set() || bounds.is_done() || bounds.has_news() {
@@ -237,16 +235,18 @@ mod tests {
         let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = Core { problem: Arc::new(reducer.problem()), reducer };
-        let bounds = || BoundsBeside::new(&Options::default(), None, &stop);
+        let bounds = |meeting: &Meeting| BoundsBeside::new(&Options::default(), None, meeting.clone());
 
-        let mut open = bounds();
-        let found = steps(&mut open, &core, network.top(), &stop);
+        let open = Meeting::new(network.top(), &stop);
+        let found = steps(&mut bounds(&open), &core, network.top(), &stop);
         let best = found.iter().map(|step| step.lower).max().expect("elimination is exact");
-        assert!(best < network.top() && !open.decided().is_set(), "{best}");
+        // an exact elimination comes with an assignment that meets it
+        let is_found = found.iter().any(|step| step.assignment.as_ref().is_some_and(|a| core.problem.cost(a) == best));
+        assert!(best < network.top() && is_found && open.met().is_set(), "{best}");
 
-        let mut closed = bounds();
-        assert!(!steps(&mut closed, &core, best, &stop).is_empty());
-        assert!(closed.decided().is_set() && !stop.is_set());
+        let closed = Meeting::new(best, &stop);
+        assert!(!steps(&mut bounds(&closed), &core, best, &stop).is_empty());
+        assert!(closed.met().is_set() && !stop.is_set());
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
         let network = generate("random", &[("n", "60"), ("d", "8"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = Core { problem: Arc::new(reducer.problem()), reducer };
-        let mut bounds = BoundsBeside::new(&Options::default(), None, &stop);
+        let mut bounds = BoundsBeside::new(&Options::default(), None, Meeting::new(network.top(), &stop));
         bounds.begin(&core, network.top(), 1, false, &stop);
         bounds.rebase();
         while bounds.here().is_none() {

@@ -10,17 +10,17 @@ use std::thread::JoinHandle;
 
 /// Waits for a device on a thread of its own.
 pub(crate) struct Boarding {
-    opening: Opening,
     thread: Option<JoinHandle<Result<Opened, Error>>>,
     over: Stop,
 }
 
 impl Boarding {
-    /// The device if it is there with its kernels, or if the run waits for it; else the way to it.
+    /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `met` ends what the CPU does meanwhile.
     pub fn unless_there(
         opening: &Opening,
         waits: bool,
         field: &Field,
+        met: &Stop,
         stop: &Stop,
     ) -> Result<(Option<Boarding>, Opened), Error> {
         let there = match opening.poll()? {
@@ -33,15 +33,15 @@ impl Boarding {
         let first = First::of(field);
         match there {
             Some(device) if waits || device.cuda.as_ref().is_none_or(|cuda| first.is_there(cuda)) => Ok((None, device)),
-            _ => Ok((Some(Boarding::new(opening.clone(), first, stop)), Opened::default())),
+            _ => Ok((Some(Boarding::new(opening.clone(), first, met, stop)), Opened::default())),
         }
     }
 
     /// Waits for the device, then for the kernels that its first rounds take.
-    fn new(opening: Opening, kernels: First, stop: &Stop) -> Boarding {
-        let over = stop.below();
+    fn new(opening: Opening, kernels: First, met: &Stop, stop: &Stop) -> Boarding {
+        let over = met.below();
         let thread = std::thread::spawn({
-            let (opening, stop, over, busy) = (opening.clone(), stop.clone(), over.clone(), Busy::new());
+            let (stop, over, busy) = (stop.clone(), over.clone(), Busy::new());
             move || {
                 let opened = opening.wait(&stop);
                 if let Ok(Opened { cuda: Some(cuda), .. }) = &opened {
@@ -53,7 +53,7 @@ impl Boarding {
                 opened
             }
         });
-        Boarding { opening, thread: Some(thread), over }
+        Boarding { thread: Some(thread), over }
     }
 
     /// Set once the device is there, or the run is to end: what the CPU does meanwhile is over.
@@ -69,13 +69,13 @@ impl Boarding {
 
     /// The run is over before it went to a device: where it was made. A device that was asked for by its number has to be there all the
     /// same.
-    pub fn missed(&self, stop: &Stop) -> Result<String, Error> {
-        let opened = match self.opening.choice() {
-            Choice::Cuda(_) => self.opening.wait(stop).map(Some).or_else(|error| match error {
+    pub fn missed(opening: &Opening, stop: &Stop) -> Result<String, Error> {
+        let opened = match opening.choice() {
+            Choice::Cuda(_) => opening.wait(stop).map(Some).or_else(|error| match error {
                 Error::Stopped => Ok(None),
                 refused => Err(refused),
             })?,
-            Choice::Auto | Choice::Cpu => self.opening.poll()?,
+            Choice::Auto | Choice::Cpu => opening.poll()?,
         };
         let without = opened.filter(|opened| opened.cuda.is_none());
         Ok(without.map_or("on the CPU: the run was over before a device was there".into(), |opened| opened.to_string()))

@@ -3,6 +3,7 @@
 
 use super::driver::{Effort, Field, Pool};
 use super::errand::Errand;
+use super::goal::Meeting;
 use super::options::Options;
 use super::portfolio::Portfolio;
 use super::threads::Threads;
@@ -16,13 +17,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Crew {
     turns: Portfolio,
     beside: Option<Beside>,
+    /// Told of what is found beside the rounds.
+    meeting: Meeting,
 }
 
 impl Crew {
     /// The drivers that the options name; with `threads` for them some of them work beside a device.
-    pub fn new(options: &Options, device: Option<Arc<Cuda>>, threads: Option<Threads>, rng: &mut Rng) -> Self {
+    pub fn new(
+        options: &Options,
+        device: Option<Arc<Cuda>>,
+        threads: Option<Threads>,
+        meeting: Meeting,
+        rng: &mut Rng,
+    ) -> Self {
         let turns = Portfolio::new(options, device, threads.is_some(), rng);
-        Crew { turns, beside: threads.map(|threads| Beside::new(Portfolio::beside(rng), threads)) }
+        Crew { turns, beside: threads.map(|threads| Beside::new(Portfolio::beside(rng), threads)), meeting }
     }
 
     /// Those that need few threads go on by themselves from now on, on `threads`.
@@ -46,7 +55,7 @@ impl Crew {
     ) {
         let told = self.turns.told();
         drop(self.beside.take().and_then(|beside| beside.end(pool)));
-        *self = Crew::new(options, Some(device), threads, rng);
+        *self = Crew::new(options, Some(device), threads, self.meeting.clone(), rng);
         if let Some(outcome) = told {
             self.guide(outcome);
         }
@@ -64,7 +73,7 @@ impl Crew {
         let (mut source, mut effort) = self.turns.round(field, pool, stop);
         if let Some(beside) = &mut self.beside {
             let before = pool.best();
-            let (other, more) = beside.exchange(field, pool, stop);
+            let (other, more) = beside.exchange(field, pool, &self.meeting, stop);
             if pool.best() < before {
                 source = other;
             }
@@ -126,13 +135,19 @@ impl Beside {
     }
 
     /// Lets both sides know what the other has found, and begins where nobody is on his way. Returns who found the best and what was done.
-    fn exchange(&mut self, field: &Arc<Field>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+    fn exchange(
+        &mut self,
+        field: &Arc<Field>,
+        pool: &mut Pool,
+        meeting: &Meeting,
+        stop: &Stop,
+    ) -> (&'static str, Effort) {
         let done = self.collect(pool);
         if self.drivers.here().is_some() && !pool.elites().is_empty() {
             self.over = stop.below();
             let (field, found, over) = (field.clone(), self.found.clone(), self.over.clone());
-            let threads = self.threads.clone();
-            self.drivers.begin(move |drivers| threads.run(|| rounds(drivers, &field, &found, &over)));
+            let (threads, meeting) = (self.threads.clone(), meeting.clone());
+            self.drivers.begin(move |drivers| threads.run(|| rounds(drivers, &field, &found, &meeting, &over)));
         }
         done
     }
@@ -166,7 +181,7 @@ impl Beside {
 }
 
 /// Rounds until they are over.
-fn rounds(drivers: &mut Portfolio, field: &Field, found: &Mutex<Found>, over: &Stop) {
+fn rounds(drivers: &mut Portfolio, field: &Field, found: &Mutex<Found>, meeting: &Meeting, over: &Stop) {
     let mut pool = lock(found).pool.clone();
     while !over.is_set() {
         let (source, effort) = drivers.round(field, &mut pool, over);
@@ -177,6 +192,10 @@ fn rounds(drivers: &mut Portfolio, field: &Field, found: &Mutex<Found>, over: &S
         found.effort.add(&effort);
         pool.elites().iter().for_each(|elite| found.pool.offer(elite));
         pool.clone_from(&found.pool);
+        drop(found);
+        if let Some(elite) = pool.allowed() {
+            meeting.found(field.constant.saturating_add(elite.energy.total));
+        }
     }
 }
 
@@ -189,6 +208,7 @@ fn lock(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
 mod tests {
     use super::*;
     use crate::generate::generate;
+    use crate::model::FORBIDDEN;
     use crate::reduce::Reducer;
     use crate::search::state::Elite;
     use crate::search::testing::price;
@@ -196,16 +216,25 @@ mod tests {
 
     /// A grid of 36 variables with five values each.
     fn field(seed: u64) -> Arc<Field> {
-        let network = generate("grid", &[("side", "6"), ("d", "5")], seed).expect("a family");
+        field_of(&[("side", "6"), ("d", "5")], seed)
+    }
+
+    fn field_of(parameters: &[(&str, &str)], seed: u64) -> Arc<Field> {
+        let network = generate("grid", parameters, seed).expect("a family");
         let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
         let problem = Arc::new(reducer.problem());
         Arc::new(Field::new(&problem, price(&problem), None, &mut Rng::new(seed)))
     }
 
+    fn meeting() -> Meeting {
+        Meeting::new(FORBIDDEN, &Stop::new())
+    }
+
     /// A crew as on a device, without one.
     fn crew_of(threads: usize, rng: &mut Rng) -> Crew {
         let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        Crew::new(&Options::default(), None, workers.install(|| Parts::beside_device(true, false)).drivers, rng)
+        let threads = workers.install(|| Parts::beside_device(true, false)).drivers;
+        Crew::new(&Options::default(), None, threads, meeting(), rng)
     }
 
     /// One whose drivers of the CPU are beside the others.
@@ -220,15 +249,16 @@ mod tests {
     #[test]
     fn what_is_found_beside_comes_in_and_what_is_known_goes_out() {
         let (mut rng, stop) = (Rng::new(1), Stop::new());
-        let field = field(1);
+        let field = field_of(&[("side", "6"), ("d", "5"), ("p2", "0")], 1);
         let (mut pool, mut beside) = (Pool::default(), crew(&mut rng).beside.expect("drivers"));
-        let _ = beside.exchange(&field, &mut pool, &stop);
+        let meeting = meeting();
+        let _ = beside.exchange(&field, &mut pool, &meeting, &stop);
         assert!(beside.drivers.here().is_some(), "nothing is known, so nobody begins");
         let values = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
         pool.offer(&Elite::new(&field.rows, values));
         let (begin, mut work) = (pool.best(), 0);
         while pool.best() == begin {
-            let (source, effort) = beside.exchange(&field, &mut pool, &stop);
+            let (source, effort) = beside.exchange(&field, &mut pool, &meeting, &stop);
             assert!(pool.best() == begin || source == "islands");
             work += effort.work;
             std::thread::yield_now();
@@ -237,6 +267,10 @@ mod tests {
         let _ = beside.collect(&mut pool);
         assert_eq!(lock(&beside.found).pool.best(), pool.best());
         assert!(energies_are_those_of(&field, &pool));
+        // whoever waits for a round hears that the bound is met
+        let best = pool.allowed().expect("nothing is forbidden").energy.total;
+        meeting.proved(field.constant + best);
+        assert!(meeting.met().is_set());
     }
 
     #[test]
@@ -266,7 +300,7 @@ mod tests {
     fn on_many_threads_those_part_that_need_few() {
         let (mut rng, stop) = (Rng::new(5), Stop::new());
         let (field, mut pool) = (field(6), Pool::new(true));
-        let mut crew = Crew::new(&Options::default(), None, None, &mut rng);
+        let mut crew = Crew::new(&Options::default(), None, None, meeting(), &mut rng);
         let workers = rayon::ThreadPoolBuilder::new().num_threads(8).build().expect("threads");
         let _ = crew.round(&field, &mut pool, &stop);
         let threads = workers.install(|| Parts::of_the_cpu(&field, &pool)).and_then(|parts| parts.drivers);

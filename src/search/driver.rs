@@ -53,6 +53,8 @@ pub(crate) struct Field {
     is_coloring: OnceLock<bool>,
     /// Temperatures.
     pub schedule: Schedule,
+    /// What every assignment pays besides.
+    pub constant: Cost,
     /// About what visiting every variable once costs, in units of one nanosecond or so.
     pub sweep_work: u64,
     /// States wanted, where the caller said so.
@@ -102,6 +104,7 @@ impl Field {
             layout: OnceLock::new(),
             is_coloring: OnceLock::new(),
             schedule,
+            constant: problem.constant,
             sweep_work,
             population,
             portable: false,
@@ -358,6 +361,11 @@ impl Pool {
     /// Best first.
     pub fn elites(&self) -> &[Elite] {
         &self.elites
+    }
+
+    /// The best that nothing forbids.
+    pub fn allowed(&self) -> Option<&Elite> {
+        self.elites.iter().find(|elite| elite.energy.violations == 0)
     }
 
     /// Energy of the best, larger than any where there is none.

@@ -2,7 +2,8 @@
 
 use super::driver::Picks;
 use crate::certificate::Proof;
-use crate::model::{Cost, Number};
+use crate::model::{Cost, Network, Number};
+use crate::stop::Cause;
 use std::sync::Arc;
 
 /// What happened.
@@ -48,8 +49,10 @@ pub struct Event {
     pub time_s: f64,
     /// Best cost found.
     pub cost: Option<Number>,
-    /// Best proven bound.
+    /// Best proven bound, where it is a number.
     pub bound: Option<Number>,
+    /// Relative gap, where both exist: see [`gap`].
+    pub gap: Option<f64>,
     /// Whether the file maximises: then `cost` is the lower and `bound` the upper curve.
     pub maximise: bool,
     /// Driver rounds done.
@@ -76,17 +79,18 @@ impl Event {
     pub fn lower(&self) -> Option<Number> {
         if self.maximise { self.cost } else { self.bound }
     }
-
-    /// Relative gap, where both curves exist.
-    pub fn gap(&self) -> Option<f64> {
-        gap(self.cost?, self.bound?)
-    }
 }
 
-/// |upper - lower| / max(|upper|, |lower|), 0 where equal.
-pub fn gap(cost: Number, bound: Number) -> Option<f64> {
-    let (a, b) = (cost.as_f64(), bound.as_f64());
-    if a == b { Some(0.0) } else { Some((a - b).abs() / a.abs().max(b.abs())) }
+/// |upper - lower| / max(|upper|, |lower|) of the numbers shown, 0 where the bound has come to the cost. That is decided in the
+/// network's units: the bound that is shown is without what rounding may have added. `found` are the least cost in these units and
+/// the best value in the file's convention.
+pub fn gap(network: &Network, found: Option<(Cost, Number)>, bound: Cost) -> Option<f64> {
+    let (cost, value) = found?;
+    if bound >= cost {
+        return Some(0.0);
+    }
+    let (a, b) = (value.as_f64(), network.bound(bound)?.as_f64());
+    Some(if a == b { 0.0 } else { (a - b).abs() / a.abs().max(b.abs()) })
 }
 
 /// How a run ended.
@@ -148,6 +152,15 @@ impl StoppedBy {
     }
 }
 
+impl From<Cause> for StoppedBy {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Time => StoppedBy::Time,
+            Cause::Signal => StoppedBy::Signal,
+        }
+    }
+}
+
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Summary {
@@ -157,8 +170,8 @@ pub struct Summary {
     pub stopped_by: StoppedBy,
     /// Best cost found, in the file's convention, recomputed by the independent evaluator.
     pub cost: Option<Number>,
-    /// Best proven bound, in the file's convention, rounding taken off.
-    pub bound: Number,
+    /// Best proven bound, in the file's convention, rounding taken off; none where there is no number, as without any solution.
+    pub bound: Option<Number>,
     /// Relative gap.
     pub gap: Option<f64>,
     /// What rounding may have moved, in the file's unit.

@@ -20,6 +20,7 @@ mod errand;
 mod event;
 mod first;
 mod forest;
+mod goal;
 mod graph;
 mod greedy;
 pub(crate) mod guided;
@@ -48,6 +49,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod threads;
+#[cfg(test)]
+mod top_tests;
 mod walk;
 mod weigh;
 mod weighers;
@@ -63,9 +66,11 @@ pub use session::{Session, start};
 use crate::device::Busy;
 use crate::error::Error;
 use crate::model::Network;
-use crate::stop::{Cause, Stop};
+use crate::stop::Stop;
+use boarding::Boarding;
 use first::First;
-use news::{News, Totals};
+use goal::reached;
+use news::{Ending, News, Totals};
 use recorder::Recorder;
 use run::Run;
 use std::sync::mpsc::channel;
@@ -124,6 +129,35 @@ pub fn solve(
     let clock = Clock::start(options.started, options.time, stop);
     let mut recorder = Recorder::new(network, &clock, observe);
     let first = First::new(network, options, recorder.bound(), stop, &mut |news| recorder.hear(news));
+    let outcome = match reached(network, options, first.found(), recorder.bound()) {
+        Some(_) => missed(options, stop, &mut |news| recorder.hear(news)),
+        None => search(network, options, first, stop, &mut recorder),
+    };
+    let stopped_by = stop.cause().map_or(StoppedBy::Time, StoppedBy::from);
+    let (ending, failure) = match outcome {
+        Ok(ending) => (ending, None),
+        Err(Error::Stopped) => (None, None),
+        Err(error) => (None, Some(error)),
+    };
+    let summary = recorder.finish(options, threads, ending, stopped_by);
+    failure.map_or(Ok(summary), Err)
+}
+
+/// The goal was reached before there was anything to search: a device that was asked for by its number has to be there all the same.
+fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(News)) -> Result<Option<Ending>, Error> {
+    tell(News::Note(Boarding::missed(&options.device, stop)?));
+    Ok(None)
+}
+
+/// The search on threads of its own; no ending where there was nothing left to search.
+fn search(
+    network: &Network,
+    options: &Options,
+    first: First,
+    stop: &Stop,
+    recorder: &mut Recorder<'_>,
+) -> Result<Option<Ending>, Error> {
+    let threads = options.threads();
     let workers = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
@@ -142,22 +176,16 @@ pub fn solve(
                 // a recorder that has gone away only means that nobody listens any more
                 message => drop(sender.send(message)),
             };
-            workers.install(|| Run::new(&network, &options, first, &stop, &mut tell)?.run())
+            workers.install(|| match Run::new(&network, &options, first, &stop, &mut tell)? {
+                Some(run) => run.run().map(Some),
+                None => missed(&options, &stop, &mut tell),
+            })
         }
     });
-    let outcome = if recorder.listen(&news, &progress, stop) { worker.join() } else { Ok(Err(Error::Stopped)) };
-    let stopped_by = match stop.cause() {
-        Some(Cause::Signal) => StoppedBy::Signal,
-        _ => StoppedBy::Time,
-    };
-    let (ending, failure) = match outcome {
-        Ok(Ok(ending)) => (Some(ending), None),
-        Ok(Err(Error::Stopped)) => (None, None),
-        Ok(Err(error)) => (None, Some(error)),
-        Err(_) => (None, Some(Error::Internal("the search thread ended abnormally".into()))),
-    };
-    let summary = recorder.finish(options, threads, ending, stopped_by);
-    failure.map_or(Ok(summary), Err)
+    if !recorder.listen(&news, &progress, stop) {
+        return Err(Error::Stopped);
+    }
+    worker.join().unwrap_or_else(|_| Err(Error::Internal("the search thread ended abnormally".into())))
 }
 
 fn check_assignment(network: &Network, assignment: &[u32]) -> Result<(), Error> {

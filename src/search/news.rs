@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub(crate) enum News {
     /// A better solution.
     Solution {
+        /// Its cost in the network's units.
+        cost: Cost,
         /// Its value in the file's convention, by the file's own numbers.
         value: Number,
         /// Value indices in file order.

@@ -2,10 +2,11 @@
 
 use super::clock::Clock;
 use super::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
+use super::goal::reached;
 use super::news::{Ending, News, Totals};
 use super::options::Options;
-use crate::certificate::Proof;
-use crate::model::{Cost, FORBIDDEN, Network, Number};
+use crate::certificate::{Proof, weaker};
+use crate::model::{Cost, Network, Number};
 use crate::stop::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +24,7 @@ pub(crate) struct Recorder<'a> {
     observe: &'a mut dyn FnMut(&Event),
     best: Option<(Number, Arc<[u32]>)>,
     /// The solution of least cost in the network's units, which rounding may order otherwise than the file's numbers.
-    least: Option<Arc<[u32]>>,
+    least: Option<(Cost, Arc<[u32]>)>,
     bound: Cost,
     /// The best bound that has a proof.
     proof: (Cost, Proof),
@@ -39,8 +40,7 @@ pub(crate) struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     /// Begins with the bound that the functions' minima give.
     pub fn new(network: &'a Network, clock: &'a Clock, observe: &'a mut dyn FnMut(&Event)) -> Self {
-        let minima = network.functions().iter().map(|function| function.min(network.domains()));
-        let bound = minima.fold(0 as Cost, Cost::saturating_add).min(FORBIDDEN - 1);
+        let bound = network.least();
         let mut recorder = Recorder {
             network,
             clock,
@@ -100,9 +100,9 @@ impl<'a> Recorder<'a> {
         }
         match news {
             News::Progress(totals) => self.totals = totals,
-            News::Solution { value, solution, source, totals } => {
+            News::Solution { cost, value, solution, source, totals } => {
                 self.totals = totals;
-                self.least = Some(solution.clone());
+                self.least = Some((cost, solution.clone()));
                 let units = self.network.units();
                 if self.best.as_ref().is_none_or(|(best, _)| units.is_better(value, *best)) {
                     self.best = Some((value, solution));
@@ -116,7 +116,7 @@ impl<'a> Recorder<'a> {
                 if let Some(proof) = proof.filter(|_| bound > self.proof.0) {
                     self.proof = (bound, *proof);
                 }
-                if bound > self.bound && bound < FORBIDDEN {
+                if bound > self.bound {
                     self.bound = bound;
                     self.source = source.into();
                     self.bound_source = self.source.clone();
@@ -144,12 +144,14 @@ impl<'a> Recorder<'a> {
     fn tell_with(&mut self, kind: EventKind, message: Option<Arc<str>>) -> f64 {
         let time_s = self.clock.seconds();
         let units = self.network.units();
+        let gap = self.gap();
         let with_solution = matches!(kind, EventKind::Solution | EventKind::End);
         (self.observe)(&Event {
             kind,
             time_s,
             cost: self.best.as_ref().map(|(value, _)| *value),
-            bound: Some(units.bound(self.bound)),
+            bound: self.network.bound(self.bound),
+            gap,
             maximise: units.maximise,
             round: self.totals.rounds,
             moves: self.totals.moves,
@@ -159,6 +161,15 @@ impl<'a> Recorder<'a> {
             message,
         });
         time_s
+    }
+
+    fn gap(&self) -> Option<f64> {
+        gap(self.network, self.found(), self.bound)
+    }
+
+    /// The least cost in the network's units, and the best value.
+    fn found(&self) -> Option<(Cost, Number)> {
+        Some((self.least.as_ref()?.0, self.best.as_ref()?.0))
     }
 
     /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the stop.
@@ -175,11 +186,13 @@ impl<'a> Recorder<'a> {
             self.source = self.bound_source.clone();
         }
         if options.certificate && self.proof.0 < self.bound {
-            let bounds = [self.proof.0, self.bound].map(|bound| units.bound(bound));
-            let _ = self.tell_with(EventKind::Warning, Some(weaker(bounds).into()));
+            let message = weaker(self.network, self.proof.0, self.bound);
+            let _ = self.tell_with(EventKind::Warning, Some(message.into()));
         }
         let time_s = self.tell(EventKind::End);
-        let stopped_by = ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by);
+        // also where the loop did not come to look
+        let stopped_by = reached(self.network, options, self.found(), self.bound)
+            .unwrap_or(ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by));
         // a loop that did not answer in time has worked where it could
         let device = match (&ending, options.device.poll()) {
             (Some(ending), _) => ending.device.clone(),
@@ -187,7 +200,7 @@ impl<'a> Recorder<'a> {
             _ => "cpu".into(),
         };
         let cost = self.best.as_ref().map(|(value, _)| *value);
-        let bound = units.bound(self.bound);
+        let bound = self.network.bound(self.bound);
         let status = match (stopped_by, &self.best) {
             (StoppedBy::Optimal, _) => Status::Optimal,
             (StoppedBy::Infeasible, _) => Status::Infeasible,
@@ -199,10 +212,10 @@ impl<'a> Recorder<'a> {
             stopped_by,
             cost,
             bound,
-            gap: cost.and_then(|cost| gap(cost, bound)),
-            precision_slack: match cost.filter(|_| status == Status::Optimal) {
+            gap: self.gap(),
+            precision_slack: match cost.zip(bound).filter(|_| status == Status::Optimal) {
                 // what rounding leaves open
-                Some(cost) => (bound.as_f64() - cost.as_f64()).abs(),
+                Some((cost, bound)) => (bound.as_f64() - cost.as_f64()).abs(),
                 None => units.precision_slack(),
             },
             time_s,
@@ -225,15 +238,10 @@ impl<'a> Recorder<'a> {
             values: ending.as_ref().map(|ending| ending.values),
             values_forbidden: ending.as_ref().map(|ending| ending.values_forbidden),
             solution: self.best.map(|(_, solution)| solution.to_vec()),
-            least: self.least.map(|solution| solution.to_vec()),
+            least: self.least.map(|(_, solution)| solution.to_vec()),
             proof: self.proof,
         }
     }
-}
-
-/// What there is to say where the certificate proves less than was found.
-fn weaker([proven, found]: [Number; 2]) -> String {
-    format!("the certificate proves {proven}: how the bound {found} came about was not kept")
 }
 
 #[cfg(test)]
@@ -278,7 +286,7 @@ mod tests {
         }
         let options = Options { certificate: true, ..Options::default() };
         let summary = recorder.finish(&options, 1, None, StoppedBy::Time);
-        assert_eq!((summary.bound, summary.proof.0), (Number::Integer(5), 3));
-        assert_eq!(told, ["the certificate proves 3: how the bound 5 came about was not kept".into()]);
+        assert_eq!((summary.bound, summary.proof.0), (Some(Number::Integer(5)), 3));
+        assert_eq!(told, ["the certificate proves the bound 3: how the bound 5 came about was not kept".into()]);
     }
 }

@@ -9,6 +9,7 @@ use super::crew::Crew;
 use super::driver::{Core, Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::first::First;
+use super::goal::{Meeting, reached};
 use super::guided;
 use super::news::{Ending, News, Totals};
 use super::options::{Assertions, Options};
@@ -24,7 +25,7 @@ use crate::inference::Gpu;
 use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
 use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
-use crate::stop::{Cause, Stop};
+use crate::stop::Stop;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -48,6 +49,8 @@ pub(crate) struct Run<'a> {
     pool: Pool,
     crew: Crew,
     bounds: BoundsBeside,
+    /// What is known beside the loop as well.
+    meeting: Meeting,
     rng: Rng,
     /// The device, as long as it works; the CPU without one.
     device: Opened,
@@ -59,7 +62,7 @@ pub(crate) struct Run<'a> {
     first: Option<Vec<u32>>,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
     upper: Cost,
-    /// Its value in the file's convention, by the file's own numbers.
+    /// The best value found in the file's convention, by the file's own numbers.
     value: Option<Number>,
     /// Best total proven, in the network's units.
     lower: Cost,
@@ -70,14 +73,14 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Reduces the network and prepares the first core.
+    /// Reduces the network and prepares the first core; nothing where the reductions have come to the goal.
     pub fn new(
         network: &'a Network,
         options: &'a Options,
         first: First,
         stop: &'a Stop,
         tell: &'a mut dyn FnMut(News),
-    ) -> Result<Self, Error> {
+    ) -> Result<Option<Self>, Error> {
         let mut rng = Rng::new(options.seed);
         let reducer = if options.certificate {
             Reducer::logged(network, options.reduce, stop)?
@@ -92,12 +95,19 @@ impl<'a> Run<'a> {
             let fits = heuristic.fits(&problem);
             fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
-        let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
+        let lower = if reducer.infeasible() { network.top() } else { problem.constant };
+        let (totals, meeting) = (Totals::default(), Meeting::new(first.upper.min(network.top()), stop));
         let core = Core { reducer: Arc::new(reducer), problem };
+        let proof = Proof::reductions(&core.reducer).map(Box::new);
+        tell(News::Bound { bound: lower, source: "trivial".into(), totals, proof });
+        if reached(network, options, first.found(), lower).is_some() {
+            return Ok(None);
+        }
+        let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
         let field = Field::of_core(&core, options, &mut rng);
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
-        let (boarding, device) = Boarding::unless_there(&options.device, waits, &field, stop)?;
+        let (boarding, device) = Boarding::unless_there(&options.device, waits, &field, meeting.met(), stop)?;
         if boarding.is_none() {
             tell(News::Note(device.to_string()));
         }
@@ -108,13 +118,12 @@ impl<'a> Run<'a> {
         }
         let parts = || Parts::beside_device(Portfolio::may_part(options), field.is_large());
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
-        let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), &mut rng);
+        let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), meeting.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
-        let bounds = BoundsBeside::new(options, gpu.zip(for_bounds), stop);
-        let lower = if core.reducer.infeasible() { network.top() } else { core.problem.constant };
+        let bounds = BoundsBeside::new(options, gpu.zip(for_bounds), meeting.clone());
         let values = ValueBounds::new(&core.reducer);
-        Ok(Run {
+        Ok(Some(Run {
             network,
             options,
             stop,
@@ -126,32 +135,32 @@ impl<'a> Run<'a> {
             pool: Pool::new(first.upper < FORBIDDEN),
             crew,
             bounds,
+            meeting,
             rng,
             device,
             boarding,
-            totals: Totals::default(),
+            totals,
             first: first.assignment,
             upper: first.upper,
             value: first.value,
             lower,
             tightened: (network.top(), 0),
-        })
+        }))
     }
 
     /// Runs until a reason to stop.
     pub fn run(mut self) -> Result<Ending, Error> {
-        self.tell_bound(self.lower, "trivial", Proof::reductions(&self.core.reducer));
         // drivers have better ones than the greedy solution at once
         let wanted = self.options.warm_start.is_some() || self.options.heuristic.is_some();
         if let Some(first) = self.first.take().filter(|_| wanted) {
             self.offer_projected(&first);
         }
         let stopped_by = loop {
-            self.board()?;
-            self.part();
             if let Some(reason) = self.finished() {
                 break reason;
             }
+            self.board()?;
+            self.part();
             if self.core.problem.variables() == 0 {
                 self.core_solution(&self.core.clone(), &[], "reduce")?;
                 let proof = Proof::reductions(&self.core.reducer);
@@ -162,8 +171,8 @@ impl<'a> Run<'a> {
                 self.round()?;
             }
         };
-        if let Some(boarding) = &self.boarding {
-            (self.tell)(News::Note(boarding.missed(self.stop)?));
+        if self.boarding.is_some() {
+            (self.tell)(News::Note(Boarding::missed(&self.options.device, self.stop)?));
         }
         if let Some(source) = self.crew.finish(&mut self.pool) {
             self.look_at_pool(source)?;
@@ -178,7 +187,8 @@ impl<'a> Run<'a> {
         Ok(Ending {
             values,
             values_forbidden,
-            stopped_by,
+            // what came in last may have led to the goal
+            stopped_by: self.reached().unwrap_or(stopped_by),
             totals: self.totals,
             z,
             induced_width,
@@ -216,39 +226,21 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// To be asked after all that is told, before anything else that takes long.
+    fn reached(&self) -> Option<StoppedBy> {
+        reached(self.network, self.options, self.value.map(|value| (self.upper, value)), self.lower)
+    }
+
     fn finished(&self) -> Option<StoppedBy> {
-        let solved = self.upper < FORBIDDEN;
-        if solved && self.lower >= self.upper {
-            return Some(StoppedBy::Optimal);
-        }
-        if !solved && self.lower >= self.network.top() {
-            return Some(StoppedBy::Infeasible);
-        }
-        let units = self.network.units();
-        if let (Some(value), Some(target)) = (self.value, self.options.target)
-            && !units.is_better(Number::Real(target), value)
-        {
-            return Some(StoppedBy::Target);
-        }
-        if let (Some(value), Some(wanted)) = (self.value, self.options.gap) {
-            let gap = super::gap(value, units.bound(self.lower));
-            if gap.is_some_and(|gap| gap <= wanted) {
-                return Some(StoppedBy::Gap);
-            }
-        }
-        if self.options.rounds.is_some_and(|rounds| self.totals.rounds >= rounds) {
-            return Some(StoppedBy::Rounds);
-        }
-        self.stop.cause().map(|cause| match cause {
-            Cause::Time => StoppedBy::Time,
-            Cause::Signal => StoppedBy::Signal,
-        })
+        let is_last = self.options.rounds.is_some_and(|rounds| self.totals.rounds >= rounds);
+        let rounds = || is_last.then_some(StoppedBy::Rounds);
+        self.reached().or_else(rounds).or_else(|| self.stop.cause().map(StoppedBy::from))
     }
 
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
         let began = Instant::now();
-        let over = self.boarding.as_ref().map_or(self.bounds.decided(), Boarding::over);
+        let over = self.boarding.as_ref().map_or(self.meeting.met(), Boarding::over);
         let (crew, field, pool) = (&mut self.crew, &self.field, &mut self.pool);
         let (source, Effort { moves, ratings, work, note, lost, picks, nonsense, fault }) =
             self.bounds.for_search().run(|| crew.round(field, pool, over));
@@ -280,6 +272,9 @@ impl<'a> Run<'a> {
             self.pool.assert_energies(&self.core.problem)?;
         }
         (self.tell)(News::Progress(self.totals));
+        if self.reached().is_some() {
+            return Ok(());
+        }
         let (upper, work) = self.tightened;
         let size: u64 = self.core.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
         if self.upper < upper && self.account.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
@@ -290,8 +285,7 @@ impl<'a> Run<'a> {
 
     /// Turns the best allowed elite into a solution if it is better than the incumbent.
     fn look_at_pool(&mut self, source: &str) -> Result<(), Error> {
-        let allowed = self.pool.elites().iter().find(|elite| elite.energy.violations == 0);
-        let Some(elite) = allowed else { return Ok(()) };
+        let Some(elite) = self.pool.allowed() else { return Ok(()) };
         let total = self.core.problem.constant.saturating_add(elite.energy.total);
         if total < self.upper.min(self.core.problem.top) {
             let assignment: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
@@ -327,10 +321,14 @@ impl<'a> Run<'a> {
             let Some(value) = check::value(self.network, &solution) else {
                 return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));
             };
-            (self.upper, self.value) = (cost, Some(value));
+            self.meeting.found(cost);
+            self.upper = cost;
+            if self.value.is_none_or(|best| self.network.units().is_better(value, best)) {
+                self.value = Some(value);
+            }
             self.account.note_better();
             let (solution, source, totals) = (solution.into(), source.to_string(), self.totals);
-            (self.tell)(News::Solution { value, solution, source, totals });
+            (self.tell)(News::Solution { cost, value, solution, source, totals });
         }
         Ok(Some(cost))
     }
@@ -392,6 +390,9 @@ impl<'a> Run<'a> {
     fn follow(&mut self, mut step: Step) -> Result<(), Error> {
         let (before, reason) = (self.gap(), step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned());
         self.take(&mut step)?;
+        if self.reached().is_some() {
+            return Ok(());
+        }
         if let Some(assignment) = &step.assignment {
             self.offer_projected(&step.core.reducer.lift(assignment));
         }
@@ -439,13 +440,10 @@ impl<'a> Run<'a> {
         // a proof is news even where more is known that has none
         if bound > self.lower || proof.is_some() {
             self.lower = self.lower.max(bound);
-            self.tell_bound(bound, source, proof);
+            self.meeting.proved(self.lower);
+            let (source, totals) = (source.to_string(), self.totals);
+            (self.tell)(News::Bound { bound, source, totals, proof: proof.map(Box::new) });
         }
-    }
-
-    fn tell_bound(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
-        let (source, totals) = (source.to_string(), self.totals);
-        (self.tell)(News::Bound { bound, source, totals, proof: proof.map(Box::new) });
     }
 
     /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the smaller core.
@@ -465,8 +463,11 @@ impl<'a> Run<'a> {
             return;
         }
         let new = Core { reducer, problem: Arc::new(problem) };
+        self.raise(new.problem.constant, "reduce", Proof::reductions(&new.reducer));
+        if self.reached().is_some() {
+            return;
+        }
         let old = std::mem::replace(&mut self.core, new);
-        self.raise(self.core.problem.constant, "reduce", Proof::reductions(&self.core.reducer));
         self.field = Field::of_core(&self.core, self.options, &mut self.rng);
         self.look_at_reduced();
         let new = &self.core.reducer;

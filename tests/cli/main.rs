@@ -5,6 +5,7 @@ mod devices;
 mod heuristics;
 mod refusals;
 mod spill;
+mod top;
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -369,7 +370,7 @@ fn check_tells_what_is_wrong() -> Result {
     assert_eq!(bad["violated"][0]["function"], 3);
     assert_eq!(bad["violated"][0]["scope"], serde_json::json!([1, 3]));
     let text = fangs().arg("check").arg(&path).arg(at("bad")).assert().code(4).get_output().stdout.clone();
-    assert!(String::from_utf8(text)?.contains("function 3: 100 at x1=0 x3=1"));
+    assert!(String::from_utf8(text)?.contains("function 3: forbidden at x1=0 x3=1"));
 
     let low_top = FOUR.replacen("5 100", "5 10", 1).replace("0 1 100", "0 1 9");
     fs::write(at("low.wcsp"), low_top)?;
