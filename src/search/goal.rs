@@ -70,7 +70,9 @@ impl Meeting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::generate;
     use crate::model::Units;
+    use crate::search::{Status, solve};
 
     #[test]
     fn optimality_is_decided_in_units_whatever_rounding_takes_off() {
@@ -90,6 +92,31 @@ mod tests {
         }
         assert_eq!([gap(&network, Some(value(0)), 0), gap(&network, None, 0)], [Some(0.0), None]);
         assert!(gap(&network, Some(value(0)), -1).is_some_and(|gap| gap > 0.0));
+    }
+
+    /// Whoever stops a run once the bound has come to the cost gets an optimum: nothing else has to be done for it.
+    #[test]
+    fn a_run_is_optimal_from_the_event_that_closes_the_gap() {
+        let mut by_greedy = 0;
+        for seed in 0..60 {
+            let parameters = [("n", "8"), ("d", "3"), ("p2", "0.5"), ("p1", if seed % 2 == 0 { "0.1" } else { "0.5" })];
+            let network = generate("random", &parameters, seed).expect("a family");
+            let (stop, mut closed) = (Stop::new(), None);
+            let options = Options { threads: Some(1), seed, reduce: seed % 3 > 0, ..Options::default() };
+            let summary = solve(&network, &options, &stop, &mut |event| {
+                if event.gap == Some(0.0) && closed.is_none() {
+                    closed = Some((event.source.clone(), event.round));
+                    stop.set(Cause::Signal);
+                }
+            });
+            let summary = summary.expect("nothing fails");
+            if let Some((source, _)) = &closed {
+                assert_eq!((summary.status, summary.stopped_by), (Status::Optimal, StoppedBy::Optimal), "{closed:?}");
+                by_greedy += u32::from(&**source == "greedy");
+            }
+            assert!(closed.is_some() || summary.status == Status::Infeasible, "seed {seed}: {:?}", summary.status);
+        }
+        assert!(by_greedy > 3, "{by_greedy} before there was anything to search");
     }
 
     #[test]
