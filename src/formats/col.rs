@@ -1,4 +1,5 @@
-//! DIMACS `.col` graphs, as networks: a variable a vertex, its values the colors, cost 1 for each edge of one color.
+//! DIMACS `.col` graphs, and the networks that color them: a variable a vertex, its values the colors, cost 1 for each
+//! edge of one color.
 
 use super::ReadOptions;
 use super::tokens::Tokens;
@@ -12,37 +13,74 @@ const VERTICES: usize = 1 << 22;
 /// Colors: the table of an edge has their square.
 const COLORS: u32 = 1 << 12;
 
-/// Reads a graph.
+/// A graph to color, as a `.col` file states it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    /// Where it came from, for messages and summaries.
+    pub name: String,
+    /// Number of vertices. The file counts them from 1, this program from 0.
+    pub vertices: u32,
+    /// The edges in file order, each pair of vertices once, the smaller one first.
+    pub edges: Vec<[u32; 2]>,
+}
+
+impl Graph {
+    /// The network that counts the edges of one color.
+    ///
+    /// # Errors
+    /// A number of colors that is 0 or too large.
+    pub fn network(&self, colors: u32) -> Result<Network, Error> {
+        check_colors(colors)?;
+        let mut builder = Network::builder(self.name.as_str());
+        for _ in 0..self.vertices {
+            let _ = builder.variable(colors)?;
+        }
+        let mut edges = self.edges.iter();
+        if let Some(first) = edges.next() {
+            let first = builder.dense(first, one_color(colors))?;
+            for edge in edges {
+                let _ = builder.shared(edge, first)?;
+            }
+        }
+        Ok(builder.build())
+    }
+}
+
+/// Reads a graph as a network.
 pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let Some(colors) = options.colors else {
         return Err(Error::Usage(format!("{}: a .col graph needs a number of colors: --colors K", tokens.file())));
     };
-    if !(1..=COLORS).contains(&colors) {
-        return Err(Error::Usage(format!("--colors {colors}: between 1 and {COLORS} are possible")));
+    check_colors(colors)?;
+    read_graph(tokens)?.network(colors)
+}
+
+fn check_colors(colors: u32) -> Result<(), Error> {
+    if (1..=COLORS).contains(&colors) {
+        return Ok(());
     }
-    let mut builder = Network::builder(tokens.file());
+    Err(Error::Usage(format!("--colors {colors}: between 1 and {COLORS} are possible")))
+}
+
+/// Reads a graph.
+pub(super) fn read_graph(tokens: &mut Tokens<'_>) -> Result<Graph, Error> {
     let mut vertices = None;
+    let mut edges = Vec::new();
     let mut seen = FxHashSet::default();
-    let mut first = None;
     while !tokens.at_end()? {
         let letter = tokens.word("a line")?[0];
         match (letter, vertices) {
-            (b'p', None) => vertices = Some(problem_line(tokens, colors, &mut builder)?),
+            (b'p', None) => vertices = Some(problem_line(tokens)?),
             (b'e', Some(vertices)) => {
                 let u = vertex(tokens, vertices)?;
                 let v = vertex(tokens, vertices)?;
                 if u == v {
                     return Err(tokens.error_with("another vertex", "an edge from a vertex to itself has no coloring"));
                 }
-                let scope = [u.min(v), u.max(v)];
-                if !seen.insert(scope) {
-                    continue;
+                let edge = [u.min(v), u.max(v)];
+                if seen.insert(edge) {
+                    edges.push(edge);
                 }
-                let function = match first {
-                    None => builder.dense(&scope, one_color(colors))?,
-                    Some(first) => builder.shared(&scope, first)?,
-                };
-                first = first.or(Some(function));
             }
             // comments, and the node and parameter lines of some generators
             (b'c' | b'n' | b'd' | b'v' | b'x', _) => tokens.skip_line()?,
@@ -51,21 +89,18 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
         }
     }
     match vertices {
-        Some(_) => Ok(builder.build()),
+        Some(vertices) => Ok(Graph { name: tokens.file().into(), vertices, edges }),
         None => Err(tokens.error("`p edge VERTICES EDGES`")),
     }
 }
 
-fn problem_line(tokens: &mut Tokens<'_>, colors: u32, builder: &mut crate::model::Builder) -> Result<u32, Error> {
+fn problem_line(tokens: &mut Tokens<'_>) -> Result<u32, Error> {
     if !matches!(tokens.word("`edge`")?, b"edge" | b"edges" | b"col") {
         return Err(tokens.error("`edge` or `col`"));
     }
     let vertices = tokens.count("a number of vertices")?;
     if vertices > VERTICES {
         return Err(tokens.error(format!("at most {VERTICES} vertices")));
-    }
-    for _ in 0..vertices {
-        let _ = builder.variable(colors)?;
     }
     let _ = tokens.count("a number of edges")?; // files count edges once or in both directions
     Ok(vertices as u32)

@@ -13,6 +13,7 @@ mod uai;
 mod wcsp;
 mod write_wcsp;
 
+pub use col::Graph;
 pub use evidence::read_evidence;
 pub use input::{Source, compressed_extensions};
 pub use solution::{SolutionFormat, read_solution, write_solution};
@@ -145,6 +146,14 @@ pub fn read_from(
 ) -> Result<Network, Error> {
     let source = input::decompress(Box::new(reader)).map_err(|error| cannot_read(name, error, stop))?;
     (format.info().read)(&mut Tokens::new(source, name.to_string(), stop), options)
+}
+
+/// Reads a `.col` graph, for a number of colors to be found.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_graph(source: &Source, stop: &Stop) -> Result<Graph, Error> {
+    col::read_graph(&mut open(source, stop)?)
 }
 
 fn open<'a>(source: &Source, stop: &'a Stop) -> Result<Tokens<'a>, Error> {
