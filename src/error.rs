@@ -1,5 +1,6 @@
 //! Errors, each with what the reader needs to mend it.
 
+use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -41,6 +42,26 @@ impl Error {
     /// Whether the reader's input or options are at fault.
     pub fn is_input(&self) -> bool {
         matches!(self, Error::Parse(_) | Error::Io { action: "cannot read", .. } | Error::Model(_) | Error::Usage(_))
+    }
+}
+
+/// Something in a file that was read all the same: its reader may have meant another thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The file as the user named it, `<stdin>` for standard input.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// Column, from 1.
+    pub column: u64,
+    /// What stands there and what was made of it.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Warning { file, line, column, message } = self;
+        write!(f, "{file}:{line}:{column}: {message}")
     }
 }
 

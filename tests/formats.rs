@@ -402,7 +402,7 @@ fn instances_have_the_sizes_of_their_manifest() {
 fn check_evidence(path: &Path, network: &Network) {
     let evidence = path.with_extension("evid");
     if evidence.is_file() {
-        let pairs = fangs::formats::read_evidence(&evidence, network).unwrap();
+        let pairs = fangs::formats::read_evidence(&evidence, network).unwrap().pairs;
         network.clone().observe(&pairs).unwrap();
     }
 }

@@ -7,6 +7,7 @@ use fangs::Error;
 use fangs::bench::mbe::{self, Row};
 use fangs::device::Cuda;
 use fangs::formats::{self, ReadOptions, Source};
+use fangs::record::{Console, Verbosity};
 use fangs::reduce::Reducer;
 use fangs::stop::Stop;
 use std::path::PathBuf;
@@ -65,6 +66,7 @@ fn run_networks(cuda: &Arc<Cuda>, flags: &MbeFlags) -> Result<Exit, Error> {
     }
     for path in &flags.networks {
         let network = formats::read(&Source::File(path.clone()), None, &ReadOptions::default(), &stop)?;
+        Console::new(Verbosity::Quiet).warn_of(network.warnings());
         // not reduced: all the work is left to elimination
         let problem = Arc::new(Reducer::new(&network, false, &stop)?.problem());
         let row = mbe::network(cuda, &network.name, &problem, flags.repeats.into());

@@ -6,6 +6,7 @@ use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, DeviceError};
 use fangs::formats::{self, Source};
+use fangs::record::{Console, Verbosity};
 use fangs::search::measure::{Bench, Place, Speed};
 use fangs::stop::Stop;
 use serde::Serialize;
@@ -71,6 +72,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     let mut rows = Vec::new();
     for file in &flags.files {
         let network = formats::read(&Source::File(file.clone()), None, &Default::default(), &Stop::new())?;
+        Console::new(Verbosity::Quiet).warn_of(network.warnings());
         let bench = Bench::new(&network)?;
         let core = bench.core();
         let repeats = usize::from(flags.repeats);

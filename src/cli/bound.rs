@@ -55,7 +55,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         time_s: 0.0,
         device: "cpu".into(),
     };
-    let network = match config.input.load(&stop) {
+    let network = match config.input.load(recorder.console(), &stop) {
         Ok(network) => network,
         Err(Error::Stopped) => {
             report.time_s = record::seconds(clock.seconds());

@@ -5,7 +5,9 @@ use super::{Exit, output};
 use clap::Args;
 use fangs::certificate::Certificate;
 use fangs::check::{self, Evaluation, Replay};
+use fangs::formats::Format;
 use fangs::model::{FORBIDDEN, Network, Number};
+use fangs::record::{Console, Verbosity};
 use fangs::stop::Stop;
 use fangs::{Error, formats, memory};
 use serde::Serialize;
@@ -47,7 +49,7 @@ impl TryFrom<CheckFlags> for Config {
 
 /// Recomputes the cost of a solution, follows the certificate of a bound.
 pub fn run(config: Config) -> Result<Exit, Error> {
-    let network = config.input.load(&Stop::new())?;
+    let network = config.input.load(&Console::new(Verbosity::Normal), &Stop::new())?;
     check::verify(&network).map_err(|what| Error::Internal(format!("costs read wrong: {what}")))?;
     let solution = config.solution.as_deref().map(|path| formats::read_solution(path, &network)).transpose()?;
     let evaluation = solution.as_ref().map(|solution| check::evaluate(&network, solution));
@@ -58,7 +60,11 @@ pub fn run(config: Config) -> Result<Exit, Error> {
         })?),
         None => None,
     };
-    let verdict = solution.as_ref().zip(evaluation).map(|(solution, found)| Verdict::new(&network, solution, &found));
+    let is_graph = config.input.format() == Format::Col;
+    let verdict = solution.as_ref().zip(evaluation).map(|(solution, found)| Verdict {
+        monochromatic: is_graph.then(|| monochromatic(&network, solution)),
+        ..Verdict::new(&network, solution, &found)
+    });
     let is_solution = verdict.as_ref().is_none_or(|verdict| verdict.solution);
     let report = Report { instance: network.name.clone(), version: fangs::VERSION, verdict, certificate: proven };
     output::print_report(&report, config.json)?;
@@ -155,6 +161,28 @@ struct Verdict {
     /// The cost without the violated functions.
     soft: Number,
     violated: Vec<Violation>,
+    /// Of a coloring, the edges of one color.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    monochromatic: Option<Vec<Monochromatic>>,
+}
+
+/// An edge whose ends have one color.
+#[derive(Serialize)]
+struct Monochromatic {
+    /// Vertices as the file counts them, from 1.
+    edge: [u32; 2],
+    /// As solutions have it, from 0.
+    color: u32,
+}
+
+/// The edges of one color: what costs something in the network of a graph, apart from evidence.
+fn monochromatic(network: &Network, colors: &[u32]) -> Vec<Monochromatic> {
+    let functions = network.functions().iter().filter(|function| {
+        let cost = check::entry(function, network.domains(), colors);
+        0 < cost && cost < FORBIDDEN
+    });
+    let edges = functions.filter_map(|function| Some((*function.scope.first()?, *function.scope.last()?)));
+    edges.map(|(u, v)| Monochromatic { edge: [u + 1, v + 1], color: colors[u as usize] }).collect()
 }
 
 /// A function whose entry is forbidden; in .wcsp: reaches top.
@@ -187,6 +215,7 @@ impl Verdict {
             top: finite(network.top()),
             soft: network.units().number(evaluation.soft),
             violated: evaluation.violated.iter().filter(|_| !is_solution).map(violation).collect(),
+            monochromatic: None,
         }
     }
 }
@@ -207,6 +236,15 @@ impl fmt::Display for Verdict {
         for Violation { function, names, values, .. } in &self.violated {
             let pairs: Vec<String> = names.iter().zip(values).map(|(name, value)| format!("{name}={value}")).collect();
             writeln!(f, "  function {function}: forbidden at {}", pairs.join(" "))?;
+        }
+        let Some(edges) = &self.monochromatic else { return Ok(()) };
+        match edges.len() {
+            0 => writeln!(f, "no edge is monochromatic: a proper coloring")?,
+            1 => writeln!(f, "1 edge is monochromatic:")?,
+            n => writeln!(f, "{n} edges are monochromatic:")?,
+        }
+        for Monochromatic { edge: [u, v], color } in edges {
+            writeln!(f, "  edge {u} {v}: color {color}")?;
         }
         Ok(())
     }

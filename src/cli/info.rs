@@ -7,7 +7,7 @@ use clap::Args;
 use fangs::inference::{Limits, Plan};
 use fangs::model::{FORBIDDEN, Number, Problem};
 use fangs::order::{Method, Order, best_order};
-use fangs::record::seconds;
+use fangs::record::{Console, Verbosity, seconds};
 use fangs::reduce::{Reducer, Reduction, Size};
 use fangs::search::Clock;
 use fangs::search::measure::Footprint;
@@ -63,7 +63,7 @@ impl TryFrom<InfoFlags> for Config {
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let stop = Stop::new();
     let clock = Clock::start(started, None, &stop);
-    let network = config.input.load(&stop)?;
+    let (network, observed) = config.input.load_observed(&Console::new(Verbosity::Normal), &stop)?;
     let load_s = seconds(clock.seconds());
     let reducer = Reducer::new(&network, config.reduce, &stop)?;
     let problem = Arc::new(reducer.problem());
@@ -78,6 +78,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         decimals: network.units().decimals,
         maximise: network.units().maximise,
         precision_slack: network.units().precision_slack(),
+        observed,
         domains: Domains::of(network.domains()),
         density: density(Reducer::new(&network, false, &stop)?.problem().neighbours()),
         network: Size::of(&network),
@@ -130,6 +131,8 @@ struct Description {
     decimals: u32,
     maximise: bool,
     precision_slack: f64,
+    /// Variables that the evidence fixes; null where none is named.
+    observed: Option<usize>,
     domains: Domains,
     density: f64,
     network: Size,

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use fangs::Error;
-use fangs::formats::{self, Format, ReadOptions, Source};
+use fangs::formats::{self, Evidence, Format, ReadOptions, Source};
 use fangs::model::Network;
+use fangs::record::Console;
 use fangs::stop::Stop;
 use std::path::{Path, PathBuf};
 
@@ -61,14 +62,32 @@ impl TryFrom<InputFlags> for Input {
 }
 
 impl Input {
-    /// Reads the network and applies the evidence. [`Error::Stopped`] once `stop` is set.
-    pub fn load(&self, stop: &Stop) -> Result<Network, Error> {
+    /// Reads the network and applies the evidence; says on `console` what is doubtful and how many variables are
+    /// observed. [`Error::Stopped`] once `stop` is set.
+    pub fn load(&self, console: &Console, stop: &Stop) -> Result<Network, Error> {
+        Ok(self.load_observed(console, stop)?.0)
+    }
+
+    /// The same, with the number of variables observed where evidence is named.
+    pub fn load_observed(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<usize>), Error> {
         let mut network = formats::read(&self.source, Some(self.format), &self.options, stop)?;
-        if let Some(path) = &self.evidence {
-            let evidence = formats::read_evidence(path, &network)?;
-            formats::observe(&mut network, &evidence, stop)?;
-        }
-        Ok(network)
+        console.warn_of(network.warnings());
+        let Some(path) = &self.evidence else { return Ok((network, None)) };
+        let Evidence { pairs, warnings } = formats::read_evidence(path, &network)?;
+        console.warn_of(&warnings);
+        formats::observe(&mut network, &pairs, stop)?;
+        let observed = match pairs.len() {
+            0 => "no evidence in it: no variable is observed".into(),
+            1 => "evidence applied to 1 variable".into(),
+            n => format!("evidence applied to {n} variables"),
+        };
+        console.tell(&format!("{}: {observed}", path.display()));
+        Ok((network, Some(pairs.len())))
+    }
+
+    /// What the network was read as.
+    pub fn format(&self) -> Format {
+        self.format
     }
 
     /// The file, unless it is standard input.

@@ -175,7 +175,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let label = picture.is_some().then(|| input.file_name());
     let mut recorder = Recorder::new(Console::new(config.verbosity), csv, solution, label);
 
-    let network = match input.load(&stop) {
+    let network = match input.load(recorder.console(), &stop) {
         Ok(network) => network,
         Err(Error::Stopped) => {
             let time_s = clock.seconds();

@@ -8,6 +8,7 @@ use fangs::Error;
 use fangs::device::{Choice, Opening};
 use fangs::record::comparison::{Axis, Measured, Trace, median_curve, primal_integral, spread};
 use fangs::record::plot::{Chart, PictureFile, TimeScale};
+use fangs::record::{Console, Verbosity};
 use fangs::search::{self, DriverChoice, EventKind, Options};
 use fangs::stop::Stop;
 use serde::Serialize;
@@ -117,7 +118,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     values::use_threads(flags.threads)?;
     // opened once: no run waits for it
     let device = Opening::start(flags.device);
-    let network = input.load(&stop)?;
+    let network = input.load(&Console::new(Verbosity::Normal), &stop)?;
     let _ = device.wait(&stop)?;
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); flags.heuristic.len()];
     // by turns, so that what else the machine does meets all alike

@@ -1,43 +1,56 @@
 //! Evidence files: which variables are known to have which values.
 
 use super::tokens::Tokens;
-use super::{Source, cannot_read, input};
-use crate::error::Error;
+use super::{Source, read_text};
+use crate::error::{Error, Warning};
 use crate::model::Network;
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
-use std::io::Read;
 use std::path::Path;
 
-/// Evidence is kept as text before it is understood; no real file comes near this size.
-const LARGEST_FILE: u64 = 1 << 26;
+/// What an evidence file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// Variables and their values, each variable once, for [`Network::observe`].
+    pub pairs: Vec<(u32, u32)>,
+    /// What the file says that its reader may not have meant.
+    pub warnings: Vec<Warning>,
+}
 
-/// Reads evidence as pairs of a variable and its value, for [`Network::observe`].
+/// Reads evidence.
 ///
-/// `0` alone is none; t numbers with t = 1 + 2k, k being the first, are k pairs; otherwise the first is the number of
-/// sets, which must be 1, and k and its pairs follow.
+/// `0` is none, whatever follows; t numbers with t = 1 + 2k, k being the first, are k pairs; otherwise the first is the
+/// number of sets, which must be 1, and k and its pairs follow. `#` begins a comment.
 ///
 /// # Errors
 /// What cannot be read, pairs that the network does not have, and a variable with two values.
-pub fn read_evidence(path: &Path, network: &Network) -> Result<Vec<(u32, u32)>, Error> {
+pub fn read_evidence(path: &Path, network: &Network) -> Result<Evidence, Error> {
     let stop = Stop::new();
     let source = Source::new(path);
-    let name = source.to_string();
-    let mut text = Vec::new();
-    let _ = input::open(&source, &stop)
-        .and_then(|reader| reader.take(LARGEST_FILE).read_to_end(&mut text))
-        .map_err(|error| cannot_read(&name, error, &stop))?;
-    parse(&text, name, network, &stop)
+    parse(&read_text(&source, &stop)?, source.to_string(), network, &stop)
 }
 
 /// Which dialect it is shows in the number of words alone, so they are counted first.
-fn parse(text: &[u8], name: String, network: &Network, stop: &Stop) -> Result<Vec<(u32, u32)>, Error> {
-    let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
-    let mut tokens = Tokens::new(Box::new(text), name, stop);
+fn parse(text: &[u8], name: String, network: &Network, stop: &Stop) -> Result<Evidence, Error> {
+    let words = || {
+        let mut tokens = Tokens::new(Box::new(text), name.clone(), stop);
+        tokens.skip_comments();
+        tokens
+    };
+    let (mut counted, mut count) = (words(), 0);
+    while !counted.at_end()? {
+        let _ = counted.word("a word")?;
+        count += 1;
+    }
+    let mut tokens = words();
     let mut pairs = tokens.count("a number of observed variables")?;
-    if pairs.checked_mul(2) != Some(words - 1) {
+    if pairs == 0 {
+        tokens.leave_rest("the 0, which is no evidence")?;
+        return Ok(Evidence { pairs: Vec::new(), warnings: tokens.take_warnings() });
+    }
+    if pairs.checked_mul(2) != Some(count - 1) {
         if pairs != 1 {
-            let hint = format!("{} numbers follow", words - 1);
+            let hint = format!("{} numbers follow", count - 1);
             return Err(tokens.error_with("the number of pairs that follow, or 1 set of evidence", hint));
         }
         pairs = tokens.count("a number of observed variables")?;
@@ -56,7 +69,7 @@ fn parse(text: &[u8], name: String, network: &Network, stop: &Stop) -> Result<Ve
         }
     }
     tokens.finish(|| format!("{pairs} pairs are announced"))?;
-    Ok(evidence)
+    Ok(Evidence { pairs: evidence, warnings: tokens.take_warnings() })
 }
 
 #[cfg(test)]
@@ -64,6 +77,10 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<(u32, u32)>, Error> {
+        parse_text(text).map(|evidence| evidence.pairs)
+    }
+
+    fn parse_text(text: &str) -> Result<Evidence, Error> {
         let mut builder = Network::builder("t");
         for size in [2, 3, 4, 2] {
             let _ = builder.variable(size).expect("a variable");
@@ -79,9 +96,24 @@ mod tests {
         for text in ["1 2 3", "1\n1 2 3", "1 1\r\n2 3\r\n"] {
             assert_eq!(read(text).expect("evidence"), [(2, 3)], "{text}");
         }
+        for text in ["# seen\n1\n2 3 # the third", "1 # set\n1 2 3\n# end", "\u{feff}1 2 3"] {
+            assert_eq!(read(text).expect("evidence"), [(2, 3)], "{text}");
+        }
         for text in ["2 0 1 2 3", "1\n2 0 1 2 3", "3 0 1 2 3 0 1"] {
             assert_eq!(read(text).expect("evidence"), [(0, 1), (2, 3)], "{text}");
         }
+    }
+
+    #[test]
+    fn what_follows_a_zero_is_told() {
+        assert!(parse_text("0 # none\n").expect("evidence").warnings.is_empty());
+        for text in ["0\n2 0\n", "0\n2 9\n"] {
+            let evidence = parse_text(text).expect("evidence");
+            assert_eq!(evidence.pairs, []);
+            let told = evidence.warnings[0].to_string();
+            assert!(told.starts_with("e:2:1: left unread after the 0, which is no evidence: 2 words"), "{told}");
+        }
+        assert_eq!(parse_text("1 0 # 7").expect("evidence"), Evidence { pairs: Vec::new(), warnings: Vec::new() });
     }
 
     #[test]
@@ -90,7 +122,8 @@ mod tests {
             ("", "e:1:1: found the end of the file, expected a number of observed variables"),
             ("x", "e:1:1: found `x`"),
             ("2\n0", "e:1:1: found `2`, expected the number of pairs that follow, or 1 set of evidence"),
-            ("0 0", "1 numbers follow"),
+            ("2 0", "1 numbers follow"),
+            ("# none", "e:1:7: found the end of the file"),
             ("99999999999999999999 1", "e:1:1"),
             ("1 4 0", "e:1:3: found `4`, expected a variable in 0..4"),
             ("1 0 2", "e:1:5: found `2`, expected a value in 0..2"),

@@ -9,12 +9,14 @@ mod input;
 mod limits;
 mod solution;
 mod tokens;
+#[cfg(test)]
+mod tokens_tests;
 mod uai;
 mod wcsp;
 mod write_wcsp;
 
 pub use col::Graph;
-pub use evidence::read_evidence;
+pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
 pub use solution::{SolutionFormat, read_solution, write_solution};
 pub use uai::observe;
@@ -108,6 +110,10 @@ fn known_formats() -> String {
     format!("read are {formats}, each also with {}", list(compressed_extensions().collect()))
 }
 
+/// Evidence and solutions are kept as text before they are understood: four bytes for each of the most values a
+/// network may have.
+const LARGEST_TEXT: u64 = 1 << 29;
+
 /// What some formats want to know besides the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
@@ -118,6 +124,7 @@ pub struct ReadOptions {
 }
 
 /// Reads a network. The format follows from the file's name where `format` is `None`; standard input needs one.
+/// [`Network::warnings`] tells what its author may have meant otherwise.
 ///
 /// # Errors
 /// What cannot be read or understood, with file, line and column where there is one; [`Error::Stopped`] once `stop`
@@ -130,7 +137,7 @@ pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop
             return Err(Error::Usage(format!("standard input needs --format; {}", known_formats())));
         }
     };
-    (format.info().read)(&mut open(source, stop)?, options)
+    read_as(format, open(source, stop)?, options)
 }
 
 /// Reads a network from anything that gives bytes, compressed or not; `name` is what messages call it.
@@ -145,7 +152,13 @@ pub fn read_from(
     stop: &Stop,
 ) -> Result<Network, Error> {
     let source = input::decompress(Box::new(reader)).map_err(|error| cannot_read(name, error, stop))?;
-    (format.info().read)(&mut Tokens::new(source, name.to_string(), stop), options)
+    read_as(format, Tokens::new(source, name.to_string(), stop), options)
+}
+
+fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
+    let mut network = (format.info().read)(&mut tokens, options)?;
+    network.warn(tokens.take_warnings());
+    Ok(network)
 }
 
 /// Reads a `.col` graph, for a number of colors to be found.
@@ -154,6 +167,19 @@ pub fn read_from(
 /// As [`read`].
 pub fn read_graph(source: &Source, stop: &Stop) -> Result<Graph, Error> {
     col::read_graph(&mut open(source, stop)?)
+}
+
+/// The whole text of a file that is understood as one: evidence, a solution.
+fn read_text(source: &Source, stop: &Stop) -> Result<Vec<u8>, Error> {
+    let name = source.to_string();
+    let mut text = Vec::new();
+    let _ = input::open(source, stop)
+        .and_then(|reader| reader.take(LARGEST_TEXT + 1).read_to_end(&mut text))
+        .map_err(|error| cannot_read(&name, error, stop))?;
+    if text.len() as u64 > LARGEST_TEXT {
+        return Err(Error::Usage(format!("{name}: more than {LARGEST_TEXT} bytes of evidence or solution")));
+    }
+    Ok(text)
 }
 
 fn open<'a>(source: &Source, stop: &'a Stop) -> Result<Tokens<'a>, Error> {

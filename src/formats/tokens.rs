@@ -1,7 +1,7 @@
 //! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
 
 use super::{cannot_read, decimal};
-use crate::error::{Error, ParseError};
+use crate::error::{Error, ParseError, Warning};
 use crate::model::Stated;
 use crate::stop::Stop;
 use std::io::Read;
@@ -14,6 +14,12 @@ const MOST_DIGITS: usize = 18;
 
 /// What a message quotes of a word.
 const QUOTED: usize = 40;
+
+/// What some editors write before a text in UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What begins a comment, in formats that have comments.
+const COMMENT: u8 = b'#';
 
 /// A tokenizer. The *current* word is the one returned last; errors are about it unless said otherwise.
 pub(super) struct Tokens<'a> {
@@ -30,13 +36,39 @@ pub(super) struct Tokens<'a> {
     line: u64,
     /// Where the line begins relative to the buffer: negative once its start has been shifted out.
     line_start: i64,
+    /// Whether nothing has been read yet.
+    unread: bool,
+    /// Whether a word that begins with [`COMMENT`] and the rest of its line are no words.
+    comments: bool,
+    warnings: Vec<Warning>,
 }
+
+/// A line and a column, from 1.
+pub(super) type Place = (u64, u64);
 
 impl<'a> Tokens<'a> {
     /// Words of `source`, which messages call `file`.
     pub(super) fn new(source: Box<dyn Read + 'a>, file: String, stop: &'a Stop) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        Tokens { source, file, stop, buffer, current: 0, next: 0, end: 0, line: 1, line_start: 0 }
+        Tokens {
+            source,
+            file,
+            stop,
+            buffer,
+            current: 0,
+            next: 0,
+            end: 0,
+            line: 1,
+            line_start: 0,
+            unread: true,
+            comments: false,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// From here on a word that begins with `#` is a comment to the end of its line.
+    pub(super) fn skip_comments(&mut self) {
+        self.comments = true;
     }
 
     /// What messages call the file.
@@ -173,6 +205,48 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// Whether no word is left on the line of the word taken last.
+    pub(super) fn at_line_end(&mut self) -> Result<bool, Error> {
+        let line = self.line;
+        Ok(self.at_end()? || self.line > line)
+    }
+
+    /// Leaves the rest unread, with a warning that says how much it is and how it begins; `after` says what it follows.
+    pub(super) fn leave_rest(&mut self, after: &str) -> Result<(), Error> {
+        if self.at_end()? {
+            return Ok(());
+        }
+        let place = self.place();
+        let (mut words, mut beginning) = (0u64, Vec::new());
+        while !self.at_end()? {
+            let word = self.word("a word")?;
+            if beginning.len() <= 4 * QUOTED {
+                beginning.extend_from_slice(word);
+                beginning.push(b' ');
+            }
+            words += 1;
+        }
+        let s = if words == 1 { "" } else { "s" };
+        let beginning = quote(beginning.trim_ascii_end());
+        self.warn(place, format!("left unread after {after}: {words} word{s}, beginning with {beginning}"));
+        Ok(())
+    }
+
+    /// Where the current word begins.
+    pub(super) fn place(&self) -> Place {
+        (self.line, (self.current as i64 - self.line_start + 1) as u64)
+    }
+
+    /// Warns of what stands at a place.
+    pub(super) fn warn(&mut self, (line, column): Place, message: String) {
+        self.warnings.push(Warning { file: self.file.clone(), line, column, message });
+    }
+
+    /// The warnings so far.
+    pub(super) fn take_warnings(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.warnings)
+    }
+
     /// Checks that nothing is left; `hint` says what that would mean.
     pub(super) fn finish(&mut self, hint: impl FnOnce() -> String) -> Result<(), Error> {
         if self.at_end()? {
@@ -202,8 +276,8 @@ impl<'a> Tokens<'a> {
     fn parse_error(&self, expected: String, hint: Option<String>) -> Error {
         let word = &self.buffer[self.current..self.next];
         let found = if word.is_empty() { "the end of the file".to_string() } else { quote(word) };
-        let column = (self.current as i64 - self.line_start + 1) as u64;
-        Error::Parse(ParseError { file: self.file.clone(), line: self.line, column, found, expected, hint })
+        let (line, column) = self.place();
+        Error::Parse(ParseError { file: self.file.clone(), line, column, found, expected, hint })
     }
 
     /// Makes the next word current and whole in the buffer; returns where it ends, which is where it begins at the
@@ -220,6 +294,10 @@ impl<'a> Tokens<'a> {
             }
             self.current = self.next;
             if self.next < self.end {
+                if self.comments && self.buffer[self.next] == COMMENT {
+                    self.skip_line()?;
+                    continue;
+                }
                 break;
             }
             if !self.refill()? {
@@ -253,11 +331,23 @@ impl<'a> Tokens<'a> {
             self.next = self.end; // what the message quotes
             return Err(self.error_with("a shorter word", "is this a text file of the format?"));
         }
+        let before = self.end;
         loop {
             match self.source.read(&mut self.buffer[self.end..]) {
                 Ok(bytes) => {
                     self.end += bytes;
-                    return Ok(bytes > 0);
+                    if self.unread {
+                        let start = &self.buffer[..self.end];
+                        if bytes > 0 && self.end < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(start) {
+                            continue; // it may become one
+                        }
+                        self.unread = false;
+                        if start.starts_with(BYTE_ORDER_MARK) {
+                            (self.next, self.current) = (BYTE_ORDER_MARK.len(), BYTE_ORDER_MARK.len());
+                            self.line_start = BYTE_ORDER_MARK.len() as i64;
+                        }
+                    }
+                    return Ok(self.end > before);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(cannot_read(&self.file, error, self.stop)),
@@ -275,11 +365,11 @@ fn quote(word: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Hands out one byte a read, so that every word crosses the end of what is there.
-    struct Drip<'a>(&'a [u8]);
+    pub(in crate::formats) struct Drip<'a>(pub(in crate::formats) &'a [u8]);
 
     impl Read for Drip<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
@@ -290,7 +380,7 @@ mod tests {
         }
     }
 
-    fn message(result: Result<impl std::fmt::Debug, Error>) -> String {
+    pub(in crate::formats) fn message(result: Result<impl std::fmt::Debug, Error>) -> String {
         result.expect_err("this is wrong on purpose").to_string()
     }
 

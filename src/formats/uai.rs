@@ -49,12 +49,15 @@ pub fn observe(network: &mut Network, evidence: &[(u32, u32)], stop: &Stop) -> R
         let scopes = functions.iter().map(|function| function.scope.clone()).collect();
         let (numbers, scale, precision) = (reading.functions.clone(), reading.scale, reading.precision);
         let parts = Parts { builder, scopes, numbers, scale, precision, fixed: evidence.into() };
-        *network = parts.build(&network.name, stop)?;
+        let mut again = parts.build(&network.name, stop)?;
+        again.warn(network.warnings().iter().cloned());
+        *network = again;
     }
     Ok(network.observe(evidence)?)
 }
 
 fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> Result<Network, Error> {
+    tokens.skip_comments();
     read_kind(tokens)?;
     let mut builder = Network::builder(tokens.file());
     let mut domains = Domains::default();
@@ -69,7 +72,7 @@ fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> 
     for (function, scope) in scopes.iter().enumerate() {
         numbers.push(distinct.share(read_table(tokens, function, scope, &builder, scale)?));
     }
-    tokens.finish(|| format!("the file announces {} functions", scopes.len()))?;
+    tokens.leave_rest(&format!("the last table (the file announces {})", scopes.len()))?;
     let (stop, file) = (tokens.stop(), tokens.file());
     Parts { builder, scopes, numbers, scale, precision: options.precision, fixed: Vec::new() }.build(file, stop)
 }
@@ -210,6 +213,21 @@ mod tests {
     }
 
     #[test]
+    fn comments_and_what_follows_the_tables() {
+        // as the writers of pyAgrum and merlin have it
+        let text =
+            "BAYES # a net\n2\n2 2\n2\n1 0   # rain\n2 0 1   # wet grass\n\n2\n  0.3 0.7 # P(rain)\n4\n 1 0 0.5 0.5\n";
+        for format in [Format::Uai, Format::Lg] {
+            let network = parse(text, format, None).expect("a network");
+            assert_eq!((network.functions().len(), network.warnings()), (2, &[][..]));
+        }
+        let network = parse("MARKOV\n1\n2\n1\n1 0\n2\n1 2\n0\n2 0 1\n", Format::Uai, None).expect("a network");
+        let warnings: Vec<String> = network.warnings().iter().map(ToString::to_string).collect();
+        let told = "left unread after the last table (the file announces 1): 4 words, beginning with `0 2 0 1`";
+        assert_eq!(warnings, [format!("t.uai:8:1: {told}")]);
+    }
+
+    #[test]
     fn exact_tables_cost_no_precision() {
         let network = parse("MARKOV 1 2 1 1 0 2 0 1", Format::Uai, None).expect("a network");
         assert_eq!((network.units().rounded, network.units().precision_slack()), (0, 0.0));
@@ -241,7 +259,6 @@ mod tests {
             ("MARKOV 1 2 1 1 0 2 1\n-1", "2:1: found `-1`, expected a finite potential"),
             ("MARKOV 1 2 1 1 0 2 1\nnan", "2:1: found `nan`"),
             ("MARKOV 1 2 1 1 0 2 1\ninf", "2:1: found `inf`"),
-            ("MARKOV 1 2 1 1 0 2 1 1\n7", "2:1: found `7`, expected the end of the file"),
         ] {
             let error = parse(text, Format::Uai, None).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");

@@ -1,6 +1,7 @@
 //! A network as a file or a program states it, and the builder that checks it.
 
 use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
+use crate::error::Warning;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use thiserror::Error;
@@ -27,6 +28,7 @@ pub struct Network {
     top: Cost,
     units: Units,
     reading: Option<Arc<Reading>>,
+    warnings: Vec<Warning>,
 }
 
 impl Network {
@@ -41,6 +43,7 @@ impl Network {
                 top: FORBIDDEN,
                 units: Units::INTEGER,
                 reading: None,
+                warnings: Vec::new(),
             },
             tables: Tables::default(),
         }
@@ -93,6 +96,17 @@ impl Network {
     /// is no number to tell.
     pub fn bound(&self, lower: Cost) -> Option<Number> {
         (lower < self.top).then(|| self.units.bound(lower))
+    }
+
+    /// What its file says that its reader may not have meant, such as text that was left unread. It is for people to
+    /// see: [`crate::formats::read`] fills it, nothing in this library prints it.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Adds warnings of the file it comes from.
+    pub(crate) fn warn(&mut self, warnings: impl IntoIterator<Item = Warning>) {
+        self.warnings.extend(warnings);
     }
 
     /// Fixes variables to values: every other value of them becomes forbidden. Costs stay as they are.

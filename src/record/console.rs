@@ -1,5 +1,6 @@
 //! Standard error: the progress line where it is a terminal, one line an event on request, warnings.
 
+use crate::error::Warning;
 use crate::model::Number;
 use crate::search::{Event, EventKind};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -57,6 +58,20 @@ impl Console {
     /// Says what went wrong, once.
     pub fn warn(&self, message: &str) {
         self.say(&format!("fangs: warning: {message}"));
+    }
+
+    /// Says what is doubtful about a file, a line each.
+    pub fn warn_of(&self, warnings: &[Warning]) {
+        for warning in warnings {
+            self.warn(&warning.to_string());
+        }
+    }
+
+    /// Says something worth knowing, unless only warnings are wanted.
+    pub fn tell(&self, message: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            self.say(&format!("fangs: {message}"));
+        }
     }
 
     /// Says something worth knowing, where that was asked for.

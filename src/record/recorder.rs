@@ -52,6 +52,11 @@ impl Recorder {
         self.console.show(event);
     }
 
+    /// Standard error.
+    pub fn console(&self) -> &Console {
+        &self.console
+    }
+
     /// Says something on standard error without disturbing the progress line.
     pub fn warn(&self, message: &str) {
         self.console.warn(message);
