@@ -1,10 +1,12 @@
-//! Solutions: value indices on one line, or the `MPE` form of `.uai`.
+//! Solutions: value indices on one line, or the `MPE` form of `.uai`; what else is read of other programs.
 
-use super::tokens::Tokens;
-use super::{Source, open};
+use super::tokens::{BYTE_ORDER_MARK, Tokens};
+use super::{Source, read_text};
 use crate::error::Error;
 use crate::model::Network;
 use crate::stop::Stop;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -38,22 +40,26 @@ pub fn write_solution(network: &Network, assignment: &[u32], format: SolutionFor
     text
 }
 
-/// Reads a solution, in the `MPE` form or as plain value indices, whatever the network's format is.
+/// Reads a solution, whatever the network's format is: plain value indices, also between brackets and with commas; the
+/// `MPE` form, which other programs head `MAP` and some give a number of samples; the JSON object of `fangs solve`.
+/// Of several solutions, each after a `-BEGIN-`, the last one counts.
 ///
 /// # Errors
 /// What cannot be read, too few or too many values, and values that their variables do not have.
 pub fn read_solution(path: &Path, network: &Network) -> Result<Vec<u32>, Error> {
     let stop = Stop::new();
-    parse(&mut open(&Source::new(path), &stop)?, network.domains())
+    let source = Source::new(path);
+    parse(read_text(&source, &stop)?, source.to_string(), network.domains())
 }
 
-fn parse(tokens: &mut Tokens<'_>, domains: &[u32]) -> Result<Vec<u32>, Error> {
-    if tokens.peek()?.eq_ignore_ascii_case(b"MPE") {
-        let _ = tokens.word("MPE")?;
-        if tokens.count("a number of values")? != domains.len() {
-            return Err(tokens.error(format!("{}, the number of variables", domains.len())));
-        }
-    }
+/// What begins a further solution in the `MPE` form.
+const BLOCK: &[u8] = b"-BEGIN-";
+
+fn parse(mut text: Vec<u8>, name: String, domains: &[u32]) -> Result<Vec<u32>, Error> {
+    let stop = Stop::new();
+    leave_array(&mut text, &name, &stop)?;
+    let mut tokens = Tokens::new(Box::new(&text[..]), name, &stop);
+    read_head(&mut tokens, &text, domains.len())?;
     let mut assignment = Vec::with_capacity(domains.len());
     for (variable, &domain) in domains.iter().enumerate() {
         if tokens.at_end()? {
@@ -64,6 +70,67 @@ fn parse(tokens: &mut Tokens<'_>, domains: &[u32]) -> Result<Vec<u32>, Error> {
     }
     tokens.finish(|| format!("the network has {} variables", domains.len()))?;
     Ok(assignment)
+}
+
+/// Takes what comes before the values in the `MPE` form; nothing where they are plain.
+fn read_head(tokens: &mut Tokens<'_>, text: &[u8], variables: usize) -> Result<(), Error> {
+    let is_block = |word: &[u8]| word.eq_ignore_ascii_case(BLOCK);
+    let is_task = |word: &[u8]| word.first().is_some_and(u8::is_ascii_alphabetic);
+    let words = || text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let blocks = words().filter(|word| is_block(word)).count();
+    if blocks == 0 && !is_task(tokens.peek()?) {
+        return Ok(());
+    }
+    // the task stands before the first solution, and some write it before each
+    for block in 0..=blocks {
+        if is_task(tokens.peek()?) && ![&b"MPE"[..], b"MAP"].contains(&&*tokens.word("MPE")?.to_ascii_uppercase()) {
+            return Err(tokens.error("MPE, MAP or value indices"));
+        }
+        while block < blocks && !is_block(tokens.word("-BEGIN-")?) {}
+    }
+    let numbers = words().rev().take_while(|word| !is_block(word) && !is_task(word)).count();
+    let mut values = tokens.count("a number of values")?;
+    if values == 1 && numbers == variables + 2 {
+        values = tokens.count("a number of values")?; // the first was the number of samples
+    }
+    if values != variables {
+        return Err(tokens.error(format!("{variables}, the number of variables")));
+    }
+    Ok(())
+}
+
+/// Leaves the values of a JSON array, or of the array `solution` of a JSON object. The rest becomes blank, so that the
+/// values stay in their places; a text of another kind stays as it is.
+fn leave_array(text: &mut [u8], name: &str, stop: &Stop) -> Result<(), Error> {
+    let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let body = text[mark..].trim_ascii();
+    let array = if body.starts_with(b"{") {
+        let mut tokens = Tokens::new(Box::new(&*text), name.into(), stop);
+        let _ = tokens.word("an object")?;
+        let object: Object<'_> = serde_json::from_slice(body)
+            .map_err(|error| tokens.error_with("a JSON object with an array `solution`", error.to_string()))?;
+        let solution = object.solution.map(RawValue::get).filter(|value| value.starts_with('['));
+        solution.ok_or_else(|| tokens.error("a JSON object with an array `solution`"))?.as_bytes()
+    } else if body.starts_with(b"[") && body.ends_with(b"]") {
+        body
+    } else {
+        return Ok(());
+    };
+    let start = array.as_ptr() as usize - text.as_ptr() as usize;
+    let kept = start..start + array.len();
+    for (at, byte) in text.iter_mut().enumerate() {
+        if !kept.contains(&at) && *byte != b'\n' || matches!(byte, b'[' | b']' | b',') {
+            *byte = b' ';
+        }
+    }
+    Ok(())
+}
+
+/// What is read of the object that `fangs solve --json` prints.
+#[derive(Deserialize)]
+struct Object<'a> {
+    #[serde(borrow)]
+    solution: Option<&'a RawValue>,
 }
 
 fn with_variable(error: Error, variable: usize) -> Error {
@@ -91,9 +158,7 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<Vec<u32>, Error> {
-        let stop = Stop::new();
-        let mut tokens = Tokens::new(Box::new(text.as_bytes()), "s".into(), &stop);
-        parse(&mut tokens, network(Units::INTEGER).domains())
+        parse(text.into(), "s".into(), network(Units::INTEGER).domains())
     }
 
     #[test]
@@ -109,6 +174,29 @@ mod tests {
     }
 
     #[test]
+    fn forms_of_other_programs() {
+        for text in [
+            "MAP\n3 1 2 3\n",
+            "MPE\n1\n3 1 2 3\n",
+            "map 1 3 1 2 3",
+            "MPE\n3 0 0 0\n-BEGIN-\n3 1 2 3\n",
+            "MPE\n-BEGIN-\n1\n3 0 0 0\n-BEGIN-\n1\n3 0\n-begin-\n1\n3 1 2 3\n",
+            "-BEGIN-\nMPE\n3 0 0 0\n-BEGIN-\nMPE\n3 1 2 3\n",
+            "[1, 2, 3]\n",
+            "\u{feff} [1,\n 2,\n 3]",
+            "[1 2 3]",
+            r#"{"instance": "[0]", "cost": null, "solution": [1, 2,3], "time_s": 0.5}"#,
+            "\u{feff}{\"solution\": [\n  1,\n  2,\n  3\n ]\n}\n",
+        ] {
+            assert_eq!(read(text).expect(text), [1, 2, 3], "{text}");
+        }
+        let one = |text: &str| parse(text.into(), "s".into(), &[3]).expect(text);
+        assert_eq!(["1", "MPE 1 1", "MPE\n1\n1 1", "[1]"].map(one), [[1], [1], [1], [1]]);
+        let none = |text: &str| parse(text.into(), "s".into(), &[]).expect(text);
+        assert_eq!(["", "MPE 0", "MPE\n1\n0", "[]", r#"{"solution": []}"#].map(none), [const { Vec::<u32>::new() }; 5]);
+    }
+
+    #[test]
     fn misfits() {
         for (text, part) in [
             ("", "s:1:1: found the end of the file, expected 3 values, not 0"),
@@ -118,6 +206,22 @@ mod tests {
             ("1 x 3", "s:1:3: found `x`"),
             ("MPE\n4 1 2 3 0", "s:2:1: found `4`, expected 3, the number of variables"),
             ("MPE", "s:1:4: found the end of the file, expected a number of values"),
+            ("MPE\n2\n3 1 2 3\n3 1 2 3", "s:2:1: found `2`, expected 3, the number of variables"),
+            ("MAR\n3 1 2 3", "s:1:1: found `MAR`, expected MPE, MAP or value indices"),
+            ("MPE\n3 1 2 3\n-BEGIN-\n", "s:4:1: found the end of the file, expected a number of values"),
+            ("MAR\n3 1 2 3\n-BEGIN-\n3 1 2 3", "s:1:1: found `MAR`"),
+            ("[1, 2, 3", "s:1:1: found `[1,`, expected a value"),
+            ("[1,\n 3, 3]", "s:2:2: found `3`, expected a value in 0..3 (for variable 1)"),
+            ("[1, -2, 3]", "s:1:5: found `-2`"),
+            ("[1, 2]", "expected 3 values, not 2"),
+            (
+                "{\"cost\": 1,\n \"solution\": [1, 3, 3]}",
+                "s:2:18: found `3`, expected a value in 0..3 (for variable 1)",
+            ),
+            ("{\"solution\": null}", "expected a JSON object with an array `solution`"),
+            ("{\"cost\": 1}", "expected a JSON object with an array `solution`"),
+            ("{\"solution\": {}}", "expected a JSON object with an array `solution`"),
+            ("{\"solution\": [1, 2", "expected a JSON object with an array `solution` (EOF"),
         ] {
             let error = read(text).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");
