@@ -2,8 +2,8 @@
 //! edge of one color.
 
 use super::ReadOptions;
-use super::tokens::Tokens;
-use crate::error::Error;
+use super::tokens::{Place, Tokens};
+use crate::error::{Error, Warning};
 use crate::model::Network;
 use rustc_hash::FxHashSet;
 
@@ -22,10 +22,15 @@ pub struct Graph {
     pub vertices: u32,
     /// The edges in file order, each pair of vertices once, the smaller one first.
     pub edges: Vec<[u32; 2]>,
+    /// The vertices with an edge to themselves: a conflict in every coloring.
+    pub loops: Vec<u32>,
+    /// What the file says that its reader may not have meant.
+    pub warnings: Vec<Warning>,
 }
 
 impl Graph {
-    /// The network that counts the edges of one color.
+    /// The network that counts the edges of one color: a function of cost 1 for each edge, also for one from a vertex to
+    /// itself.
     ///
     /// # Errors
     /// A number of colors that is 0 or too large.
@@ -42,7 +47,12 @@ impl Graph {
                 let _ = builder.shared(edge, first)?;
             }
         }
-        Ok(builder.build())
+        for &vertex in &self.loops {
+            let _ = builder.dense(&[vertex], vec![1; colors as usize])?;
+        }
+        let mut network = builder.build();
+        network.warn(self.warnings.iter().cloned());
+        Ok(network)
     }
 }
 
@@ -65,45 +75,103 @@ fn check_colors(colors: u32) -> Result<(), Error> {
 /// Reads a graph.
 pub(super) fn read_graph(tokens: &mut Tokens<'_>) -> Result<Graph, Error> {
     let mut vertices = None;
-    let mut edges = Vec::new();
+    let (mut edges, mut loops) = (Vec::new(), Vec::new());
     let mut seen = FxHashSet::default();
+    let (mut weighted, mut looped) = (Repeated::default(), Repeated::default());
+    let mut line_before = 0;
     while !tokens.at_end()? {
-        let letter = tokens.word("a line")?[0];
-        match (letter, vertices) {
-            (b'p', None) => vertices = Some(problem_line(tokens)?),
-            (b'e', Some(vertices)) => {
-                let u = vertex(tokens, vertices)?;
-                let v = vertex(tokens, vertices)?;
-                if u == v {
-                    return Err(tokens.error_with("another vertex", "an edge from a vertex to itself has no coloring"));
+        // an edge without its letter begins a line
+        let begins_line = tokens.place().0 > line_before;
+        let first = tokens.peek()?.first().map(u8::to_ascii_lowercase);
+        match (first, vertices) {
+            (Some(b'p'), None) => {
+                vertices = Some(problem_line(tokens)?);
+                line_before = tokens.place().0;
+            }
+            (Some(b'e' | b'0'..=b'9'), Some(vertices)) if first == Some(b'e') || begins_line => {
+                if first == Some(b'e') {
+                    let _ = tokens.word("an edge")?;
+                }
+                let place = tokens.place();
+                let (u, v) = (vertex(tokens, vertices)?, vertex(tokens, vertices)?);
+                line_before = place.0;
+                if tokens.place().0 > line_before {
+                    return Err(tokens.error("both vertices of an edge on one line"));
                 }
                 let edge = [u.min(v), u.max(v)];
+                if u == v {
+                    looped.note(place);
+                }
                 if seen.insert(edge) {
-                    edges.push(edge);
+                    if u == v { loops.push(u) } else { edges.push(edge) }
+                }
+                while !tokens.at_line_end()? && is_number(tokens.peek()?) {
+                    weighted.note(tokens.place());
+                    let _ = tokens.word("a weight")?;
                 }
             }
             // comments, and the node and parameter lines of some generators
-            (b'c' | b'n' | b'd' | b'v' | b'x', _) => tokens.skip_line()?,
-            (_, None) => return Err(tokens.error("`c` or `p edge VERTICES EDGES`")),
-            (_, Some(_)) => return Err(tokens.error("`c` or `e VERTEX VERTEX`")),
+            (Some(b'c' | b'n' | b'd' | b'v' | b'x'), _) => {
+                let _ = tokens.word("a line")?;
+                tokens.skip_line()?;
+            }
+            (_, vertices) => {
+                let _ = tokens.word("a line")?;
+                let lines = ["`c` or `p edge VERTICES EDGES`", "`c` or `e VERTEX VERTEX`"];
+                return Err(tokens.error(lines[usize::from(vertices.is_some())]));
+            }
         }
     }
-    match vertices {
-        Some(vertices) => Ok(Graph { name: tokens.file().into(), vertices, edges }),
-        None => Err(tokens.error("`p edge VERTICES EDGES`")),
-    }
+    let Some(vertices) = vertices else { return Err(tokens.error("`p edge VERTICES EDGES`")) };
+    weighted.warn(tokens, |times| format!("edge weights are ignored ({times} in all)"));
+    looped.warn(tokens, |times| {
+        format!("edges from a vertex to itself ({times} in all) are conflicts in every coloring")
+    });
+    Ok(Graph { name: tokens.file().into(), vertices, edges, loops, warnings: tokens.take_warnings() })
 }
 
 fn problem_line(tokens: &mut Tokens<'_>) -> Result<u32, Error> {
-    if !matches!(tokens.word("`edge`")?, b"edge" | b"edges" | b"col") {
-        return Err(tokens.error("`edge` or `col`"));
+    let _ = tokens.word("`p`")?;
+    let line = tokens.place().0;
+    if !is_number(tokens.peek()?) {
+        let kind = tokens.word("`edge`")?.to_ascii_lowercase();
+        if !matches!(&kind[..], b"edge" | b"edges" | b"col") {
+            return Err(tokens.error("`edge` or `col`"));
+        }
     }
     let vertices = tokens.count("a number of vertices")?;
     if vertices > VERTICES {
         return Err(tokens.error(format!("at most {VERTICES} vertices")));
     }
     let _ = tokens.count("a number of edges")?; // files count edges once or in both directions
+    if tokens.place().0 > line {
+        return Err(tokens.error("numbers of vertices and edges on the line of the `p`"));
+    }
     Ok(vertices as u32)
+}
+
+fn is_number(word: &[u8]) -> bool {
+    std::str::from_utf8(word).is_ok_and(|word| word.parse::<f64>().is_ok())
+}
+
+/// What a file does again and again and is told once: where it did first, and how often.
+#[derive(Default)]
+struct Repeated {
+    first: Option<Place>,
+    times: u64,
+}
+
+impl Repeated {
+    fn note(&mut self, place: Place) {
+        let _ = self.first.get_or_insert(place);
+        self.times += 1;
+    }
+
+    fn warn(&self, tokens: &mut Tokens<'_>, message: impl FnOnce(u64) -> String) {
+        if let Some(place) = self.first {
+            tokens.warn(place, message(self.times));
+        }
+    }
 }
 
 fn vertex(tokens: &mut Tokens<'_>, vertices: u32) -> Result<u32, Error> {
@@ -149,6 +217,49 @@ mod tests {
         }
     }
 
+    fn graph(text: &str) -> Graph {
+        let stop = Stop::new();
+        let mut tokens = Tokens::new(Box::new(text.as_bytes()), "t.col".into(), &stop);
+        read_graph(&mut tokens).expect("a graph")
+    }
+
+    #[test]
+    fn dialects() {
+        let plain = graph("p edge 3 2\ne 1 2\ne 2 3\n");
+        assert_eq!((plain.vertices, &plain.edges[..]), (3, &[[0, 1], [1, 2]][..]));
+        for text in [
+            "\u{feff}p edge 3 2\ne 1 2\ne 2 3\n",
+            "\u{feff}c mark\nC UPPER\nP EDGE 3 2\nN 1 2\nE 1 2\nE 3 2\n",
+            "p COL 3 2\r\n1 2\r\n2 3\r\n",
+            "p 3 2\n\n 1\t2\n2 3",
+            "p 3 2 e 1 2 e 2 3",
+            "c\nP 3 2\n1 2\nc 1 3\ne 3 2\n",
+        ] {
+            assert_eq!(graph(text), plain, "{text}");
+        }
+    }
+
+    #[test]
+    fn weights_are_ignored_with_a_warning() {
+        for text in ["p 3 2\n1 2 7\n2 3 -1.5\n", "p edge 3 2\ne 1 2 7\ne 3 2 1e3\ne 2 3\n"] {
+            let graph = graph(text);
+            assert_eq!(graph.edges, [[0, 1], [1, 2]], "{text}");
+            let column = if text.starts_with("p 3") { 5 } else { 7 };
+            let [warning] = &graph.warnings[..] else { panic!("{:?}", graph.warnings) };
+            assert_eq!(warning.to_string(), format!("t.col:2:{column}: edge weights are ignored (2 in all)"));
+        }
+    }
+
+    #[test]
+    fn edges_to_oneself_are_conflicts_with_a_warning() {
+        let text = "p edge 3 4\ne 1 2\ne 2 2\n3 3\ne 2 2\n";
+        let network = parse(text, Some(2)).expect("a network");
+        let cost = |a: [u32; 3]| network.functions().iter().map(|f| f.cost(network.domains(), &a)).sum::<i64>();
+        assert_eq!([cost([0, 1, 0]), cost([1, 1, 0])], [2, 3]);
+        let [warning] = network.warnings() else { panic!("{:?}", network.warnings()) };
+        assert!(warning.to_string().starts_with("t.col:3:1: edges from a vertex to itself (3 in all)"), "{warning}");
+    }
+
     #[test]
     fn misfits() {
         assert!(parse("p edge 1 0\n", None).expect_err("no colors").to_string().contains("--colors"));
@@ -161,7 +272,10 @@ mod tests {
             ("p edge 3 3\np edge 3 3\n", "2:1: found `p`"),
             ("p edge 3 3\ne 1 4\n", "2:5: found `4`, expected a vertex in 1..=3"),
             ("p edge 3 3\ne 0 1\n", "2:3: found `0`"),
-            ("p edge 3 3\ne 2 2\n", "2:5: found `2`, expected another vertex"),
+            ("p edge 3 3\ne 1\n2 3\n", "3:1: found `2`, expected both vertices of an edge on one line"),
+            ("p 3\n1 2\n", "2:1: found `1`, expected numbers of vertices and edges on the line"),
+            ("p edge 3 3 1\n2 3\n", "1:12: found `1`, expected `c` or `e VERTEX VERTEX`"),
+            ("p edge 3 3\ne 1 2 1 y\n", "2:9: found `y`, expected `c`"),
             ("p edge 3 3\ne 2\n", "found the end of the file, expected a vertex"),
         ] {
             assert!(message(text).contains(part), "{text}: {}", message(text));

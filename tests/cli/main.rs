@@ -3,6 +3,7 @@
 mod certificate;
 mod devices;
 mod heuristics;
+mod peers;
 mod refusals;
 mod spill;
 mod top;
