@@ -2,7 +2,7 @@
 //! edge of one color.
 
 use super::ReadOptions;
-use super::tokens::{Place, Tokens};
+use super::tokens::{Repeated, Tokens};
 use crate::error::{Error, Warning};
 use crate::model::Network;
 use rustc_hash::FxHashSet;
@@ -152,26 +152,6 @@ fn problem_line(tokens: &mut Tokens<'_>) -> Result<u32, Error> {
 
 fn is_number(word: &[u8]) -> bool {
     std::str::from_utf8(word).is_ok_and(|word| word.parse::<f64>().is_ok())
-}
-
-/// What a file does again and again and is told once: where it did first, and how often.
-#[derive(Default)]
-struct Repeated {
-    first: Option<Place>,
-    times: u64,
-}
-
-impl Repeated {
-    fn note(&mut self, place: Place) {
-        let _ = self.first.get_or_insert(place);
-        self.times += 1;
-    }
-
-    fn warn(&self, tokens: &mut Tokens<'_>, message: impl FnOnce(u64) -> String) {
-        if let Some(place) = self.first {
-            tokens.warn(place, message(self.times));
-        }
-    }
 }
 
 fn vertex(tokens: &mut Tokens<'_>, vertices: u32) -> Result<u32, Error> {

@@ -40,6 +40,8 @@ pub(super) struct Tokens<'a> {
     unread: bool,
     /// Whether a word that begins with [`COMMENT`] and the rest of its line are no words.
     comments: bool,
+    /// Where the first comment is, of those skipped so far.
+    pub(super) commented: Option<Place>,
     warnings: Vec<Warning>,
 }
 
@@ -62,6 +64,7 @@ impl<'a> Tokens<'a> {
             line_start: 0,
             unread: true,
             comments: false,
+            commented: None,
             warnings: Vec::new(),
         }
     }
@@ -295,6 +298,8 @@ impl<'a> Tokens<'a> {
             self.current = self.next;
             if self.next < self.end {
                 if self.comments && self.buffer[self.next] == COMMENT {
+                    let place = self.place();
+                    let _ = self.commented.get_or_insert(place);
                     self.skip_line()?;
                     continue;
                 }
@@ -352,6 +357,26 @@ impl<'a> Tokens<'a> {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(cannot_read(&self.file, error, self.stop)),
             }
+        }
+    }
+}
+
+/// What a file does again and again and is told once: where it did first, and how often.
+#[derive(Default)]
+pub(super) struct Repeated {
+    first: Option<Place>,
+    times: u64,
+}
+
+impl Repeated {
+    pub(super) fn note(&mut self, place: Place) {
+        let _ = self.first.get_or_insert(place);
+        self.times += 1;
+    }
+
+    pub(super) fn warn(&self, tokens: &mut Tokens<'_>, message: impl FnOnce(u64) -> String) {
+        if let Some(place) = self.first {
+            tokens.warn(place, message(self.times));
         }
     }
 }

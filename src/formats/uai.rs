@@ -7,6 +7,7 @@
 
 mod costs;
 mod reach;
+mod writers;
 
 use super::ReadOptions;
 use super::limits::Domains;
@@ -19,6 +20,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use writers::{Reversed, warn_of_comments};
 
 /// Reads a network of potentials.
 pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
@@ -58,7 +60,7 @@ pub fn observe(network: &mut Network, evidence: &[(u32, u32)], stop: &Stop) -> R
 
 fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> Result<Network, Error> {
     tokens.skip_comments();
-    read_kind(tokens)?;
+    let is_bayes = read_kind(tokens)?;
     let mut builder = Network::builder(tokens.file());
     let mut domains = Domains::default();
     let variables = tokens.count("the number of variables")?;
@@ -67,11 +69,17 @@ fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> 
         domains.declare(size, &mut builder, tokens)?;
     }
     let scopes = read_scopes(tokens, variables as u32)?;
+    let mut reversed = Reversed::new(is_bayes && scale == Scale::Potentials);
     let mut distinct = Distinct::default();
     let mut numbers = Vec::new();
     for (function, scope) in scopes.iter().enumerate() {
-        numbers.push(distinct.share(read_table(tokens, function, scope, &builder, scale)?));
+        let table = read_table(tokens, function, scope, &builder, scale)?;
+        let last = scope.last().and_then(|&variable| builder.domain(variable));
+        reversed.note(last.unwrap_or(1) as usize, table.doubles(), tokens.place());
+        numbers.push(distinct.share(table));
     }
+    warn_of_comments(tokens, &scopes);
+    reversed.warn(tokens);
     tokens.leave_rest(&format!("the last table (the file announces {})", scopes.len()))?;
     let (stop, file) = (tokens.stop(), tokens.file());
     Parts { builder, scopes, numbers, scale, precision: options.precision, fixed: Vec::new() }.build(file, stop)
@@ -93,10 +101,11 @@ impl Distinct {
     }
 }
 
-fn read_kind(tokens: &mut Tokens<'_>) -> Result<(), Error> {
+/// Whether the tables are conditional probabilities.
+fn read_kind(tokens: &mut Tokens<'_>) -> Result<bool, Error> {
     let kind = tokens.word("MARKOV or BAYES")?.to_ascii_uppercase();
     match &kind[..] {
-        b"MARKOV" | b"BAYES" => Ok(()),
+        b"MARKOV" | b"BAYES" => Ok(kind == b"BAYES"),
         b"ID" | b"LIMID" => Err(tokens.error_with("MARKOV or BAYES", "influence diagrams are not read")),
         _ => Err(tokens.error("MARKOV or BAYES")),
     }
@@ -225,6 +234,24 @@ mod tests {
         let warnings: Vec<String> = network.warnings().iter().map(ToString::to_string).collect();
         let told = "left unread after the last table (the file announces 1): 4 words, beginning with `0 2 0 1`";
         assert_eq!(warnings, [format!("t.uai:8:1: {told}")]);
+    }
+
+    #[test]
+    fn orders_of_writers_that_differ_are_told() {
+        let warnings = |text: &str| -> Vec<String> {
+            let network = parse(text, Format::Uai, None).expect("a network");
+            network.warnings().iter().map(ToString::to_string).collect()
+        };
+        // what pgmpy writes for P(x1 | x0) of rows 0.1 0.2 0.7 and 0.5 0.25 0.25
+        let reversed = warnings("BAYES\n2\n2 3\n2\n1 0\n2 0 1\n\n2\n0.3 0.7\n6\n0.1 0.5 0.2 0.25 0.7 0.25");
+        assert!(reversed.len() == 1 && reversed[0].starts_with("t.uai:11:22: a BAYES table"), "{reversed:?}");
+        assert!(warnings("BAYES 2 2 3 2 1 0 2 0 1 2 .3 .7 6 0.11 .2 .7 0 0 0").is_empty());
+        assert!(warnings("BAYES 2 2 2 2 1 0 2 0 1 2 3 1 4 1 1 5 2").is_empty());
+        assert!(warnings("MARKOV 1 2 1 1 0 2 3 7").is_empty());
+        let ternary = "3\n2 2 1\n1\n3 0 1 2 # wet\n4\n.5 .5 .5 .5\n";
+        let commented = warnings(&format!("MARKOV\n{ternary}"));
+        assert!(commented.len() == 1 && commented[0].starts_with("t.uai:5:9: comments as pyAgrum"), "{commented:?}");
+        assert!(warnings(&format!("MARKOV\n{}", ternary.replace("# wet", ""))).is_empty());
     }
 
     #[test]

@@ -57,7 +57,9 @@ fn networks_of_writers() -> Result {
         assert!((cost.ok_or("no cost")? - best).abs() <= slack.ok_or("no slack")? + 1e-9, "{name}: {result}");
         assert_eq!(result["solution"], solution, "{name}");
         let told = told(fangs().args(["solve", "-q", "--time", "20"]).arg(at(name)))?;
-        assert!(told.is_empty(), "{name}: {told:?}");
+        // pyAgrum lists the three variables of its last table in another order than the entries
+        let doubtful = told.iter().filter(|line| line.contains("bn.uai:5:7: comments as pyAgrum writes them")).count();
+        assert_eq!((told.len(), doubtful), if name == "bn.uai" { (1, 1) } else { (0, 0) }, "{name}: {told:?}");
     }
     Ok(())
 }
