@@ -118,7 +118,7 @@ fn leave_array(text: &mut [u8], name: &str, stop: &Stop) -> Result<(), Error> {
     };
     let start = array.as_ptr() as usize - text.as_ptr() as usize;
     let kept = start..start + array.len();
-    for (at, byte) in text.iter_mut().enumerate() {
+    for (at, byte) in text.iter_mut().enumerate().skip(mark) {
         if !kept.contains(&at) && *byte != b'\n' || matches!(byte, b'[' | b']' | b',') {
             *byte = b' ';
         }
@@ -213,6 +213,7 @@ mod tests {
             ("[1, 2, 3", "s:1:1: found `[1,`, expected a value"),
             ("[1,\n 3, 3]", "s:2:2: found `3`, expected a value in 0..3 (for variable 1)"),
             ("[1, -2, 3]", "s:1:5: found `-2`"),
+            ("\u{feff}[1, x, 3]", "s:1:5: found `x`"),
             ("[1, 2]", "expected 3 values, not 2"),
             (
                 "{\"cost\": 1,\n \"solution\": [1, 3, 3]}",
