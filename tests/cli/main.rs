@@ -1,5 +1,6 @@
 //! The command as a user types it: exit codes, the JSON object, the CSV, files, signals, bad input.
 
+mod cases;
 mod certificate;
 mod devices;
 mod heuristics;
