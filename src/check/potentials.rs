@@ -180,7 +180,7 @@ fn fixed(double: f64, units: i128) -> Option<i128> {
 /// A positive normal double as an integer times a power of two.
 fn parts(double: f64) -> (u64, i32) {
     let bits = double.to_bits();
-    ((bits & ((1 << 52) - 1)) | 1 << 52, (bits >> 52) as i32 - 1075)
+    ((bits & ((1 << 52) - 1)) | (1 << 52), (bits >> 52) as i32 - 1075)
 }
 
 /// The natural logarithm of a positive integer in fixed point: by powers of two down to 1 <= m < 2, and
@@ -189,10 +189,10 @@ fn ln(number: u64) -> i128 {
     let zeros = number.leading_zeros();
     let m = u128::from(number << zeros);
     let z = ((m - (1 << 63)) << POINT) / (m + (1 << 63));
-    let square = z * z >> POINT;
+    let square = (z * z) >> POINT;
     let (mut power, mut sum, mut odd) = (z, z, 1);
     while power > 0 {
-        power = power * square >> POINT;
+        power = (power * square) >> POINT;
         odd += 2;
         sum += power / odd;
     }
