@@ -33,7 +33,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         config.output.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let certificate =
         config.output.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let csv = config.output.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
+    let csv = config.output.csv.as_deref();
+    let csv = csv.map(|path| output::as_usage(CsvFile::create(path, config.input.name(), None))).transpose()?;
     let recorder = Recorder::new(Console::new(config.verbosity), csv, solution, None);
 
     let mut report = BoundReport {
@@ -59,7 +60,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         Ok(network) => network,
         Err(Error::Stopped) => {
             report.time_s = record::seconds(clock.seconds());
-            record_unloaded(recorder, report.time_s);
+            record_unloaded(recorder, report.time_s, config.input.maximises());
             output::print_report(&report, config.output.json)?;
             return Ok(Exit::NoSolution);
         }

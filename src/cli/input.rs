@@ -90,6 +90,11 @@ impl Input {
         self.format
     }
 
+    /// Whether larger is better in such a network.
+    pub fn maximises(&self) -> bool {
+        self.format.maximises()
+    }
+
     /// The file, unless it is standard input.
     pub fn path(&self) -> Option<&Path> {
         source_path(&self.source)

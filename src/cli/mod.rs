@@ -123,7 +123,7 @@ fn stopped_by(stop: &Stop) -> StoppedBy {
 }
 
 /// The start and the end of a run that was stopped while it was loading.
-fn record_unloaded(mut recorder: Recorder, time_s: f64) {
+fn record_unloaded(mut recorder: Recorder, time_s: f64, maximise: bool) {
     for kind in [EventKind::Start, EventKind::End] {
         let event = Event {
             kind,
@@ -131,7 +131,7 @@ fn record_unloaded(mut recorder: Recorder, time_s: f64) {
             cost: None,
             bound: None,
             gap: None,
-            maximise: false,
+            maximise,
             round: 0,
             moves: 0,
             ratings: 0,

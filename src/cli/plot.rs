@@ -3,8 +3,8 @@
 use super::{Exit, output};
 use clap::Args;
 use fangs::Error;
-use fangs::record::plot::{Chart, PictureFile, TimeScale};
-use fangs::record::read_curve;
+use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
+use fangs::record::{Recorded, read_run};
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
@@ -12,10 +12,10 @@ pub struct PlotFlags {
     /// Convergence CSVs, one a run
     #[arg(required = true, value_name = "CSV")]
     runs: Vec<PathBuf>,
-    /// The picture: .svg or .png
+    /// The picture: .svg, .png or .pdf
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Title of the chart
+    /// Title of the chart [default: the instance, where all runs are of one and the legend does not say it]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Logarithmic time axis [default: where most changes come early]
@@ -30,21 +30,49 @@ pub struct PlotFlags {
 pub fn run(flags: PlotFlags) -> Result<Exit, Error> {
     let inputs: Vec<Option<&Path>> = flags.runs.iter().map(|path| Some(path.as_path())).collect();
     output::all_different(&inputs, &[Some(&flags.output)])?;
-    let curves = flags.runs.iter().map(|path| read_curve(path, label(path))).collect::<Result<Vec<_>, _>>()?;
+    let runs = flags.runs.iter().map(|path| read_run(path)).collect::<Result<Vec<_>, _>>()?;
+    let labels = labels(&flags.runs, &runs);
     let picture = output::as_usage(PictureFile::new(&flags.output))?;
-    let title = flags.title.unwrap_or_else(|| match &curves[..] {
-        [curve] => curve.label.clone(),
-        _ => "Convergence".into(),
-    });
+    let title = flags.title.unwrap_or_else(|| title(&labels, &runs));
     let time = match (flags.log_time, flags.linear_time) {
         (true, _) => TimeScale::Log,
         (_, true) => TimeScale::Linear,
         _ => TimeScale::Auto,
     };
+    let curves = runs.into_iter().zip(labels).map(|(run, label)| Curve { label, ..run.curve }).collect();
     picture.save(&Chart { title, curves, time })?;
     Ok(Exit::Done)
 }
 
-fn label(path: &Path) -> String {
+/// What the legend calls the runs: the names of their files, and where these are equal what else tells them apart.
+fn labels(paths: &[PathBuf], runs: &[Recorded]) -> Vec<String> {
+    let name = |place: usize| stem(&paths[place]);
+    let instance = |place: usize| instance(&runs[place]).unwrap_or_else(|| name(place));
+    let seed = |place: usize| runs[place].seed.as_ref().map_or_else(|| name(place), |seed| format!("seed {seed}"));
+    let both = |place: usize| format!("{}, {}", instance(place), seed(place));
+    let path = |place: usize| paths[place].display().to_string();
+    let ways: [&dyn Fn(usize) -> String; 5] = [&name, &instance, &seed, &both, &path];
+    let differ =
+        |labels: &Vec<String>| labels.iter().enumerate().all(|(place, label)| !labels[..place].contains(label));
+    let all = |way: &dyn Fn(usize) -> String| (0..runs.len()).map(way).collect();
+    ways.into_iter().map(all).find(differ).unwrap_or_else(|| all(&path))
+}
+
+/// The instance where all runs are of one, unless each label says it.
+fn title(labels: &[String], runs: &[Recorded]) -> String {
+    let one = instance(&runs[0]).filter(|first| runs.iter().all(|run| instance(run).as_ref() == Some(first)));
+    let told = |instance: &String| labels.len() > 1 && labels.iter().all(|label| label.contains(instance.as_str()));
+    match labels {
+        [label] => one.unwrap_or_else(|| label.clone()),
+        _ => one.filter(|one| !told(one)).unwrap_or_default(),
+    }
+}
+
+/// The name of a run's network, without folder and ending.
+fn instance(run: &Recorded) -> Option<String> {
+    run.instance.as_ref().map(|instance| stem(Path::new(instance)))
+}
+
+fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, Opening};
 use fangs::formats;
-use fangs::record::plot::{Chart, PictureFile, TimeScale};
+use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
 use fangs::search::{self, Assertions, BoundChoice, Clock, DriverChoice, Event, Options, Status};
 use fangs::stop::Stop;
@@ -77,7 +77,7 @@ pub struct SolveFlags {
     gap: Option<f64>,
     #[command(flatten)]
     output: OutputFlags,
-    /// Picture of both curves, .svg or .png
+    /// Picture of what was found and proved: .svg, .png or .pdf
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Warnings only on standard error
@@ -171,7 +171,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         config.output.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let certificate =
         config.output.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let csv = config.output.csv.as_deref().map(|path| output::as_usage(CsvFile::create(path))).transpose()?;
+    let csv = config.output.csv.as_deref();
+    let csv = csv.map(|path| output::as_usage(CsvFile::create(path, input.name(), Some(options.seed)))).transpose()?;
     let label = picture.is_some().then(|| input.file_name());
     let mut recorder = Recorder::new(Console::new(config.verbosity), csv, solution, label);
 
@@ -179,7 +180,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         Ok(network) => network,
         Err(Error::Stopped) => {
             let time_s = clock.seconds();
-            record_unloaded(recorder, time_s);
+            record_unloaded(recorder, time_s, input.maximises());
             let report = SolveReport::unloaded(input.name(), &options, stopped_by(&stop), time_s);
             output::print_report(&report, config.output.json)?;
             return Ok(Exit::NoSolution);
@@ -207,7 +208,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         let written = output::certificate(&file, &network, *bound, summary.least.as_deref(), proof);
         written.unwrap_or_else(|error| recorder.warn(&error.to_string()));
     }
-    draw(recorder, picture);
+    draw(recorder, picture, summary.status == Status::Optimal);
     output::print_report(&SolveReport::new(&network, &summary), config.output.json)?;
     Ok(match summary.status {
         Status::Optimal | Status::Feasible => Exit::Done,
@@ -217,8 +218,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 }
 
 /// Draws what was recorded; a picture that fails does not change how the run ended.
-fn draw(recorder: Recorder, picture: Option<PictureFile>) {
+fn draw(recorder: Recorder, picture: Option<PictureFile>, optimal: bool) {
     if let (Some(curve), Some(picture)) = (recorder.finish(), picture) {
+        let curve = Curve { optimal, ..curve };
         let chart = Chart { title: curve.label.clone(), curves: vec![curve], time: TimeScale::Auto };
         if let Err(error) = picture.save(&chart) {
             Console::new(Verbosity::Quiet).warn(&error.to_string());

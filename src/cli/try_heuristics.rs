@@ -38,7 +38,7 @@ pub struct TryFlags {
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads)]
     threads: Option<usize>,
-    /// Picture of the median curves, .svg or .png
+    /// Picture of the median curves: .svg, .png or .pdf
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// A row for each run
@@ -176,7 +176,9 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
         table(&lines)?;
     }
     if let Some(picture) = picture {
-        let curves = names.iter().zip(&measured).map(|(name, runs)| median_curve(name, runs, seconds)).collect();
+        let median =
+            |(name, runs): (&String, &Vec<Measured>)| median_curve(name, runs, seconds, network.units().maximise);
+        let curves = names.iter().zip(&measured).map(median).collect();
         let title = format!("{}, median of {} runs", input.file_name(), flags.seeds);
         picture.save(&Chart { title, curves, time: TimeScale::Auto })?;
     }

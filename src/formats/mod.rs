@@ -86,6 +86,11 @@ impl Format {
             None => Err(Error::Usage(format!("{}: no format extension; {}", path.display(), known_formats()))),
         }
     }
+
+    /// Whether larger is better: in networks of potentials.
+    pub fn maximises(self) -> bool {
+        matches!(self, Format::Uai | Format::Lg)
+    }
 }
 
 impl FromStr for Format {

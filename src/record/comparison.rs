@@ -92,7 +92,7 @@ pub fn spread(numbers: &[f64]) -> (f64, f64) {
 }
 
 /// The median over runs of what each knew at a time; runs without a solution know the worst.
-pub fn median_curve(label: &str, runs: &[Measured], seconds: f64) -> Curve {
+pub fn median_curve(label: &str, runs: &[Measured], seconds: f64, maximise: bool) -> Curve {
     let mut times: Vec<f64> = runs.iter().flat_map(|run| run.trace.0.iter().map(|found| found.time)).collect();
     times.push(seconds);
     times.sort_by(f64::total_cmp);
@@ -100,9 +100,12 @@ pub fn median_curve(label: &str, runs: &[Measured], seconds: f64) -> Curve {
     let point = |time: f64| {
         let mut known: Vec<f64> = runs.iter().filter_map(|run| run.trace.at(time)).collect();
         known.sort_by(f64::total_cmp);
-        Point { time, upper: known.get(runs.len() / 2).copied(), lower: None }
+        if maximise {
+            known.reverse();
+        }
+        Point { time, found: known.get(runs.len() / 2).copied(), bound: None }
     };
-    Curve { label: label.into(), points: times.into_iter().map(point).collect() }
+    Curve { label: label.into(), maximise, points: times.into_iter().map(point).collect(), ..Curve::default() }
 }
 
 #[cfg(test)]

@@ -11,8 +11,13 @@ use std::io::Read;
 use std::path::Path;
 
 /// The columns, in their order. Further ones may follow.
-pub const HEADER: [&str; 9] =
-    ["time_s", "upper_bound", "lower_bound", "gap", "event", "round", "moves", "ratings", "source"];
+#[rustfmt::skip]
+pub const HEADER: [&str; 14] = [
+    "time_s", "upper_bound", "lower_bound", "gap", "event", "round", "moves", "ratings", "source",
+    "incumbent", "bound", "sense", "instance", "seed",
+];
+const MINIMISE: &str = "min";
+const MAXIMISE: &str = "max";
 
 /// One row, fields in the order of [`HEADER`].
 #[derive(Serialize)]
@@ -26,24 +31,33 @@ struct Row<'a> {
     moves: u64,
     ratings: u64,
     source: &'a str,
+    incumbent: Option<Number>,
+    bound: Option<Number>,
+    sense: &'static str,
+    instance: &'a str,
+    seed: Option<u64>,
 }
 
 /// A CSV file that has every row on its way to the disk as soon as it is known.
 #[derive(Debug)]
-pub struct CsvFile(csv::Writer<File>);
+pub struct CsvFile {
+    writer: csv::Writer<File>,
+    instance: String,
+    seed: Option<u64>,
+}
 
 impl CsvFile {
-    /// Creates the file with its header.
+    /// Creates the file with its header, for a run on an instance; `seed` where it has one.
     ///
     /// # Errors
     /// A path that cannot be written.
-    pub fn create(path: &Path) -> Result<Self, Error> {
+    pub fn create(path: &Path, instance: String, seed: Option<u64>) -> Result<Self, Error> {
         let io = |source| Error::Io { path: path.into(), action: "cannot write", source };
         let file = File::create(path).map_err(io)?;
         let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
         writer.write_record(HEADER).map_err(|error| io(error.into()))?;
         writer.flush().map_err(io)?;
-        Ok(CsvFile(writer))
+        Ok(CsvFile { writer, instance, seed })
     }
 
     /// Appends an event.
@@ -51,7 +65,7 @@ impl CsvFile {
     /// # Errors
     /// What the system says, such as a full disk.
     pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
-        self.0.serialize(Row {
+        self.writer.serialize(Row {
             time_s: seconds(event.time_s),
             upper_bound: event.upper(),
             lower_bound: event.lower(),
@@ -61,63 +75,112 @@ impl CsvFile {
             moves: event.moves,
             ratings: event.ratings,
             source: &event.source,
+            incumbent: event.cost,
+            bound: event.bound,
+            sense: if event.maximise { MAXIMISE } else { MINIMISE },
+            instance: &self.instance,
+            seed: self.seed,
         })?;
-        self.0.flush()
+        self.writer.flush()
     }
 }
 
-/// Reads the two curves of a convergence CSV. Only the columns `time_s`, `upper_bound` and `lower_bound` must be there,
-/// in any order.
+/// A run as its CSV tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorded {
+    /// The instance, where the file says it.
+    pub instance: Option<String>,
+    /// The seed, where the file says it.
+    pub seed: Option<String>,
+    /// What was found and proved; without a label.
+    pub curve: Curve,
+}
+
+/// Reads a convergence CSV. Only the columns `time_s`, `upper_bound` and `lower_bound` must be there, in any order; a file
+/// without `sense` tells it by which side its solutions and bounds change.
 ///
 /// # Errors
 /// A file that cannot be read or is no such CSV, with line and column.
-pub fn read_curve(path: &Path, label: String) -> Result<Curve, Error> {
+pub fn read_run(path: &Path) -> Result<Recorded, Error> {
     let file = File::open(path).map_err(|source| Error::Io { path: path.into(), action: "cannot read", source })?;
-    parse(file, path, label)
+    parse(file, path)
 }
 
-fn parse(input: impl Read, path: &Path, label: String) -> Result<Curve, Error> {
+fn parse(input: impl Read, path: &Path) -> Result<Recorded, Error> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
     let headers = reader.headers().map_err(|error| broken(path, error))?.clone();
+    let place = |name: &str| headers.iter().position(|header| header.trim() == name);
     let column = |name: &str| {
-        headers.iter().position(|header| header.trim() == name).ok_or_else(|| {
+        place(name).ok_or_else(|| {
             let found = if headers.is_empty() { "nothing".into() } else { format!("{:?}", headers.as_slice()) };
             misfit(path, 1, 1, found, format!("a header with the column {name}"))
         })
     };
     let columns = [column("time_s")?, column("upper_bound")?, column("lower_bound")?];
-    let mut curve = Curve { label, points: Vec::new() };
+    let [gap, event, sense, instance, seed] = ["gap", "event", "sense", "instance", "seed"].map(place);
+    let mut run = Recorded::default();
+    let mut maximise = None;
     let mut record = csv::StringRecord::new();
+    // upper and lower for now
+    let points: &mut Vec<Point> = &mut run.curve.points;
     while reader.read_record(&mut record).map_err(|error| broken(path, error))? {
         let line = record.position().map_or(0, csv::Position::line);
+        let column_of = |index: usize| record.iter().take(index).map(|field| field.len() as u64 + 1).sum::<u64>() + 1;
         let number = |index: usize| -> Result<Option<f64>, Error> {
-            let before: usize = record.iter().take(index).map(|field| field.len() + 1).sum();
-            let place = before as u64 + 1;
             let Some(field) = record.get(index) else {
-                let expected = format!("{} columns", headers.len());
-                return Err(misfit(path, line, place, format!("{} columns", record.len()), expected));
+                let (found, expected) = (format!("{} columns", record.len()), format!("{} columns", headers.len()));
+                return Err(misfit(path, line, column_of(index), found, expected));
             };
             match field.trim() {
                 "" => Ok(None),
                 text => match text.parse::<f64>() {
                     Ok(number) if number.is_finite() => Ok(Some(number)),
-                    _ => Err(misfit(path, line, place, format!("{text:?}"), "a number or nothing".into())),
+                    _ => Err(misfit(path, line, column_of(index), format!("{text:?}"), "a number or nothing".into())),
                 },
             }
         };
         let Some(time) = number(columns[0])? else {
             return Err(misfit(path, line, 1, "nothing".into(), "a time in seconds".into()));
         };
-        if let Some(last) = curve.points.last().filter(|last: &&Point| last.time > time) {
+        let last = points.last().copied();
+        if let Some(last) = last.filter(|last| last.time > time) {
             let expected = format!("a time of at least {}", last.time);
             return Err(misfit(path, line, 1, time.to_string(), expected));
         }
-        curve.points.push(Point { time, upper: number(columns[1])?, lower: number(columns[2])? });
+        let point = Point { time, found: number(columns[1])?, bound: number(columns[2])? };
+        let text = |index: Option<usize>| record.get(index?).map(str::trim).filter(|text| !text.is_empty());
+        match (sense, text(sense)) {
+            (_, Some(MINIMISE)) => maximise = Some(false),
+            (_, Some(MAXIMISE)) => maximise = Some(true),
+            (Some(index), Some(other)) => {
+                let expected = format!("{MINIMISE} or {MAXIMISE}");
+                return Err(misfit(path, line, column_of(index), format!("{other:?}"), expected));
+            }
+            _ => maximise = maximise.or_else(|| side(last?, point, text(event)?)),
+        }
+        run.instance = text(instance).map(String::from).or(run.instance);
+        run.seed = text(seed).map(String::from).or(run.seed);
+        // the last row decides
+        run.curve.optimal = text(gap).and_then(|gap| gap.parse().ok()) == Some(0.0);
+        points.push(point);
     }
-    if curve.points.is_empty() {
+    if points.is_empty() {
         return Err(misfit(path, 2, 1, "the end of the file".into(), "a row".into()));
     }
-    Ok(curve)
+    run.curve.maximise = maximise.unwrap_or(false);
+    if run.curve.maximise {
+        points.iter_mut().for_each(|point| std::mem::swap(&mut point.found, &mut point.bound));
+    }
+    Ok(run)
+}
+
+/// Whether larger is better, by what an event changed; nothing where it does not tell.
+fn side(last: Point, Point { found: upper, bound: lower, .. }: Point, event: &str) -> Option<bool> {
+    match (last.found != upper, last.bound != lower, event) {
+        (true, false, "solution") | (false, true, "bound") => Some(false),
+        (false, true, "solution") | (true, false, "bound") => Some(true),
+        _ => None,
+    }
 }
 
 fn misfit(path: &Path, line: u64, column: u64, found: String, expected: String) -> Error {
@@ -159,16 +222,20 @@ mod tests {
     fn rows_are_on_disk_at_once_and_come_back() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("run.csv");
-        let mut csv = CsvFile::create(&path)?;
+        let mut csv = CsvFile::create(&path, "my, \"own\".wcsp".into(), Some(7))?;
         csv.write(&event(EventKind::Start, None, None, false))?;
         csv.write(&event(EventKind::Bound, Some(Number::Integer(20)), Some(Number::Integer(15)), false))?;
         let text = std::fs::read_to_string(&path)?;
-        let expected = "time_s,upper_bound,lower_bound,gap,event,round,moves,ratings,source\n\
-                        1.234568,,,,start,3,40,500,mbe(8)\n\
-                        1.234568,20,15,0.25,bound,3,40,500,mbe(8)\n";
+        let expected = "time_s,upper_bound,lower_bound,gap,event,round,moves,ratings,source,\
+                        incumbent,bound,sense,instance,seed\n\
+                        1.234568,,,,start,3,40,500,mbe(8),,,min,\"my, \"\"own\"\".wcsp\",7\n\
+                        1.234568,20,15,0.25,bound,3,40,500,mbe(8),20,15,min,\"my, \"\"own\"\".wcsp\",7\n";
         assert_eq!(text, expected);
-        let curve = read_curve(&path, "run".into())?;
-        assert_eq!(curve.points[1], Point { time: 1.234568, upper: Some(20.0), lower: Some(15.0) });
+        assert_eq!(HEADER.join(","), text.lines().next().unwrap_or_default());
+        let run = read_run(&path)?;
+        assert_eq!(run.curve.points[1], Point { time: 1.234568, found: Some(20.0), bound: Some(15.0) });
+        assert_eq!((run.instance.as_deref(), run.seed.as_deref()), (Some("my, \"own\".wcsp"), Some("7")));
+        assert!(!run.curve.maximise && !run.curve.optimal);
         Ok(())
     }
 
@@ -177,9 +244,30 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("run.csv");
         let event = event(EventKind::End, Some(Number::Real(-20.5)), Some(Number::Real(-15.25)), true);
-        CsvFile::create(&path)?.write(&event)?;
-        let curve = read_curve(&path, String::new())?;
-        assert_eq!((curve.points[0].upper, curve.points[0].lower), (Some(-15.25), Some(-20.5)));
+        CsvFile::create(&path, "x.uai".into(), None)?.write(&event)?;
+        let text = std::fs::read_to_string(&path)?;
+        assert!(text.contains("1.234568,-15.25,-20.5,") && text.ends_with(",-20.5,-15.25,max,x.uai,\n"), "{text}");
+        let run = read_run(&path)?;
+        let point = run.curve.points[0];
+        assert_eq!((run.curve.maximise, point.found, point.bound), (true, Some(-20.5), Some(-15.25)));
+        Ok(())
+    }
+
+    /// Files written before there was a column for the sense.
+    #[test]
+    fn older_files_tell_the_sense_by_what_events_change() -> Result<(), Error> {
+        for (rows, maximise, optimal) in [
+            ("0,,1,,start\n1,9,1,0.9,solution\n2,9,9,0,end\n", false, true),
+            ("0,,1,,start\n1,,2,,bound\n2,9,2,0.7,end\n", false, false),
+            ("0,5,,,start\n1,5,1,0.8,solution\n", true, false),
+            ("0,5,,,start\n1,4,,,bound\n", true, false),
+            ("0,5,4,0.2,start\n1,5,4,0.2,end\n", false, false),
+        ] {
+            let text = format!("time_s,upper_bound,lower_bound,gap,event\n{rows}");
+            let run = parse(text.as_bytes(), Path::new("x.csv"))?;
+            assert_eq!((run.curve.maximise, run.curve.optimal), (maximise, optimal), "{rows}");
+            assert_eq!((run.instance, run.seed), (None, None));
+        }
         Ok(())
     }
 
@@ -194,8 +282,9 @@ mod tests {
             ("time_s,upper_bound,lower_bound\n,2,1\n", "x.csv:2:1: found nothing, expected a time in seconds"),
             ("time_s,upper_bound,lower_bound\n2,2,1\n1,2,1\n", "x.csv:3:1: found 1, expected a time of at least 2"),
             ("time_s,upper_bound,lower_bound\n2,inf,1\n", "x.csv:2:3: found \"inf\""),
+            ("time_s,upper_bound,lower_bound,sense\n2,3,1,up\n", "x.csv:2:7: found \"up\", expected min or max"),
         ] {
-            let error = parse(text.as_bytes(), Path::new("x.csv"), String::new()).expect_err(text).to_string();
+            let error = parse(text.as_bytes(), Path::new("x.csv")).expect_err(text).to_string();
             assert!(error.contains(message), "{error:?} for {text:?}");
         }
     }

@@ -12,7 +12,7 @@ mod recorder;
 mod report;
 
 pub use console::{Console, Verbosity};
-pub use csv::{CsvFile, HEADER, read_curve};
+pub use csv::{CsvFile, HEADER, Recorded, read_run};
 pub use file::ReplacedFile;
 pub use recorder::Recorder;
 pub use report::{BoundReport, SolveReport};

@@ -20,7 +20,7 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder for these outputs; `curve` is its label where a curve is wanted from [`Recorder::finish`].
     pub fn new(console: Console, csv: Option<CsvFile>, solution: Option<ReplacedFile>, curve: Option<String>) -> Self {
-        let curve = curve.map(|label| Curve { label, points: Vec::new() });
+        let curve = curve.map(|label| Curve { label, ..Curve::default() });
         Recorder { console, csv, solution, curve, solution_failed: false }
     }
 
@@ -47,7 +47,8 @@ impl Recorder {
         }
         if let Some(curve) = &mut self.curve {
             let side = |number: Option<crate::model::Number>| number.map(|number| number.as_f64());
-            curve.points.push(Point { time: event.time_s, upper: side(event.upper()), lower: side(event.lower()) });
+            curve.points.push(Point { time: event.time_s, found: side(event.cost), bound: side(event.bound) });
+            curve.maximise = event.maximise;
         }
         self.console.show(event);
     }

@@ -85,7 +85,9 @@ fn refused(command: &mut Command, words: &[&str]) -> Result {
 fn check_csv(path: &Path, maximise: bool) -> Result<Vec<String>> {
     let text = fs::read_to_string(path)?;
     let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("time_s,upper_bound,lower_bound,gap,event,round,moves,ratings,source"));
+    let header =
+        "time_s,upper_bound,lower_bound,gap,event,round,moves,ratings,source,incumbent,bound,sense,instance,seed";
+    assert_eq!(lines.next(), Some(header));
     let rows: Vec<Vec<String>> = lines.map(|line| line.split(',').map(String::from).collect()).collect();
     assert_eq!(rows.first().map(|row| row[4].as_str()), Some("start"));
     assert_eq!(rows.last().map(|row| row[4].as_str()), Some("end"));
@@ -99,7 +101,9 @@ fn check_csv(path: &Path, maximise: bool) -> Result<Vec<String>> {
     let times: Vec<f64> = rows.iter().filter_map(|row| row[0].parse().ok()).collect();
     assert!(times.len() == rows.len() && times.windows(2).all(|w| w[0] <= w[1]), "{text}");
     let slack = 1e-9;
+    let (found, proven) = if maximise { (2, 1) } else { (1, 2) };
     for row in &rows {
+        assert_eq!((&row[9], &row[10], row[11] == "max"), (&row[found], &row[proven], maximise), "{row:?}");
         if let (Ok(upper), Ok(lower)) = (row[1].parse::<f64>(), row[2].parse::<f64>()) {
             assert!(lower <= upper + slack, "{row:?} (maximise: {maximise})");
         }
@@ -117,6 +121,11 @@ fn same(row: &[String], object: &Value, maximise: bool) {
             None => assert_eq!(row[column], "", "{field}: {row:?} {object}"),
         }
     }
+    assert_eq!((&row[12], &row[13]), (&text(&object["instance"]), &object["seed"].to_string()));
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().into()
 }
 
 const SOLVE_FIELDS: [&str; 29] = [
@@ -310,7 +319,7 @@ fn warm_start_target_and_gap() -> Result {
     assert_eq!(result["cost"], 5);
     let text = fs::read_to_string(at("run.csv"))?;
     let first = text.lines().find(|line| line.contains(",solution,")).ok_or("no solution row")?;
-    assert!(first.contains(",14,") && first.ends_with("warm-start"), "{first}");
+    assert!(first.contains(",14,") && first.contains(",warm-start,14,"), "{first}");
     Ok(())
 }
 
@@ -334,6 +343,7 @@ fn bound_climbs_to_the_optimum() -> Result {
         }
         let end = check_csv(&at("run.csv"), false)?;
         assert_eq!((end[1].as_str(), end[2].as_str()), ("5", "5"));
+        assert_eq!((&end[12], end[13].as_str()), (&text(&result["instance"]), ""), "a bound has no seed");
         assert_eq!(end[0].parse::<f64>().ok(), result["time_s"].as_f64());
         let _ = fangs().arg("check").arg(&path).arg(at("best.sol")).assert().success();
     }
@@ -440,18 +450,30 @@ fn plots_its_own_csv() -> Result {
         let _ = command.args(["solve", "--rounds", "2", "--seed", seed, "--csv"]).arg(at(seed)).arg(&path);
         let _ = command.assert().success();
     }
-    for picture in ["one.svg", "one.png"] {
+    for picture in ["one.svg", "one.png", "one.pdf"] {
         let _ = fangs().arg("plot").arg(at("1")).arg("-o").arg(at(picture)).assert().success();
     }
     let mut command = fangs();
     let _ = command.arg("plot").arg(at("1")).arg(at("2")).arg("--log-time").arg("-o").arg(at("two.svg"));
     let _ = command.assert().success();
     assert!(fs::read(at("one.png"))?.starts_with(b"\x89PNG"));
-    assert!(fs::read_to_string(at("two.svg"))?.contains("upper bound"));
+    let two = fs::read_to_string(at("two.svg"))?;
+    assert!(two.contains(">found<") && two.contains(">proven bound<") && two.contains(">potts<"), "{two}");
+    assert!(fs::read(at("one.pdf"))?.starts_with(b"%PDF"));
+    // the same file names: what differs are the seeds
+    for seed in ["1", "2"] {
+        fs::create_dir(at(&format!("of-{seed}")))?;
+        let _ = fs::copy(at(seed), at(&format!("of-{seed}/run.csv")))?;
+    }
+    let mut command = fangs();
+    let _ = command.arg("plot").arg(at("of-1/run.csv")).arg(at("of-2/run.csv")).arg("-o").arg(at("seeds.svg"));
+    let _ = command.assert().success();
+    let seeds = fs::read_to_string(at("seeds.svg"))?;
+    assert!(seeds.contains(">seed 1: ") && seeds.contains(">seed 2: ") && seeds.contains(">potts<"), "{seeds}");
     fs::write(at("bad.csv"), "time_s,upper_bound,lower_bound\n0,1,x\n")?;
     refused(fangs().arg("plot").arg(at("bad.csv")).arg("-o").arg(at("x.svg")), &["bad.csv:2:5"])?;
     refused(fangs().arg("plot").arg(at("none.csv")).arg("-o").arg(at("x.svg")), &["none.csv"])?;
-    refused(fangs().arg("plot").arg(at("1")).arg("-o").arg(at("x.pdf")), &[".svg"])?;
+    refused(fangs().arg("plot").arg(at("1")).arg("-o").arg(at("x.jpg")), &[".svg", ".pdf"])?;
     refused(fangs().arg("plot").arg("-o").arg(at("x.svg")), &["CSV"])
 }
 

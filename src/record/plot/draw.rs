@@ -1,178 +1,241 @@
-//! The picture of a chart.
+//! The picture of a chart: what a run found is a solid line, what is proven a dashed one, and between them is a light band.
 
-use super::range::{self, TimeRange};
+use super::axis::{CostAxis, TimeAxis, grouped};
+use super::legend::{self, Key};
+use super::style::{self, Shape};
+use super::svg::{Anchor, FONT_SIZE, MINUS, Style, Svg, power, width_of};
 use super::{Chart, Curve, Point};
-use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
-use plotters::prelude::*;
-use std::error::Error;
-use std::ops::Range;
 
-const SIZE: (u32, u32) = (960, 600);
+/// The width of a picture: at half its size it fills a column of a paper, and its text is still read.
+const WIDTH: f64 = 640.0;
+/// The height of the plane.
+const HEIGHT: f64 = 320.0;
+const MARGIN: f64 = 12.0;
+/// The height of a line of text.
+const LINE: f64 = 1.5 * FONT_SIZE;
+const FRAME: &str = "#444";
+const GRID: &str = "#e4e4e4";
 
-/// Colors that people with any color vision can tell apart on white (Okabe and Ito), yellow left out.
-const COLORS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    BLACK,
-];
+/// The plane of a chart in its picture.
+struct Plane {
+    time: TimeAxis,
+    costs: CostAxis,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Plane {
+    fn x(&self, part: f64) -> f64 {
+        self.left + part * (self.right - self.left)
+    }
+
+    fn y(&self, part: f64) -> f64 {
+        self.bottom - part * (self.bottom - self.top)
+    }
+
+    fn at(&self, time: f64, cost: f64) -> (f64, f64) {
+        (self.x(self.time.place(time)), self.y(self.costs.place(cost)))
+    }
+
+    /// The corners of a step curve from a time on, up to the last point.
+    fn steps(&self, curve: &Curve, side: fn(&Point) -> Option<f64>, from: f64) -> Vec<(f64, f64)> {
+        let mut corners: Vec<(f64, f64)> = Vec::new();
+        let mut last = None;
+        for point in &curve.points {
+            let Some(cost) = side(point).filter(|&cost| last != Some(cost)) else { continue };
+            let corner = self.at(point.time.max(from), cost);
+            match corners.last().copied() {
+                // what came before is not seen
+                Some((x, _)) if x == corner.0 && corners.len() == 1 => corners.clear(),
+                Some((_, y)) => corners.push((corner.0, y)),
+                None => {}
+            }
+            corners.push(corner);
+            last = Some(cost);
+        }
+        if let (Some(&(_, y)), Some(end)) = (corners.last(), curve.points.last()) {
+            corners.push((self.x(self.time.place(end.time)), y));
+        }
+        corners
+    }
+}
 
 /// Draws a chart.
-pub(super) fn draw(chart: &Chart) -> Result<String, Box<dyn Error>> {
-    let time = TimeRange::of(&chart.curves, chart.time);
-    let costs = range::of_costs(&chart.curves, &time);
-    let mut svg = String::new();
-    let range = time.range.clone();
-    if time.log {
-        // many ticks, so that decades are divided; those with a round label get one
-        draw_on(&mut svg, chart, range.clone(), range.log_scale(), costs, 40, &log_label)?;
-    } else {
-        let digits = digits(&range);
-        draw_on(&mut svg, chart, range.clone(), range, costs, 10, &|time| format!("{time:.digits$}"))?;
-    }
-    Ok(svg)
-}
+pub(super) fn draw(chart: &Chart) -> String {
+    let curves = &chart.curves;
+    let time = TimeAxis::of(curves, chart.time);
+    let costs = CostAxis::of(curves, &time);
+    let (labels, cost_ticks) = costs.ticks();
+    let widest = cost_ticks.iter().map(|(_, label)| width_of(label)).fold(0.0, f64::max);
+    let keys = legend::keys(curves);
+    let columns = keys.each_ref().map(|keys| legend::columns(keys, WIDTH - 2.0 * MARGIN));
+    let titled = if chart.title.is_empty() { 0.0 } else { LINE };
+    let rows: usize = keys.iter().zip(&columns).map(|(keys, columns)| keys.len().div_ceil(columns.len() - 1)).sum();
+    let top = MARGIN + titled + rows as f64 * LINE + 0.5 * LINE;
+    let left = MARGIN + LINE + widest + 10.0;
+    let plane = Plane { time, costs, left, right: WIDTH - 2.0 * MARGIN, top, bottom: top + HEIGHT };
 
-/// Draws on a time axis of either kind.
-fn draw_on<X>(
-    svg: &mut String,
-    chart: &Chart,
-    times: Range<f64>,
-    axis: X,
-    costs: Range<f64>,
-    ticks: usize,
-    time_label: &dyn Fn(&f64) -> String,
-) -> Result<(), Box<dyn Error>>
-where
-    X: AsRangedCoord<Value = f64, CoordDescType: ValueFormatter<f64>>,
-{
-    let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
-    area.fill(&WHITE)?;
-    let digits = digits(&costs);
-    let cost_label = |cost: &f64| {
-        if cost.abs() < 1e12 { format!("{cost:.digits$}") } else { format!("{cost:.4e}") }
-    };
-    let widest = [costs.start, costs.end].map(|cost| cost_label(&cost).len()).into_iter().max().unwrap_or(0);
-    let mut builder = ChartBuilder::on(&area);
-    let _ = builder.margin(16).x_label_area_size(48).y_label_area_size(44 + 8 * widest as u32);
-    if !chart.title.is_empty() {
-        let _ = builder.caption(printable(&chart.title), ("sans-serif", 22));
+    let mut svg = Svg::default();
+    if titled > 0.0 {
+        svg.title((WIDTH / 2.0, MARGIN + FONT_SIZE), &chart.title);
     }
-    let mut context = builder.build_cartesian_2d(axis, costs.clone())?;
-    context
-        .configure_mesh()
-        .x_desc("time in seconds")
-        .y_desc("upper bound (solid), lower bound (dashed)")
-        .label_style(("sans-serif", 16))
-        .x_labels(ticks)
-        .y_labels(10)
-        .x_label_formatter(time_label)
-        .y_label_formatter(&cost_label)
-        .bold_line_style(RGBColor(221, 221, 221))
-        .light_line_style(TRANSPARENT)
-        .draw()?;
-    for (curve, color) in chart.curves.iter().zip(COLORS.iter().cycle()) {
-        let style = color.stroke_width(2);
-        let upper = steps(curve, |point| point.upper, &times, &costs);
-        let lower = steps(curve, |point| point.lower, &times, &costs);
-        let _ = context
-            .draw_series(LineSeries::new(upper, style))?
-            .label(legend(curve))
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 24, y)], style));
-        let _ = context.draw_series(DashedLineSeries::new(lower, 7, 4, style))?;
-    }
-    if !chart.curves.is_empty() {
-        // the bounds meet between the corners at the right, which leaves these free
-        context
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .label_font(("sans-serif", 16))
-            .background_style(WHITE.mix(0.8))
-            .draw()?;
-    }
-    area.present()?;
-    Ok(())
-}
-
-/// A step curve inside the ranges; it goes on to the run's last point. What lies above or below is left out, not drawn
-/// along the frame, which is what plotters does with it.
-fn steps(
-    curve: &Curve,
-    side: impl Fn(&Point) -> Option<f64>,
-    times: &Range<f64>,
-    costs: &Range<f64>,
-) -> Vec<(f64, f64)> {
-    let mut corners = Vec::new();
-    let mut last = None;
-    for point in &curve.points {
-        let Some(cost) = side(point).filter(|&cost| last != Some(cost)) else { continue };
-        let time = point.time.clamp(times.start, times.end);
-        if costs.contains(&cost) {
-            corners.extend(last.map(|last: f64| (time, last.clamp(costs.start, costs.end))));
-            corners.push((time, cost));
+    let mut y = MARGIN + titled + 0.5 * LINE;
+    for (keys, columns) in keys.iter().zip(&columns) {
+        let [starts @ .., end] = &columns[..] else { continue };
+        let left = ((WIDTH - end) / 2.0).max(MARGIN);
+        for row in keys.chunks(starts.len()) {
+            row.iter().zip(starts).for_each(|(key, start)| draw_key(&mut svg, key, (left + start, y)));
+            y += LINE;
         }
-        last = Some(cost);
     }
-    if let (Some(&(_, cost)), Some(end)) = (corners.last(), curve.points.last()) {
-        corners.push((end.time.clamp(times.start, times.end), cost));
+    let times = plane.time.ticks();
+    for (part, _) in cost_ticks.iter().filter(|(part, _)| *part > 0.0) {
+        let y = plane.y(*part);
+        svg.path(&[(plane.left, y), (plane.right, y)], false, Style::line(GRID, 1.0));
     }
-    corners
-}
+    for (part, _) in times.iter().filter(|(part, label)| *part > 0.0 && !label.is_empty()) {
+        let x = plane.x(*part);
+        svg.path(&[(x, plane.top), (x, plane.bottom)], false, Style::line(GRID, 1.0));
+    }
+    draw_curves(&mut svg, curves, &plane);
+    draw_breaks(&mut svg, &plane);
 
-/// A run and its last interval.
-fn legend(curve: &Curve) -> String {
-    let last = |side: fn(&Point) -> Option<f64>| {
-        let number = curve.points.iter().rev().find_map(side);
-        number.map_or("?".to_string(), |number| ((number * 1e4).round() / 1e4).to_string())
+    let corner = [(plane.left, plane.top), (plane.left, plane.bottom), (plane.right, plane.bottom)];
+    svg.path(&corner, false, Style::line(FRAME, 1.0));
+    for (part, label) in &cost_ticks {
+        let y = plane.y(*part);
+        svg.path(&[(plane.left - 5.0, y), (plane.left, y)], false, Style::line(FRAME, 1.0));
+        svg.markup((plane.left - 9.0, y + 0.36 * FONT_SIZE), Anchor::End, label);
+    }
+    for (part, label) in &times {
+        let (x, length) = (plane.x(*part), if label.is_empty() { 3.0 } else { 5.0 });
+        svg.path(&[(x, plane.bottom), (x, plane.bottom + length)], false, Style::line(FRAME, 1.0));
+        svg.markup((x, plane.bottom + 6.0 + FONT_SIZE), Anchor::Middle, label);
+    }
+    draw_axis_breaks(&mut svg, &plane);
+    let bottom = plane.bottom + 8.0 + 2.0 * LINE;
+    svg.text(((plane.left + plane.right) / 2.0, bottom - 0.3 * LINE), Anchor::Middle, "time (s)");
+    let mut title = match curves.iter().filter(|curve| curve.maximise).count() {
+        0 => "cost".to_string(),
+        // of the formats read, those that maximise are the ones of potentials
+        all if all == curves.len() => "log value (larger is better)".into(),
+        _ => "cost, or log value".into(),
     };
-    format!("{} [{}, {}]", printable(&curve.label), last(|point| point.lower), last(|point| point.upper))
+    if labels.offset != 0.0 {
+        let sign = if labels.offset < 0.0 { "+" } else { MINUS };
+        title += &format!(" {sign} {}", grouped(&labels.offset.abs().to_string()));
+    }
+    if labels.exponent != 0 {
+        title += &format!(" (in {})", power(labels.exponent));
+    }
+    svg.text_upwards((MARGIN + FONT_SIZE, (plane.top + plane.bottom) / 2.0), &title);
+    svg.finish((WIDTH, bottom + MARGIN / 2.0))
 }
 
-/// Control characters are not allowed in XML, not even escaped.
-fn printable(text: &str) -> String {
-    text.replace(char::is_control, " ")
+fn found(point: &Point) -> Option<f64> {
+    point.found
 }
 
-/// Decimals that tell the ticks of a range apart: ten at most, their distance is one, two or five times a power of ten,
-/// and ten of them at a distance of five span less than 55.
-fn digits(range: &Range<f64>) -> usize {
-    (-((range.end - range.start) / 5.5).log10().floor()).clamp(0.0, 12.0) as usize
+fn bound(point: &Point) -> Option<f64> {
+    point.bound
 }
 
-/// Labels one, two and five times a power of ten.
-fn log_label(time: &f64) -> String {
-    let power = (time.log10() + 1e-9).floor();
-    let factor = time / 10f64.powf(power);
-    let digits = (-power).clamp(0.0, 12.0) as usize;
-    if [1.0, 2.0, 5.0].iter().any(|round| (factor - round).abs() < 1e-6) {
-        format!("{time:.digits$}")
-    } else {
-        String::new()
+fn draw_curves(svg: &mut Svg, curves: &[Curve], plane: &Plane) {
+    let many = curves.len();
+    for (run, curve) in curves.iter().enumerate() {
+        let known = curve.points.iter().find(|point| point.found.is_some() && point.bound.is_some());
+        let Some(from) = known.map(|point| point.time) else { continue };
+        let mut band = plane.steps(curve, found, from);
+        band.extend(plane.steps(curve, bound, from).into_iter().rev());
+        svg.path(&band, true, Style::area(style::color(run), style::band(many)));
+    }
+    let width = style::width(many);
+    let line = |run: usize, dashed| Style { dashed, ..Style::line(style::color(run), width) };
+    for (run, curve) in curves.iter().enumerate() {
+        svg.path(&plane.steps(curve, bound, 0.0), false, line(run, true));
+    }
+    for (run, curve) in curves.iter().enumerate() {
+        svg.path(&plane.steps(curve, found, 0.0), false, line(run, false));
+    }
+    for (run, curve) in curves.iter().enumerate().filter(|_| many > 1) {
+        for (side, filled) in [(bound as fn(&Point) -> Option<f64>, false), (found, true)] {
+            for (time, cost) in spread(curve, side, plane, run, many) {
+                draw_shape(svg, plane.at(time, cost), style::shape(run), style::color(run), filled);
+            }
+        }
+    }
+    for (run, curve) in curves.iter().enumerate() {
+        if let Some((time, cost)) = curve.proved() {
+            draw_shape(svg, plane.at(time, cost), Shape::Star, style::color(run), true);
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Where a curve bears the marks of its run: evenly over the time axis, each run's a little later than the last one's.
+fn spread(
+    curve: &Curve,
+    side: fn(&Point) -> Option<f64>,
+    plane: &Plane,
+    run: usize,
+    runs: usize,
+) -> impl Iterator<Item = (f64, f64)> {
+    const MARKS: usize = 5;
+    let part = move |mark: usize| (mark as f64 + (run as f64 + 0.5) / runs as f64) / MARKS as f64;
+    let end = curve.points.last().map_or(0.0, |point| point.time);
+    let times = (0..MARKS).map(move |mark| plane.time.at(part(mark))).filter(move |&time| time <= end);
+    times.filter_map(move |time| {
+        let last = curve.points.partition_point(|point| point.time <= time).checked_sub(1)?;
+        Some((time, side(&curve.points[last])?))
+    })
+}
 
-    #[test]
-    fn steps_stay_inside() {
-        let points = [(0.0, 900.0), (1.0, 12.0), (2.0, 12.0), (3.0, 10.0), (9.0, 10.0)];
-        let points = points.map(|(time, upper)| Point { time, upper: Some(upper), lower: None }).to_vec();
-        let curve = Curve { label: String::new(), points };
-        let corners = steps(&curve, |point| point.upper, &(0.0..9.0), &(0.0..20.0));
-        assert_eq!(corners, [(1.0, 20.0), (1.0, 12.0), (3.0, 12.0), (3.0, 10.0), (9.0, 10.0)]);
-    }
+fn draw_shape(svg: &mut Svg, (x, y): (f64, f64), shape: Shape, color: &str, filled: bool) {
+    let outline: Vec<(f64, f64)> = shape.outline().map(|(right, up)| (x + right, y - up)).collect();
+    let (inside, edge) = if filled { (color, "#fff") } else { ("#fff", color) };
+    let width = if filled { 0.8 } else { 1.2 };
+    svg.path(&outline, true, Style { fill: Some((inside, 1.0)), stroke: Some((edge, width)), dashed: false });
+}
 
-    #[test]
-    fn labels_are_round() {
-        assert_eq!(
-            [0.01, 0.02, 0.03, 0.1, 5.0, 60.0].map(|time| log_label(&time)),
-            ["0.01", "0.02", "", "0.1", "5", ""]
-        );
-        assert_eq!([0.0..10.0, 0.0..5.2, 0.0..0.7, 95.0..1e6].map(|range| digits(&range)), [0, 1, 1, 0]);
+/// Curves are cut where the axis is.
+fn draw_breaks(svg: &mut Svg, plane: &Plane) {
+    for part in plane.costs.breaks() {
+        let y = plane.y(part);
+        let strip = [(plane.left, y - 2.5), (plane.right, y - 2.5), (plane.right, y + 2.5), (plane.left, y + 2.5)];
+        svg.path(&strip, true, Style::area("#fff", 1.0));
     }
+}
+
+/// Two strokes across the axis.
+fn draw_axis_breaks(svg: &mut Svg, plane: &Plane) {
+    for part in plane.costs.breaks() {
+        let (x, y) = (plane.left, plane.y(part));
+        svg.path(&[(x, y - 2.5), (x, y + 2.5)], false, Style::line("#fff", 2.0));
+        for y in [y - 2.5, y + 2.5] {
+            svg.path(&[(x - 5.0, y + 2.5), (x + 5.0, y - 2.5)], false, Style::line(FRAME, 1.2));
+        }
+    }
+    if plane.time.is_cut {
+        let (x, y) = (plane.left + 8.0, plane.bottom);
+        svg.path(&[(x - 2.5, y), (x + 2.5, y)], false, Style::line("#fff", 2.0));
+        for x in [x - 2.5, x + 2.5] {
+            svg.path(&[(x - 2.5, y + 5.0), (x + 2.5, y - 5.0)], false, Style::line(FRAME, 1.2));
+        }
+    }
+}
+
+/// Draws a line of the legend, the middle of whose left end is at a place.
+fn draw_key(svg: &mut Svg, key: &Key, (mut x, y): (f64, f64)) {
+    if key.line {
+        let line = Style { dashed: key.dashed, ..Style::line(key.color, 2.0) };
+        svg.path(&[(x, y), (x + legend::SAMPLE, y)], false, line);
+    }
+    if let Some(shape) = key.shape {
+        draw_shape(svg, (x + legend::SAMPLE / 2.0, y), shape, key.color, !key.dashed);
+    }
+    if key.line || key.shape.is_some() {
+        x += legend::SAMPLE + legend::SPACE;
+    }
+    svg.text((x, y + 0.36 * FONT_SIZE), Anchor::Start, &key.text);
 }

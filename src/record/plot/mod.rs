@@ -1,10 +1,13 @@
-//! Convergence charts: the upper and the lower curve of one or several runs over time.
+//! Convergence charts: what one or several runs found and proved, over time.
 //!
-//! `plotters` draws the SVG; PNG is drawn from the same SVG with a font of our own, so that text appears on machines
-//! that have none.
+//! PNG and PDF are made from the same SVG, with a font of our own, so that text appears on machines that have none.
 
+mod axis;
 mod draw;
-mod range;
+mod legend;
+mod pdf;
+mod style;
+mod svg;
 
 use super::ReplacedFile;
 use crate::error::Error;
@@ -17,19 +20,43 @@ use std::sync::Arc;
 pub struct Point {
     /// Seconds.
     pub time: f64,
-    /// The upper curve.
-    pub upper: Option<f64>,
-    /// The lower curve.
-    pub lower: Option<f64>,
+    /// The best cost found.
+    pub found: Option<f64>,
+    /// The best bound proven.
+    pub bound: Option<f64>,
 }
 
-/// The two curves of a run.
-#[derive(Clone, Debug, PartialEq)]
+/// What a run found and proved.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     /// What the legend calls it.
     pub label: String,
+    /// Whether larger is better.
+    pub maximise: bool,
+    /// Whether the last point is proved optimal.
+    pub optimal: bool,
     /// In the order of time.
     pub points: Vec<Point>,
+}
+
+impl Curve {
+    /// The best cost found in the end.
+    fn found(&self) -> Option<f64> {
+        self.points.iter().rev().find_map(|point| point.found)
+    }
+
+    /// The best bound in the end.
+    fn bound(&self) -> Option<f64> {
+        self.points.iter().rev().find_map(|point| point.bound)
+    }
+
+    /// When optimality was proved, and the optimum: when something changed for the last time.
+    fn proved(&self) -> Option<(f64, f64)> {
+        let end = self.points.last().filter(|_| self.optimal)?;
+        let known = |point: &Point| (point.found, point.bound);
+        let since = self.points.iter().rev().take_while(|point| known(point) == known(end)).last()?;
+        Some((since.time, end.found?))
+    }
 }
 
 /// How the time axis is divided.
@@ -57,11 +84,8 @@ pub struct Chart {
 
 impl Chart {
     /// The picture as SVG.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] if it cannot be drawn.
-    pub fn svg(&self) -> Result<String, Error> {
-        draw::draw(self).map_err(|error| internal(&*error))
+    pub fn svg(&self) -> String {
+        draw::draw(self)
     }
 
     /// The picture as PNG.
@@ -69,17 +93,30 @@ impl Chart {
     /// # Errors
     /// [`Error::Internal`] if the SVG cannot be drawn.
     pub fn png(&self) -> Result<Vec<u8>, Error> {
-        let mut fonts = usvg::fontdb::Database::new();
-        fonts.load_font_data(FONT.to_vec());
-        fonts.set_sans_serif_family(FONT_FAMILY);
-        let options = usvg::Options { fontdb: Arc::new(fonts), ..Default::default() };
-        let tree = usvg::Tree::from_str(&self.svg()?, &options).map_err(|error| internal(&error))?;
+        let tree = self.tree()?;
         let size = tree.size().to_int_size().scale_by(PNG_SCALE).ok_or_else(|| internal(&"it has no size"))?;
         let mut pixels =
             tiny_skia::Pixmap::new(size.width(), size.height()).ok_or_else(|| internal(&"it has no size"))?;
         let scale = tiny_skia::Transform::from_scale(PNG_SCALE, PNG_SCALE);
         resvg::render(&tree, scale, &mut pixels.as_mut());
         pixels.encode_png().map_err(|error| internal(&error))
+    }
+
+    /// The picture as PDF.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if the SVG cannot be drawn.
+    pub fn pdf(&self) -> Result<Vec<u8>, Error> {
+        pdf::write(&self.tree()?).map_err(|error| internal(&error))
+    }
+
+    /// The SVG, with text as outlines too.
+    fn tree(&self) -> Result<usvg::Tree, Error> {
+        let mut fonts = usvg::fontdb::Database::new();
+        fonts.load_font_data(FONT.to_vec());
+        fonts.set_sans_serif_family(FONT_FAMILY);
+        let options = usvg::Options { fontdb: Arc::new(fonts), ..Default::default() };
+        usvg::Tree::from_str(&self.svg(), &options).map_err(|error| internal(&error))
     }
 }
 
@@ -89,29 +126,38 @@ fn internal(what: &dyn std::fmt::Display) -> Error {
 
 const FONT: &[u8] = include_bytes!("../../../assets/DejaVuSans-Latin.ttf");
 const FONT_FAMILY: &str = "DejaVu Sans";
-/// Two pixels a unit: sharp on today's screens.
-const PNG_SCALE: f32 = 2.0;
+/// Three pixels a unit: sharp on today's screens, and in print across a column.
+const PNG_SCALE: f32 = 3.0;
+
+/// A kind of picture.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Svg,
+    Png,
+    Pdf,
+}
 
 /// A picture file; what kind of picture follows from its extension.
 #[derive(Clone, Debug)]
 pub struct PictureFile {
     file: ReplacedFile,
-    png: bool,
+    kind: Kind,
 }
 
 impl PictureFile {
     /// Prepares to write `path`.
     ///
     /// # Errors
-    /// An extension other than `.svg` and `.png`, and a path that cannot be written.
+    /// An extension other than `.svg`, `.png` and `.pdf`, and a path that cannot be written.
     pub fn new(path: &Path) -> Result<Self, Error> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-        let png = match extension.as_deref() {
-            Some("svg") => false,
-            Some("png") => true,
-            _ => return Err(Error::Usage(format!("{}: a picture is .svg or .png", path.display()))),
+        let kind = match extension.as_deref() {
+            Some("svg") => Kind::Svg,
+            Some("png") => Kind::Png,
+            Some("pdf") => Kind::Pdf,
+            _ => return Err(Error::Usage(format!("{}: a picture is .svg, .png or .pdf", path.display()))),
         };
-        Ok(PictureFile { file: ReplacedFile::new(path)?, png })
+        Ok(PictureFile { file: ReplacedFile::new(path)?, kind })
     }
 
     /// Draws the chart.
@@ -119,7 +165,11 @@ impl PictureFile {
     /// # Errors
     /// A file that cannot be written.
     pub fn save(&self, chart: &Chart) -> Result<(), Error> {
-        let content = if self.png { chart.png()? } else { chart.svg()?.into_bytes() };
+        let content = match self.kind {
+            Kind::Svg => chart.svg().into_bytes(),
+            Kind::Png => chart.png()?,
+            Kind::Pdf => chart.pdf()?,
+        };
         self.file.write(&content).map_err(|source| Error::Io {
             path: self.file.path().into(),
             action: "cannot write",
@@ -129,67 +179,4 @@ impl PictureFile {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(label: &str) -> Curve {
-        let point = |time, upper, lower| Point { time, upper, lower };
-        let points = vec![
-            point(0.0, None, None),
-            point(0.1, Some(9e9), Some(-5.0)),
-            point(1.0, Some(120.0), Some(80.0)),
-            point(5.0, Some(100.0), Some(95.0)),
-            point(10.0, Some(100.0), Some(97.5)),
-        ];
-        Curve { label: label.into(), points }
-    }
-
-    fn chart(curves: Vec<Curve>) -> Chart {
-        Chart { title: "a < b & c".into(), curves, time: TimeScale::Auto }
-    }
-
-    #[test]
-    fn svg_is_well_formed_and_clips_wild_starts() -> Result<(), Error> {
-        let svg = chart(vec![run("a"), run("b")]).svg()?;
-        assert!(usvg::roxmltree::Document::parse(&svg).is_ok(), "{svg}");
-        assert!(svg.contains("a &lt; b &amp; c"));
-        assert!(!svg.contains("9000000000"), "the first value does not stretch the axis");
-        Ok(())
-    }
-
-    #[test]
-    fn degenerate_runs_are_drawn() -> Result<(), Error> {
-        let point = |upper, lower| Point { time: 0.0, upper, lower };
-        for points in [
-            vec![],
-            vec![point(None, None)],
-            vec![point(Some(0.0), None)],
-            vec![point(Some(7.0), Some(7.0)), point(Some(7.0), Some(7.0))],
-            vec![point(Some(1e300), Some(-1e300))],
-        ] {
-            for time in [TimeScale::Auto, TimeScale::Linear, TimeScale::Log] {
-                let curves = vec![Curve { label: "x".into(), points: points.clone() }];
-                let svg = Chart { title: String::new(), curves, time }.svg()?;
-                assert!(usvg::roxmltree::Document::parse(&svg).is_ok() && !svg.contains("NaN"), "{svg}");
-            }
-        }
-        assert!(!chart(vec![]).svg()?.contains("NaN"));
-        Ok(())
-    }
-
-    /// Without any system font: text leaves dark pixels in the title's strip.
-    #[test]
-    fn png_has_text() -> Result<(), Box<dyn std::error::Error>> {
-        let png = chart(vec![run("a")]).png()?;
-        let pixels = tiny_skia::Pixmap::decode_png(&png)?;
-        let strip = pixels.pixels().iter().take(pixels.width() as usize * 80);
-        assert!(strip.filter(|pixel| pixel.red() < 100).count() > 100);
-        Ok(())
-    }
-
-    #[test]
-    fn other_pictures_are_refused() {
-        assert!(PictureFile::new(Path::new("x.pdf")).is_err());
-        assert!(PictureFile::new(Path::new("svg")).is_err());
-    }
-}
+mod tests;

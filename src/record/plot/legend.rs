@@ -1,0 +1,106 @@
+//! The legend of a chart, above its plane.
+
+use super::Curve;
+use super::axis::grouped;
+use super::style::{self, Shape};
+use super::svg::width_of;
+
+/// The width of a sample of a line, and of the space beside it.
+pub const SAMPLE: f64 = 28.0;
+pub const SPACE: f64 = 6.0;
+/// Between columns.
+const GAP: f64 = 18.0;
+/// Where all runs are meant.
+const ALL: &str = "#555";
+
+/// A line of the legend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    pub color: &'static str,
+    pub line: bool,
+    /// Also that the shape is hollow.
+    pub dashed: bool,
+    pub shape: Option<Shape>,
+    pub text: String,
+}
+
+/// The lines of the legend: what each kind of line is, and which run has which color.
+pub fn keys(curves: &[Curve]) -> [Vec<Key>; 2] {
+    let (alone, color) = match curves {
+        [curve] => (Some(curve), style::color(0)),
+        _ => (None, ALL),
+    };
+    let key = |line, dashed, shape, text: String| Key { color, line, dashed, shape, text };
+    let value = |side: fn(&Curve) -> Option<f64>| {
+        alone.and_then(side).map_or_else(String::new, |value| format!(" {}", number(value)))
+    };
+    let mut kinds = Vec::new();
+    if curves.iter().any(|curve| curve.found().is_some()) {
+        kinds.push(key(true, false, None, format!("found{}", value(Curve::found))));
+    } else {
+        kinds.push(key(false, false, None, "nothing found".into()));
+    }
+    if curves.iter().any(|curve| curve.bound().is_some()) {
+        kinds.push(key(true, true, None, format!("proven bound{}", value(Curve::bound))));
+    }
+    if curves.iter().any(|curve| curve.proved().is_some()) {
+        let after =
+            alone.and_then(Curve::proved).map_or_else(String::new, |(time, _)| format!(" after {}", seconds(time)));
+        kinds.push(key(false, false, Some(Shape::Star), format!("proved optimal{after}")));
+    }
+    let run = |(run, curve): (usize, &Curve)| Key {
+        color: style::color(run),
+        line: true,
+        dashed: false,
+        shape: Some(style::shape(run)),
+        text: format!("{}{}", curve.label, known(curve)),
+    };
+    let runs = if alone.is_some() { Vec::new() } else { curves.iter().enumerate().map(run).collect() };
+    [kinds, runs]
+}
+
+/// Where the columns begin into which some lines fit, and where the last one ends: as many as the width allows.
+pub fn columns(keys: &[Key], width: f64) -> Vec<f64> {
+    let needs = |key: &Key| if key.line || key.shape.is_some() { SAMPLE + SPACE } else { 0.0 } + width_of(&key.text);
+    let starts = |columns: usize| {
+        let widest = |column: usize| keys.iter().skip(column).step_by(columns).map(needs).fold(0.0, f64::max);
+        let ends = (0..columns).map(widest).scan(-GAP, |end, width| {
+            *end += GAP + width;
+            Some(*end)
+        });
+        let ends: Vec<f64> = ends.collect();
+        [0.0]
+            .into_iter()
+            .chain(ends.iter().take(columns - 1).map(|end| end + GAP))
+            .chain(ends.last().copied())
+            .collect()
+    };
+    let fits = |starts: &Vec<f64>| starts.last().is_some_and(|&end| end <= width);
+    (2..=keys.len()).rev().map(starts).find(fits).unwrap_or_else(|| starts(1))
+}
+
+/// What is known of a run in the end.
+fn known(curve: &Curve) -> String {
+    match (curve.found(), curve.bound()) {
+        (None, None) => String::new(),
+        (Some(found), None) => format!(": {}", number(found)),
+        (None, Some(bound)) => format!(": nothing, bound {}", number(bound)),
+        (Some(found), _) if curve.proved().is_some() => format!(": {}", number(found)),
+        (Some(found), Some(bound)) => {
+            let (low, high) = (found.min(bound), found.max(bound));
+            let to = if low < 0.0 { " to " } else { "\u{2013}" };
+            format!(": {}{to}{}", number(low), number(high))
+        }
+    }
+}
+
+/// A number with four decimals at most.
+fn number(number: f64) -> String {
+    grouped(&((number * 1e4).round() / 1e4 + 0.0).to_string())
+}
+
+/// A time with two decimals, or as many as show two digits of it.
+fn seconds(time: f64) -> String {
+    let digits = (1.0 - time.max(1e-6).log10().floor()).max(2.0) as usize;
+    format!("{time:.digits$} s")
+}

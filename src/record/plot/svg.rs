@@ -1,0 +1,132 @@
+//! The few elements of SVG that charts are made of.
+
+use std::fmt::{Display, Write};
+
+/// Size of most text, in units of the picture.
+pub const FONT_SIZE: f64 = 14.0;
+/// About how wide a letter is, as part of the size of its font.
+const LETTER: f64 = 0.58;
+
+/// The minus of formulas.
+pub const MINUS: &str = "\u{2212}";
+
+/// About how wide a text is, or a piece of markup.
+pub fn width_of(text: &str) -> f64 {
+    let shown = text.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text).chars().count());
+    shown.sum::<usize>() as f64 * LETTER * FONT_SIZE
+}
+
+/// Which point of a text its place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// Its beginning.
+    Start,
+    /// Its middle.
+    Middle,
+    /// Its end.
+    End,
+}
+
+/// How a path looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Style<'a> {
+    /// The color inside and how opaque it is; nothing where there is none.
+    pub fill: Option<(&'a str, f64)>,
+    /// The color of the line and its width.
+    pub stroke: Option<(&'a str, f64)>,
+    /// Whether the line is dashed.
+    pub dashed: bool,
+}
+
+impl<'a> Style<'a> {
+    /// A line.
+    pub fn line(color: &'a str, width: f64) -> Self {
+        Style { fill: None, stroke: Some((color, width)), dashed: false }
+    }
+
+    /// An area.
+    pub fn area(color: &'a str, opacity: f64) -> Self {
+        Style { fill: Some((color, opacity)), stroke: None, dashed: false }
+    }
+}
+
+/// A picture that grows.
+#[derive(Debug, Default)]
+pub struct Svg(String);
+
+impl Svg {
+    /// Draws through points.
+    pub fn path(&mut self, points: &[(f64, f64)], closed: bool, style: Style<'_>) {
+        let Some((&(x, y), rest)) = points.split_first() else { return };
+        self.put(format_args!("<path d=\"M{x:.2} {y:.2}"));
+        for (x, y) in rest {
+            self.put(format_args!("L{x:.2} {y:.2}"));
+        }
+        self.put(if closed { "Z\"" } else { "\"" });
+        match style.fill {
+            Some((color, opacity)) => self.put(format_args!(" fill=\"{color}\" fill-opacity=\"{opacity:.3}\"")),
+            None => self.put(" fill=\"none\""),
+        }
+        if let Some((color, width)) = style.stroke {
+            self.put(format_args!(" stroke=\"{color}\" stroke-width=\"{width}\" stroke-linejoin=\"round\""));
+        }
+        self.put(if style.dashed { " stroke-dasharray=\"7 4\"/>\n" } else { "/>\n" });
+    }
+
+    /// Draws a line of text whose base line begins, has its middle or ends at a place.
+    pub fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str) {
+        self.markup(at, anchor, &escaped(text));
+    }
+
+    /// The same of text that has markup already, and needs no escapes.
+    pub fn markup(&mut self, at: (f64, f64), anchor: Anchor, markup: &str) {
+        self.styled(at, anchor, "", markup);
+    }
+
+    /// Draws markup, turned to be read from below.
+    pub fn text_upwards(&mut self, (x, y): (f64, f64), markup: &str) {
+        self.styled((x, y), Anchor::Middle, &format!(" transform=\"rotate(-90 {x:.2} {y:.2})\""), markup);
+    }
+
+    /// Draws the title.
+    pub fn title(&mut self, at: (f64, f64), text: &str) {
+        self.styled(at, Anchor::Middle, " font-weight=\"bold\"", &escaped(text));
+    }
+
+    fn styled(&mut self, (x, y): (f64, f64), anchor: Anchor, style: &str, markup: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        self.put(format_args!(
+            "<text x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"{anchor}\"{style} xml:space=\"preserve\">{markup}</text>\n"
+        ));
+    }
+
+    /// The whole picture.
+    pub fn finish(self, (width, height): (f64, f64)) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"{FONT_SIZE}\" fill=\"#222\">\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n{}</svg>\n",
+            self.0
+        )
+    }
+
+    fn put(&mut self, text: impl Display) {
+        // writing to a string does not fail
+        let _ = write!(self.0, "{text}");
+    }
+}
+
+/// A power of ten, as markup.
+pub fn power(exponent: i32) -> String {
+    format!("10<tspan baseline-shift=\"super\" font-size=\"70%\">{exponent}</tspan>")
+}
+
+/// As XML wants text; control characters are not allowed there, not even escaped.
+fn escaped(text: &str) -> String {
+    let text = text.replace(|letter: char| letter.is_control() || ('\u{fffe}'..='\u{ffff}').contains(&letter), " ");
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
