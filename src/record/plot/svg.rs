@@ -90,7 +90,7 @@ impl Svg {
 
     /// Draws the title.
     pub fn title(&mut self, at: (f64, f64), text: &str) {
-        self.styled(at, Anchor::Middle, " font-weight=\"bold\"", &escaped(text));
+        self.styled(at, Anchor::Middle, " font-size=\"16\"", &escaped(text));
     }
 
     fn styled(&mut self, (x, y): (f64, f64), anchor: Anchor, style: &str, markup: &str) {

@@ -42,7 +42,7 @@ fn svg_is_well_formed_and_says_what_is_what() -> Result<(), Box<dyn std::error::
     }
     let alone = Chart { title: String::new(), ..chart(vec![run("a")]) }.svg();
     assert!(
-        alone.contains(">found 100<") && alone.contains(">proven bound 97.5<") && !alone.contains("bold"),
+        alone.contains(">found 100<") && alone.contains(">proven bound 97.5<") && !alone.contains("font-size=\"16\""),
         "{alone}"
     );
     Ok(())
