@@ -13,6 +13,8 @@ struct Flown {
     i64 kept, recounted;         // where assignments are verified: the first energies that differ,
     u32 fault;                   // and the variable that was assigned before
     u32 proposed, taken;         // groups
+    u32 taken_changed;           // values that groups taken changed,
+    u32 taken_improved;          // and how many of these led to a record
     u32 senseless, beyond;       // a variable of a group and a value that it does not have
     u32 pass, improved;          // its passes, and as many at the last record
     u32 moves, ratings, drawn, changed, improvements;
@@ -52,7 +54,7 @@ template <u32 THREADS, u32 KEEP> struct Flight {
     __device__ __forceinline__ Flight(const NetworkProblem &problem, State state, u32 *best, const Flown &of_parent)
         : problem(problem), state(state), best(best), flown(of_parent), best_energy(0x7fffffffffffffffll), moved(false) {
         flown.moves = flown.ratings = flown.drawn = flown.changed = flown.improvements = 0;
-        flown.proposed = flown.taken = 0;
+        flown.proposed = flown.taken = flown.taken_changed = flown.taken_improved = 0;
         flown.weightless = flown.held = flown.beyond = flown.fault = NONE;
     }
 
@@ -123,7 +125,8 @@ template <u32 THREADS, u32 KEEP> struct Flight {
         }
         if (members == 0) return;
         flown.proposed++;
-        const i64 before = flown.energy;
+        const i64 before = flown.energy, record = flown.record;
+        const u32 improvements = flown.improvements;
         u32 changed = 0;
         for (u32 step = 0; step < 2 * members; step++) {
             if (step == members) {
@@ -132,7 +135,8 @@ template <u32 THREADS, u32 KEEP> struct Flight {
                 const u32 drawn = (u32)(stream.draw() >> 32) % boltzmann.weight(0);
                 if (drawn < boltzmann.weight((u32)rise)) {
                     flown.taken++;
-                    flown.changed += changed;
+                    flown.taken_changed += changed;
+                    flown.taken_improved += flown.energy < record;
                     flown.moves += changed;
                     break;
                 }
@@ -146,6 +150,8 @@ template <u32 THREADS, u32 KEEP> struct Flight {
             if (value != visit.held) take(visit, value);
             group.sync();
         }
+        // what a group goes through is nothing that a pick did
+        flown.improvements = improvements;
         verify(view.member(0)[0]);
     }
 #endif

@@ -74,7 +74,11 @@ pub fn parse(text: &str) -> Result<Chosen, String> {
     match heuristics::find(text) {
         Some(heuristic) => Ok(Chosen::Known(heuristic)),
         None if text.contains(['.', '/']) => Ok(Chosen::File(text.into())),
-        None => Err(format!("expected a file such as my.toml or my.cuh, or one of {}", names())),
+        None => {
+            let (names, hint) = heuristics::meant(text);
+            let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+            Err(format!("expected a file such as my.toml or my.cuh, or one of {names}{hint}"))
+        }
     }
 }
 
@@ -110,9 +114,4 @@ pub fn run(flags: HeuristicsFlags) -> Result<Exit, Error> {
         }
     }
     Ok(Exit::Done)
-}
-
-fn names() -> String {
-    let all = heuristics::all();
-    all.iter().map(|heuristic| heuristic.name()).collect::<Vec<_>>().join(", ")
 }

@@ -71,6 +71,9 @@ struct Row {
     improved: u64,
     proposed: u64,
     taken: u64,
+    taken_changed: u64,
+    taken_improved: u64,
+    settled: u64,
     bytes: u64,
     compile_s: Option<f64>,
     cached: Option<bool>,
@@ -121,6 +124,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     let network = input.load(&Console::new(Verbosity::Normal), &stop)?;
     let _ = device.wait(&stop)?;
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); flags.heuristic.len()];
+    let (console, mut told) = (Console::new(Verbosity::Quiet), Vec::new());
     // by turns, so that what else the machine does meets all alike
     for seed in 1..=flags.seeds {
         for (heuristic, measured) in flags.heuristic.iter().zip(&mut measured) {
@@ -143,6 +147,13 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
             let summary = search::solve(&network, &options, &run, &mut |event| {
                 if let (EventKind::Solution, Some(cost)) = (event.kind, event.cost) {
                     trace.push(event.time_s, event.ratings, cost.as_f64());
+                }
+                // each run says it
+                if let (EventKind::Warning, Some(message)) = (event.kind, &event.message)
+                    && !told.contains(message)
+                {
+                    console.warn(message);
+                    told.push(message.clone());
                 }
                 if stop.is_set() {
                     run.set(fangs::stop::Cause::Signal);
@@ -204,6 +215,9 @@ fn row(name: &str, run: &Measured, best: Option<f64>, ends: Ends) -> Row {
         improved: picks.improved,
         proposed: picks.proposed,
         taken: picks.taken,
+        taken_changed: picks.taken_changed,
+        taken_improved: picks.taken_improved,
+        settled: picks.settled,
         bytes: picks.bytes,
         compile_s: picks.compiled.map(|compiled| compiled.seconds),
         cached: picks.compiled.map(|compiled| compiled.cached),

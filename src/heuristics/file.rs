@@ -49,6 +49,10 @@ impl ValueHeuristic for FromFile {
         SCRATCH.with_borrow_mut(|scratch| self.heuristic.active(variable, inputs, scratch))
     }
 
+    fn condition(&self) -> (&str, Needs) {
+        self.heuristic.condition()
+    }
+
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
         let variable = inputs.view.origin(inputs.variable);
         let weighed = SCRATCH.with_borrow_mut(|scratch| self.heuristic.weigh(variable, inputs, scratch, weights));

@@ -146,7 +146,7 @@ inputs! {
     Column frequency FREQUENCY "The part of the variable's visits after which it had the value.";
     Column h H "Mini-bucket cost to go: what is certain to follow, given the variables later in the elimination order; 0 before there is one.";
     Column reduced REDUCED "How much more solutions with the value cost at least than with the variable's best one, by the bounds; 0 where unknown.";
-    Column conflicts CONFLICTS "Functions that are violated with the value.";
+    Column conflicts CONFLICTS "Functions that are violated with the value: it counts forbidden tuples only.";
     Column unary UNARY "The value's own cost.";
     Scalar domain DOMAIN "How many values the variable has.";
     Scalar degree DEGREE "How many functions are on the variable.";
@@ -154,7 +154,7 @@ inputs! {
     Scalar round ROUND "Passes that the state has made.";
     Scalar since SINCE "Passes since the state last found something better.";
     Scalar current_cost CURRENT_COST "The cost of the value that the variable has.";
-    Scalar current_conflicts CURRENT_CONFLICTS "The conflicts of the value that the variable has.";
+    Scalar current_conflicts CURRENT_CONFLICTS "The conflicts of the value that the variable has; it counts forbidden tuples only.";
     Scalar least LEAST "The least cost among the values.";
     Scalar group GROUP "The number of the group that the user's file puts the variable into, -1 for none.";
 }

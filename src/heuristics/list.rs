@@ -1,5 +1,6 @@
 //! The list of heuristics that come with the program.
 
+use super::language::names;
 use super::{Boltzmann, Coloring, Frequency, MinConflicts, MiniBucket, Radio, Satellite, Swap, ValueHeuristic};
 use std::sync::Arc;
 
@@ -22,6 +23,12 @@ pub fn find(name: &str) -> Option<Arc<dyn ValueHeuristic>> {
     all().into_iter().find(|heuristic| heuristic.name() == name)
 }
 
+/// The names of all, and a hint at the one that a text means, if one is near.
+pub fn meant(text: &str) -> (String, Option<String>) {
+    let all = all();
+    names(all.iter().map(|heuristic| heuristic.name()), text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +42,7 @@ mod tests {
             assert!(heuristic.name().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
         }
         assert!(find("boltzmann").is_some() && find("magic").is_none());
+        assert_eq!(meant("min-conflict").1.as_deref(), Some("did you mean `min-conflicts`?"));
+        assert_eq!(meant("magic").1, None);
     }
 }

@@ -22,6 +22,10 @@ macro_rules! as_min_conflicts {
             $crate::heuristics::MinConflicts.active(inputs)
         }
 
+        fn condition(&self) -> (&str, $crate::heuristics::Needs) {
+            $crate::heuristics::MinConflicts.condition()
+        }
+
         fn weigh(&self, inputs: &$crate::heuristics::Inputs<'_>, weights: &mut [u32]) {
             $crate::heuristics::MinConflicts.weigh(inputs, weights);
         }
@@ -51,6 +55,10 @@ least under the others' values; now and then, one time in 128, any other."
 
     fn active(&self, inputs: &Inputs<'_>) -> bool {
         inputs.current_cost > 0.0
+    }
+
+    fn condition(&self) -> (&str, Needs) {
+        ("current_cost > 0", Needs::CURRENT_COST)
     }
 
     fn cuda(&self) -> Option<Source> {

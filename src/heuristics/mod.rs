@@ -41,7 +41,7 @@ pub use ejection::Ejection;
 pub use file::FromFile;
 pub use frequency::Frequency;
 pub use inputs::{INPUTS, Input, Inputs, Kind, Needs};
-pub use list::{all, find};
+pub use list::{all, find, meant};
 pub use min_conflicts::MinConflicts;
 pub use mini_bucket::MiniBucket;
 pub use radio::Radio;
@@ -79,6 +79,11 @@ pub trait ValueHeuristic: Debug + Send + Sync {
     fn active(&self, inputs: &Inputs<'_>) -> bool {
         let _ = inputs;
         true
+    }
+
+    /// What [`active`](Self::active) asks for, as messages say it, and the inputs that it reads.
+    fn condition(&self) -> (&str, Needs) {
+        ("active", self.needs())
     }
 
     /// Whether it is made for cores like this one; if not, what is missing.

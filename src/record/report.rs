@@ -139,12 +139,21 @@ impl Display for SolveReport<'_> {
         writeln!(f, "effort  {} rounds, {} moves, {} ratings", self.rounds, self.moves, self.ratings)?;
         if let Some(picks) = &self.picks {
             let Picks { rounds, work, drawn, changed, improved, proposed, taken, bytes, compiled, .. } = picks;
+            let Picks { taken_changed, taken_improved, settled, .. } = picks;
             let name = self.heuristic;
             writeln!(f, "        {name}: {rounds} rounds, {:.0} % of the work, {bytes} bytes", 100.0 * work)?;
-            writeln!(f, "        {drawn} picks, {changed} changed a value, {improved} led to something better")?;
+            writeln!(
+                f,
+                "        {drawn} picks, {changed} of them changed a value, {improved} of these led to something better"
+            )?;
             if *proposed > 0 {
-                writeln!(f, "        {proposed} groups proposed, {taken} taken")?;
+                writeln!(
+                    f,
+                    "        {proposed} groups proposed, {taken} of them taken, {taken_improved} of these led to something better"
+                )?;
+                writeln!(f, "        {taken_changed} values changed by these")?;
             }
+            writeln!(f, "        {settled} values changed by the passes that end flights")?;
             if let Some(Compiled { seconds, cached }) = compiled {
                 let how = if *cached { "taken from the cache" } else { "compiled" };
                 writeln!(f, "        kernel {how} in {seconds:.2} s")?;

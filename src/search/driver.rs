@@ -250,10 +250,16 @@ pub struct Picks {
     pub changed: u64,
     /// Of these, those after which the state was better than it had ever been.
     pub improved: u64,
-    /// Groups of variables proposed, and those taken.
+    /// Groups of variables proposed.
     pub proposed: u64,
-    /// Of the groups, those taken.
+    /// Of these, groups taken.
     pub taken: u64,
+    /// Values that these changed.
+    pub taken_changed: u64,
+    /// Of the groups taken, those after which the state was better than it had ever been.
+    pub taken_improved: u64,
+    /// Values changed by the passes of cheapest values that end flights. With those that picks and groups changed they are all moves.
+    pub settled: u64,
     /// Bytes of its states, at most.
     pub bytes: u64,
     /// What its kernel took to compile, where it flew on a device.
@@ -270,6 +276,9 @@ impl Picks {
         self.improved += other.improved;
         self.proposed += other.proposed;
         self.taken += other.taken;
+        self.taken_changed += other.taken_changed;
+        self.taken_improved += other.taken_improved;
+        self.settled += other.settled;
         self.bytes = self.bytes.max(other.bytes);
         // another core may want another instance: the one that took longest is shown
         let longest = |compiled: &Option<Compiled>| compiled.map_or(0.0, |compiled| compiled.seconds);

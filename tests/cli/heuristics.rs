@@ -44,8 +44,68 @@ fn rounds_do_the_same_on_any_number_of_threads() -> Result {
         assert_eq!(one["heuristic"], "coloring");
         assert!(one["picks"]["drawn"].as_u64().is_some_and(|drawn| drawn > 0), "{one}");
         assert!(one["picks"]["taken"].as_u64().is_some_and(|taken| taken > 0), "{one}");
+        adds_up(&one, driver == "guided");
     }
     Ok(())
+}
+
+/// Counters that are part of others are no more than these.
+fn adds_up(run: &Value, alone: bool) {
+    let count = |name: &str| run["picks"][name].as_u64().unwrap_or(u64::MAX);
+    for (whole, part) in [
+        ("drawn", "changed"),
+        ("changed", "improved"),
+        ("proposed", "taken"),
+        ("taken", "taken_improved"),
+        ("taken_changed", "taken"),
+    ] {
+        assert!(count(part) <= count(whole), "{part} of {whole}: {run}");
+    }
+    for name in ["rounds", "ratings"] {
+        assert!(count(name) <= run[name].as_u64().unwrap_or(0), "{name}: {run}");
+    }
+    let moves = count("changed") + count("taken_changed") + count("settled");
+    let all = run["moves"].as_u64().unwrap_or(0);
+    assert!(moves == all || !alone && moves <= all, "{moves} moves: {run}");
+}
+
+/// A condition that nothing meets: no entry of the network is forbidden.
+#[test]
+fn a_heuristic_that_never_acts_is_told() -> Result {
+    let (folder, path) = graph()?;
+    let file = folder.path().join("never.toml");
+    let csv = folder.path().join("run.csv");
+    std::fs::write(&file, "active = \"current_conflicts > 0\"\nweight = \"1\"\n")?;
+    for driver in ["guided", "portfolio"] {
+        let options = ["--driver", driver, "--rounds", "6", "--bound", "none", "--json", "--csv"];
+        let mut command = fangs();
+        let run = command.arg("solve").args(options).arg(&csv).arg("--heuristic").arg(&file).arg(&path).assert();
+        let output = run.success().get_output().clone();
+        let told = String::from_utf8(output.stderr)?;
+        assert_eq!(told.matches("warning").count(), 1, "{driver}: {told}");
+        for part in
+            ["never.toml", "`current_conflicts > 0` held at no visit", "current_conflicts was always 0", "forbidden"]
+        {
+            assert!(told.contains(part), "{driver}: {part} is missing in {told}");
+        }
+        let object: Value = serde_json::from_slice(&output.stdout)?;
+        assert_eq!(object["picks"]["drawn"], 0);
+        let _ = check_csv(&csv, false)?;
+    }
+    let wanted = ["--heuristic", "default", "--time", "0.2", "--seeds", "2", "--heuristic"];
+    let run = fangs().args(["heuristics", "try"]).arg(&path).args(wanted).arg(&file).assert().success();
+    assert_eq!(String::from_utf8(run.get_output().stderr.clone())?.matches("no pick").count(), 1);
+    Ok(())
+}
+
+#[test]
+fn names_that_are_nearly_right_are_hinted_at() -> Result {
+    let (_folder, path) = graph()?;
+    let hint = ["did you mean `min-conflicts`?"];
+    refused(fangs().args(["heuristics", "min-conflict"]), &hint)?;
+    refused(fangs().arg("solve").args(["--heuristic", "minconflicts"]).arg(&path), &hint)?;
+    refused(fangs().args(["heuristics", "try", "--heuristic", "min-conflcits"]).arg(&path), &hint)?;
+    refused(fangs().args(["heuristics", "magic"]), &["magic", "boltzmann"])
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub use cuda::sources;
 pub use program::{Numbers, Scratch};
 pub use resolve::{CONSTANTS, FUNCTIONS, Function};
 pub use tables::Table;
+pub(super) use text::names;
 
 use super::{INPUTS, Input, Kind, Needs};
 use crate::error::Error;
@@ -89,7 +90,7 @@ impl Heuristic {
         let roots: Vec<dag::Id> = [meaning.weight].into_iter().chain(meaning.largest).collect();
         let mut tables: Vec<Table> = file.tables.iter_mut().map(|(_, table)| std::mem::take(table)).collect();
         tables.push(Table::of_groups(std::mem::take(&mut file.group_of)));
-        let needs = meaning.needs();
+        let needs = meaning.needs(&[&roots[..], &[meaning.active, meaning.rating]].concat());
         let column = |place: &usize| INPUTS[*place].kind == Kind::Column && needs.any(INPUTS[*place].needs);
         Ok(Heuristic {
             active: Program::new(&meaning.dag, &[meaning.active]),
@@ -115,6 +116,13 @@ impl Heuristic {
     /// The inputs that it uses; others need not be known.
     pub fn needs(&self) -> Needs {
         self.needs
+    }
+
+    /// What says whether a variable is active, as the file has it, and the inputs that it uses.
+    pub fn condition(&self) -> (&str, Needs) {
+        let active = self.file.expressions.iter().find(|(name, _)| name == "active");
+        let text = active.and_then(|(_, expression)| self.file.text.text.get(expression.at.clone()));
+        (text.unwrap_or("true"), self.meaning.needs(&[self.meaning.active]))
     }
 
     /// The user's tables by name; after them that of the groups, whose name is `group`.

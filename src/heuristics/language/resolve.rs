@@ -136,10 +136,9 @@ impl Meaning {
         Ok(Meaning { dag: resolver.dag, active, rating, weight, largest })
     }
 
-    /// The inputs that it uses.
-    pub fn needs(&self) -> Needs {
-        let roots: Vec<Id> = [self.active, self.rating, self.weight].into_iter().chain(self.largest).collect();
-        let used = self.dag.needed(&roots);
+    /// The inputs that some parts of it use.
+    pub fn needs(&self, roots: &[Id]) -> Needs {
+        let used = self.dag.needed(roots);
         let value = INPUTS.iter().find(|input| input.name == "value").map_or(Needs::NONE, |input| input.needs);
         (0..self.dag.len()).filter(|&id| used[id]).fold(Needs::NONE, |needs, id| match self.dag.get(id).node {
             Node::Scalar(place) | Node::Column(place) => needs | INPUTS[place].needs,

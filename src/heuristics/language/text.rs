@@ -77,7 +77,10 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// The names that exist, as a message lists them, and the one that was meant, if one is near.
-pub(super) fn names<'a>(known: impl Iterator<Item = &'a str> + Clone, found: &str) -> (String, Option<String>) {
+pub(in crate::heuristics) fn names<'a>(
+    known: impl Iterator<Item = &'a str> + Clone,
+    found: &str,
+) -> (String, Option<String>) {
     let distance = |name: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), &found.to_lowercase());
     let nearest = known.clone().min_by_key(distance).filter(|name| distance(name) <= 1 + found.chars().count() / 4);
     let hint = nearest.map(|name| format!("did you mean `{name}`?"));

@@ -44,6 +44,8 @@ struct Flown {
     fault: u32,
     proposed: u32,
     taken: u32,
+    taken_changed: u32,
+    taken_improved: u32,
     senseless: u32,
     beyond: u32,
     pass: u32,
@@ -303,6 +305,8 @@ fn landed(visit: &Visit<'_>, slot: usize, flown: &Flown) -> Landed {
         improved: flown.improvements.into(),
         proposed: flown.proposed.into(),
         taken: flown.taken.into(),
+        taken_changed: flown.taken_changed.into(),
+        taken_improved: flown.taken_improved.into(),
         ..Picks::default()
     };
     let fault = |v: usize| {

@@ -103,7 +103,7 @@ fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut Sta
         return;
     }
     state.picks.proposed += 1;
-    let before = state.energy;
+    let (before, record, improved) = (state.energy, state.record, state.picks.improved);
     let mut left = Vec::with_capacity(group.len());
     for &(v, value) in &group {
         let old = state.values[v as usize];
@@ -118,7 +118,8 @@ fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut Sta
     let drawn = (state.rng().draw() >> 32) as u32 % boltzmann.weight(0);
     if drawn < boltzmann.weight(rise) {
         state.picks.taken += 1;
-        state.picks.changed += left.len() as u64;
+        state.picks.taken_changed += left.len() as u64;
+        state.picks.taken_improved += u64::from(state.energy < record);
         state.moves += left.len() as u64;
     } else {
         for &(v, old) in left.iter().rev() {
@@ -126,6 +127,8 @@ fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut Sta
             state.take(ground, v as usize, old, delta);
         }
     }
+    // what a group goes through is nothing that a pick did
+    state.picks.improved = improved;
     if let (true, Some(&(v, _))) = (ground.asserts, group.first()) {
         visit.verify(state, v as usize);
     }

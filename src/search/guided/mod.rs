@@ -19,6 +19,7 @@ mod flight;
 mod flock;
 mod ground;
 mod guide;
+mod idle;
 mod network;
 pub(super) mod speed;
 mod state;
@@ -94,6 +95,8 @@ pub(crate) struct Guided {
     guides: u64,
     /// Whether nonsense of the heuristic was reported.
     reported: bool,
+    /// Whether it has drawn a value or proposed a group.
+    acted: bool,
 }
 
 /// What is made once a core.
@@ -119,6 +122,7 @@ impl Guided {
             guide: None,
             guides: 0,
             reported: false,
+            acted: false,
         }
     }
 
@@ -147,11 +151,13 @@ impl Guided {
         (0..self.stalled.len()).map(&mut choose).collect()
     }
 
-    /// What the heuristic did that makes no sense, told once.
-    fn report(&mut self, field: &Field, landed: &[Landed]) -> Option<String> {
+    /// What the heuristic did that makes no sense, or that it did nothing, told once.
+    fn report(&mut self, ground: &Ground<'_>, landed: &[Landed], stop: &Stop) -> Option<String> {
+        self.acted |= landed.iter().any(|landed| landed.picks.drawn + landed.picks.proposed > 0);
         if self.reported {
             return None;
         }
+        let field = ground.field;
         let shown = vec![0; field.variables()];
         let view = View::new(field, &shown);
         let name = self.heuristic.name();
@@ -169,10 +175,21 @@ impl Guided {
             strange.or(weightless).or(senseless)
         });
         let known = self.heuristic.nonsense().map(|what| format!("heuristic {what}; it weighs 0"));
-        let new = known.or(told);
+        let new = known.or(told).or_else(|| {
+            let start = |slot| Self::start(&*self.heuristic, field, &mut Rng::new(slot));
+            let starts = || (0..OPENING_STATES as u64).map(start).collect();
+            let idle = || idle::explain(ground, &*self.heuristic, starts(), opening_flight(field), stop);
+            if self.acted { None } else { idle() }
+        });
         self.reported = new.is_some();
         new
     }
+}
+
+/// A flight of those that open a run.
+fn opening_flight(field: &Field) -> Flight {
+    let most = OPENING_WORK / (OPENING_STATES as u64 * field.sweep_work).max(1);
+    Flight { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 }
 }
 
 /// Whether a heuristic that is for devices only flies on one: what to say to the user where it does not.
@@ -248,9 +265,7 @@ impl Driver for Guided {
             _ => first.clone(),
         };
         let starts = (0..OPENING_STATES).map(&mut start).collect();
-        let most = OPENING_WORK / (OPENING_STATES as u64 * field.sweep_work).max(1);
-        let flight = Flight { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 };
-        let flights = [(0, flight); OPENING_STATES];
+        let flights = [(0, opening_flight(field)); OPENING_STATES];
         let visit = Visit { ground: Ground { incumbent: Some(&first), ..ground }, heuristic: &*self.heuristic };
         let turn = Turn { draw: self.rng.draw(), schedule: field.schedule, flights: &flights };
         let (mut flock, mut effort) = (HostFlock::default(), Effort::default());
@@ -258,7 +273,7 @@ impl Driver for Guided {
         flock.open(&ground, starts).ok()?;
         let (landed, _) = flock.fly(&visit, &turn, stop).ok()?;
         self.account(field, &flock, &flights, &landed, &mut effort);
-        effort.nonsense = self.report(field, &landed);
+        effort.nonsense = self.report(&ground, &landed, stop);
         flock.states.iter().for_each(|state| pool.offer(&Elite::new(&field.rows, state.values.clone())));
         self.core = Some(core);
         Some(effort)
@@ -407,7 +422,7 @@ impl Guided {
         if self.heuristic.start().is_some() {
             self.offer(ground, pool, begun)?;
         }
-        effort.nonsense = self.report(field, &landed);
+        effort.nonsense = self.report(ground, &landed, stop);
         Ok(())
     }
 
@@ -427,6 +442,7 @@ impl Guided {
         let moves: u64 = landed.iter().map(|landed| landed.moves).sum();
         // a visit looks at its row, a change at its neighbours' rows, twice
         let change = 2 * field.sweep_work / n.max(1);
+        picks.settled = moves.saturating_sub(picks.changed + picks.taken_changed);
         effort.moves = moves;
         effort.ratings = picks.ratings;
         effort.work = (40 * n * passes + 4 * picks.ratings + change * moves) / flock.speed();

@@ -34,7 +34,7 @@ pub(super) struct State {
     /// The sum of the rows' entries.
     pub energy: i64,
     /// The least energy of any flight.
-    record: i64,
+    pub record: i64,
     /// The best assignment of this flight after its first move.
     best: Vec<u16>,
     pub best_energy: i64,
