@@ -28,7 +28,7 @@ const LARGEST_COST: u64 = 100;
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// What it is, in one line that goes on after "Generate".
     pub about: &'static str,
     /// What can be set.
     pub parameters: &'static [Parameter],
@@ -57,80 +57,80 @@ const fn share(name: &'static str, about: &'static str, default: f64) -> Paramet
     Parameter { name, about, default, range: (0.0, 1.0), whole: false }
 }
 
-const N: Parameter = whole("n", "variables", 10, (1, 10_000_000));
-const D: Parameter = whole("d", "values of each variable", 10, (1, 10_000));
-const SIDE: Parameter = whole("side", "rows and columns of the grid", 10, (1, 3000));
-const P2: Parameter = share("p2", "share of the entries of a table that are forbidden", 0.9);
+const N: Parameter = whole("n", "Number of variables", 10, (1, 10_000_000));
+const D: Parameter = whole("d", "Values of each variable", 10, (1, 10_000));
+const SIDE: Parameter = whole("side", "Rows and columns of the grid", 10, (1, 3000));
+const P2: Parameter = share("p2", "Share of the entries of each table that are forbidden", 0.9);
 
 /// Every kind.
 pub static KINDS: [Kind; 11] = [
     Kind {
         name: "random",
-        about: "connected random graph, random costs and forbidden entries",
-        parameters: &[N, D, share("p1", "share of all pairs of variables that have a function", 0.3), P2],
+        about: "a connected random network with random costs and forbidden entries",
+        parameters: &[N, D, share("p1", "Share of all pairs of variables that have a function", 0.3), P2],
         build: |v, rng| random(v.whole("n"), v.whole("d"), v.real("p1"), v.real("p2"), rng),
     },
     Kind {
         name: "scale-free",
-        about: "preferential attachment, two functions for each new variable",
+        about: "a scale-free network by preferential attachment, two functions for each new variable",
         parameters: &[N, D, P2],
         build: |v, rng| scale_free(v.whole("n"), v.whole("d"), v.real("p2"), rng),
     },
     Kind {
         name: "grid",
-        about: "square grid, random costs and forbidden entries",
+        about: "a square grid with random costs and forbidden entries",
         parameters: &[SIDE, D, P2],
         build: |v, rng| grid(v.whole("side"), v.whole("d"), v.real("p2"), rng),
     },
     Kind {
         name: "large-sparse",
-        about: "many variables with few functions each, random costs, nothing forbidden",
+        about: "a large network with few functions a variable, random costs, nothing forbidden",
         parameters: &[
-            whole("n", "variables", 1000, (1, 10_000_000)),
+            whole("n", "Number of variables", 1000, (1, 10_000_000)),
             D,
-            whole("functions", "functions of two variables", 5000, (0, 100_000_000)),
-            whole("max-cost", "largest cost", 100, (0, 1_000_000_000)),
+            whole("functions", "Number of functions, of two variables each", 5000, (0, 100_000_000)),
+            whole("max-cost", "Largest cost of an entry", 100, (0, 1_000_000_000)),
         ],
         build: |v, rng| large_sparse(v.whole("n"), v.whole("d"), v.whole("functions"), v.whole("max-cost"), rng),
     },
     Kind {
         name: "coloring",
-        about: "random graph to color with few edges of one color",
+        about: "a random graph to color with as few edges of one color as possible",
         parameters: &[
-            whole("n", "vertices", 100, (1, 10_000_000)),
-            share("p", "share of all pairs that are edges", 0.1),
-            whole("k", "colors", 4, (1, 1000)),
+            whole("n", "Number of vertices", 100, (1, 10_000_000)),
+            share("p", "Share of all pairs of vertices that are edges", 0.1),
+            whole("k", "Number of colors", 4, (1, 1000)),
         ],
         build: |v, rng| coloring(v.whole("n"), v.real("p"), v.whole("k"), rng),
     },
     Kind {
         name: "queens",
-        about: "queens that must not attack each other, each square with a random cost",
+        about: "a board of queens that must not attack each other, each square with a random cost",
         parameters: &[
-            whole("n", "rows and columns of the board", 8, (1, 1000)),
-            whole("max-cost", "largest cost of a square", 100, (0, 1_000_000_000)),
+            whole("n", "Rows and columns of the board", 8, (1, 1000)),
+            whole("max-cost", "Largest cost of a square", 100, (0, 1_000_000_000)),
         ],
         build: |v, rng| queens(v.whole("n"), v.whole("max-cost"), rng),
     },
     Kind {
         name: "ising",
-        about: "spin glass on a square grid, couplings and fields of either sign",
+        about: "an Ising spin glass on a square grid, couplings and fields of either sign",
         parameters: &[
             SIDE,
-            whole("wrap", "1: the grid closes to a torus", 0, (0, 1)),
-            whole("coupling", "largest strength of a coupling", 100, (0, 1_000_000_000)),
-            whole("field", "largest strength of a field", 100, (0, 1_000_000_000)),
+            whole("wrap", "Whether the grid closes to a torus: 1 yes, 0 no", 0, (0, 1)),
+            whole("coupling", "Largest strength of a coupling", 100, (0, 1_000_000_000)),
+            whole("field", "Largest strength of a field", 100, (0, 1_000_000_000)),
         ],
         build: |v, rng| ising(v.whole("side"), v.whole("wrap") == 1, v.whole("coupling"), v.whole("field"), rng),
     },
     Kind {
         name: "potts",
-        about: "labels on a square grid: random data costs, a price for unequal neighbours",
+        about: "a Potts grid of labels: random data costs, a price for unequal neighbours",
         parameters: &[
             SIDE,
             D,
-            whole("smoothness", "largest price of unequal neighbours", 100, (0, 1_000_000_000)),
-            whole("data", "largest data cost", 100, (0, 1_000_000_000)),
+            whole("smoothness", "Largest price of unequal neighbours", 100, (0, 1_000_000_000)),
+            whole("data", "Largest data cost", 100, (0, 1_000_000_000)),
         ],
         build: |v, rng| potts(v.whole("side"), v.whole("d"), v.whole("smoothness"), v.whole("data"), rng),
     },
@@ -138,29 +138,29 @@ pub static KINDS: [Kind; 11] = [
         name: "sat",
         about: "clauses of three literals that can all be satisfied, a cost for one value of each variable",
         parameters: &[
-            whole("n", "variables", 100, (3, 10_000_000)),
-            whole("clauses", "clauses; about 4.2 for each variable are hard", 400, (0, 100_000_000)),
-            whole("max-cost", "largest cost of a value", 100, (0, 1_000_000_000)),
+            whole("n", "Number of variables", 100, (3, 10_000_000)),
+            whole("clauses", "Number of clauses; about 4.2 for each variable are hard", 400, (0, 100_000_000)),
+            whole("max-cost", "Largest cost of a value", 100, (0, 1_000_000_000)),
         ],
         build: |v, rng| sat(v.whole("n"), v.whole("clauses"), v.whole("max-cost"), rng),
     },
     Kind {
         name: "latin",
-        about: "Latin square with holes to fill in, a random cost for each symbol in each",
+        about: "a Latin square with holes to fill in, a random cost for each symbol in each",
         parameters: &[
-            whole("order", "rows, columns and symbols", 10, (1, 200)),
-            whole("holes", "cells to fill in; about 0.42 of all are hard", 42, (0, 40_000)),
-            whole("max-cost", "largest cost of a symbol", 100, (0, 1_000_000_000)),
+            whole("order", "Rows, columns and symbols", 10, (1, 200)),
+            whole("holes", "Cells to fill in; about 0.42 of all are hard", 42, (0, 40_000)),
+            whole("max-cost", "Largest cost of a symbol", 100, (0, 1_000_000_000)),
         ],
         build: |v, rng| latin(v.whole("order"), v.whole("holes"), v.whole("max-cost"), rng),
     },
     Kind {
         name: "warehouse",
-        about: "warehouses to open and stores to supply from one of them each, at a cost that grows with the distance",
+        about: "warehouses to open and stores to supply from one each, at a cost that grows with the distance",
         parameters: &[
-            whole("warehouses", "places for a warehouse", 10, (1, 10_000)),
-            whole("stores", "stores", 30, (1, 1_000_000)),
-            whole("open", "largest cost of an open warehouse", 9000, (0, 1_000_000_000)),
+            whole("warehouses", "Places for a warehouse", 10, (1, 10_000)),
+            whole("stores", "Number of stores", 30, (1, 1_000_000)),
+            whole("open", "Largest cost of an open warehouse", 9000, (0, 1_000_000_000)),
         ],
         build: |v, rng| warehouse(v.whole("warehouses"), v.whole("stores"), v.whole("open"), rng),
     },

@@ -32,6 +32,8 @@ fn run(command: Command, started: Instant) -> Result<Exit, Error> {
         Command::Heuristics(flags) => cli::heuristics::run(flags),
         Command::Devices(flags) => cli::devices::run(flags),
         Command::Bench(flags) => cli::bench::run(flags),
+        Command::Completions(flags) => cli::manual::completions(flags),
+        Command::Man(flags) => cli::manual::man(flags),
         Command::Convert(_) => cli::reserved("`fangs convert`"),
         Command::Explain(_) => cli::reserved("`fangs explain`"),
         Command::Diff(_) => cli::reserved("`fangs diff`"),

@@ -1,7 +1,7 @@
 //! `fangs bench`: one subcommand a measurement.
 
 use super::output::{self, Rows};
-use super::{Exit, bench_mbe, bench_search};
+use super::{Exit, bench_mbe, bench_search, help};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
@@ -18,26 +18,29 @@ pub struct BenchFlags {
 /// Everything that is measured.
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Successor generation: the FANG paper's tables, its own algorithm beside ours
+    /// Measure successor generation, beside the algorithm and the figures of the FANG paper
+    #[command(after_help = help::examples(&help::BENCH_FANG))]
     Fang(FangFlags),
-    /// Bucket elimination: fused kernels beside the published aggregate-then-eliminate
+    /// Measure bucket elimination on a CUDA device, beside the published algorithm
+    #[command(after_help = help::examples(&help::BENCH_MBE))]
     Mbe(bench_mbe::MbeFlags),
-    /// The search's sweeps: variable visits and ratings a second on the device and the CPU
+    /// Measure the sweeps of the search on networks: visits and evaluations a second, on CUDA device and CPU
+    #[command(after_help = help::examples(&help::BENCH_SEARCH))]
     Search(bench_search::SearchFlags),
 }
 
 #[derive(Args, Debug)]
 struct FangFlags {
-    /// Repetitions on the device, of which the median counts
+    /// Repetitions on the CUDA device, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
     /// Repetitions on the CPU; 0 leaves it out
     #[arg(long, value_name = "N", default_value_t = 3)]
     cpu_repeats: u16,
-    /// Write the rows to a file
+    /// Write the rows of the table to a file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
+    /// Print exactly one JSON object on standard output instead of text
     #[arg(long)]
     json: bool,
 }

@@ -18,13 +18,13 @@ pub struct MbeFlags {
     /// Networks to eliminate as a whole, instead of single buckets
     #[arg(value_name = "NETWORK")]
     networks: Vec<PathBuf>,
-    /// Repetitions on the device, of which the median counts
+    /// Repetitions on the CUDA device, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
-    /// Write the rows to a file
+    /// Write the rows of the table to a file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
+    /// Print exactly one JSON object on standard output instead of text
     #[arg(long)]
     json: bool,
 }

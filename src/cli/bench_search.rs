@@ -15,22 +15,22 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub struct SearchFlags {
-    /// Networks whose cores are swept
+    /// Networks to sweep, reduced first
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Repetitions, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
-    /// States made at a time on the device [default: those that fill it]
+    /// States made at a time on the device; several separated by commas [default: those that fill it]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     states: Vec<usize>,
-    /// Flights by this heuristic instead of the annealing's own sweeps; several are compared with the first
+    /// Sweep by this heuristic instead of annealing; give several to compare them with the first [default: none]
     #[arg(long, value_name = "NAME|FILE", value_parser = heuristics::parse)]
     heuristic: Vec<heuristics::Chosen>,
-    /// Write the rows to a file
+    /// Write the rows of the table to a file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
+    /// Print exactly one JSON object on standard output instead of text
     #[arg(long)]
     json: bool,
 }

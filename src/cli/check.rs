@@ -1,7 +1,7 @@
 //! `fangs check`.
 
 use super::input::{Input, InputFlags};
-use super::{Exit, output};
+use super::{Exit, help, output};
 use clap::Args;
 use fangs::certificate::Certificate;
 use fangs::check::{self, Evaluation, Replay};
@@ -22,11 +22,11 @@ pub struct CheckFlags {
     /// The solution: value indices, or the MPE form of .uai
     #[arg(required_unless_present = "certificate")]
     solution: Option<PathBuf>,
-    /// Follow the certificate of a bound, as `solve` and `bound` write them, step by step
-    #[arg(long, value_name = "CERT")]
+    /// Follow a certificate that `solve` or `bound` wrote, step by step [default: none]
+    #[arg(long, value_name = "CERT", help_heading = help::INPUT)]
     certificate: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
-    #[arg(long)]
+    /// Print exactly one JSON object on standard output instead of text
+    #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
 }
 

@@ -9,7 +9,7 @@ use std::fmt::{self, Display};
 
 #[derive(Args, Debug)]
 pub struct DevicesFlags {
-    /// Exactly one JSON object on standard output
+    /// Print exactly one JSON object on standard output instead of text
     #[arg(long)]
     json: bool,
 }

@@ -1,6 +1,6 @@
 //! `fangs generate`: a subcommand for each entry of [`KINDS`].
 
-use super::{Exit, output};
+use super::{Exit, help, output};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use fangs::Error;
 use fangs::formats;
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 pub struct GenerateFlags {
     #[command(subcommand)]
     kind: KindFlags,
-    /// The same seed gives the same network
+    /// Seed of every random choice; the same seed gives the same network
     #[arg(long, value_name = "N", default_value_t = 1, global = true)]
     seed: u64,
-    /// The .wcsp file to write [default: standard output]
+    /// Write the network to a .wcsp file [default: standard output]
     #[arg(short, long, value_name = "FILE", global = true)]
     output: Option<PathBuf>,
 }
@@ -31,13 +31,18 @@ impl Subcommand for KindFlags {
     fn augment_subcommands(command: Command) -> Command {
         let kinds = KINDS.iter().map(|kind| {
             let parameters = kind.parameters.iter().map(|parameter| {
+                let (least, largest) = parameter.range;
                 Arg::new(parameter.name)
                     .long(parameter.name)
                     .value_name(if parameter.whole { "N" } else { "SHARE" })
                     .allow_negative_numbers(true)
-                    .help(format!("{} [default: {}]", parameter.about, parameter.default))
+                    .help(format!("{}, {least} to {largest} [default: {}]", parameter.about, parameter.default))
+                    .help_heading("Network")
             });
-            Command::new(kind.name).about(kind.about).args(parameters)
+            Command::new(kind.name)
+                .about(format!("Generate {}", kind.about))
+                .after_help(help::of_kind(kind))
+                .args(parameters)
         });
         command.subcommands(kinds).subcommand_required(true).arg_required_else_help(true)
     }

@@ -1,7 +1,7 @@
 //! `fangs heuristics`, and the `--heuristic` option.
 
 use super::try_heuristics::{self, TryFlags};
-use super::{Exit, output};
+use super::{Exit, help, output};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::heuristics::language::Heuristic;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct HeuristicsFlags {
-    /// The heuristic to describe, or the file to check
+    /// A heuristic to describe, or a file to check [default: lists all]
     name: Option<String>,
     #[command(subcommand)]
     command: Option<HeuristicsCommand>,
@@ -21,17 +21,19 @@ pub struct HeuristicsFlags {
 
 #[derive(Debug, Subcommand)]
 enum HeuristicsCommand {
-    /// Compare heuristics on a network
+    /// Compare heuristics on a network by repeated runs
+    #[command(after_help = help::examples(&help::TRY))]
     Try(TryFlags),
-    /// Write the files of a new heuristic, with a body that works
+    /// Create the files of a new heuristic, with a body that works
+    #[command(after_help = help::examples(&help::NEW))]
     New(NewFlags),
 }
 
 #[derive(Args, Debug)]
 struct NewFlags {
-    /// Its name, such as my-own: lower-case letters, digits and hyphens
+    /// Name of the heuristic, such as my-own: lower-case letters, digits and hyphens
     name: String,
-    /// The folder that has Fangs' sources
+    /// Folder that has the sources of Fangs
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 }

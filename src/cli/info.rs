@@ -2,7 +2,7 @@
 
 use super::input::{Input, InputFlags};
 use super::orders::restarts;
-use super::{Exit, output, values};
+use super::{Exit, help, output, values};
 use clap::Args;
 use fangs::inference::{Limits, Plan};
 use fangs::model::{FORBIDDEN, Number, Problem};
@@ -22,17 +22,17 @@ use std::time::Instant;
 pub struct InfoFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// Describe elimination with this z only
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Largest number of variables in a mini-bucket [default: as many as memory allows, step by step]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::BOUNDS)]
     z: Option<u32>,
-    /// Work without the exact reductions
-    #[arg(long)]
+    /// Leave out the exact reductions
+    #[arg(long, help_heading = help::BOUNDS)]
     no_reduce: bool,
-    /// Memory that tables may take: 512M, 4G [default: half of free memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    /// Memory that tables may take, such as 512M or 4G [default: half of free memory]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     bound_memory: Option<u64>,
-    /// Exactly one JSON object on standard output
-    #[arg(long)]
+    /// Print exactly one JSON object on standard output instead of text
+    #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
 }
 

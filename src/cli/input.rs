@@ -1,5 +1,6 @@
 //! What the commands that read a network have in common.
 
+use super::help;
 use clap::Args;
 use fangs::Error;
 use fangs::formats::{self, Evidence, Format, ReadOptions, Source};
@@ -13,17 +14,17 @@ pub struct InputFlags {
     /// The network: .wcsp, .uai, .LG or .col, also with .gz, .bz2, .xz or .zst; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The format, where the file's name does not tell
-    #[arg(long, value_name = "NAME")]
+    /// Format of the network: wcsp, uai, LG or col [default: by the file's extension]
+    #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<Format>,
-    /// Number of colors of a .col graph
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Number of colors of a .col graph, which needs it [default: none]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::INPUT)]
     colors: Option<u32>,
-    /// Decimal digits kept of real-valued tables [default: by their range]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=15))]
+    /// Decimal digits kept of real-valued tables, 0 to 15 [default: by their range]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=15), help_heading = help::INPUT)]
     precision: Option<u32>,
-    /// Fix variables to the values that this file observes
-    #[arg(long, value_name = "EVID")]
+    /// Fix variables to the values that this file observes [default: none]
+    #[arg(long, value_name = "EVID", help_heading = help::INPUT)]
     evidence: Option<PathBuf>,
 }
 

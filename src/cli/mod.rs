@@ -7,10 +7,12 @@ pub mod bound;
 pub mod check;
 pub mod devices;
 pub mod generate;
+mod help;
 pub mod heuristics;
 pub mod info;
 mod input;
 mod leave;
+pub mod manual;
 mod orders;
 mod output;
 pub mod plot;
@@ -27,39 +29,62 @@ use fangs::stop::{Cause, Stop};
 
 pub use leave::leave;
 
-/// Closes in on the optimum of a weighted constraint network from both sides: solutions come down, bounds come up.
+/// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
+///
+/// Reads cost function networks (.wcsp), Markov and Bayesian networks (.uai, .LG) and graphs to color (.col).
 #[derive(Debug, Parser)]
-#[command(name = "fangs", version, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "fangs", version, propagate_version = true)]
+#[command(after_help = format!("{}\n\n{}", help::examples(&help::FANGS), help::EXIT_CODES))]
 pub struct Flags {
     #[command(subcommand)]
     pub command: Command,
 }
 
-const EXIT_CODES: &str = "\
-Exit codes: 0 done (a solution was found), 2 bad usage or bad input, 3 no solution within the budget,
-4 proven infeasible (check: the total reaches top), 1 anything else (check: a certificate is refused).";
-
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Command {
-    /// Search from above and prove from below, until optimal or out of budget
+    /// Search for solutions and bounds until optimal or out of time
+    ///
+    /// Local search brings better and better solutions, inference brings better and better bounds on what any solution
+    /// can reach. Where they meet, the solution is proved optimal. Ctrl-C ends a run early with all its results.
+    #[command(after_help = help::examples(&help::SOLVE))]
     Solve(Box<solve::SolveFlags>),
-    /// Only inference: bucket and mini-bucket elimination
+    /// Prove a bound on the optimum by inference alone, without local search
+    ///
+    /// Bucket and mini-bucket elimination, cost shifting and branch and bound, in growing steps. The values that
+    /// elimination assigns are a solution too, where they are allowed.
+    #[command(after_help = help::examples(&help::BOUND))]
     Bound(Box<bound::BoundFlags>),
-    /// Describe a network, its reductions, and what elimination would take
+    /// Describe a network: its size, its reductions, and what elimination would take
+    #[command(after_help = help::examples(&help::INFO))]
     Info(info::InfoFlags),
-    /// Recompute the cost of a solution and list what it violates
+    /// Check a solution or a certificate by code that the search does not use
+    ///
+    /// Recomputes the cost of a solution and lists the functions that it violates; follows the certificate of a bound
+    /// step by step.
+    #[command(after_help = help::examples(&help::CHECK))]
     Check(check::CheckFlags),
-    /// Make a random network
+    /// Generate a random network of a kind, such as a grid or a graph to color
+    #[command(after_help = help::examples(&help::GENERATE))]
     Generate(generate::GenerateFlags),
-    /// Draw the convergence curves of one or several runs
+    /// Plot how solutions and bounds of one or several runs converged
+    #[command(after_help = help::examples(&help::PLOT))]
     Plot(plot::PlotFlags),
-    /// List the local heuristics, describe one, compare some, or begin a new one
+    /// List the local heuristics, describe or check one, compare some, or create a new one
+    #[command(after_help = help::examples(&help::HEURISTICS))]
     Heuristics(heuristics::HeuristicsFlags),
-    /// What there is to compute with
+    /// List what there is to compute with: CPU threads and CUDA devices
+    #[command(after_help = help::examples(&help::DEVICES))]
     Devices(devices::DevicesFlags),
-    /// Measure the inner loops on this machine
+    /// Measure how fast the inner loops run on this machine
+    #[command(after_help = help::examples(&help::BENCH))]
     Bench(bench::BenchFlags),
+    /// Print a script that completes commands and options in a shell
+    #[command(after_help = help::examples(&help::COMPLETIONS))]
+    Completions(manual::CompletionsFlags),
+    /// Print the manual page, or write a page for each command
+    #[command(after_help = help::examples(&help::MAN))]
+    Man(manual::ManFlags),
     /// Reserved for a later version
     #[command(hide = true)]
     Convert(Reserved),

@@ -25,7 +25,7 @@ impl OrderChoice {
         match text.strip_prefix("file:") {
             Some(path) => Ok(OrderChoice::File(path.into())),
             None if text == "best" => Ok(OrderChoice::Best),
-            None => values::choice(text, &Method::ALL, &[])
+            None => values::choice(text, &Method::ALL)
                 .map(OrderChoice::Rule)
                 .map_err(|error| format!("{error}, best, or file:ORDER")),
         }

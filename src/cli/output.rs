@@ -1,6 +1,6 @@
 //! Standard output, and what is shared by the commands that write files.
 
-use super::values;
+use super::{help, values};
 use clap::Args;
 use fangs::Error;
 use fangs::certificate::Proof;
@@ -14,23 +14,24 @@ use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// What a run writes besides what it says.
+// no doc comment: clap would show it instead of what the command does
 #[derive(Args, Debug)]
 pub struct OutputFlags {
-    /// The best solution so far, replaced as a whole at each improvement
-    #[arg(long, value_name = "FILE")]
+    /// Write the best solution to a file, replaced as a whole at each improvement
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     pub solution: Option<PathBuf>,
-    /// How it is written: native to the network's format, or indices
-    #[arg(long, value_name = "HOW", default_value = "native", value_parser = |text: &str| values::choice(text, &SolutionFormat::ALL, &[]))]
+    /// How the solution is written
+    #[arg(long, value_name = "HOW", default_value = "native", help_heading = help::OUTPUT,
+        value_parser = values::named(SolutionFormat::ALL, help::SOLUTION_FORMATS))]
     pub solution_format: SolutionFormat,
-    /// What proves the bound, for `fangs check FILE --certificate CERT`
-    #[arg(long, value_name = "CERT")]
+    /// Write what proves the bound, for `fangs check FILE --certificate CERT`
+    #[arg(long, value_name = "CERT", help_heading = help::OUTPUT)]
     pub certificate: Option<PathBuf>,
-    /// Convergence rows, written as they happen
-    #[arg(long, value_name = "FILE")]
+    /// Write a row for each solution, bound and second, as they happen
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     pub csv: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
-    #[arg(long)]
+    /// Print exactly one JSON object on standard output instead of text
+    #[arg(long, help_heading = help::OUTPUT)]
     pub json: bool,
 }
 

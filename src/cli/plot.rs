@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub struct PlotFlags {
-    /// Convergence CSVs, one a run
+    /// Convergence rows of runs, as `solve --csv` and `bound --csv` write them
     #[arg(required = true, value_name = "CSV")]
     runs: Vec<PathBuf>,
-    /// The picture: .svg, .png or .pdf
+    /// Picture to write, .svg, .png or .pdf
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Title of the chart [default: the instance, where all runs are of one and the legend does not say it]
+    /// Title of the chart [default: the instance, where the legend does not say it]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Logarithmic time axis [default: where most changes come early]
+    /// Draw a logarithmic time axis [default: where most changes come early]
     #[arg(long, conflicts_with = "linear_time")]
     log_time: bool,
-    /// Linear time axis
+    /// Draw a linear time axis
     #[arg(long)]
     linear_time: bool,
 }

@@ -2,7 +2,7 @@
 
 use super::input::{Input, InputFlags};
 use super::output::{self, OutputFlags};
-use super::{Exit, heuristics, record_unloaded, reserved, signals, stopped_by, values};
+use super::{Exit, help, heuristics, record_unloaded, reserved, signals, stopped_by, values};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, Opening};
@@ -21,70 +21,84 @@ const DEFAULT_TIME: Duration = Duration::from_secs(60);
 pub struct SolveFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// Wall-clock budget, loading included: 30, 30s, 5m, 1h, 500ms [default: 60s, none with --rounds]
-    #[arg(short, long, value_name = "DUR", value_parser = values::duration)]
+    /// Start from this solution [default: none]
+    #[arg(long, value_name = "SOL", help_heading = help::INPUT)]
+    warm_start: Option<PathBuf>,
+    /// Stop after so much wall-clock time, loading included [default: 60s, none with --rounds]
+    ///
+    /// Seconds such as 30 or 0.5, or a number with units: 500ms, 30s, 5m, 1h 30m.
+    #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
     time: Option<Duration>,
-    /// Stop after so many rounds; then nothing depends on the clock
-    #[arg(long, value_name = "N")]
+    /// Stop after so many rounds of drivers [default: no limit]
+    ///
+    /// Nothing depends on the clock then: the same seed gives the same result for any number of threads. No time limit
+    /// applies without --time.
+    #[arg(long, value_name = "N", help_heading = help::BUDGET)]
     rounds: Option<u64>,
+    /// Stop once a solution is at least as good as this cost [default: none]
+    #[arg(long, value_name = "COST", value_parser = values::finite, allow_negative_numbers = true,
+        help_heading = help::BUDGET)]
+    target: Option<f64>,
+    /// Stop at this relative gap between cost and bound, such as 0.05 or 5% [default: only where they meet]
+    ///
+    /// The gap is |cost - bound| / max(|cost|, |bound|). A bare number is a share of at most 1.
+    #[arg(long, value_name = "REL", value_parser = values::relative, allow_negative_numbers = true,
+        help_heading = help::BUDGET)]
+    gap: Option<f64>,
     /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = help::SEARCH)]
     seed: u64,
-    /// How FANG draws: exact or race; draws are integers on every device, so both names mean the same one
-    #[arg(long, value_name = "HOW", default_value = "exact", value_parser = ["exact", "race"])]
+    #[arg(long, value_name = "HOW", default_value = "exact", value_parser = ["exact", "race"], hide = true)]
     select: String,
-    /// Where to run: auto, cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I
+    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::SEARCH)]
     device: Choice,
     /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::threads)]
+    #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::SEARCH)]
     threads: Option<usize>,
-    /// States kept [default: by memory and problem]
-    #[arg(long, value_name = "N", value_parser = values::positive)]
+    /// States kept by the population [default: by memory and problem]
+    #[arg(long, value_name = "N", value_parser = values::positive, help_heading = help::SEARCH)]
     population: Option<usize>,
-    /// Who makes rounds: portfolio, tabu, anneal, deep, construct, islands, dives, weights or guided
-    #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = |text: &str| values::choice(text, &DriverChoice::ALL, &[]))]
+    /// Which search makes the rounds
+    #[arg(long, value_name = "NAME", default_value = "portfolio", help_heading = help::SEARCH,
+        value_parser = values::named(DriverChoice::ALL, help::DRIVERS))]
     driver: DriverChoice,
-    /// A heuristic that takes part in the portfolio, or alone with --driver guided (see `fangs heuristics`)
-    #[arg(long, value_name = "NAME|FILE", value_parser = heuristics::parse)]
+    /// Let a local heuristic take part in the portfolio, or search alone with --driver guided [default: none]
+    ///
+    /// One that is built in (`fangs heuristics` lists them) or a file of your own, in TOML or CUDA.
+    #[arg(long, value_name = "NAME|FILE", value_parser = heuristics::parse, help_heading = help::SEARCH)]
     heuristic: Option<heuristics::Chosen>,
-    /// Recompute what each assignment of the heuristic and each round changed; slow
-    #[arg(long)]
-    assert: bool,
-    /// Lower-bound method: auto, none, shift, join-graph, mbe, mbe-mm, be, sparse-be or branch
-    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = |text: &str| values::choice(text, &BoundChoice::ALL, &[]))]
-    bound: BoundChoice,
-    /// Most variables of a mini-bucket [default: grows while time remains]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    z: Option<u32>,
-    /// Memory for bound tables: 512M, 4G [default: half of free memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    bound_memory: Option<u64>,
-    /// Disk for tables of an exact elimination beyond that memory, in the folder that TMPDIR names: 100G, 0 for none [default: half of what is free, none with --rounds]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    spill: Option<u64>,
-    /// Work without the exact reductions
-    #[arg(long)]
+    /// Leave out the exact reductions that come before the search
+    #[arg(long, help_heading = help::SEARCH)]
     no_reduce: bool,
-    /// Start from this solution
-    #[arg(long, value_name = "SOL")]
-    warm_start: Option<PathBuf>,
-    /// Stop at this cost
-    #[arg(long, value_name = "COST", value_parser = values::finite, allow_negative_numbers = true)]
-    target: Option<f64>,
-    /// Stop at this relative gap
-    #[arg(long, value_name = "REL", value_parser = values::relative, allow_negative_numbers = true)]
-    gap: Option<f64>,
+    /// Recompute what each assignment of the heuristic and each round changed, to find faults; slow
+    #[arg(long, help_heading = help::SEARCH)]
+    assert: bool,
+    /// How bounds are proven
+    #[arg(long, value_name = "METHOD", default_value = "auto", help_heading = help::BOUNDS,
+        value_parser = values::named(BoundChoice::ALL, help::METHODS))]
+    bound: BoundChoice,
+    /// Largest number of variables in a mini-bucket [default: grows while time remains]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::BOUNDS)]
+    z: Option<u32>,
+    /// Memory for bound tables, such as 512M or 4G [default: half of free memory]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
+    bound_memory: Option<u64>,
+    /// Disk for tables of exact elimination beyond that, such as 100G [default: half of what is free, 0 with --rounds]
+    ///
+    /// They are files without names in the folder that TMPDIR names; 0 is for none.
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
+    spill: Option<u64>,
     #[command(flatten)]
     output: OutputFlags,
-    /// Picture of what was found and proved: .svg, .png or .pdf
-    #[arg(long, value_name = "FILE")]
+    /// Draw cost and bound over time into a picture, .svg, .png or .pdf
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     plot: Option<PathBuf>,
-    /// Warnings only on standard error
-    #[arg(short, long, conflicts_with = "verbose")]
+    /// Only warnings on standard error, no progress line
+    #[arg(short, long, conflicts_with = "verbose", help_heading = help::OUTPUT)]
     quiet: bool,
     /// A line on standard error for each solution and bound
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = help::OUTPUT)]
     verbose: bool,
     #[arg(long, hide = true)]
     report: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use super::input::{Input, InputFlags};
 use super::output::{self, Rows};
-use super::{Exit, heuristics, signals, values};
+use super::{Exit, help, heuristics, signals, values};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, Opening};
@@ -20,32 +20,34 @@ use std::time::{Duration, Instant};
 pub struct TryFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// A heuristic, or default for the search without one; several are compared with the first
-    #[arg(long, value_name = "NAME", required = true, value_parser = parse)]
-    heuristic: Vec<Candidate>,
-    /// Wall-clock budget of each run: 30, 30s, 5m
-    #[arg(short, long, value_name = "DUR", default_value = "10s", value_parser = values::duration)]
+    /// Wall-clock time of each run: 30, 500ms, 5m, 1h 30m
+    #[arg(short, long, value_name = "DUR", default_value = "10s", value_parser = values::duration,
+        help_heading = help::BUDGET)]
     time: Duration,
-    /// Runs of each, with the seeds 1, 2 and so on
-    #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Runs of each heuristic, with the seeds 1, 2 and so on
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = help::BUDGET)]
     seeds: u64,
-    /// Only the driver guided, not the portfolio that it is part of
-    #[arg(long)]
+    /// A heuristic or a file, or default for the search without one; give several to compare them with the first
+    #[arg(long, value_name = "NAME|FILE", required = true, value_parser = parse, help_heading = help::SEARCH)]
+    heuristic: Vec<Candidate>,
+    /// Let each heuristic search alone, without the rest of the portfolio
+    #[arg(long, help_heading = help::SEARCH)]
     alone: bool,
     /// Where to run: auto, cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = help::SEARCH)]
     device: Choice,
     /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::threads)]
+    #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::SEARCH)]
     threads: Option<usize>,
-    /// Picture of the median curves: .svg, .png or .pdf
-    #[arg(long, value_name = "FILE")]
+    /// Draw the median curves into a picture, .svg, .png or .pdf
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     plot: Option<PathBuf>,
-    /// A row for each run
-    #[arg(long, value_name = "FILE")]
+    /// Write a row for each run
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     csv: Option<PathBuf>,
-    /// Exactly one JSON object on standard output
-    #[arg(long)]
+    /// Print exactly one JSON object on standard output instead of text
+    #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
 }
 

@@ -1,14 +1,18 @@
 //! Durations, sizes and names on the command line.
 
+use super::help;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use fangs::Error;
 use fangs::search::MAX_THREADS;
 use std::time::Duration;
 
-/// `30`, `30s`, `5m`, `1h`, `500ms`; decimals are fine.
+/// Bare seconds (`30`, `0.5`), or what `humantime` reads (`500ms`, `30s`, `1.5m`, `1h 30m`).
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
-    let seconds = scaled(text, &units).ok_or("expected a duration such as 30, 30s, 5m, 1h or 500ms")?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    let read = match scaled(text, &[("", 1.0)]) {
+        Some(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()),
+        None => humantime::parse_duration(text).map_err(|error| error.to_string()),
+    };
+    read.map_err(|error| format!("{error}; expected a duration: seconds such as 30 or 0.5, or 500ms, 30s, 5m, 1h 30m"))
 }
 
 /// `1000000`, `512M`, `4G`, `1GiB` (powers of 1024), `4GB` (powers of 1000).
@@ -30,8 +34,10 @@ pub fn size(text: &str) -> Result<u64, String> {
         ("", 1.0),
     ];
     let bytes = scaled(text, &units).filter(|&bytes| bytes < 2f64.powi(63));
-    bytes.map(|bytes| bytes as u64).ok_or_else(|| "expected a size such as 512M, 4G or 1GiB".into())
+    bytes.map(|bytes| bytes as u64).ok_or_else(|| SIZES.into())
 }
+
+const SIZES: &str = "expected bytes, or a size such as 512M, 4G or 1GiB (powers of 1024), 4GB (powers of 1000)";
 
 /// A number that is not negative, times the first unit that the text ends with.
 fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
@@ -54,10 +60,16 @@ pub fn threads(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected a number from 1 to {MAX_THREADS}"))
 }
 
-/// A relative gap.
+/// A relative gap: a share of at most 1, or per cent.
 pub fn relative(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| "expected a number of at least 0, such as 0.01 for one percent".into())
+    let per_cent = text.strip_suffix('%');
+    let number = per_cent.map_or(text, str::trim_end).parse::<f64>().ok();
+    match number.filter(|number| number.is_finite() && *number >= 0.0) {
+        None => Err("expected a share such as 0.05, or per cent such as 5%".into()),
+        Some(number) if per_cent.is_some() => Ok(number / 100.0),
+        Some(number) if number > 1.0 => Err(format!("as a share that is above 1; {number}% is {}", number / 100.0)),
+        Some(number) => Ok(number),
+    }
 }
 
 /// A finite number.
@@ -66,15 +78,21 @@ pub fn finite(text: &str) -> Result<f64, String> {
 }
 
 /// The choice of that name in a list of names and choices.
-pub fn choice<T: Copy>(text: &str, all: &[(&str, T)], later: &[&str]) -> Result<T, String> {
-    match all.iter().find(|(name, _)| *name == text) {
-        Some((_, choice)) => Ok(*choice),
-        None if later.contains(&text) => Err("reserved for a later version".into()),
-        None => {
-            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-            Err(format!("expected one of {}", names.join(", ")))
-        }
-    }
+pub fn choice<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
+    all.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// The same for clap, whose help, errors and completions then list the names with what they stand for.
+pub fn named<T: Copy + Send + Sync + 'static>(
+    all: impl IntoIterator<Item = (&'static str, T)>,
+    words: &'static [(&'static str, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let all: Vec<(&'static str, T)> = all.into_iter().collect();
+    let names: Vec<_> = all.iter().map(|(name, _)| help::possible_value(name, words)).collect();
+    PossibleValuesParser::new(names).try_map(move |name| choice(&name, &all))
 }
 
 /// Makes everything that works in parallel use so many threads.
@@ -98,11 +116,26 @@ mod tests {
             ("500ms", 500),
             ("0.25", 250),
             ("0", 0),
+            ("1.5s", 1_500),
+            ("2min", 120_000),
+            ("1h 30m", 5_400_000),
+            ("1h30m", 5_400_000),
+            ("1d", 86_400_000),
         ] {
             assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
         }
-        for text in ["", "s", "-1", "1d", "inf", "nan", "1e400", "1 2", "99999999999999999999999h"] {
-            assert!(duration(text).is_err(), "{text}");
+        for text in ["", "s", "-1", "5 parsecs", "inf", "nan", "1e400", "1 2", "99999999999999999999999h"] {
+            assert!(duration(text).is_err_and(|error| error.contains("1h 30m")), "{text}");
+        }
+    }
+
+    #[test]
+    fn gaps() {
+        for (text, share) in [("0", 0.0), ("0.05", 0.05), ("5%", 0.05), ("2.5 %", 0.025), ("1", 1.0), ("150%", 1.5)] {
+            assert_eq!(relative(text), Ok(share), "{text}");
+        }
+        for (text, hint) in [("5", "5% is 0.05"), ("1.5", "1.5% is 0.015"), ("-1", "5%"), ("x%", "5%"), ("inf", "5%")] {
+            assert!(relative(text).is_err_and(|error| error.contains(hint)), "{text}");
         }
     }
 

@@ -81,10 +81,12 @@ impl Format {
         if inner.as_deref().is_some_and(input::is_compressed_extension) {
             inner = extension(Path::new(path.file_stem().unwrap_or_default()));
         }
-        match inner {
-            Some(name) => name.parse().map_err(|error| Error::Usage(format!("{}: {error}", path.display()))),
-            None => Err(Error::Usage(format!("{}: no format extension; {}", path.display(), known_formats()))),
-        }
+        let unknown = match inner.as_deref().map(str::parse) {
+            Some(Ok(format)) => return Ok(format),
+            Some(Err(error)) => error.to_string(),
+            None => format!("no format extension; {}", known_formats()),
+        };
+        Err(Error::Usage(format!("{}: {unknown}; --format NAME says it where the name does not", path.display())))
     }
 
     /// Whether larger is better: in networks of potentials.
@@ -224,6 +226,10 @@ mod tests {
             ("a.col.bz2", Format::Col),
         ] {
             assert_eq!(Format::of_path(Path::new(name)).expect("a known ending"), format, "{name}");
+        }
+        for name in ["net", "net.gz", "net.txt", "net.txt.gz", "net.cfn"] {
+            let error = Format::of_path(Path::new(name)).expect_err("no format that is read").to_string();
+            assert!(error.contains(name) && error.contains(".wcsp") && error.contains("--format"), "{error}");
         }
     }
 }

@@ -313,7 +313,7 @@ fn warm_start_target_and_gap() -> Result {
     };
     let result = object(&mut command(&["--target", "14", "--bound", "none", "--no-reduce"]), 0)?;
     assert_eq!((&result["stopped_by"], &result["cost"]), (&"target".into(), &14.into()));
-    let result = object(&mut command(&["--gap", "1e9", "--bound", "none", "--no-reduce"]), 0)?;
+    let result = object(&mut command(&["--gap", "1", "--bound", "none", "--no-reduce"]), 0)?;
     assert_eq!((&result["stopped_by"], &result["cost"]), (&"gap".into(), &14.into()));
     let result = object(&mut command(&[]), 0)?;
     assert_eq!(result["cost"], 5);

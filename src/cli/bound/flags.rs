@@ -1,5 +1,6 @@
 //! What `fangs bound` may be asked.
 
+use crate::cli::help;
 use crate::cli::input::{Input, InputFlags};
 use crate::cli::orders::OrderChoice;
 use crate::cli::output::{self, OutputFlags};
@@ -16,45 +17,51 @@ use std::time::Duration;
 pub struct BoundFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// auto (exact where affordable, else shifting, join graphs, growing z, elimination by rows and searches), shift, join-graph, mbe, mbe-mm, be, sparse-be or branch
-    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
+    /// Stop after so much wall-clock time, loading included: 30, 500ms, 5m, 1h 30m
+    #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,
+        help_heading = help::BUDGET)]
+    time: Duration,
+    /// How the bound is proven
+    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = values::named(methods(), help::METHODS),
+        help_heading = help::BOUNDS)]
     method: BoundChoice,
-    /// Most variables of a mini-bucket [default: grows while time remains]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Largest number of variables in a mini-bucket [default: grows while time remains]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::BOUNDS)]
     z: Option<u32>,
-    /// min-fill, weighted-min-fill, min-degree, sweep, best (of these if exact elimination is in sight, else min-fill), or file:ORDER with all
-    /// variables, the first eliminated first
-    #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse)]
+    /// Elimination order: best, min-fill, weighted-min-fill, min-degree, sweep, or file:ORDER
+    ///
+    /// best takes the best of all rules where exact elimination is in sight, otherwise min-fill. A file has all variables
+    /// of the network, the first eliminated first.
+    #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse,
+        help_heading = help::BOUNDS)]
     order: OrderChoice,
-    /// Work without the exact reductions
-    #[arg(long)]
+    /// Leave out the exact reductions that come before elimination
+    #[arg(long, help_heading = help::BOUNDS)]
     no_reduce: bool,
-    /// Where to run: auto (a device where there is one), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I
+    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
     device: Choice,
     /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::threads)]
+    #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]
     threads: Option<usize>,
-    /// Wall-clock budget, loading included
-    #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration)]
-    time: Duration,
-    /// Memory for tables: 512M, 4G [default: half of free memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    /// Memory for tables, such as 512M or 4G [default: half of free memory]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     bound_memory: Option<u64>,
-    /// Disk for tables of an exact elimination beyond that memory, in the folder that TMPDIR names: 100G, 0 for none [default: half of what is free]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    /// Disk for tables of exact elimination beyond that, such as 100G [default: half of what is free]
+    ///
+    /// They are files without names in the folder that TMPDIR names; 0 is for none.
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     spill: Option<u64>,
     #[command(flatten)]
     output: OutputFlags,
-    /// Warnings only on standard error
-    #[arg(short, long)]
+    /// Only warnings on standard error, no progress line
+    #[arg(short, long, help_heading = help::OUTPUT)]
     quiet: bool,
 }
 
 /// The methods of `solve --bound` but for none.
-fn method(text: &str) -> Result<BoundChoice, String> {
-    let methods: Vec<_> = BoundChoice::ALL.into_iter().filter(|(_, choice)| *choice != BoundChoice::None).collect();
-    values::choice(text, &methods, &[])
+fn methods() -> impl Iterator<Item = (&'static str, BoundChoice)> {
+    BoundChoice::ALL.into_iter().filter(|(_, choice)| *choice != BoundChoice::None)
 }
 
 /// A checked run.

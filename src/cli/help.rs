@@ -1,0 +1,169 @@
+//! What help says beside the options: headings, two examples of each command, and what names stand for.
+
+use clap::builder::PossibleValue;
+use fangs::generate::Kind;
+
+/// Headings of options.
+pub const INPUT: &str = "Input";
+pub const BUDGET: &str = "Budget";
+pub const SEARCH: &str = "Search";
+pub const BOUNDS: &str = "Bounds";
+pub const OUTPUT: &str = "Output";
+
+/// What exit codes mean, below the list of commands.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0  done; solve: a solution was found
+  2  bad usage or bad input
+  3  no solution within the budget
+  4  proven infeasible; check: the total reaches top
+  1  anything else; check: a certificate is refused";
+
+/// Two calls of a command, each after what it is for.
+pub type Examples = [(&'static str, &'static str); 2];
+
+pub const FANGS: Examples = [
+    ("Search for a minute, then say what was found and how far it can be from the optimum", "fangs solve net.wcsp"),
+    ("What a command does, with all its options", "fangs bound --help"),
+];
+pub const SOLVE: Examples = [
+    (
+        "Five minutes; the best solution, the convergence rows and a picture of them go to files",
+        "fangs solve net.wcsp --time 5m --solution net.sol --csv run.csv --plot run.svg",
+    ),
+    (
+        "Most probable values of a Bayesian network with some observed, to within 1 %, as JSON",
+        "fangs solve net.uai --evidence net.evid --gap 1% --json",
+    ),
+];
+pub const BOUND: Examples = [
+    ("Two minutes; what proves the bound goes to a file", "fangs bound net.wcsp --time 2m --certificate net.cert"),
+    (
+        "Exact bucket elimination with 8 GiB of tables, along an order by one rule",
+        "fangs bound net.uai.xz --method be --order min-fill --bound-memory 8G",
+    ),
+];
+pub const INFO: Examples = [
+    ("Sizes, reductions, and what elimination would take", "fangs info net.wcsp"),
+    ("What mini-buckets of up to 12 variables would take, as JSON", "fangs info net.uai --z 12 --json"),
+];
+pub const CHECK: Examples = [
+    ("What a solution costs, and which functions it violates", "fangs check net.wcsp net.sol"),
+    ("Whether a certificate proves its bound", "fangs check net.wcsp --certificate net.cert"),
+];
+pub const GENERATE: Examples = [
+    ("A grid of 20 by 20 variables with 5 values each", "fangs generate grid --side 20 --d 5 -o grid.wcsp"),
+    (
+        "A graph to color, straight into the search",
+        "fangs generate coloring --n 50 --k 5 | fangs solve - --format wcsp --time 5s",
+    ),
+];
+pub const PLOT: Examples = [
+    ("One run", "fangs plot run.csv -o run.svg"),
+    ("Two runs on one chart", "fangs plot seed1.csv seed2.csv -o seeds.png --title 'Two seeds' --log-time"),
+];
+pub const HEURISTICS: Examples = [
+    ("What one that is built in does", "fangs heuristics min-conflicts"),
+    ("Whether a file of your own has mistakes", "fangs heuristics my.toml"),
+];
+pub const TRY: Examples = [
+    (
+        "Does it help? Three runs of 10 s with it, three without",
+        "fangs heuristics try net.wcsp --heuristic default --heuristic min-conflicts",
+    ),
+    (
+        "Two heuristics by themselves, five runs each, with a picture",
+        "fangs heuristics try net.wcsp --heuristic boltzmann --heuristic my.toml --alone --seeds 5 --plot try.svg",
+    ),
+];
+pub const NEW: Examples = [
+    ("In the folder that has the sources", "fangs heuristics new my-own"),
+    ("From elsewhere", "fangs heuristics new my-own --folder ~/src/fangs"),
+];
+pub const DEVICES: Examples = [("For people", "fangs devices"), ("For programs", "fangs devices --json")];
+pub const BENCH: Examples = [
+    ("The engine, beside the paper's figures", "fangs bench fang"),
+    ("The search on a network of your own", "fangs bench search net.wcsp"),
+];
+pub const BENCH_FANG: Examples = [
+    ("All loads of the paper", "fangs bench fang"),
+    ("On the device alone, rows to a file", "fangs bench fang --cpu-repeats 0 --csv fang.csv"),
+];
+pub const BENCH_MBE: Examples = [
+    ("Single buckets", "fangs bench mbe"),
+    ("Whole networks, as JSON", "fangs bench mbe a.wcsp b.uai --repeats 5 --json"),
+];
+pub const BENCH_SEARCH: Examples = [
+    ("Annealing's sweeps of two networks", "fangs bench search a.wcsp b.uai"),
+    (
+        "Two heuristics, the second compared with the first",
+        "fangs bench search net.wcsp --heuristic boltzmann --heuristic my.toml",
+    ),
+];
+pub const COMPLETIONS: Examples = [
+    ("For bash", "fangs completions bash > ~/.local/share/bash-completion/completions/fangs"),
+    ("For zsh, into a folder of its fpath", "fangs completions zsh > ~/.zfunc/_fangs"),
+];
+pub const MAN: Examples = [
+    ("Read the page of the program", "fangs man > fangs.1 && man ./fangs.1"),
+    ("Pages of all commands", "fangs man --folder ~/.local/share/man/man1"),
+];
+
+/// Examples as help shows them.
+pub fn examples(examples: &Examples) -> String {
+    let [(first_why, first), (second_why, second)] = examples;
+    format!("Examples:\n  {first_why}:\n    {first}\n  {second_why}:\n    {second}")
+}
+
+/// Examples of a kind of network: its defaults, and every parameter said.
+pub fn of_kind(kind: &Kind) -> String {
+    let name = kind.name;
+    let all: String = kind.parameters.iter().map(|known| format!(" --{} {}", known.name, known.default)).collect();
+    format!(
+        "Examples:\n  To a file, from a seed of your choice:\n    fangs generate {name} --seed 7 -o {name}.wcsp\n  \
+         With its defaults in full, straight into the search:\n    fangs generate {name}{all} | fangs solve - --format wcsp"
+    )
+}
+
+/// What names on the command line stand for.
+type Words = [(&'static str, &'static str)];
+
+pub const DRIVERS: &Words = &[
+    (
+        "portfolio",
+        "tabu, anneal, deep, islands, dives and weights by turns, more time for those that improve the solution",
+    ),
+    ("tabu", "Tabu search, also from two parents with partition crossover"),
+    ("anneal", "Simulated annealing of a population, with recombination"),
+    ("deep", "Few states annealed for long, on the CPU"),
+    ("construct", "Beam search guided by the messages of mini-buckets"),
+    ("islands", "Large-neighbourhood search with propagation"),
+    ("dives", "Limited-discrepancy search"),
+    ("weights", "Local search that raises the weights of violated constraints"),
+    ("guided", "Trajectories that a local heuristic draws; needs --heuristic"),
+];
+pub const METHODS: &Words = &[
+    ("auto", "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch by turns"),
+    ("none", "Only the trivial bound"),
+    ("shift", "Cost shifting (reparametrisation) between functions"),
+    ("join-graph", "Cost shifting, also between mini-buckets of growing size"),
+    ("mbe", "Mini-bucket elimination of the network as it is"),
+    ("mbe-mm", "Mini-bucket elimination with moment matching"),
+    ("be", "Exact bucket elimination, whatever it costs, within the limits of memory and disk"),
+    ("sparse-be", "Exact bucket elimination of the tuples that cost shifting leaves"),
+    ("branch", "Branch and bound over values"),
+];
+pub const SOLUTION_FORMATS: &Words = &[
+    ("native", "MPE, count and values for .uai and .LG, otherwise value indices"),
+    ("indices", "Value indices on one line, for any format"),
+];
+
+/// A name for clap, with what it stands for.
+pub fn possible_value(name: &'static str, words: &Words) -> PossibleValue {
+    let about = words.iter().find(|(known, _)| *known == name).map(|(_, about)| *about);
+    about.into_iter().fold(PossibleValue::new(name), PossibleValue::help)
+}
+
+#[cfg(test)]
+#[path = "help_tests.rs"]
+mod tests;

@@ -1,0 +1,106 @@
+use super::super::Flags;
+use clap::{Arg, Command, CommandFactory};
+use std::collections::BTreeMap;
+
+/// Options a command may have under one heading.
+const MANY: usize = 6;
+
+/// Looks at every command that help shows, with its path.
+fn walk(command: &Command, path: &str, look: &mut dyn FnMut(&str, &Command)) {
+    look(path, command);
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {
+        walk(inner, &format!("{path} {}", inner.get_name()), look);
+    }
+}
+
+fn every(look: &mut dyn FnMut(&str, &Command)) {
+    let mut program = Flags::command();
+    program.build();
+    walk(&program, "fangs", look);
+}
+
+/// The options and arguments of a command that help shows, without `--help` and `--version`.
+fn own(command: &Command) -> impl Iterator<Item = &Arg> {
+    let common = |arg: &Arg| matches!(arg.get_id().as_str(), "help" | "version");
+    command.get_arguments().filter(move |arg| !arg.is_hide_set() && !common(arg))
+}
+
+#[test]
+fn every_command_says_what_it_does_and_shows_two_examples() {
+    let mut seen = BTreeMap::new();
+    every(&mut |path, command| {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        assert!(about.starts_with(|c: char| c.is_ascii_uppercase()) && about.contains(' '), "{path}: {about:?}");
+        // a flattened group of options with words of its own takes the place of the command's
+        assert_eq!(seen.insert(about.clone(), path.to_string()), None, "{path}: {about:?} is another's");
+        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let calls = examples.lines().filter(|line| line.trim_start().starts_with("fangs ")).count();
+        assert_eq!(calls, 2, "{path}: {examples}");
+    });
+    assert!(seen.len() > 25, "{}", seen.len());
+}
+
+#[test]
+fn every_option_says_what_it_is() {
+    every(&mut |path, command| {
+        let mut headings: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+        for arg in own(command) {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let name = arg.get_id();
+            assert!(help.starts_with(|c: char| c.is_uppercase()) && help.contains(' '), "{path} {name}: {help:?}");
+            assert!(!help.ends_with('.') && help.len() < 130, "{path} {name}: {help:?}");
+            if !arg.is_positional() {
+                *headings.entry(arg.get_help_heading()).or_default() += 1;
+            }
+            let says_default = !arg.get_default_values().is_empty() || help.contains("[default: ");
+            let takes_one = arg.get_num_args().is_some_and(|range| range.takes_values());
+            // what is written only where a file is named has no default
+            let writes = ["Write ", "Draw "].iter().any(|verb| help.starts_with(verb));
+            let told = says_default || writes || arg.is_required_set() || arg.is_positional();
+            assert!(!takes_one || told, "{path} {name} does not say its default: {help:?}");
+            for value in arg.get_possible_values().iter().filter(|value| !value.is_hide_set()) {
+                let shell = name == "shell" || name == "select";
+                assert!(
+                    value.get_help().is_some() || !takes_one || shell,
+                    "{path} {name}: {} is what?",
+                    value.get_name()
+                );
+            }
+        }
+        let options: usize = headings.values().sum();
+        let without = headings.get(&None).copied().unwrap_or(0);
+        assert!(options <= MANY || without == 0, "{path}: {options} options, {without} under no heading");
+    });
+}
+
+/// Words of a line as a shell would split it, as far as examples go.
+fn words(call: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (place, part) in call.split('\'').enumerate() {
+        if place % 2 == 1 {
+            words.push(part.to_string());
+        } else {
+            words.extend(part.split_whitespace().map(String::from));
+        }
+    }
+    words
+}
+
+#[test]
+fn examples_can_be_typed() {
+    let mut calls = Vec::new();
+    every(&mut |path, command| {
+        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines = examples.lines().map(str::trim_start).filter(|line| line.starts_with("fangs "));
+        calls.extend(lines.map(|line| (path.to_string(), line.to_string())));
+    });
+    for (path, line) in calls {
+        for call in line.split(['|', '&']).map(str::trim).filter(|call| call.starts_with("fangs ")) {
+            let call = call.split('>').next().unwrap_or(call);
+            let parsed = Flags::command().try_get_matches_from(words(call));
+            let fine = parsed.as_ref().map_or_else(|error| !error.use_stderr(), |_| true);
+            assert!(fine, "{path}: {call}: {:?}", parsed.err().map(|error| error.to_string()));
+        }
+        assert!(line.starts_with(&path) || path == "fangs", "{path} shows {line}");
+    }
+}
