@@ -24,6 +24,7 @@
 //! Inference alone is in [`order`] and [`inference`], the reductions in [`reduce`], successor generation for states of any
 //! kind in [`fang`], heuristics that users write in files in [`heuristics::language`].
 
+pub mod activity;
 pub mod bench;
 pub mod certificate;
 pub mod check;

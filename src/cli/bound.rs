@@ -35,7 +35,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         config.output.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let csv = config.output.csv.as_deref();
     let csv = csv.map(|path| output::as_usage(CsvFile::create(path, config.input.name(), None))).transpose()?;
-    let recorder = Recorder::new(Console::new(config.verbosity), csv, solution, None);
+    config.activity.step("reading");
+    let console = Console::new(config.verbosity).progress(&config.activity, started, Some(config.time));
+    let recorder = Recorder::new(console, csv, solution, None);
 
     let mut report = BoundReport {
         instance: config.input.name(),
@@ -55,6 +57,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         spilled_bytes: 0,
         time_s: 0.0,
         device: "cpu".into(),
+        maximise: false,
     };
     let network = match config.input.load(recorder.console(), &stop) {
         Ok(network) => network,
@@ -123,6 +126,7 @@ impl<'a> Bounding<'a> {
         report.instance.clone_from(&network.name);
         report.method = "trivial".into();
         report.exact = lower >= network.top();
+        report.maximise = network.units().maximise;
         report.precision_slack = network.units().precision_slack();
         Bounding {
             network,
@@ -146,6 +150,7 @@ impl<'a> Bounding<'a> {
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
         let _ = device.poll()?;
+        self.config.activity.step("reducing");
         let reduced = || match self.config.output.certificate {
             Some(_) => Reducer::logged(self.network, self.config.reduce, stop),
             None => Reducer::new(self.network, self.config.reduce, stop),
@@ -156,6 +161,7 @@ impl<'a> Bounding<'a> {
         }
         let Some(mut reducer) = reducer.map(Arc::new) else { return Ok(()) };
         let mut values = ValueBounds::new(&reducer);
+        self.config.activity.step("");
         while self.eliminate(&reducer, &mut values, device, ordering, stop)? {
             Arc::make_mut(&mut reducer).tighten_by(self.upper(), &values, stop);
         }
@@ -189,6 +195,7 @@ impl<'a> Bounding<'a> {
         if self.report.exact {
             return Ok(false);
         }
+        self.config.activity.bounds("ordering");
         let order = ordering.order(reducer, &problem, stop)?;
         self.report.induced_width = Some(order.width);
         if let Some(method) = order.method {
@@ -219,6 +226,7 @@ impl<'a> Bounding<'a> {
         let mut begun = false;
         while let Some(stage) = climb.next(self.best.as_ref().map(|(cost, ..)| *cost), self.spent) {
             begun = true;
+            self.config.activity.bounds(stage.doing());
             let (start, is_light) = (Instant::now(), stage.is_light());
             let known = match stage {
                 Stage::Shift(mut shift) => {

@@ -7,9 +7,11 @@ use fangs::certificate::Certificate;
 use fangs::check::{self, Evaluation, Replay};
 use fangs::formats::Format;
 use fangs::model::{FORBIDDEN, Network, Number};
+use fangs::record::text::{counted, grouped, objective};
 use fangs::record::{Console, Verbosity};
 use fangs::stop::Stop;
 use fangs::{Error, formats, memory};
+use indicatif::HumanBytes;
 use serde::Serialize;
 use std::fmt;
 use std::io::Write;
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub struct CheckFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// The solution: value indices, or the MPE form of .uai
+    /// The solution: value indices, or the MPE form of .uai; not needed with --certificate
     #[arg(required_unless_present = "certificate")]
     solution: Option<PathBuf>,
     /// Follow a certificate that `solve` or `bound` wrote, step by step [default: none]
@@ -79,8 +81,10 @@ fn follow(path: &Path, network: &Network, solution: Option<&[u32]>) -> Result<Pr
     // nobody to tell where standard error is closed
     drop(writeln!(
         std::io::stderr(),
-        "fangs: {}: {joint_entries} joint entries, {bytes} bytes of tables",
-        path.display()
+        "fangs: {}: following it takes {} joint entries and {} of tables",
+        path.display(),
+        grouped(joint_entries),
+        HumanBytes(bytes)
     ));
     let _ = replay.run(memory::available())?;
     let given = solution.filter(|given| check::evaluate(network, given).is_solution());
@@ -138,12 +142,12 @@ struct Proven {
 impl fmt::Display for Proven {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.bound {
-            Some(bound) => writeln!(f, "proven: no assignment is better than {bound}")?,
+            Some(bound) => writeln!(f, "proven: no assignment is better than {}", grouped(bound))?,
             None => writeln!(f, "proven: there is no solution")?,
         }
         match &self.cost {
-            Some(cost) if self.optimal => writeln!(f, "the solution of {cost} is optimal"),
-            Some(cost) => writeln!(f, "the solution of {cost} does not meet it"),
+            Some(cost) if self.optimal => writeln!(f, "the solution of {} is optimal", grouped(cost)),
+            Some(cost) => writeln!(f, "the solution of {} does not meet it", grouped(cost)),
             None => Ok(()),
         }
     }
@@ -161,6 +165,9 @@ struct Verdict {
     /// The cost without the violated functions.
     soft: Number,
     violated: Vec<Violation>,
+    /// For people: what the objective is called.
+    #[serde(skip)]
+    label: &'static str,
     /// Of a coloring, the edges of one color.
     #[serde(skip_serializing_if = "Option::is_none")]
     monochromatic: Option<Vec<Monochromatic>>,
@@ -216,22 +223,25 @@ impl Verdict {
             soft: network.units().number(evaluation.soft),
             violated: evaluation.violated.iter().filter(|_| !is_solution).map(violation).collect(),
             monochromatic: None,
+            label: objective(network.units().maximise),
         }
     }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let top = self.top.map_or("none".into(), |top| top.to_string());
+        let top = self.top.map_or(String::new(), |top| format!(" top {}", grouped(top)));
         match (self.cost, self.solution) {
-            (Some(cost), true) => writeln!(f, "a solution, cost {cost} (top {top})")?,
-            (Some(cost), false) => writeln!(f, "no solution, cost {cost} reaches top {top}")?,
-            (None, _) => writeln!(f, "no solution, forbidden")?,
+            (Some(cost), true) if top.is_empty() => writeln!(f, "a solution, {} {}", self.label, grouped(cost))?,
+            (Some(cost), true) => writeln!(f, "a solution, {} {}, below{top}", self.label, grouped(cost))?,
+            (Some(cost), false) => writeln!(f, "no solution, {} {} reaches{top}", self.label, grouped(cost))?,
+            (None, _) => writeln!(f, "no solution: it is forbidden")?,
         }
         if !self.solution && self.violated.is_empty() {
             writeln!(f, "no function is forbidden: the sum of soft costs reaches top")?;
         } else if !self.violated.is_empty() {
-            writeln!(f, "{} functions violated, the others sum up to {}:", self.violated.len(), self.soft)?;
+            let violated = counted(self.violated.len(), "function");
+            writeln!(f, "{violated} violated, the others sum up to {}:", grouped(self.soft))?;
         }
         for Violation { function, names, values, .. } in &self.violated {
             let pairs: Vec<String> = names.iter().zip(values).map(|(name, value)| format!("{name}={value}")).collect();

@@ -4,6 +4,7 @@ use super::{Exit, output};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, DeviceError, Found, Survey, survey};
+use fangs::record::text::counted;
 use serde_json::{Value, json};
 use std::fmt::{self, Display};
 
@@ -77,7 +78,7 @@ fn device_json(Found { info, usable }: &Found) -> Value {
 impl Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Survey { driver, compiler, devices } = &self.survey;
-        writeln!(f, "cpu     {} threads", self.threads)?;
+        writeln!(f, "cpu     {}", counted(self.threads, "thread"))?;
         match devices {
             Ok(list) => list.iter().try_for_each(|found| device_line(f, found))?,
             Err(error) => writeln!(f, "cuda    none: {error}")?,
@@ -91,7 +92,7 @@ impl Display for Seen {
             Err(error) if devices.is_ok() => writeln!(f, "nvrtc   none: {error}")?,
             Err(_) => {}
         }
-        writeln!(f, "auto    {}", self.auto())
+        writeln!(f, "auto    {} (what --device auto takes)", self.auto())
     }
 }
 

@@ -7,12 +7,14 @@ use clap::Args;
 use fangs::inference::{Limits, Plan};
 use fangs::model::{FORBIDDEN, Number, Problem};
 use fangs::order::{Method, Order, best_order};
+use fangs::record::text::{counted, grouped, objective, sense};
 use fangs::record::{Console, Verbosity, seconds};
 use fangs::reduce::{Reducer, Reduction, Size};
 use fangs::search::Clock;
 use fangs::search::measure::Footprint;
 use fangs::stop::Stop;
 use fangs::{Error, memory};
+use indicatif::HumanBytes;
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
@@ -218,50 +220,61 @@ impl Elimination {
 
 impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let top = self.top.map_or("none".into(), |top| top.to_string());
-        let goal = if self.maximise { "maximise (natural logarithm)" } else { "minimise" };
-        writeln!(f, "{}: {goal}, top {top}", self.instance)?;
+        let (objective, sense) = (objective(self.maximise), sense(self.maximise));
+        let top = self.top.map_or("no top".into(), |top| format!("top {}", grouped(top)));
+        writeln!(f, "{}: {objective}, {sense}, {top}", self.instance)?;
         if self.decimals > 0 {
-            writeln!(f, "  {} decimals, precision slack {}", self.decimals, self.precision_slack)?;
+            let decimals = counted(self.decimals as usize, "decimal");
+            writeln!(f, "  {decimals} kept, precision slack {}", self.precision_slack)?;
         }
         size(f, "network", &self.network, &self.domains, self.density)?;
         let Reduction { merged, eliminated, substituted, separated, inconsistent, dominated, components, .. } =
             &self.reduction;
-        size(f, "core", &self.reduction.after, &self.core_domains, self.core_density)?;
+        size(f, "reduced", &self.reduction.after, &self.core_domains, self.core_density)?;
+        let of = |count: usize, what: &str| counted(count, what);
         writeln!(
             f,
-            "  {components} components; {merged} functions merged, {separated} separated; {eliminated} variables \
-             eliminated, {substituted} substituted; {inconsistent} values inconsistent, {dominated} dominated"
+            "  {}; {} merged, {} separated; {} eliminated, {} substituted; {} inconsistent, {} dominated",
+            of(*components, "component"),
+            of(*merged, "function"),
+            grouped(separated),
+            of(*eliminated, "variable"),
+            grouped(substituted),
+            of(*inconsistent, "value"),
+            grouped(dominated)
         )?;
         if self.infeasible {
             writeln!(f, "  the reductions prove that there is no solution")?;
         }
-        let Footprint { table_bytes, state_bytes } = self.search;
-        writeln!(f, "  a search reads {table_bytes} bytes of tables and keeps {state_bytes} bytes a state")?;
-        writeln!(f, "\n{:<20}{:>7}{:>16}{:>16}", "order of the core", "width", "joint entries", "largest table")?;
+        let [tables, state] = [self.search.table_bytes, self.search.state_bytes].map(HumanBytes);
+        writeln!(f, "  a search reads {tables} of tables and keeps {state} a state")?;
+        writeln!(f, "\n{:<20}{:>7}{:>18}{:>18}", "order of elimination", "width", "joint entries", "largest table")?;
         for OrderLine { order, induced_width, joint_entries, largest_table } in &self.orders {
             let number = |number: &Option<f64>| number.map_or("huge".into(), |number| format!("{number:.3e}"));
             let (joint, largest) = (number(joint_entries), number(largest_table));
-            writeln!(f, "{order:<20}{induced_width:>7}{joint:>16}{largest:>16}")?;
+            writeln!(f, "{order:<20}{induced_width:>7}{joint:>18}{largest:>18}")?;
         }
-        writeln!(f, "\nelimination along the best of them, within {} bytes", self.memory)?;
         writeln!(
             f,
-            "{:<8}{:>16}{:>16}{:>16}{:>16}",
-            "z", "joint entries", "largest table", "table bytes", "peak bytes"
+            "\nelimination along the best of them, within {} (z: variables of a mini-bucket)",
+            HumanBytes(self.memory)
         )?;
+        writeln!(f, "{:<7}{:>20}{:>18}{:>16}{:>16}", "z", "joint entries", "largest table", "tables", "at the peak")?;
         for Elimination { z, exact, joint_entries, largest_table, table_bytes, peak_bytes } in &self.eliminations {
             let name = if *exact { "exact".into() } else { z.to_string() };
-            writeln!(f, "{name:<8}{joint_entries:>16}{largest_table:>16}{table_bytes:>16}{peak_bytes:>16}")?;
+            let [joint, largest] = [joint_entries, largest_table].map(grouped);
+            let [tables, peak] = [table_bytes, peak_bytes].map(|bytes| HumanBytes(*bytes).to_string());
+            writeln!(f, "{name:<7}{joint:>20}{largest:>18}{tables:>16}{peak:>16}")?;
         }
-        writeln!(f, "\n{:.2} s, of which loading {:.2} s", self.time_s, self.load_s)
+        writeln!(f, "\n{:.2} s, of which reading {:.2} s", self.time_s, self.load_s)
     }
 }
 
 fn size(f: &mut fmt::Formatter<'_>, what: &str, size: &Size, domains: &Domains, density: f64) -> fmt::Result {
     let by_arity = size.functions.iter().enumerate().filter(|(_, count)| **count > 0);
-    let by_arity: Vec<String> = by_arity.map(|(arity, count)| format!("{count} of arity {arity}")).collect();
-    writeln!(f, "{what}: {} variables, {domains}", size.variables)?;
+    let by_arity: Vec<String> = by_arity.map(|(arity, count)| format!("{} of arity {arity}", grouped(count))).collect();
+    writeln!(f, "{what}: {}, {domains}", counted(size.variables, "variable"))?;
     let list = if by_arity.is_empty() { String::new() } else { format!(" ({})", by_arity.join(", ")) };
-    writeln!(f, "  {} functions{list}, {} entries, density {density:.4}", size.functions(), size.entries)
+    let (functions, entries) = (counted(size.functions(), "function"), grouped(size.entries));
+    writeln!(f, "  {functions}{list}, {entries} entries, density {density:.4}")
 }

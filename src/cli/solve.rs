@@ -188,7 +188,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let csv = config.output.csv.as_deref();
     let csv = csv.map(|path| output::as_usage(CsvFile::create(path, input.name(), Some(options.seed)))).transpose()?;
     let label = picture.is_some().then(|| input.file_name());
-    let mut recorder = Recorder::new(Console::new(config.verbosity), csv, solution, label);
+    options.activity.step("reading");
+    let console = Console::new(config.verbosity).progress(&options.activity, started, options.time);
+    let mut recorder = Recorder::new(console, csv, solution, label);
 
     let network = match input.load(recorder.console(), &stop) {
         Ok(network) => network,
@@ -222,8 +224,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         let written = output::certificate(&file, &network, *bound, summary.least.as_deref(), proof);
         written.unwrap_or_else(|error| recorder.warn(&error.to_string()));
     }
+    let solution_file = recorder.solution_file().map(PathBuf::from);
     draw(recorder, picture, summary.status == Status::Optimal);
-    output::print_report(&SolveReport::new(&network, &summary), config.output.json)?;
+    output::print_report(&SolveReport { solution_file, ..SolveReport::new(&network, &summary) }, config.output.json)?;
     Ok(match summary.status {
         Status::Optimal | Status::Feasible => Exit::Done,
         Status::Infeasible => Exit::Infeasible,

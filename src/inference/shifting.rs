@@ -32,6 +32,11 @@ impl Shifting {
         &self.name
     }
 
+    /// Whether costs move between functions alone, not between mini-buckets.
+    pub fn is_of_functions(&self) -> bool {
+        matches!(self.between, Between::Functions(_))
+    }
+
     /// Works on about so many entries.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         match &mut self.between {

@@ -1,10 +1,19 @@
 //! Standard error: the progress line where it is a terminal, one line an event on request, warnings.
 
+use super::text::{grouped, or_dash, per_cent};
+use crate::activity::Activity;
 use crate::error::Warning;
-use crate::model::Number;
 use crate::search::{Event, EventKind};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use std::fmt;
 use std::io::{IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often the progress line is drawn: no second is left out, and the eye sees that the run goes on.
+const FRAME: Duration = Duration::from_millis(200);
+/// Columns that the spinner and the blank after it take, and one that stays free: some terminals wrap after the last.
+const SPINNER: usize = 3;
 
 /// How much goes to standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,36 +31,58 @@ pub enum Verbosity {
 pub struct Console {
     line: Option<ProgressBar>,
     verbosity: Verbosity,
+    state: Arc<Mutex<State>>,
     /// Time and moves at the last tick.
     last: (f64, u64),
-    moves_per_second: f64,
+}
+
+/// What the progress line shows of the last event.
+#[derive(Clone, Debug, Default)]
+struct State {
+    sides: [String; 3],
+    rate: Option<String>,
 }
 
 impl Console {
-    /// Shows a progress line if standard error is a terminal and `verbosity` allows it.
+    /// Warnings, and what `verbosity` allows besides the progress line.
     pub fn new(verbosity: Verbosity) -> Self {
-        let line = (verbosity > Verbosity::Quiet && std::io::stderr().is_terminal()).then(|| {
-            let style =
-                ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::new_spinner().with_style(style)
-        });
-        Console { line, verbosity, last: (0.0, 0), moves_per_second: 0.0 }
+        Console { line: None, verbosity, state: Arc::default(), last: (0.0, 0) }
+    }
+
+    /// Shows a progress line if standard error is a terminal and the verbosity allows it. It is drawn on a thread of its own: time goes on
+    /// where the run is busy.
+    pub fn progress(mut self, activity: &Activity, started: Instant, budget: Option<Duration>) -> Self {
+        if self.verbosity > Verbosity::Quiet && std::io::stderr().is_terminal() {
+            let (activity, state) = (activity.clone(), self.state.clone());
+            let shown = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+                let columns = usize::from(console::Term::stderr().size().1).saturating_sub(SPINNER);
+                let state = state.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                // what cannot be formatted is not shown
+                let _ = out.write_str(&fit(&clock(started.elapsed(), budget), &activity.to_string(), &state, columns));
+            };
+            let style = ProgressStyle::with_template("{spinner} {shown}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner()).with_key("shown", shown);
+            let line = ProgressBar::new_spinner().with_style(style);
+            line.enable_steady_tick(FRAME);
+            self.line = Some(line);
+        }
+        self
     }
 
     /// Shows an event.
     pub fn show(&mut self, event: &Event) {
         let (time, moves) = self.last;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.sides = sides(event);
         if event.kind == EventKind::Tick && event.time_s > time {
-            self.moves_per_second = event.moves.saturating_sub(moves) as f64 / (event.time_s - time);
+            let rate = event.moves.saturating_sub(moves) as f64 / (event.time_s - time);
+            state.rate = (rate >= 1.0).then(|| format!("{} moves/s", metric(rate)));
             self.last = (event.time_s, event.moves);
         }
         if self.verbosity == Verbosity::Verbose && matches!(event.kind, EventKind::Solution | EventKind::Bound) {
-            self.say(&format!("{:9.3} s  {}  {}", event.time_s, sides(event), event.source));
-        }
-        if let Some(line) = &self.line {
-            let rate = metric(self.moves_per_second);
-            line.set_message(format!("{:.0} s  {}  {rate} moves/s  {}", event.time_s, sides(event), event.source));
-            line.tick();
+            let sides = state.sides.join("  ");
+            drop(state);
+            self.say(&format!("{:9.3} s  {sides}  {}", event.time_s, event.source));
         }
     }
 
@@ -98,10 +129,42 @@ impl Console {
     }
 }
 
-fn sides(event: &Event) -> String {
-    let side = |number: Option<Number>| number.map_or("-".into(), |number| number.to_string());
-    let gap = event.gap.map_or("-".into(), |gap| format!("{:.2} %", 100.0 * gap));
-    format!("upper {}  lower {}  gap {gap}", side(event.upper()), side(event.lower()))
+impl Drop for Console {
+    /// Also where an error ends the run: its message has a line of its own.
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// The best cost, the bound, and what is between them.
+fn sides(event: &Event) -> [String; 3] {
+    let gap = event.gap.map_or("-".into(), per_cent);
+    [format!("best {}", or_dash(event.cost)), format!("bound {}", or_dash(event.bound)), format!("gap {gap}")]
+}
+
+/// Seconds gone, of those that there are: `7 / 60 s`.
+fn clock(elapsed: Duration, budget: Option<Duration>) -> String {
+    let elapsed = grouped(elapsed.as_secs());
+    match budget {
+        Some(budget) => format!("{elapsed} / {} s", grouped(budget.as_secs_f64())),
+        None => format!("{elapsed} s"),
+    }
+}
+
+/// The parts of the progress line that fit into so many columns, each as a whole: a number that is cut off would be another one.
+fn fit(clock: &str, activity: &str, state: &State, columns: usize) -> String {
+    let [best, bound, gap] = &state.sides;
+    let shown = [clock, best, bound, gap, state.rate.as_deref().unwrap_or(""), activity];
+    let mut left = columns;
+    let mut fits = [false; 6];
+    for part in [0, 5, 1, 2, 3, 4] {
+        let width = shown[part].chars().count() + if part == 0 { 0 } else { 2 };
+        if !shown[part].is_empty() && width <= left {
+            (fits[part], left) = (true, left - width);
+        }
+    }
+    let parts: Vec<&str> = shown.into_iter().zip(fits).filter(|(_, fits)| *fits).map(|(part, _)| part).collect();
+    parts.join("  ")
 }
 
 /// Three digits and a metric prefix.
@@ -115,9 +178,41 @@ fn metric(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn metric_prefixes() {
-        let shown = [0.0, 7.0, 999.0, 1500.0, 123_456.0, 2.5e9, 1e15].map(super::metric);
+        let shown = [0.0, 7.0, 999.0, 1500.0, 123_456.0, 2.5e9, 1e15].map(metric);
         assert_eq!(shown, ["0", "7", "999", "1.5 k", "123 k", "2.5 G", "1000 T"]);
+    }
+
+    #[test]
+    fn seconds_are_of_a_budget() {
+        let shown =
+            |seconds, budget: Option<f64>| clock(Duration::from_secs_f64(seconds), budget.map(Duration::from_secs_f64));
+        assert_eq!(shown(7.9, Some(60.0)), "7 / 60 s");
+        assert_eq!(shown(0.3, Some(0.5)), "0 / 0.5 s");
+        assert_eq!(shown(1234.5, Some(3600.0)), "1,234 / 3,600 s");
+        assert_eq!(shown(12.0, None), "12 s");
+    }
+
+    #[test]
+    fn a_line_has_whole_parts_and_no_more_than_fit() {
+        let state = State {
+            sides: ["best 12,345", "bound 11,000", "gap 10.895 %"].map(String::from),
+            rate: Some("1.5 M moves/s".into()),
+        };
+        let line = |columns| fit("7 / 60 s", "anneal, mini-buckets", &state, columns);
+        let all = "7 / 60 s  best 12,345  bound 11,000  gap 10.895 %  1.5 M moves/s  anneal, mini-buckets";
+        assert_eq!(line(200), all);
+        assert_eq!(line(all.len() - 1), all.replace("  1.5 M moves/s", ""));
+        assert_eq!(line(40), "7 / 60 s  anneal, mini-buckets");
+        assert_eq!(line(10), "7 / 60 s");
+        assert_eq!(line(0), "");
+        for columns in 0..100 {
+            assert!(line(columns).len() <= columns);
+        }
+        let bare = State { rate: None, ..state };
+        assert!(!fit("7 / 60 s", "bucket elimination", &bare, 200).contains("moves/s"));
     }
 }

@@ -10,6 +10,7 @@ mod file;
 pub mod plot;
 mod recorder;
 mod report;
+pub mod text;
 
 pub use console::{Console, Verbosity};
 pub use csv::{CsvFile, HEADER, Recorded, read_run};

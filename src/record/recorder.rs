@@ -3,6 +3,7 @@
 use super::plot::{Curve, Point};
 use super::{Console, CsvFile, ReplacedFile};
 use crate::search::{Event, EventKind};
+use std::path::Path;
 
 /// Takes every event of a run: CSV row, curve for the picture, console.
 ///
@@ -56,6 +57,11 @@ impl Recorder {
     /// Standard error.
     pub fn console(&self) -> &Console {
         &self.console
+    }
+
+    /// The solution file, if it has the best solution for sure.
+    pub fn solution_file(&self) -> Option<&Path> {
+        self.solution.as_ref().filter(|_| !self.solution_failed).map(ReplacedFile::path)
     }
 
     /// Says something on standard error without disturbing the progress line.

@@ -1,12 +1,15 @@
 //! The summaries: one JSON object, or a few lines for people.
 
 use super::seconds;
+use super::text::{assignment, counted, ended, grouped, objective, or_dash, per_cent, sense};
 use crate::device::Compiled;
 use crate::inference::spill_folder;
 use crate::model::{Network, Number};
 use crate::search::{Options, Picks, Status, StoppedBy, Summary};
+use indicatif::HumanBytes;
 use serde::Serialize;
 use std::fmt::{self, Display, Write};
+use std::path::PathBuf;
 
 /// The summary of `fangs solve`; its fields are those of the JSON object.
 #[derive(Clone, Debug, Serialize)]
@@ -28,7 +31,8 @@ pub struct SolveReport<'a> {
     pub device: &'a str,
     pub threads: usize,
     pub driver: &'static str,
-    pub heuristic: &'a str,
+    /// The plug-in heuristic, where one was asked for.
+    pub heuristic: Option<&'a str>,
     /// What came of a plug-in heuristic's picks, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picks: Option<Picks>,
@@ -44,6 +48,14 @@ pub struct SolveReport<'a> {
     pub variables: Option<usize>,
     pub functions: Option<usize>,
     pub solution: Option<&'a [u32]>,
+    /// How it ended, in words; this and what follows is for people.
+    #[serde(skip)]
+    pub ended: String,
+    #[serde(skip)]
+    pub maximise: bool,
+    /// Where the solution is, if it was written.
+    #[serde(skip)]
+    pub solution_file: Option<PathBuf>,
 }
 
 impl<'a> SolveReport<'a> {
@@ -66,7 +78,7 @@ impl<'a> SolveReport<'a> {
             device: &summary.device,
             threads: summary.threads,
             driver: summary.driver,
-            heuristic: &summary.heuristic,
+            heuristic: summary.heuristic.as_deref(),
             picks: Some(summary.picks).filter(|picks| picks.rounds > 0),
             population: summary.population,
             rounds: summary.rounds,
@@ -80,6 +92,9 @@ impl<'a> SolveReport<'a> {
             variables: Some(network.variables().len()),
             functions: Some(network.functions().len()),
             solution: summary.solution.as_deref(),
+            ended: ended(summary.status, summary.stopped_by),
+            maximise: network.units().maximise,
+            solution_file: None,
         }
     }
 
@@ -116,47 +131,61 @@ impl<'a> SolveReport<'a> {
             variables: None,
             functions: None,
             solution: None,
+            ended: format!("{} (it was still reading)", ended(Status::Unknown, stopped_by)),
+            maximise: false,
+            solution_file: None,
         }
     }
 }
 
 impl Display for SolveReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = self.time_to_best_s.map_or(String::new(), |time| format!(", best solution after {time:.2} s"));
-        let gap = self.gap.map_or("-".into(), |gap| format!("{:.3} %", 100.0 * gap));
-        writeln!(f, "{}: {} (stopped by {})", self.instance, self.status, self.stopped_by)?;
-        writeln!(f, "cost    {}", or_dash(self.cost))?;
-        writeln!(f, "bound   {}  {}", or_dash(self.bound), self.bound_method)?;
-        writeln!(f, "gap     {gap}")?;
+        writeln!(f, "{}: {}", self.instance, self.ended)?;
+        let mut line = |label: &str, text: &dyn Display| writeln!(f, "{label:<12}{text}");
+        let (cost, sense) = (objective(self.maximise), sense(self.maximise));
+        line(cost, &format_args!("{} ({sense})", or_dash(self.cost)))?;
+        line("bound", &format_args!("{} ({})", or_dash(self.bound), self.bound_method))?;
+        line("gap", &self.gap.map_or("-".into(), per_cent))?;
         if self.precision_slack > 0.0 {
-            writeln!(f, "slack   {} (rounding, taken off the bound)", self.precision_slack)?;
+            line("slack", &format_args!("{} of rounding, taken off the bound", self.precision_slack))?;
+        }
+        if let Some(values) = self.solution {
+            line("assignment", &assignment(values, self.solution_file.as_deref()))?;
         }
         if let (Some(values), Some(forbidden @ 1..)) = (self.values, self.values_forbidden) {
-            writeln!(f, "values  {forbidden} of {values} forbidden by bounds")?;
+            line("values", &format_args!("{} of {} excluded by bounds", grouped(forbidden), grouped(values)))?;
         }
-        writeln!(f, "time    {:.2} s{found}", self.time_s)?;
-        writeln!(f, "device  {}, {} threads", self.device, self.threads)?;
-        writeln!(f, "effort  {} rounds, {} moves, {} ratings", self.rounds, self.moves, self.ratings)?;
-        if let Some(picks) = &self.picks {
+        let found = self.time_to_best_s.map_or(String::new(), |time| format!(", best solution after {time:.2} s"));
+        line("time", &format_args!("{:.2} s{found}", self.time_s))?;
+        line("device", &format_args!("{}, {}", self.device, counted(self.threads, "thread")))?;
+        let [rounds, moves, ratings] = [self.rounds, self.moves, self.ratings].map(grouped);
+        line("effort", &format_args!("{rounds} rounds, {moves} moves, {ratings} evaluations"))?;
+        if let (Some(name), Some(picks)) = (self.heuristic, &self.picks) {
             let Picks { rounds, work, drawn, changed, improved, proposed, taken, bytes, compiled, .. } = picks;
             let Picks { taken_changed, taken_improved, settled, .. } = picks;
-            let name = self.heuristic;
-            writeln!(f, "        {name}: {rounds} rounds, {:.0} % of the work, {bytes} bytes", 100.0 * work)?;
-            writeln!(
-                f,
-                "        {drawn} picks, {changed} of them changed a value, {improved} of these led to something better"
+            let (rounds, bytes) = (grouped(rounds), HumanBytes(*bytes));
+            line("heuristic", &format_args!("{name}: {rounds} rounds, {:.0} % of the work, {bytes}", 100.0 * work))?;
+            let [drawn, changed, improved] = [drawn, changed, improved].map(grouped);
+            line(
+                "",
+                &format_args!(
+                    "{drawn} picks, {changed} of them changed a value, {improved} of these led to something better"
+                ),
             )?;
             if *proposed > 0 {
-                writeln!(
-                    f,
-                    "        {proposed} groups proposed, {taken} of them taken, {taken_improved} of these led to something better"
+                let [proposed, taken, improved] = [proposed, taken, taken_improved].map(grouped);
+                line(
+                    "",
+                    &format_args!(
+                        "{proposed} groups proposed, {taken} of them taken, {improved} of these led to something better"
+                    ),
                 )?;
-                writeln!(f, "        {taken_changed} values changed by these")?;
+                line("", &format_args!("{} values changed by these", grouped(taken_changed)))?;
             }
-            writeln!(f, "        {settled} values changed by the passes that end flights")?;
+            line("", &format_args!("{} values changed by the passes that end trajectories", grouped(settled)))?;
             if let Some(Compiled { seconds, cached }) = compiled {
                 let how = if *cached { "taken from the cache" } else { "compiled" };
-                writeln!(f, "        kernel {how} in {seconds:.2} s")?;
+                line("", &format_args!("kernel {how} in {seconds:.2} s"))?;
             }
         }
         Ok(())
@@ -191,38 +220,51 @@ pub struct BoundReport {
     pub spilled_bytes: u64,
     pub time_s: f64,
     pub device: String,
+    /// For people: which way the objective is better.
+    #[serde(skip)]
+    pub maximise: bool,
+}
+
+impl BoundReport {
+    /// What is proven, in words.
+    fn proven(&self) -> &'static str {
+        match (self.exact, self.cost, self.bound) {
+            (true, Some(_), _) => "the bound is the optimum",
+            (true, None, _) => "proved infeasible: there is no solution",
+            (false, _, Some(_)) => "the bound is not proved to be the optimum",
+            (false, _, None) => "stopped before anything was proved",
+        }
+    }
 }
 
 impl Display for BoundReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let exact = if self.exact { ", exact" } else { "" };
+        writeln!(f, "{}: {}", self.instance, self.proven())?;
+        let mut line = |label: &str, text: &dyn Display| writeln!(f, "{label:<12}{text}");
+        let (cost, sense) = (objective(self.maximise), sense(self.maximise));
+        let than = if self.maximise { "no assignment has a larger log value" } else { "no assignment costs less" };
+        let than = self.bound.map_or(String::new(), |_| format!(" ({than})"));
+        line("bound", &format_args!("{}{than}", or_dash(self.bound)))?;
         let mut along = String::new();
         if let Some(width) = self.induced_width {
-            write!(along, " along {}, induced width {width}", self.order)?;
+            write!(along, " along {}, induced width {}", self.order, grouped(width))?;
         }
-        writeln!(f, "{}: {}{exact}{along}", self.instance, self.method)?;
-        writeln!(f, "bound   {}", or_dash(self.bound))?;
-        writeln!(f, "cost    {}", or_dash(self.cost))?;
+        line("method", &format_args!("{}{along}", self.method))?;
+        line(cost, &format_args!("{} ({sense})", or_dash(self.cost)))?;
         if self.precision_slack > 0.0 {
-            writeln!(f, "slack   {} (rounding, taken off the bound)", self.precision_slack)?;
+            line("slack", &format_args!("{} of rounding, taken off the bound", self.precision_slack))?;
         }
-        let spilled = match self.spilled_bytes {
-            0 => String::new(),
-            bytes => format!(", {bytes} of them in files in {}", spill_folder().display()),
-        };
-        writeln!(
-            f,
-            "tables  {} bytes{}{spilled}, the largest {} entries; {} joint entries",
-            self.table_bytes,
-            if self.streamed { ", streamed" } else { "" },
-            self.largest_table,
-            self.joint_entries
-        )?;
-        writeln!(f, "time    {:.2} s", self.time_s)?;
-        writeln!(f, "device  {}", self.device)
+        if self.joint_entries > 0 {
+            let streamed = if self.streamed { ", streamed" } else { "" };
+            let spilled = match self.spilled_bytes {
+                0 => String::new(),
+                bytes => format!(", {} of them in files in {}", HumanBytes(bytes), spill_folder().display()),
+            };
+            line("tables", &format_args!("{}{streamed}{spilled}", HumanBytes(self.table_bytes)))?;
+            let [largest, joint] = [self.largest_table, self.joint_entries].map(grouped);
+            line("", &format_args!("the largest {largest} entries, {joint} joint entries"))?;
+        }
+        line("time", &format_args!("{:.2} s", self.time_s))?;
+        line("device", &self.device)
     }
-}
-
-fn or_dash(number: Option<Number>) -> String {
-    number.map_or("-".into(), |number| number.to_string())
 }

@@ -3,6 +3,7 @@
 
 use super::driver::Core;
 use super::options::{BoundChoice, Options};
+use crate::activity::Activity;
 use crate::certificate::Proof;
 use crate::device::DeviceError;
 use crate::inference::{
@@ -49,6 +50,7 @@ const ORDERS: usize = 2;
 /// The bound side of a run.
 pub(crate) struct Bounds {
     choice: BoundChoice,
+    activity: Activity,
     z: Option<u32>,
     memory: u64,
     /// Bytes that tables may take in files.
@@ -150,6 +152,7 @@ impl Bounds {
             .unwrap_or_else(|| if options.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 });
         Bounds {
             choice: options.bound,
+            activity: options.activity.clone(),
             z: options.z,
             memory,
             gpu,
@@ -410,9 +413,7 @@ impl Bounds {
         }
         let assignment = outcome.assign();
         let value_bounds = self.climb.as_mut().and_then(|climb| climb.value_bounds(&attempt, &outcome, upper, stop));
-        if value_bounds.is_some() {
-            self.work += outcome.value_bounds_work();
-        }
+        self.work += value_bounds.as_ref().map_or(0, |_| outcome.value_bounds_work());
         let proof = attempt.proof(&core.reducer, &outcome);
         let outcome = attempt.is_plain().then_some(outcome);
         Some(Step { core, lower, assignment, source: attempt.name, outcome, value_bounds, proof })
@@ -435,6 +436,7 @@ impl Bounds {
             let greedy = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
             OrderSearch::promising(problem, &greedy, seed, restarts, ORDERS)
         });
+        self.activity.bounds("ordering");
         let before = ordering.steps();
         let more = ordering.advance(ORDER_SLICE, stop);
         self.work += (ordering.steps() - before).max(1);
@@ -451,14 +453,14 @@ impl Bounds {
             let ladder =
                 Ladder::new(orders, self.memory, self.z).spill(self.spill).exact_work(exact).above(self.highest / 2);
             let certified = core.reducer.steps().is_some();
-            let means = self.choice.means();
-            let mut climb =
-                Climb::new(problem, ladder, means).keep_journal(certified).on(self.gpu.as_ref(), self.graphs);
+            let climb = Climb::new(problem, ladder, self.choice.means()).keep_journal(certified);
+            let mut climb = climb.on(self.gpu.as_ref(), self.graphs);
             climb.resume(std::mem::take(searches));
             climb
         });
         let stage = climb.next(Some(upper), self.spent);
-        self.is_light = stage.as_ref().is_some_and(Stage::is_light);
+        (self.is_light, self.done) = (stage.as_ref().is_some_and(Stage::is_light), stage.is_none());
+        self.activity.bounds(stage.as_ref().map_or("", Stage::doing));
         let work = match stage {
             Some(Stage::Shift(shift)) => Work::Shift(shift),
             Some(Stage::Run(attempt, plan)) => {
@@ -483,10 +485,7 @@ impl Bounds {
                 self.running = Some(Rising { work: Work::Branch(turn), core });
                 return;
             }
-            None => {
-                self.done = true;
-                return;
-            }
+            None => return,
         };
         self.running = Some(Rising { work, core: core.clone() });
     }

@@ -116,6 +116,7 @@ impl Field {
     /// The field of what the reductions have left. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
     /// "Hard constraints": W = min(top, incumbent)).
     pub fn of_core(Core { problem, reducer }: &Core, options: &Options, rng: &mut Rng) -> Arc<Field> {
+        options.activity.step("preparing the search");
         let price = problem.top.saturating_sub(problem.constant).max(1);
         let mut field = Field::new(problem, price, options.population, rng);
         field.portable = options.rounds.is_some();

@@ -192,8 +192,8 @@ pub struct Summary {
     pub threads: usize,
     /// Driver asked for.
     pub driver: &'static str,
-    /// Local heuristic of the FANG ratings: the plug-in where there is one.
-    pub heuristic: String,
+    /// The plug-in heuristic, where one was asked for.
+    pub heuristic: Option<String>,
     /// What came of a plug-in's picks.
     pub picks: Picks,
     /// States kept.

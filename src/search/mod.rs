@@ -128,6 +128,7 @@ pub fn solve(
     }
     let clock = Clock::start(options.started, options.time, stop);
     let mut recorder = Recorder::new(network, &clock, observe);
+    options.activity.step("first solution");
     let first = First::new(network, options, recorder.bound(), stop, &mut |news| recorder.hear(news));
     let outcome = match reached(network, options, first.found(), recorder.bound()) {
         Some(_) => missed(options, stop, &mut |news| recorder.hear(news)),
@@ -176,6 +177,7 @@ fn search(
                 // a recorder that has gone away only means that nobody listens any more
                 message => drop(sender.send(message)),
             };
+            options.activity.step("reducing");
             workers.install(|| match Run::new(&network, &options, first, &stop, &mut tell)? {
                 Some(run) => run.run().map(Some),
                 None => missed(&options, &stop, &mut tell),

@@ -1,5 +1,6 @@
 //! What a caller may ask of a run.
 
+use crate::activity::Activity;
 use crate::device::Opening;
 use crate::heuristics::ValueHeuristic;
 use crate::inference::{Graphs, Means, Style};
@@ -54,6 +55,8 @@ pub struct Options {
     pub assertions: Assertions,
     /// Whether the summary has the proof of the bound, for a certificate.
     pub certificate: bool,
+    /// Where the run says what it is doing.
+    pub activity: Activity,
 }
 
 impl Default for Options {
@@ -79,6 +82,7 @@ impl Default for Options {
             gap: None,
             assertions: Assertions::Incumbent,
             certificate: false,
+            activity: Activity::default(),
         }
     }
 }
@@ -90,9 +94,9 @@ impl Options {
         self.threads.unwrap_or_else(all)
     }
 
-    /// The name of the heuristic: of the one that steers, or of the annealing's own.
-    pub fn heuristic_name(&self) -> &str {
-        self.heuristic.as_ref().map_or("boltzmann", |heuristic| heuristic.name())
+    /// The name of the heuristic that steers, where one does.
+    pub fn heuristic_name(&self) -> Option<&str> {
+        self.heuristic.as_ref().map(|heuristic| heuristic.name())
     }
 }
 

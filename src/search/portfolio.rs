@@ -10,6 +10,7 @@ use super::options::{Assertions, DriverChoice, Options};
 use super::shares::Shares;
 use super::tabu::Tabu;
 use super::weights::Weights;
+use crate::activity::Activity;
 use crate::device::Cuda;
 use crate::inference::Outcome;
 use crate::rng::Rng;
@@ -34,6 +35,8 @@ const NAP: Duration = Duration::from_millis(5);
 /// The drivers of a run and what they earn.
 pub(crate) struct Portfolio {
     drivers: Vec<Box<dyn Driver>>,
+    /// Where the driver of a round is told.
+    activity: Activity,
     /// Whether shares are of time and not of counted work: where a run need not be repeated. Drivers' units differ by a factor of two on the
     /// CPU, and by more on a device (results/notes/cpu.md).
     timed: bool,
@@ -95,7 +98,8 @@ impl Portfolio {
         };
         // kernels of a run that is to be repeated are waited for
         let device = device.filter(|_| options.rounds.is_none());
-        Portfolio { device, ..Portfolio::of(drivers, options.rounds.is_none()) }
+        let activity = options.activity.clone();
+        Portfolio { device, activity, ..Portfolio::of(drivers, options.rounds.is_none()) }
     }
 
     /// Whether drivers that no device has may work by themselves: not where they are not asked for, nor where all take turns so that a
@@ -127,8 +131,22 @@ impl Portfolio {
         let begun = vec![false; drivers.len()];
         let opening = if timed { Duration::ZERO } else { FIRST_TIME };
         let (device, guide, shares, winner, better) = (None, None, None, None, Duration::ZERO);
-        let (solved, rounds, work) = (false, 0, 0);
-        Portfolio { timed, device, begun, guide, shares, solved, winner, drivers, rounds, opening, better, work }
+        let (solved, rounds, work, activity) = (false, 0, 0, Activity::default());
+        Portfolio {
+            timed,
+            device,
+            begun,
+            guide,
+            shares,
+            solved,
+            winner,
+            drivers,
+            activity,
+            rounds,
+            opening,
+            better,
+            work,
+        }
     }
 
     /// Whether the rounds are still those of whoever begins.
@@ -178,6 +196,7 @@ impl Portfolio {
         };
         let before = pool.best();
         let (driver, began) = (&mut self.drivers[turn], Instant::now());
+        self.activity.step(driver.name());
         let effort = driver.round(field, pool, stop);
         let spent = match began.elapsed().as_nanos() as u64 {
             // a first round compiles kernels and makes room

@@ -226,7 +226,7 @@ impl<'a> Recorder<'a> {
             device,
             threads,
             driver: options.driver.name(),
-            heuristic: options.heuristic_name().into(),
+            heuristic: options.heuristic_name().map(String::from),
             picks: self.totals.picks,
             population: self.totals.population,
             rounds: self.totals.rounds,

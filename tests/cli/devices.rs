@@ -14,7 +14,7 @@ fn devices_are_honest() -> Result {
     let (seen, usable) = seen()?;
     assert!(seen["cpu"]["threads"].as_u64().is_some_and(|threads| threads > 0));
     let text = String::from_utf8(fangs().arg("devices").assert().success().get_output().stdout.clone())?;
-    assert!(text.contains("threads\n") && text.contains("auto "), "{text}");
+    assert!(text.contains("cpu     ") && text.contains(" thread") && text.contains("auto "), "{text}");
     let reason = &seen["cuda"]["reason"];
     if usable {
         assert!(seen["auto"].as_str().is_some_and(|auto| auto.starts_with("cuda:")), "{seen}");

@@ -6,6 +6,7 @@ use crate::cli::orders::OrderChoice;
 use crate::cli::output::{self, OutputFlags};
 use crate::cli::values;
 use clap::Args;
+use fangs::activity::Activity;
 use fangs::device::Choice;
 use fangs::inference::spill_room;
 use fangs::record::Verbosity;
@@ -78,6 +79,7 @@ pub struct Config {
     pub(super) spill: u64,
     pub(super) output: OutputFlags,
     pub(super) verbosity: Verbosity,
+    pub(super) activity: Activity,
 }
 
 impl TryFrom<Box<BoundFlags>> for Config {
@@ -106,6 +108,7 @@ impl TryFrom<Box<BoundFlags>> for Config {
             spill: spill_room(flags.spill),
             output: flags.output,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
+            activity: Activity::default(),
         })
     }
 }

@@ -47,6 +47,18 @@ impl Stage {
     pub fn is_light(&self) -> bool {
         matches!(self, Stage::Branch(search, _) if search.style() == Style::Light)
     }
+
+    /// What it does, in words.
+    pub fn doing(&self) -> &'static str {
+        match self {
+            Stage::Shift(shifting) if shifting.is_of_functions() => "cost shifting",
+            Stage::Shift(_) => "join graph",
+            Stage::Run(_, plan) if plan.rows.is_some() => "sparse elimination",
+            Stage::Run(_, plan) if plan.exact => "bucket elimination",
+            Stage::Run(..) => "mini-buckets",
+            Stage::Branch(..) => "branch and bound",
+        }
+    }
 }
 
 impl Climb {

@@ -1,0 +1,118 @@
+//! Words and numbers as people read them.
+
+use crate::search::{Status, StoppedBy};
+use std::fmt::Display;
+
+/// A number with its digits in groups of three: `-1,234,567.25`.
+pub fn grouped(number: impl Display) -> String {
+    let text = number.to_string();
+    let sign = usize::from(text.starts_with('-'));
+    let end = text[sign..].find(|c: char| !c.is_ascii_digit()).map_or(text.len(), |digits| sign + digits);
+    let mut shown = String::with_capacity(text.len() + end / 3);
+    for (place, character) in text.char_indices() {
+        if (sign + 1..end).contains(&place) && (end - place).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(character);
+    }
+    shown
+}
+
+/// A number or, where it is not known, a dash.
+pub fn or_dash(number: Option<impl Display>) -> String {
+    number.map_or("-".into(), grouped)
+}
+
+/// A count and what is counted, in the plural unless it is one.
+pub fn counted(count: usize, one: &str) -> String {
+    format!("{} {one}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A relative gap in per cent; one that is left is never shown as none.
+pub fn per_cent(gap: f64) -> String {
+    match gap {
+        0.0 => "0 %".into(),
+        _ if gap < 1e-5 => "under 0.001 %".into(),
+        _ => format!("{:.3} %", 100.0 * gap),
+    }
+}
+
+/// What the objective is called.
+pub fn objective(maximise: bool) -> &'static str {
+    if maximise { "log value" } else { "cost" }
+}
+
+/// Which way the objective is better.
+pub fn sense(maximise: bool) -> &'static str {
+    if maximise { "larger is better" } else { "smaller is better" }
+}
+
+/// How a run ended, and why.
+pub fn ended(status: Status, stopped_by: StoppedBy) -> String {
+    let why = match stopped_by {
+        StoppedBy::Optimal | StoppedBy::Infeasible => "proved",
+        StoppedBy::Time => "time limit reached",
+        StoppedBy::Rounds => "limit of rounds reached",
+        StoppedBy::Target => "target cost reached",
+        StoppedBy::Gap => "target gap reached",
+        StoppedBy::Signal => "interrupted",
+    };
+    match status {
+        Status::Optimal => "proved optimal".into(),
+        Status::Infeasible => "proved infeasible: there is no solution".into(),
+        Status::Feasible => format!("{why}; the best solution is not proved optimal"),
+        Status::Unknown => format!("{why} before a solution was found"),
+    }
+}
+
+/// The most characters of an assignment that is shown: with its label it fits a line of 80.
+const SHORT: usize = 66;
+
+/// The assignment where it is short, otherwise where it is or how to get it.
+pub fn assignment(values: &[u32], file: Option<&std::path::Path>) -> String {
+    // a value takes a digit and a blank at least
+    if values.len() <= SHORT.div_ceil(2) {
+        let shown = values.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+        if shown.len() <= SHORT {
+            return shown;
+        }
+    }
+    let count = counted(values.len(), "value");
+    match file {
+        Some(file) => format!("{count} in {}", file.display()),
+        None => format!("{count}; --solution FILE writes them, --json prints them"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Number;
+    use std::path::Path;
+
+    #[test]
+    fn digits_are_in_groups() {
+        for (number, shown) in [(0, "0"), (999, "999"), (-999, "-999"), (1000, "1,000"), (-1_234_567, "-1,234,567")] {
+            assert_eq!(grouped(Number::Integer(number)), shown);
+        }
+        assert_eq!(grouped(Number::Real(-1234.56789)), "-1,234.56789");
+        assert_eq!(grouped(i64::MIN), "-9,223,372,036,854,775,808");
+        assert_eq!([or_dash(Some(12_345)), or_dash(None::<u8>)], ["12,345", "-"]);
+        assert_eq!([counted(1, "move"), counted(2000, "move")], ["1 move", "2,000 moves"]);
+    }
+
+    #[test]
+    fn a_gap_that_is_left_is_not_shown_as_none() {
+        assert_eq!([0.0, 1e-9, 0.05, 1.5].map(per_cent), ["0 %", "under 0.001 %", "5.000 %", "150.000 %"]);
+    }
+
+    #[test]
+    fn assignments_are_shown_or_found() {
+        assert_eq!(assignment(&[], None), "");
+        assert_eq!(assignment(&[0, 1, 12], Some(Path::new("a.sol"))), "0 1 12");
+        assert_eq!(assignment(&[1; 33], None).len(), 65);
+        assert_eq!(assignment(&[1; 34], Some(Path::new("a.sol"))), "34 values in a.sol");
+        let told = assignment(&[1000; 2000], None);
+        assert!(told.starts_with("2,000 values; ") && told.contains("--solution") && told.len() <= SHORT, "{told}");
+    }
+}
