@@ -139,6 +139,17 @@ struct Node {
     cells: Vec<Cost>,
 }
 
+/// A node whose values are looked at one after the other.
+struct Open {
+    node: Node,
+    /// The fork that told the variable, if one did.
+    fork: Option<u32>,
+    variable: u32,
+    /// The place of the value that comes next.
+    next: usize,
+    bytes: u64,
+}
+
 impl Frame {
     fn new(state: &State) -> Result<(Frame, Node), String> {
         let mut frame =
@@ -182,44 +193,53 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Lowers `least` to what an assignment of the node costs, if one costs less: then nothing better is proven.
-    fn node(
+    /// Lowers `least` to what an assignment of the node costs, if one costs less: then nothing better is proven. How deep it goes is up to
+    /// the certificate, so the nodes on the way are a list.
+    fn node(&mut self, node: Node, hint: Option<u32>, least: &mut Cost, passes: (usize, Cost)) -> Result<(), String> {
+        let mut open = Vec::new();
+        open.extend(self.branch(node, hint, least, passes)?);
+        while let Some(parent) = open.last_mut() {
+            let Some(&value) = parent.node.values[parent.variable as usize].get(parent.next) else {
+                self.bytes += parent.bytes;
+                drop(open.pop());
+                continue;
+            };
+            parent.next += 1;
+            let mut child = parent.node.clone();
+            child.values[parent.variable as usize] = vec![value];
+            let next = parent.fork.and_then(|fork| {
+                let name = self.state.values[parent.variable as usize].get(value as usize)?;
+                self.hints.next.get(&(fork, *name)).copied()
+            });
+            open.extend(self.branch(child, next, least, (PASSES, PART))?);
+        }
+        Ok(())
+    }
+
+    /// Bounds a node. What is left of it to branch on, if anything is.
+    fn branch(
         &mut self,
         mut node: Node,
         hint: Option<u32>,
         least: &mut Cost,
         passes: (usize, Cost),
-    ) -> Result<(), String> {
+    ) -> Result<Option<Open>, String> {
         if !self.shift(&mut node, *least, passes)? {
-            return Ok(());
+            return Ok(None);
         }
-        let branched = hint.and_then(|at| Some((at, *self.hints.variables.get(at as usize)?)));
-        let open = |v: u32| node.values.get(v as usize).is_some_and(|values| values.len() > 1);
-        let branched = branched.filter(|&(_, v)| open(v));
-        let v = match branched {
-            Some((_, v)) => v,
-            None => {
-                let (done, smallest) = self.finish(&node, least)?;
-                match smallest {
-                    _ if done => return Ok(()),
-                    Some(v) => v,
-                    None => return Err("nothing is left to branch on".into()),
-                }
-            }
+        let told = hint.and_then(|fork| Some((fork, *self.hints.variables.get(fork as usize)?)));
+        let is_open = |v: u32| node.values.get(v as usize).is_some_and(|values| values.len() > 1);
+        let (fork, variable) = match told.filter(|&(_, v)| is_open(v)) {
+            Some((fork, v)) => (Some(fork), v),
+            None => match self.finish(&node, least)? {
+                (true, _) => return Ok(None),
+                (false, Some(v)) => (None, v),
+                (false, None) => return Err("nothing is left to branch on".into()),
+            },
         };
         let bytes = (node.cells.len() * size_of::<Cost>() + node.values.len() * size_of::<Vec<u32>>()) as u64;
         self.bytes = self.bytes.checked_sub(bytes).ok_or("a search takes more memory than its certificate states")?;
-        for &value in &node.values[v as usize].clone() {
-            let mut child = node.clone();
-            child.values[v as usize] = vec![value];
-            let next = branched.and_then(|(at, v)| {
-                let name = self.state.values[v as usize].get(value as usize)?;
-                self.hints.next.get(&(at, *name)).copied()
-            });
-            self.node(child, next, least, (PASSES, PART))?;
-        }
-        self.bytes += bytes;
-        Ok(())
+        Ok(Some(Open { node, fork, variable, next: 0, bytes }))
     }
 
     fn spend(&mut self, work: u64) -> Result<(), String> {

@@ -110,3 +110,37 @@ fn a_search_proves_no_more_than_there_is_and_keeps_to_what_it_states() {
     }
     assert!(above > 300 && starved > 100, "{above} {starved}");
 }
+
+/// How deep a search goes is up to the certificate: each fork fixes a variable, and no stack may overflow.
+#[test]
+fn searches_may_go_as_deep_as_there_are_variables() {
+    const DEPTH: u32 = 600;
+    let mut builder = Network::builder("deep");
+    for _ in 0..DEPTH {
+        let v = builder.variable(2).expect("a variable");
+        let _ = builder.dense(&[v], vec![1, 1]).expect("costs");
+    }
+    let network = builder.build();
+    let forks = (0..DEPTH).map(|v| (v, v.saturating_sub(1), 0)).collect();
+    let mut certificate = Proof::default().certificate(&network, Cost::from(DEPTH), None);
+    certificate.proof.ending =
+        Ending::Search(crate::certificate::Search { work: 1 << 40, bytes: 1 << 28, mini: 0, forks });
+    let deep = std::thread::Builder::new().stack_size(1 << 17).spawn(move || follow(&network, &certificate));
+    let proven = deep.expect("a thread").join().expect("no panic").expect("a proof");
+    assert_eq!(proven, Cost::from(DEPTH));
+}
+
+#[test]
+fn cases_within_cases_are_no_deeper_than_json_goes() {
+    let network = Network::builder("n").build();
+    let whole = Proof::default().certificate(&network, 0, None).to_text().expect("text");
+    let body = whole.lines().next().expect("a line");
+    let ending = body.find("\"ending\":\"constant\"").expect("an ending");
+    let (begin, end) = ("\"ending\":{\"cases\":{\"variable\":0,\"cases\":[[[0],{\"steps\":[],", "}]]}}");
+    for depth in [1, 100_000] {
+        let (before, after) = body.split_at(ending);
+        let (inner, rest) = after.split_at("\"ending\":\"constant\"".len());
+        let nested = format!("{before}{}{inner}{}{rest}", begin.repeat(depth), end.repeat(depth));
+        assert_eq!(Certificate::from_text(&seal(&nested)).is_ok(), depth == 1, "{depth}");
+    }
+}
