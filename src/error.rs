@@ -1,5 +1,6 @@
 //! Errors, each with what the reader needs to mend it.
 
+use crate::terminal::{line, path as shown};
 use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -12,7 +13,7 @@ pub enum Error {
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// A file or stream that cannot be read or written.
-    #[error("{path}: {action}: {source}")]
+    #[error("{}: {action}: {source}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -30,8 +31,11 @@ pub enum Error {
     /// The stop flag was set before there was anything to return.
     #[error("stopped before anything was found")]
     Stopped,
+    /// The stop flag was set while a file had not said all yet, such as a pipe that no process writes to.
+    #[error("{}: stopped while waiting for its data", shown(.0))]
+    Waiting(PathBuf),
     /// A certificate that does not prove what it says, or cannot be followed.
-    #[error("{0}")]
+    #[error("{}", line(.0))]
     Refused(String),
     /// A bug of this program: a cost or a bound that does not agree with its recomputation.
     #[error("internal error: {0}")]
@@ -39,6 +43,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the stop flag ended the work, not a failure.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Error::Stopped | Error::Waiting(_))
+    }
+
     /// Whether the reader's input or options are at fault.
     pub fn is_input(&self) -> bool {
         matches!(self, Error::Parse(_) | Error::Io { action: "cannot read", .. } | Error::Model(_) | Error::Usage(_))
@@ -60,14 +69,14 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Warning { file, line, column, message } = self;
-        write!(f, "{file}:{line}:{column}: {message}")
+        let Warning { file, line: row, column, message } = self;
+        f.write_str(&line(&format!("{file}:{row}:{column}: {message}")))
     }
 }
 
 /// Where a file departs from its format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{file}:{line}:{column}: found {found}, expected {expected}{}", hint.as_ref().map(|h| format!(" ({h})")).unwrap_or_default())]
+#[error("{}", self.text())]
 pub struct ParseError {
     /// The file as the user named it, `<stdin>` for standard input.
     pub file: String,
@@ -81,4 +90,12 @@ pub struct ParseError {
     pub expected: String,
     /// What may help.
     pub hint: Option<String>,
+}
+
+impl ParseError {
+    fn text(&self) -> String {
+        let ParseError { file, line: row, column, found, expected, hint } = self;
+        let hint = hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        line(&format!("{file}:{row}:{column}: found {found}, expected {expected}{hint}")).into_owned()
+    }
 }

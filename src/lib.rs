@@ -31,6 +31,7 @@ pub mod check;
 pub mod device;
 pub mod error;
 pub mod fang;
+pub mod files;
 pub mod formats;
 pub mod generate;
 pub mod heuristics;
@@ -43,6 +44,7 @@ pub mod reduce;
 pub mod rng;
 pub mod search;
 pub mod stop;
+pub mod terminal;
 
 pub use error::Error;
 

@@ -2,7 +2,7 @@
 
 mod cli;
 
-use cli::{Command, Exit, Flags};
+use cli::{Command, Exit};
 use fangs::Error;
 use std::time::Instant;
 
@@ -13,8 +13,7 @@ fn main() {
     unsafe {
         fangs::device::want_few_queues();
     }
-    let flags = <Flags as clap::Parser>::parse();
-    let code = match run(flags.command, started) {
+    let code = match run(cli::flags().command, started) {
         Ok(exit) => exit.code(),
         Err(error) => cli::fail(&error),
     };

@@ -261,7 +261,7 @@ fn pipes_are_read_and_can_be_given_up() {
     let stop = Stop::new();
     let other = stop.clone();
     let stopper = std::thread::spawn(move || other.set(fangs::stop::Cause::Signal));
-    assert!(matches!(read(&source, None, &OPTIONS, &stop), Err(Error::Stopped)));
+    assert!(matches!(read(&source, None, &OPTIONS, &stop), Err(Error::Waiting(_))));
     stopper.join().unwrap();
 }
 
@@ -402,7 +402,7 @@ fn instances_have_the_sizes_of_their_manifest() {
 fn check_evidence(path: &Path, network: &Network) {
     let evidence = path.with_extension("evid");
     if evidence.is_file() {
-        let pairs = fangs::formats::read_evidence(&evidence, network).unwrap().pairs;
+        let pairs = fangs::formats::read_evidence(&evidence, network, &Stop::new()).unwrap().pairs;
         network.clone().observe(&pairs).unwrap();
     }
 }

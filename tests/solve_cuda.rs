@@ -82,7 +82,8 @@ fn flights_give_equal_runs_on_both_devices() {
     let toml = file("my.toml", include_str!("../heuristics/min_conflicts.toml"));
     let cuda_alone = file("my.cuh", include_str!("../heuristics/min_conflicts.cuh"));
     for (name, network) in networks() {
-        let from_file: Arc<dyn ValueHeuristic> = Arc::new(FromFile::read(&toml, &network).expect("it is right"));
+        let from_file: Arc<dyn ValueHeuristic> =
+            Arc::new(FromFile::read(&toml, &network, &Stop::new()).expect("it is right"));
         let built_in = heuristics::find("min-conflicts").expect("it is in the list");
         for (heuristic, population) in [(built_in.clone(), None), (from_file, Some(50))] {
             let options = || Options {
@@ -99,7 +100,7 @@ fn flights_give_equal_runs_on_both_devices() {
             };
             assert_eq!(told(&cpu), told(&cuda), "{name}, {}", heuristic.name());
         }
-        let alone: Arc<dyn ValueHeuristic> = Arc::new(FromCuda::read(&cuda_alone).expect("it is right"));
+        let alone: Arc<dyn ValueHeuristic> = Arc::new(FromCuda::read(&cuda_alone, &Stop::new()).expect("it is right"));
         let runs = [alone, built_in].map(|heuristic| {
             let options = Options {
                 rounds: Some(4),

@@ -3,6 +3,8 @@
 use super::{Branch, Certificate, FORMAT, ReadAs, Solution};
 use crate::error::Error;
 use crate::model::{Cost, Network, Table};
+use crate::stop::Stop;
+use crate::{files, memory};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::Path;
@@ -48,14 +50,10 @@ impl Certificate {
     /// Reads a file.
     ///
     /// # Errors
-    /// A file that cannot be read, or [`Error::Refused`] with what is wrong with it.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
-            path: path.into(),
-            action: "cannot read",
-            source,
-        })?;
-        Certificate::from_text(&text)
+    /// A file that cannot be read or takes more than a quarter of free memory, as what it says takes about as much again; [`Error::Refused`]
+    /// with what is wrong with it; [`Error::Waiting`] where `stop` is set before a pipe has said all.
+    pub fn read(path: &Path, stop: &Stop) -> Result<Self, Error> {
+        Certificate::from_text(&files::read_text(path, memory::available() / 4, stop)?)
     }
 }
 

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
 use fangs::device::Cuda;
+use fangs::stop::Stop;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -95,6 +96,7 @@ fn run_fang(flags: FangFlags) -> Result<Exit, Error> {
             "device": device, "reason": reason, "copy_bytes_s": bandwidth, "cpu_threads": threads, "rows": rows,
         }))?;
     }
+    csv.finish(&Stop::new())?;
     Ok(Exit::Done)
 }
 

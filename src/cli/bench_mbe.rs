@@ -1,7 +1,7 @@
 //! `fangs bench mbe`: fused buckets beside the published algorithm.
 
 use super::Exit;
-use super::output::{self, Rows};
+use super::output::{self, Files, Rows};
 use clap::Args;
 use fangs::Error;
 use fangs::bench::mbe::{self, Row};
@@ -31,6 +31,8 @@ pub struct MbeFlags {
 
 /// Measures.
 pub fn run(flags: MbeFlags) -> Result<Exit, Error> {
+    let reads = |files: Files, path: &PathBuf| files.reads("the network", Some(path));
+    let _ = flags.networks.iter().try_fold(Files::default(), reads)?.writes("--csv", flags.csv.as_deref())?;
     let mut csv = Rows::create(flags.csv.clone())?;
     let failed = |error: fangs::device::DeviceError| Error::Usage(error.to_string());
     let cuda = Cuda::open(0).map_err(failed)?;
@@ -43,7 +45,7 @@ pub fn run(flags: MbeFlags) -> Result<Exit, Error> {
     }
     if flags.json {
         output::print_json(&serde_json::json!(report))?;
-        return Ok(Exit::Done);
+        return csv.finish(&Stop::new()).map(|()| Exit::Done);
     }
     output::print(&format_args!(
         "{}, copies {:.0} GB/s; CPU with {} threads; medians of {}, ms and 10^9 combinations/s\n\
@@ -53,6 +55,7 @@ pub fn run(flags: MbeFlags) -> Result<Exit, Error> {
     for row in &report.rows {
         output::print(&format_args!("{}\n", line(row)))?;
     }
+    csv.finish(&Stop::new())?;
     Ok(Exit::Done)
 }
 

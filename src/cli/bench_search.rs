@@ -1,6 +1,6 @@
 //! `fangs bench search`: how fast the sweeps of the search are.
 
-use super::output::{self, Rows};
+use super::output::{self, Files, Rows};
 use super::{Exit, heuristics};
 use clap::Args;
 use fangs::Error;
@@ -9,6 +9,7 @@ use fangs::formats::{self, Source};
 use fangs::record::{Console, Verbosity};
 use fangs::search::measure::{Bench, Place, Speed};
 use fangs::stop::Stop;
+use fangs::terminal;
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
@@ -61,6 +62,9 @@ type Measured = (String, Result<Speed, DeviceError>);
 
 /// Measures.
 pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
+    let reads = |files: Files, path: &PathBuf| files.reads("the network", Some(path));
+    let files = heuristics::reads(flags.files.iter().try_fold(Files::default(), reads)?, flags.heuristic.iter())?;
+    let _ = files.writes("--csv", flags.csv.as_deref())?;
     let mut csv = Rows::create(flags.csv)?;
     let opened = Choice::Auto.open().map_err(|error| Error::Usage(error.to_string()))?;
     if !flags.json {
@@ -88,7 +92,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
         let mut measured: Vec<Measured> = Vec::new();
         for (place, states) in places {
             for chosen in &flags.heuristic {
-                let heuristic = chosen.of(&network)?;
+                let heuristic = chosen.of(&network, &Stop::new())?;
                 if heuristic.is_for_devices() && matches!(place, Place::Cpu) {
                     continue;
                 }
@@ -102,7 +106,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
         }
         let mut first: Option<(String, usize, f64)> = None;
         for (heuristic, speed) in measured {
-            let speed = speed.map_err(|error| Error::Usage(format!("{}: {error}", file.display())))?;
+            let speed = speed.map_err(|error| Error::Usage(format!("{}: {error}", terminal::path(file))))?;
             let (place, states, ratings) = first
                 .take()
                 .filter(|(place, states, _)| (place, *states) == (&speed.place, speed.states))
@@ -136,6 +140,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     if flags.json {
         output::print_json(&json!({ "device": opened.to_string(), "rows": rows }))?;
     }
+    csv.finish(&Stop::new())?;
     Ok(Exit::Done)
 }
 

@@ -58,22 +58,28 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         time_s: 0.0,
         device: "cpu".into(),
         maximise: false,
+        solution: None,
     };
-    let network = match config.input.load(recorder.console(), &stop) {
-        Ok(network) => network,
-        Err(Error::Stopped) => {
+    let load = || {
+        let network = config.input.load(recorder.console(), &stop)?;
+        let ordering = config.order.resolve(&network, &stop)?;
+        Ok((network, ordering))
+    };
+    let (network, ordering) = match load() {
+        Ok(loaded) => loaded,
+        Err(error) if Error::is_stop(&error) => {
             report.time_s = record::seconds(clock.seconds());
-            record_unloaded(recorder, report.time_s, config.input.maximises());
+            let maximise = config.input.maximises();
+            record_unloaded(recorder, &error, &stop, report.time_s, maximise);
             output::print_report(&report, config.output.json)?;
             return Ok(Exit::NoSolution);
         }
         Err(error) => return Err(error),
     };
-    let ordering = config.order.resolve(&network)?;
     let mut bounding = Bounding::new(&network, &config, &clock, recorder, report);
     bounding.tell(EventKind::Start);
     match bounding.work(&device, &ordering, &stop) {
-        Err(Error::Stopped) | Ok(()) => bounding.finish(certificate),
+        Err(Error::Stopped) | Ok(()) => bounding.finish(certificate, &stop),
         Err(error) => Err(error),
     }
 }
@@ -466,24 +472,31 @@ impl<'a> Bounding<'a> {
         self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));
     }
 
-    fn finish(mut self, certificate: Option<ReplacedFile>) -> Result<Exit, Error> {
+    fn finish(mut self, certificate: Option<ReplacedFile>, stop: &Stop) -> Result<Exit, Error> {
         self.tell(EventKind::End);
+        let mut written = true;
         if let Some(file) = certificate {
             let solution = self.best.as_ref().map(|(.., solution)| &solution[..]);
             let (bound, proof) = &self.proof;
             if *bound < self.lower {
                 self.recorder.warn(&weaker(self.network, *bound, self.lower));
             }
-            let written = output::certificate(&file, self.network, *bound, solution, proof);
-            written.unwrap_or_else(|error| self.recorder.warn(&error.to_string()));
+            if let Err(error) = output::certificate(file, self.network, *bound, solution, proof, stop) {
+                written = false;
+                self.recorder.warn(&error.to_string());
+            }
         }
         let Bounding { mut report, recorder, .. } = self;
         report.device = self.device.name();
-        let _ = recorder.finish();
+        let ended = recorder.finish(stop);
         report.bound = self.network.bound(self.lower);
         report.cost = self.best.as_ref().map(|(_, value, _)| *value);
-        output::print_report(&report, self.config.output.json)?;
-        let infeasible = self.best.is_none() && self.lower >= self.network.top();
-        Ok(if infeasible { Exit::Infeasible } else { Exit::Done })
+        report.solution = self.best.filter(|_| !ended.has_solution).map(|(.., solution)| solution);
+        let format = self.config.output.solution_format;
+        let lost = report.solution.as_deref().map(|lost| formats::write_solution(self.network, lost, format));
+        output::print_run(&report, self.config.output.json, lost)?;
+        let infeasible = report.cost.is_none() && self.lower >= self.network.top();
+        let exit = if infeasible { Exit::Infeasible } else { Exit::Done };
+        Ok(exit.written(written && ended.has_solution && ended.has_rows))
     }
 }

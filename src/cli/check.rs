@@ -10,6 +10,7 @@ use fangs::model::{FORBIDDEN, Network, Number};
 use fangs::record::text::{counted, grouped, objective};
 use fangs::record::{Console, Verbosity};
 use fangs::stop::Stop;
+use fangs::terminal::{self, line};
 use fangs::{Error, formats, memory};
 use indicatif::HumanBytes;
 use serde::Serialize;
@@ -45,18 +46,24 @@ impl TryFrom<CheckFlags> for Config {
 
     fn try_from(flags: CheckFlags) -> Result<Self, Error> {
         let CheckFlags { input, solution, certificate, json } = flags;
-        Ok(Config { input: input.try_into()?, solution, certificate, json })
+        let input = Input::try_from(input)?;
+        let _ = input
+            .files()?
+            .reads("the solution", solution.as_deref())?
+            .reads("--certificate", certificate.as_deref())?;
+        Ok(Config { input, solution, certificate, json })
     }
 }
 
 /// Recomputes the cost of a solution, follows the certificate of a bound.
 pub fn run(config: Config) -> Result<Exit, Error> {
-    let network = config.input.load(&Console::new(Verbosity::Normal), &Stop::new())?;
+    let stop = Stop::new();
+    let network = config.input.load(&Console::new(Verbosity::Normal), &stop)?;
     check::verify(&network).map_err(|what| Error::Internal(format!("costs read wrong: {what}")))?;
-    let solution = config.solution.as_deref().map(|path| formats::read_solution(path, &network)).transpose()?;
+    let solution = config.solution.as_deref().map(|path| formats::read_solution(path, &network, &stop)).transpose()?;
     let evaluation = solution.as_ref().map(|solution| check::evaluate(&network, solution));
     let proven = match &config.certificate {
-        Some(path) => Some(follow(path, &network, solution.as_deref()).map_err(|error| match error {
+        Some(path) => Some(follow(path, &network, solution.as_deref(), &stop).map_err(|error| match error {
             Error::Refused(what) => Error::Refused(format!("{}: refused: {what}", path.display())),
             other => other,
         })?),
@@ -74,15 +81,15 @@ pub fn run(config: Config) -> Result<Exit, Error> {
 }
 
 /// Says what it takes to follow a certificate, and follows it.
-fn follow(path: &Path, network: &Network, solution: Option<&[u32]>) -> Result<Proven, Error> {
-    let certificate = Certificate::read(path)?;
+fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, stop: &Stop) -> Result<Proven, Error> {
+    let certificate = Certificate::read(path, stop)?;
     let replay = Replay::new(network, &certificate)?;
     let check::Effort { joint_entries, bytes } = replay.effort();
+    let name = terminal::path(path);
     // nobody to tell where standard error is closed
     drop(writeln!(
         std::io::stderr(),
-        "fangs: {}: following it takes {} joint entries and {} of tables",
-        path.display(),
+        "fangs: {name}: following it takes {} joint entries and {} of tables",
         grouped(joint_entries),
         HumanBytes(bytes)
     ));
@@ -116,10 +123,10 @@ struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(verdict) = &self.verdict {
-            write!(f, "{}: {verdict}", self.instance)?;
+            write!(f, "{}: {verdict}", line(&self.instance))?;
         }
         if let Some(proven) = &self.certificate {
-            write!(f, "{}: {proven}", self.instance)?;
+            write!(f, "{}: {proven}", line(&self.instance))?;
         }
         Ok(())
     }

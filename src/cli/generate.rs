@@ -6,6 +6,7 @@ use fangs::Error;
 use fangs::formats;
 use fangs::generate::{self, KINDS};
 use fangs::record::ReplacedFile;
+use fangs::stop::Stop;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -79,11 +80,11 @@ pub fn run(flags: GenerateFlags) -> Result<Exit, Error> {
         flags.kind.parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let network = generate::generate(&flags.kind.kind, &parameters, flags.seed)?;
     let mut text = Vec::new();
-    let cannot_write = |path: PathBuf| move |source| Error::Io { path, action: "cannot write", source };
-    formats::write_wcsp(&network, &mut text).map_err(cannot_write("<memory>".into()))?;
+    let cannot_write = |source| Error::Io { path: "<memory>".into(), action: "cannot write", source };
+    formats::write_wcsp(&network, &mut text).map_err(cannot_write)?;
     match file {
-        Some(file) => file.write(&text).map_err(cannot_write(file.path().into()))?,
-        None => output::print(&String::from_utf8_lossy(&text))?,
+        Some(mut file) => file.write_to_end(text, &Stop::new())?,
+        None => output::print_raw(&String::from_utf8_lossy(&text))?,
     }
     Ok(Exit::Done)
 }

@@ -1,12 +1,14 @@
 //! `fangs heuristics`, and the `--heuristic` option.
 
+use super::output::{self, Files};
 use super::try_heuristics::{self, TryFlags};
-use super::{Exit, help, output};
+use super::{Exit, help};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::heuristics::language::Heuristic;
 use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic, template};
 use fangs::model::Network;
+use fangs::stop::Stop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,11 +51,11 @@ pub enum Chosen {
 
 impl Chosen {
     /// The heuristic, for a network.
-    pub fn of(&self, network: &Network) -> Result<Arc<dyn ValueHeuristic>, Error> {
+    pub fn of(&self, network: &Network, stop: &Stop) -> Result<Arc<dyn ValueHeuristic>, Error> {
         match self {
             Chosen::Known(heuristic) => Ok(heuristic.clone()),
-            Chosen::File(path) if is_cuda(path) => Ok(Arc::new(FromCuda::read(path)?)),
-            Chosen::File(path) => Ok(Arc::new(FromFile::read(path, network)?)),
+            Chosen::File(path) if is_cuda(path) => Ok(Arc::new(FromCuda::read(path, stop)?)),
+            Chosen::File(path) => Ok(Arc::new(FromFile::read(path, network, stop)?)),
         }
     }
 
@@ -64,6 +66,19 @@ impl Chosen {
             Chosen::File(path) => path.display().to_string(),
         }
     }
+}
+
+/// Adds the files that heuristics are read from, and the tables that they name.
+pub fn reads<'a>(mut files: Files, chosen: impl Iterator<Item = &'a Chosen>) -> Result<Files, Error> {
+    for chosen in chosen {
+        if let Chosen::File(path) = chosen {
+            files = files.reads("--heuristic", Some(path))?;
+            for table in Heuristic::tables_of(path) {
+                files = files.reads("a table of --heuristic", Some(&table))?;
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// Whether a file is a heuristic in CUDA.
@@ -96,9 +111,9 @@ pub fn run(flags: HeuristicsFlags) -> Result<Exit, Error> {
         (None, Some(name)) => match parse(name) {
             Ok(Chosen::File(path)) => {
                 if is_cuda(&path) {
-                    FromCuda::read(&path)?.check().map_err(|error| Error::Usage(error.to_string()))?;
+                    FromCuda::read(&path, &Stop::new())?.check().map_err(|error| Error::Usage(error.to_string()))?;
                 } else {
-                    Heuristic::check(&path)?;
+                    Heuristic::check(&path, &Stop::new())?;
                 }
                 output::print(&format_args!("{name}: no fault found\n"))?;
             }

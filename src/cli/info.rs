@@ -13,6 +13,7 @@ use fangs::reduce::{Reducer, Reduction, Size};
 use fangs::search::Clock;
 use fangs::search::measure::Footprint;
 use fangs::stop::Stop;
+use fangs::terminal::line;
 use fangs::{Error, memory};
 use indicatif::HumanBytes;
 use serde::Serialize;
@@ -51,8 +52,10 @@ impl TryFrom<InfoFlags> for Config {
     type Error = Error;
 
     fn try_from(flags: InfoFlags) -> Result<Self, Error> {
+        let input = Input::try_from(flags.input)?;
+        let _ = input.files()?;
         Ok(Config {
-            input: flags.input.try_into()?,
+            input,
             z: flags.z,
             reduce: !flags.no_reduce,
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
@@ -222,7 +225,7 @@ impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (objective, sense) = (objective(self.maximise), sense(self.maximise));
         let top = self.top.map_or("no top".into(), |top| format!("top {}", grouped(top)));
-        writeln!(f, "{}: {objective}, {sense}, {top}", self.instance)?;
+        writeln!(f, "{}: {objective}, {sense}, {top}", line(&self.instance))?;
         if self.decimals > 0 {
             let decimals = counted(self.decimals as usize, "decimal");
             writeln!(f, "  {decimals} kept, precision slack {}", self.precision_slack)?;

@@ -1,12 +1,14 @@
 //! What the commands that read a network have in common.
 
 use super::help;
+use super::output::Files;
 use clap::Args;
 use fangs::Error;
 use fangs::formats::{self, Evidence, Format, ReadOptions, Source};
 use fangs::model::Network;
 use fangs::record::Console;
 use fangs::stop::Stop;
+use fangs::terminal;
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
@@ -64,7 +66,7 @@ impl TryFrom<InputFlags> for Input {
 
 impl Input {
     /// Reads the network and applies the evidence; says on `console` what is doubtful and how many variables are
-    /// observed. [`Error::Stopped`] once `stop` is set.
+    /// observed. [`Error::Stopped`] or [`Error::Waiting`] once `stop` is set.
     pub fn load(&self, console: &Console, stop: &Stop) -> Result<Network, Error> {
         Ok(self.load_observed(console, stop)?.0)
     }
@@ -74,7 +76,7 @@ impl Input {
         let mut network = formats::read(&self.source, Some(self.format), &self.options, stop)?;
         console.warn_of(network.warnings());
         let Some(path) = &self.evidence else { return Ok((network, None)) };
-        let Evidence { pairs, warnings } = formats::read_evidence(path, &network)?;
+        let Evidence { pairs, warnings } = formats::read_evidence(path, &network, stop)?;
         console.warn_of(&warnings);
         formats::observe(&mut network, &pairs, stop)?;
         let observed = match pairs.len() {
@@ -82,7 +84,7 @@ impl Input {
             1 => "evidence applied to 1 variable".into(),
             n => format!("evidence applied to {n} variables"),
         };
-        console.tell(&format!("{}: {observed}", path.display()));
+        console.tell(&format!("{}: {observed}", terminal::path(path)));
         Ok((network, Some(pairs.len())))
     }
 
@@ -94,6 +96,16 @@ impl Input {
     /// Whether larger is better in such a network.
     pub fn maximises(&self) -> bool {
         self.format.maximises()
+    }
+
+    /// What is read, and standard output: what else the command reads and writes is compared with that.
+    pub fn files(&self) -> Result<Files, Error> {
+        let files = Files::default().stream("standard output", std::io::stdout(), true);
+        let files = match &self.source {
+            Source::Stdin => files.stream("standard input", std::io::stdin(), false),
+            Source::File(path) => files.reads("the network", Some(path))?,
+        };
+        files.reads("--evidence", self.evidence.as_deref())
     }
 
     /// The file, unless it is standard input.

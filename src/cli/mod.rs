@@ -26,6 +26,7 @@ use fangs::Error;
 use fangs::record::Recorder;
 use fangs::search::{Event, EventKind, StoppedBy};
 use fangs::stop::{Cause, Stop};
+use fangs::terminal;
 
 pub use leave::leave;
 
@@ -117,6 +118,8 @@ pub enum Exit {
     NoSolution,
     /// There is none, or the one checked is none.
     Infeasible,
+    /// It did its work, but a file that was asked for could not be written.
+    Incomplete,
 }
 
 impl Exit {
@@ -126,7 +129,13 @@ impl Exit {
             Exit::Done => 0,
             Exit::NoSolution => 3,
             Exit::Infeasible => 4,
+            Exit::Incomplete => 1,
         }
+    }
+
+    /// The same where all files were written. What was found out about the network is told before what became of files.
+    pub fn written(self, all: bool) -> Exit {
+        if self == Exit::Done && !all { Exit::Incomplete } else { self }
     }
 }
 
@@ -134,9 +143,9 @@ impl Exit {
 pub fn fail(error: &Error) -> u8 {
     use std::io::Write;
     // nobody to tell where standard error is closed
-    drop(writeln!(std::io::stderr(), "fangs: {error}"));
+    drop(writeln!(std::io::stderr(), "fangs: {}", terminal::text(&error.to_string())));
     match error {
-        Error::Stopped => 3,
+        error if error.is_stop() => 3,
         error if error.is_input() => 2,
         _ => 1,
     }
@@ -147,8 +156,24 @@ fn stopped_by(stop: &Stop) -> StoppedBy {
     if stop.cause() == Some(Cause::Signal) { StoppedBy::Signal } else { StoppedBy::Time }
 }
 
-/// The start and the end of a run that was stopped while it was loading.
-fn record_unloaded(mut recorder: Recorder, time_s: f64, maximise: bool) {
+/// Reads the flags. What clap says of wrong ones quotes them, so that is made safe for a terminal.
+pub fn flags() -> Flags {
+    Flags::try_parse().unwrap_or_else(|error| {
+        use std::io::Write;
+        let plain = error.render().to_string();
+        match terminal::text(&plain) {
+            std::borrow::Cow::Borrowed(_) => error.exit(),
+            std::borrow::Cow::Owned(safe) => drop(write!(std::io::stderr(), "{safe}")),
+        }
+        leave(2)
+    })
+}
+
+/// The start and the end of a run that was stopped by `cause` while it was loading.
+fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, maximise: bool) {
+    if let Error::Waiting(_) = cause {
+        recorder.warn(&cause.to_string());
+    }
     for kind in [EventKind::Start, EventKind::End] {
         let event = Event {
             kind,
@@ -166,5 +191,5 @@ fn record_unloaded(mut recorder: Recorder, time_s: f64, maximise: bool) {
         };
         recorder.observe(&event, |_| String::new());
     }
-    let _ = recorder.finish();
+    let _ = recorder.finish(stop);
 }

@@ -2,11 +2,13 @@
 
 use super::values;
 use fangs::Error;
+use fangs::files::{self, LARGEST_TEXT};
 use fangs::model::{Network, Problem};
 use fangs::order::{Method, Order, best_order, promising_order};
 use fangs::reduce::Reducer;
 use fangs::stop::Stop;
-use std::path::PathBuf;
+use fangs::terminal;
+use std::path::{Path, PathBuf};
 
 /// Where the elimination order comes from.
 #[derive(Clone, Debug)]
@@ -40,16 +42,20 @@ impl OrderChoice {
         }
     }
 
+    /// The file, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        if let OrderChoice::File(path) = self { Some(path) } else { None }
+    }
+
     /// Reads the file, if there is one.
-    pub fn resolve(&self, network: &Network) -> Result<Ordering, Error> {
+    pub fn resolve(&self, network: &Network, stop: &Stop) -> Result<Ordering, Error> {
         let path = match self {
             OrderChoice::Best => return Ok(Ordering::Promising),
             OrderChoice::Rule(method) => return Ok(Ordering::Rule(*method)),
             OrderChoice::File(path) => path,
         };
-        let cannot = |source| Error::Io { path: path.clone(), action: "cannot read", source };
-        let text = std::fs::read_to_string(path).map_err(cannot)?;
-        let prefixed = |message: String| Error::Usage(format!("{}: {message}", path.display()));
+        let text = files::read_text(path, LARGEST_TEXT, stop)?;
+        let prefixed = |message: String| Error::Usage(format!("{}: {message}", terminal::path(path)));
         let sequence = Order::parse_sequence(&text).map_err(|error| prefixed(error.to_string()))?;
         permutation(&sequence, network.variables().len()).map(Ordering::Given).map_err(prefixed)
     }

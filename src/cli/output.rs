@@ -5,13 +5,18 @@ use clap::Args;
 use fangs::Error;
 use fangs::certificate::Proof;
 use fangs::check;
+use fangs::files::Identity;
 use fangs::formats::SolutionFormat;
 use fangs::model::{Cost, Network};
-use fangs::record::ReplacedFile;
+use fangs::record::{AppendedFile, Console, ReplacedFile, Verbosity, insist};
+use fangs::stop::Stop;
+use fangs::terminal;
 use serde::Serialize;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 // no doc comment: clap would show it instead of what the command does
@@ -35,8 +40,13 @@ pub struct OutputFlags {
     pub json: bool,
 }
 
-/// Writes to standard output. A reader that has gone away is no failure.
+/// Writes text for people to standard output, safe for a terminal. A reader that has gone away is no failure.
 pub fn print(text: &impl Display) -> Result<(), Error> {
+    print_raw(&terminal::text(&text.to_string()))
+}
+
+/// Writes to standard output what programs read.
+pub fn print_raw(text: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     match write!(out, "{text}").and_then(|()| out.flush()) {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => {
@@ -48,8 +58,15 @@ pub fn print(text: &impl Display) -> Result<(), Error> {
 
 /// Writes one JSON object on a line of its own.
 pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
-    let text = serde_json::to_string(object).map_err(|error| Error::Internal(format!("JSON: {error}")))?;
-    print(&format_args!("{text}\n"))
+    let mut text = serde_json::to_string(object).map_err(|error| Error::Internal(format!("JSON: {error}")))?;
+    // JSON may have the upper control characters as they are, a terminal should not
+    for c in '\u{7f}'..='\u{9f}' {
+        if text.contains(c) {
+            text = text.replace(c, &format!("\\u{:04x}", u32::from(c)));
+        }
+    }
+    text.push('\n');
+    print_raw(&text)
 }
 
 /// Writes the object as JSON or for people.
@@ -58,26 +75,32 @@ pub fn print_report(object: &(impl Serialize + Display), json: bool) -> Result<(
 }
 
 /// Rows of a measurement in a CSV file, on disk as they come; nothing where no file is wanted.
-pub struct Rows(Option<(PathBuf, csv::Writer<File>)>);
+pub struct Rows(Option<csv::Writer<AppendedFile>>);
 
 impl Rows {
     /// Creates the file.
     pub fn create(path: Option<PathBuf>) -> Result<Rows, Error> {
-        let writer = path.map(|path| match csv::Writer::from_path(&path) {
-            Ok(writer) => Ok((path, writer)),
-            Err(error) => Err(Error::Usage(Self::failed(&path, error).to_string())),
+        let writer = path.map(|path| match AppendedFile::create(&path) {
+            Ok(file) => Ok(csv::Writer::from_writer(file)),
+            Err(source) => as_usage(Err(Error::Io { path, action: "cannot write", source })),
         });
         writer.transpose().map(Rows)
     }
 
-    /// Adds a row.
+    /// Adds a row. What cannot be written waits for the next one.
     pub fn push(&mut self, row: &impl Serialize) -> Result<(), Error> {
-        let Some((path, writer)) = &mut self.0 else { return Ok(()) };
-        writer.serialize(row).and_then(|()| Ok(writer.flush()?)).map_err(|error| Self::failed(path, error))
+        let Some(writer) = &mut self.0 else { return Ok(()) };
+        writer.serialize(row).map_err(|error| Error::Internal(format!("CSV: {error}")))?;
+        // told at the end, if it still fails then
+        drop(writer.flush());
+        Ok(())
     }
 
-    fn failed(path: &Path, error: csv::Error) -> Error {
-        Error::Io { path: path.into(), action: "cannot write", source: std::io::Error::other(error) }
+    /// Writes the rows that could not be written before; waits for a pipe's reader until the stop flag is set.
+    pub fn finish(self, stop: &Stop) -> Result<(), Error> {
+        let Some(mut writer) = self.0 else { return Ok(()) };
+        let result = insist(stop, || writer.flush());
+        result.map_err(|source| Error::Io { path: writer.get_ref().path().into(), action: "cannot write", source })
     }
 }
 
@@ -91,35 +114,65 @@ pub fn as_usage<T>(result: Result<T, Error>) -> Result<T, Error> {
 
 /// Writes the certificate of a bound.
 pub fn certificate(
-    file: &ReplacedFile,
+    mut file: ReplacedFile,
     network: &Network,
     bound: Cost,
     solution: Option<&[u32]>,
     proof: &Proof,
+    stop: &Stop,
 ) -> Result<(), Error> {
     let solution = solution.map(|values| (check::evaluate(network, values).cost, values));
     let text = proof.certificate(network, bound, solution).to_text()?;
-    let cannot = |source| Error::Io { path: file.path().into(), action: "cannot write", source };
-    file.write(text.as_bytes()).map_err(cannot)
+    file.write_to_end(text.into_bytes(), stop)
 }
 
-/// Refuses outputs that would overwrite an input or each other.
-pub fn all_different(inputs: &[Option<&Path>], outputs: &[Option<&Path>]) -> Result<(), Error> {
-    // an output that does not exist yet is the same as another one if its folder and name are
-    let place = |path: &Path| {
-        path.canonicalize().ok().or_else(|| {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Some(folder.canonicalize().ok()?.join(path.file_name()?))
-        })
-    };
-    let regular = |path: &&Path| path.metadata().map_or(true, |metadata| metadata.is_file());
-    let mut taken: Vec<_> = inputs.iter().copied().flatten().filter_map(place).collect();
-    for output in outputs.iter().copied().flatten().filter(regular) {
-        let Some(place) = place(output) else { continue };
-        if taken.contains(&place) {
-            return Err(Error::Usage(format!("{}: would overwrite an input or another output", output.display())));
-        }
-        taken.push(place);
+/// Writes the report of a run and, where its file could not be written, the solution; the JSON object has it anyway.
+pub fn print_run(report: &(impl Serialize + Display), json: bool, lost: Option<String>) -> Result<(), Error> {
+    if lost.is_some() {
+        Console::new(Verbosity::Quiet)
+            .warn("the best solution is on standard output, as its file could not be written");
     }
-    Ok(())
+    print_report(report, json)?;
+    lost.filter(|_| !json).map_or(Ok(()), |solution| print_raw(&solution))
+}
+
+/// The files of a command, each by the name of its argument: one list, so that none is missed where they are compared.
+#[derive(Default)]
+pub struct Files(Vec<(String, Identity, bool)>);
+
+impl Files {
+    /// A file that is read.
+    pub fn reads(self, name: &str, path: Option<&Path>) -> Result<Files, Error> {
+        self.with(name, path, false)
+    }
+
+    /// A file that is written.
+    pub fn writes(self, name: &str, path: Option<&Path>) -> Result<Files, Error> {
+        self.with(name, path, true)
+    }
+
+    /// Standard input or output, where it is a file.
+    #[cfg(unix)]
+    pub fn stream(mut self, name: &str, stream: impl AsFd, written: bool) -> Files {
+        let file = stream.as_fd().try_clone_to_owned().ok().map(File::from);
+        let regular = file.filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()));
+        self.0.extend(regular.and_then(|file| Some((name.into(), Identity::of_open(&file)?, written))));
+        self
+    }
+
+    #[cfg(not(unix))]
+    pub fn stream<T>(self, _: &str, _: T, _: bool) -> Files {
+        self
+    }
+
+    fn with(mut self, name: &str, path: Option<&Path>, written: bool) -> Result<Files, Error> {
+        let Some(path) = path else { return Ok(self) };
+        let Some(identity) = Identity::of(path) else { return Ok(self) };
+        let name = format!("{name} {}", terminal::path(path));
+        if let Some((other, ..)) = self.0.iter().find(|(_, known, out)| *known == identity && (*out || written)) {
+            return Err(Error::Usage(format!("{other} and {name} are the same file: the run would overwrite it")));
+        }
+        self.0.push((name, identity, written));
+        Ok(self)
+    }
 }

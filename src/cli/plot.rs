@@ -1,10 +1,12 @@
 //! `fangs plot`.
 
-use super::{Exit, output};
+use super::Exit;
+use super::output::{self, Files};
 use clap::Args;
 use fangs::Error;
 use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
 use fangs::record::{Recorded, read_run};
+use fangs::stop::Stop;
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
@@ -28,11 +30,12 @@ pub struct PlotFlags {
 
 /// Draws the curves of some runs.
 pub fn run(flags: PlotFlags) -> Result<Exit, Error> {
-    let inputs: Vec<Option<&Path>> = flags.runs.iter().map(|path| Some(path.as_path())).collect();
-    output::all_different(&inputs, &[Some(&flags.output)])?;
-    let runs = flags.runs.iter().map(|path| read_run(path)).collect::<Result<Vec<_>, _>>()?;
+    let reads = |files: Files, path: &PathBuf| files.reads("the CSV", Some(path));
+    let _ = flags.runs.iter().try_fold(Files::default(), reads)?.writes("--output", Some(&flags.output))?;
+    let stop = Stop::new();
+    let runs = flags.runs.iter().map(|path| read_run(path, &stop)).collect::<Result<Vec<_>, _>>()?;
     let labels = labels(&flags.runs, &runs);
-    let picture = output::as_usage(PictureFile::new(&flags.output))?;
+    let mut picture = output::as_usage(PictureFile::new(&flags.output))?;
     let title = flags.title.unwrap_or_else(|| title(&labels, &runs));
     let time = match (flags.log_time, flags.linear_time) {
         (true, _) => TimeScale::Log,
@@ -40,7 +43,7 @@ pub fn run(flags: PlotFlags) -> Result<Exit, Error> {
         _ => TimeScale::Auto,
     };
     let curves = runs.into_iter().zip(labels).map(|(run, label)| Curve { label, ..run.curve }).collect();
-    picture.save(&Chart { title, curves, time })?;
+    picture.save(&Chart { title, curves, time }, &stop)?;
     Ok(Exit::Done)
 }
 

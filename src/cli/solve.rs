@@ -11,6 +11,7 @@ use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
 use fangs::search::{self, Assertions, BoundChoice, Clock, DriverChoice, Event, Options, Status};
 use fangs::stop::Stop;
+use fangs::terminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -162,10 +163,10 @@ impl TryFrom<Box<SolveFlags>> for Config {
         };
         let input = Input::try_from(flags.input)?;
         let OutputFlags { solution, certificate, csv, .. } = &flags.output;
-        output::all_different(
-            &[input.path(), flags.warm_start.as_deref()],
-            &[solution.as_deref(), certificate.as_deref(), csv.as_deref(), flags.plot.as_deref()],
-        )?;
+        let files = input.files()?.reads("--warm-start", flags.warm_start.as_deref())?;
+        let files = heuristics::reads(files, flags.heuristic.iter())?.writes("--solution", solution.as_deref())?;
+        let files = files.writes("--certificate", certificate.as_deref())?.writes("--csv", csv.as_deref())?;
+        let _ = files.writes("--plot", flags.plot.as_deref())?;
         let (heuristic, warm_start) = (flags.heuristic, flags.warm_start);
         Ok(Config { input, options, heuristic, warm_start, output: flags.output, plot: flags.plot, verbosity })
     }
@@ -192,11 +193,21 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let console = Console::new(config.verbosity).progress(&options.activity, started, options.time);
     let mut recorder = Recorder::new(console, csv, solution, label);
 
-    let network = match input.load(recorder.console(), &stop) {
-        Ok(network) => network,
-        Err(Error::Stopped) => {
+    let load = || {
+        let network = input.load(recorder.console(), &stop)?;
+        let load_s = clock.seconds();
+        let heuristic = config.heuristic.as_ref().map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
+        let start = warm_start.as_deref().map(|path| formats::read_solution(path, &network, &stop)).transpose()?;
+        Ok((network, load_s, heuristic, start))
+    };
+    let network = match load() {
+        Ok((network, load_s, heuristic, start)) => {
+            (options.load_s, options.heuristic, options.warm_start) = (load_s, heuristic, start);
+            network
+        }
+        Err(error) if Error::is_stop(&error) => {
             let time_s = clock.seconds();
-            record_unloaded(recorder, time_s, input.maximises());
+            record_unloaded(recorder, &error, &stop, time_s, input.maximises());
             let report = SolveReport::unloaded(input.name(), &options, stopped_by(&stop), time_s);
             output::print_report(&report, config.output.json)?;
             return Ok(Exit::NoSolution);
@@ -205,42 +216,47 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     };
     // the process ends with the run: taking a large network apart would only delay it
     std::mem::forget(network.clone());
-    options.load_s = clock.seconds();
-    options.heuristic = config.heuristic.map(|heuristic| heuristic.of(&network)).transpose()?;
-    if let Some(path) = warm_start {
-        let start = formats::read_solution(&path, &network)?;
-        if !fangs::check::evaluate(&network, &start).is_solution() {
-            recorder.warn(&format!("{}: no solution (see `fangs check`)", path.display()));
-        }
-        options.warm_start = Some(start);
+    if let (Some(path), Some(start)) = (warm_start, &options.warm_start)
+        && !fangs::check::evaluate(&network, start).is_solution()
+    {
+        recorder.warn(&format!("{}: no solution (see `fangs check`)", terminal::path(&path)));
     }
 
     let mut observe = |event: &Event| {
         recorder.observe(event, |solution| formats::write_solution(&network, solution, config.output.solution_format));
     };
     let summary = search::solve(&network, &options, &stop, &mut observe)?;
+    let mut written = true;
     if let Some(file) = certificate {
         let (bound, proof) = &summary.proof;
-        let written = output::certificate(&file, &network, *bound, summary.least.as_deref(), proof);
-        written.unwrap_or_else(|error| recorder.warn(&error.to_string()));
+        if let Err(error) = output::certificate(file, &network, *bound, summary.least.as_deref(), proof, &stop) {
+            written = false;
+            recorder.warn(&error.to_string());
+        }
     }
-    let solution_file = recorder.solution_file().map(PathBuf::from);
-    draw(recorder, picture, summary.status == Status::Optimal);
-    output::print_report(&SolveReport { solution_file, ..SolveReport::new(&network, &summary) }, config.output.json)?;
-    Ok(match summary.status {
+    let ended = recorder.finish(&stop);
+    let curve = ended.curve.map(|curve| Curve { optimal: summary.status == Status::Optimal, ..curve });
+    written &= draw(curve, picture, &stop) && ended.has_solution && ended.has_rows;
+    let lost = summary.solution.as_deref().filter(|_| !ended.has_solution);
+    let lost = lost.map(|solution| formats::write_solution(&network, solution, config.output.solution_format));
+    let solution_file = config.output.solution.filter(|_| ended.has_solution);
+    let report = SolveReport { solution_file, ..SolveReport::new(&network, &summary) };
+    output::print_run(&report, config.output.json, lost)?;
+    let exit = match summary.status {
         Status::Optimal | Status::Feasible => Exit::Done,
         Status::Infeasible => Exit::Infeasible,
         Status::Unknown => Exit::NoSolution,
-    })
+    };
+    Ok(exit.written(written))
 }
 
-/// Draws what was recorded; a picture that fails does not change how the run ended.
-fn draw(recorder: Recorder, picture: Option<PictureFile>, optimal: bool) {
-    if let (Some(curve), Some(picture)) = (recorder.finish(), picture) {
-        let curve = Curve { optimal, ..curve };
-        let chart = Chart { title: curve.label.clone(), curves: vec![curve], time: TimeScale::Auto };
-        if let Err(error) = picture.save(&chart) {
-            Console::new(Verbosity::Quiet).warn(&error.to_string());
-        }
+/// Draws what was recorded, and whether that could be written.
+fn draw(curve: Option<Curve>, picture: Option<PictureFile>, stop: &Stop) -> bool {
+    let (Some(curve), Some(mut picture)) = (curve, picture) else { return true };
+    let chart = Chart { title: curve.label.clone(), curves: vec![curve], time: TimeScale::Auto };
+    let drawn = picture.save(&chart, stop);
+    if let Err(error) = &drawn {
+        Console::new(Verbosity::Quiet).warn(&error.to_string());
     }
+    drawn.is_ok()
 }

@@ -115,7 +115,8 @@ struct Ends {
 /// Compares.
 pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     let input = Input::try_from(flags.input)?;
-    output::all_different(&[input.path()], &[flags.plot.as_deref(), flags.csv.as_deref()])?;
+    let files = heuristics::reads(input.files()?, flags.heuristic.iter().flatten())?;
+    let _ = files.writes("--plot", flags.plot.as_deref())?.writes("--csv", flags.csv.as_deref())?;
     let picture = flags.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
     let mut csv = Rows::create(flags.csv)?;
     let stop = Stop::new();
@@ -139,7 +140,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
                 time: Some(flags.time),
                 seed,
                 driver,
-                heuristic: heuristic.as_ref().map(|heuristic| heuristic.of(&network)).transpose()?,
+                heuristic: heuristic.as_ref().map(|heuristic| heuristic.of(&network, &stop)).transpose()?,
                 threads: flags.threads,
                 device: device.clone(),
                 ..Options::default()
@@ -188,13 +189,14 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     } else {
         table(&lines)?;
     }
-    if let Some(picture) = picture {
+    if let Some(mut picture) = picture {
         let median =
             |(name, runs): (&String, &Vec<Measured>)| median_curve(name, runs, seconds, network.units().maximise);
         let curves = names.iter().zip(&measured).map(median).collect();
         let title = format!("{}, median of {} runs", input.file_name(), flags.seeds);
-        picture.save(&Chart { title, curves, time: TimeScale::Auto })?;
+        picture.save(&Chart { title, curves, time: TimeScale::Auto }, &stop)?;
     }
+    csv.finish(&stop)?;
     Ok(Exit::Done)
 }
 

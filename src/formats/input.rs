@@ -1,12 +1,10 @@
 //! Where bytes come from: files and standard input, decompressed by what their first bytes say.
 
+use crate::files::{self, Patient, Stream};
 use crate::stop::Stop;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
 
 /// A file or standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,20 +36,10 @@ impl fmt::Display for Source {
 pub(super) fn open<'a>(source: &Source, stop: &'a Stop) -> io::Result<Stream<'a>> {
     let raw: Stream<'a> = match source {
         Source::Stdin => Box::new(Patient::new(|| Ok(io::stdin()), stop)?),
-        Source::File(path) => {
-            let metadata = std::fs::metadata(path)?;
-            if metadata.is_file() || metadata.is_dir() {
-                Box::new(File::open(path)?)
-            } else {
-                let path = path.clone();
-                Box::new(Patient::new(move || File::open(path), stop)?)
-            }
-        }
+        Source::File(path) => files::open(path, stop)?,
     };
     decompress(raw)
 }
-
-type Stream<'a> = Box<dyn Read + 'a>;
 
 /// A compression: its name, its file extension, the bytes it starts with.
 struct Compression {
@@ -139,62 +127,5 @@ impl Read for Unpacked<'_> {
             }
             io::Error::new(error.kind(), format!("the {} data is damaged or ends early ({error})", self.name))
         })
-    }
-}
-
-/// Reads what may keep us waiting (a pipe, a terminal) on a thread of its own, so that the stop flag is heard.
-///
-/// After a stop the thread stays in its read until the other side closes or the process ends.
-struct Patient<'a> {
-    chunks: Receiver<io::Result<Vec<u8>>>,
-    chunk: Cursor<Vec<u8>>,
-    stop: &'a Stop,
-}
-
-/// How long to wait between two looks at the stop flag.
-const PATIENCE: Duration = Duration::from_millis(20);
-
-impl<'a> Patient<'a> {
-    fn new<R: Read>(open: impl FnOnce() -> io::Result<R> + Send + 'static, stop: &'a Stop) -> io::Result<Self> {
-        let (sender, chunks) = sync_channel(4);
-        let _ = std::thread::Builder::new().name("input".into()).spawn(move || {
-            let mut reader = match open() {
-                Ok(reader) => reader,
-                Err(error) => return drop(sender.send(Err(error))),
-            };
-            loop {
-                let mut chunk = vec![0; 1 << 16];
-                let result = reader.read(&mut chunk);
-                let last = match &result {
-                    Ok(bytes) => *bytes == 0,
-                    Err(error) => error.kind() != io::ErrorKind::Interrupted,
-                };
-                let sent = sender.send(result.map(|bytes| {
-                    chunk.truncate(bytes);
-                    chunk
-                }));
-                if last || sent.is_err() {
-                    return;
-                }
-            }
-        })?;
-        Ok(Patient { chunks, chunk: Cursor::default(), stop })
-    }
-}
-
-impl Read for Patient<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let bytes = self.chunk.read(buffer)?;
-            if bytes > 0 || buffer.is_empty() {
-                return Ok(bytes);
-            }
-            match self.chunks.recv_timeout(PATIENCE) {
-                Ok(chunk) => self.chunk = Cursor::new(chunk?),
-                Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                Err(RecvTimeoutError::Timeout) if self.stop.is_set() => return Err(io::Error::other("stopped")),
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
     }
 }

@@ -23,10 +23,12 @@ pub use uai::observe;
 pub use write_wcsp::write_wcsp;
 
 use crate::error::Error;
+use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::model::Network;
 use crate::stop::Stop;
+use crate::terminal::path as shown;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use tokens::Tokens;
 
@@ -86,7 +88,7 @@ impl Format {
             Some(Err(error)) => error.to_string(),
             None => format!("no format extension; {}", known_formats()),
         };
-        Err(Error::Usage(format!("{}: {unknown}; --format NAME says it where the name does not", path.display())))
+        Err(Error::Usage(format!("{}: {unknown}; --format NAME says it where the name does not", shown(path))))
     }
 
     /// Whether larger is better: in networks of potentials.
@@ -117,10 +119,6 @@ fn known_formats() -> String {
     format!("read are {formats}, each also with {}", list(compressed_extensions().collect()))
 }
 
-/// Evidence and solutions are kept as text before they are understood: four bytes for each of the most values a
-/// network may have.
-const LARGEST_TEXT: u64 = 1 << 29;
-
 /// What some formats want to know besides the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
@@ -134,8 +132,8 @@ pub struct ReadOptions {
 /// [`Network::warnings`] tells what its author may have meant otherwise.
 ///
 /// # Errors
-/// What cannot be read or understood, with file, line and column where there is one; [`Error::Stopped`] once `stop`
-/// is set.
+/// What cannot be read or understood, with file, line and column where there is one; [`Error::Stopped`] or
+/// [`Error::Waiting`] once `stop` is set.
 pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
     let format = match (format, source) {
         (Some(format), _) => format,
@@ -178,29 +176,14 @@ pub fn read_graph(source: &Source, stop: &Stop) -> Result<Graph, Error> {
 
 /// The whole text of a file that is understood as one: evidence, a solution.
 fn read_text(source: &Source, stop: &Stop) -> Result<Vec<u8>, Error> {
-    let name = source.to_string();
-    let mut text = Vec::new();
-    let _ = input::open(source, stop)
-        .and_then(|reader| reader.take(LARGEST_TEXT + 1).read_to_end(&mut text))
-        .map_err(|error| cannot_read(&name, error, stop))?;
-    if text.len() as u64 > LARGEST_TEXT {
-        return Err(Error::Usage(format!("{name}: more than {LARGEST_TEXT} bytes of evidence or solution")));
-    }
-    Ok(text)
+    let text = input::open(source, stop).and_then(|stream| read_all(stream, LARGEST_TEXT));
+    text.map_err(|error| cannot_read(&source.to_string(), error, stop))
 }
 
 fn open<'a>(source: &Source, stop: &'a Stop) -> Result<Tokens<'a>, Error> {
     let name = source.to_string();
     let bytes = input::open(source, stop).map_err(|error| cannot_read(&name, error, stop))?;
     Ok(Tokens::new(bytes, name, stop))
-}
-
-/// What went wrong with the bytes; a reader that was told to stop fails in whatever way it can.
-fn cannot_read(name: &str, source: std::io::Error, stop: &Stop) -> Error {
-    if stop.is_set() {
-        return Error::Stopped;
-    }
-    Error::Io { path: PathBuf::from(name), action: "cannot read", source }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
 
-use super::{cannot_read, decimal};
+use super::decimal;
 use crate::error::{Error, ParseError, Warning};
+use crate::files::cannot_read;
 use crate::model::Stated;
 use crate::stop::Stop;
 use std::io::Read;

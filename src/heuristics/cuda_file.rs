@@ -3,7 +3,9 @@
 use super::{INPUTS, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::device::{self, DeviceError, Source};
 use crate::error::Error;
+use crate::files::{self, LARGEST_TEXT};
 use crate::rng::Rng;
+use crate::stop::Stop;
 use std::path::Path;
 
 /// A heuristic of a `.cuh` file. It weighs on devices only.
@@ -18,10 +20,9 @@ impl FromCuda {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read.
-    pub fn read(path: &Path) -> Result<FromCuda, Error> {
-        let cannot = |source| Error::Io { path: path.into(), action: "cannot read", source };
-        let text = std::fs::read_to_string(path).map_err(cannot)?;
+    /// It cannot be read; [`Error::Waiting`] where `stop` is set before a pipe has said all.
+    pub fn read(path: &Path, stop: &Stop) -> Result<FromCuda, Error> {
+        let text = files::read_text(path, LARGEST_TEXT, stop)?;
         let needs = needs(&text);
         Ok(FromCuda { file: path.display().to_string(), text, needs })
     }

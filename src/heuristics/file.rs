@@ -5,6 +5,7 @@ use super::{Inputs, Needs, ValueHeuristic};
 use crate::device::Source;
 use crate::error::Error;
 use crate::model::Network;
+use crate::stop::Stop;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -25,9 +26,10 @@ impl FromFile {
     /// Reads a file for a network, whose variables and values its tables and groups name.
     ///
     /// # Errors
-    /// Where the file or one of its tables is wrong, with line and column and the names that exist.
-    pub fn read(path: &Path, network: &Network) -> Result<FromFile, Error> {
-        Ok(FromFile { heuristic: Heuristic::read(path, network.variables())?, nonsense: OnceLock::new() })
+    /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`] where `stop` is set
+    /// before a pipe has said all.
+    pub fn read(path: &Path, network: &Network, stop: &Stop) -> Result<FromFile, Error> {
+        Ok(FromFile { heuristic: Heuristic::read(path, network.variables(), stop)?, nonsense: OnceLock::new() })
     }
 }
 

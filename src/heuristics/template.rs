@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::device::source::TEXTS;
+use crate::terminal::path as shown;
 use std::path::Path;
 
 /// The line of the list that a new one goes before.
@@ -26,7 +27,7 @@ pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     let path = |file: &str| folder.join(file);
     let read = |file: &str| {
         std::fs::read_to_string(path(file)).map_err(|error| {
-            Error::Usage(format!("{}: {error}: --folder names the folder of Fangs' sources", path(file).display()))
+            Error::Usage(format!("{}: {error}: --folder names the folder of Fangs' sources", shown(&path(file))))
         })
     };
     let (list, modules, sources) = (read(LIST)?, read(MODULES)?, read(SOURCES)?);
@@ -38,7 +39,7 @@ pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     }
     let changed = |text: &str, file: &str, before: &str, line: String| match text.find(before) {
         Some(place) => Ok(format!("{}{line}{}", &text[..place], &text[place..])),
-        None => Err(Error::Usage(format!("{}: no line {before:?} that a new one goes before", path(file).display()))),
+        None => Err(Error::Usage(format!("{}: no line {before:?} that a new one goes before", shown(&path(file))))),
     };
     let list = changed(&list, LIST, "    ]\n", format!("        Arc::new(super::{type_name}),\n"))?;
     let modules = changed(&modules, MODULES, "mod view;\n", format!("mod {module};\n"))?;

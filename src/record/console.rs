@@ -4,6 +4,7 @@ use super::text::{grouped, or_dash, per_cent};
 use crate::activity::Activity;
 use crate::error::Warning;
 use crate::search::{Event, EventKind};
+use crate::terminal;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -121,7 +122,7 @@ impl Console {
 
     fn say(&self, text: &str) {
         // nobody to tell where standard error is closed
-        let print = || drop(writeln!(std::io::stderr(), "{text}"));
+        let print = || drop(writeln!(std::io::stderr(), "{}", terminal::text(text)));
         match &self.line {
             Some(line) => line.suspend(print),
             None => print(),

@@ -1,14 +1,18 @@
 //! The convergence CSV: written row by row, read back for charts.
 
 use super::plot::{Curve, Point};
-use super::seconds;
+use super::{AppendedFile, insist, seconds};
 use crate::error::{Error, ParseError};
+use crate::files::{self, ShortLines, cannot_read};
 use crate::model::Number;
 use crate::search::Event;
+use crate::stop::Stop;
 use serde::Serialize;
-use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
+
+/// Bytes of a row that is read back. The longest that is written has a few hundred.
+const LONGEST_ROW: usize = 1 << 20;
 
 /// The columns, in their order. Further ones may follow.
 #[rustfmt::skip]
@@ -38,10 +42,10 @@ struct Row<'a> {
     seed: Option<u64>,
 }
 
-/// A CSV file that has every row on its way to the disk as soon as it is known.
+/// A CSV file that has every row on its way to the disk as soon as it is known. Rows that cannot be written are kept for the next try.
 #[derive(Debug)]
 pub struct CsvFile {
-    writer: csv::Writer<File>,
+    writer: csv::Writer<AppendedFile>,
     instance: String,
     seed: Option<u64>,
 }
@@ -52,18 +56,30 @@ impl CsvFile {
     /// # Errors
     /// A path that cannot be written.
     pub fn create(path: &Path, instance: String, seed: Option<u64>) -> Result<Self, Error> {
-        let io = |source| Error::Io { path: path.into(), action: "cannot write", source };
-        let file = File::create(path).map_err(io)?;
+        let cannot = |source| Error::Io { path: path.into(), action: "cannot write", source };
+        let file = AppendedFile::create(path).map_err(cannot)?;
         let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
-        writer.write_record(HEADER).map_err(|error| io(error.into()))?;
-        writer.flush().map_err(io)?;
-        Ok(CsvFile { writer, instance, seed })
+        writer.write_record(HEADER).map_err(|error| cannot(error.into()))?;
+        match writer.flush() {
+            // a pipe may have a reader later
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(cannot(error)),
+            _ => Ok(CsvFile { writer, instance, seed }),
+        }
+    }
+
+    /// Writes the rows that could not be written before; waits for a pipe's reader until the stop flag is set.
+    ///
+    /// # Errors
+    /// The file, and why it is not complete.
+    pub fn finish(&mut self, stop: &Stop) -> Result<(), Error> {
+        let result = insist(stop, || self.writer.flush());
+        result.map_err(|source| Error::Io { path: self.writer.get_ref().path().into(), action: "cannot write", source })
     }
 
     /// Appends an event.
     ///
     /// # Errors
-    /// What the system says, such as a full disk.
+    /// What the system says, such as a full disk; the row is written with the next one then, or at the end.
     pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
         self.writer.serialize(Row {
             time_s: seconds(event.time_s),
@@ -100,10 +116,14 @@ pub struct Recorded {
 /// without `sense` tells it by which side its solutions and bounds change.
 ///
 /// # Errors
-/// A file that cannot be read or is no such CSV, with line and column.
-pub fn read_run(path: &Path) -> Result<Recorded, Error> {
-    let file = File::open(path).map_err(|source| Error::Io { path: path.into(), action: "cannot read", source })?;
-    parse(file, path)
+/// A file that cannot be read or is no such CSV, with line and column; [`Error::Waiting`] where `stop` is set before a pipe has said
+/// all.
+pub fn read_run(path: &Path, stop: &Stop) -> Result<Recorded, Error> {
+    let stream = files::open(path, stop).map_err(|error| cannot_read(&path.display().to_string(), error, stop))?;
+    parse(ShortLines::new(stream, LONGEST_ROW), path).map_err(|error| match error {
+        Error::Io { source, .. } => cannot_read(&path.display().to_string(), source, stop),
+        other => other,
+    })
 }
 
 fn parse(input: impl Read, path: &Path) -> Result<Recorded, Error> {
@@ -232,7 +252,7 @@ mod tests {
                         1.234568,20,15,0.25,bound,3,40,500,mbe(8),20,15,min,\"my, \"\"own\"\".wcsp\",7\n";
         assert_eq!(text, expected);
         assert_eq!(HEADER.join(","), text.lines().next().unwrap_or_default());
-        let run = read_run(&path)?;
+        let run = read_run(&path, &Stop::new())?;
         assert_eq!(run.curve.points[1], Point { time: 1.234568, found: Some(20.0), bound: Some(15.0) });
         assert_eq!((run.instance.as_deref(), run.seed.as_deref()), (Some("my, \"own\".wcsp"), Some("7")));
         assert!(!run.curve.maximise && !run.curve.optimal);
@@ -247,7 +267,7 @@ mod tests {
         CsvFile::create(&path, "x.uai".into(), None)?.write(&event)?;
         let text = std::fs::read_to_string(&path)?;
         assert!(text.contains("1.234568,-15.25,-20.5,") && text.ends_with(",-20.5,-15.25,max,x.uai,\n"), "{text}");
-        let run = read_run(&path)?;
+        let run = read_run(&path, &Stop::new())?;
         let point = run.curve.points[0];
         assert_eq!((run.curve.maximise, point.found, point.bound), (true, Some(-20.5), Some(-15.25)));
         Ok(())

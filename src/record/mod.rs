@@ -1,7 +1,7 @@
 //! What a run leaves behind: convergence rows, solution files, pictures, the progress line and the summary.
 //!
-//! Everything is written as it happens. A file that cannot be written any more is reported once and given up; the run
-//! goes on.
+//! Everything is written as it happens. A file that cannot be written is reported once and tried again at each tick and at the end;
+//! the run goes on.
 
 pub mod comparison;
 mod console;
@@ -14,8 +14,8 @@ pub mod text;
 
 pub use console::{Console, Verbosity};
 pub use csv::{CsvFile, HEADER, Recorded, read_run};
-pub use file::ReplacedFile;
-pub use recorder::Recorder;
+pub use file::{AppendedFile, ReplacedFile, insist};
+pub use recorder::{Ended, Recorder};
 pub use report::{BoundReport, SolveReport};
 
 /// Seconds to the microsecond, so that rows and summaries show the same short number.

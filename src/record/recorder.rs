@@ -2,12 +2,14 @@
 
 use super::plot::{Curve, Point};
 use super::{Console, CsvFile, ReplacedFile};
+use crate::error::Error;
 use crate::search::{Event, EventKind};
-use std::path::Path;
+use crate::stop::Stop;
+use std::io;
 
 /// Takes every event of a run: CSV row, curve for the picture, console.
 ///
-/// A file that fails is reported once and given up; the run goes on.
+/// A file that fails is reported once and tried again at each tick and at the end; the run goes on.
 #[derive(Debug)]
 pub struct Recorder {
     console: Console,
@@ -15,14 +17,27 @@ pub struct Recorder {
     solution: Option<ReplacedFile>,
     /// Kept where a picture is wanted.
     curve: Option<Curve>,
-    solution_failed: bool,
+    /// Whether it has been said that the file is not up to date.
+    csv_behind: bool,
+    solution_behind: bool,
+}
+
+/// What a recorder leaves.
+#[derive(Debug, Default)]
+pub struct Ended {
+    /// The curve, where one was wanted.
+    pub curve: Option<Curve>,
+    /// Whether the CSV, if one was wanted, has all rows.
+    pub has_rows: bool,
+    /// Whether the solution file, if one was wanted, has the best solution.
+    pub has_solution: bool,
 }
 
 impl Recorder {
     /// A recorder for these outputs; `curve` is its label where a curve is wanted from [`Recorder::finish`].
     pub fn new(console: Console, csv: Option<CsvFile>, solution: Option<ReplacedFile>, curve: Option<String>) -> Self {
         let curve = curve.map(|label| Curve { label, ..Curve::default() });
-        Recorder { console, csv, solution, curve, solution_failed: false }
+        Recorder { console, csv, solution, curve, csv_behind: false, solution_behind: false }
     }
 
     /// Records an event; `render` makes the text of a solution file.
@@ -34,17 +49,23 @@ impl Recorder {
             }
             return;
         }
-        if let Some(Err(error)) = self.csv.as_mut().map(|csv| csv.write(event)) {
-            self.csv = None;
-            self.console.warn(&format!("the CSV ends here: {error}"));
-        }
-        if let (Some(file), Some(solution), EventKind::Solution) = (&self.solution, &event.solution, event.kind)
-            && let Err(error) = file.write(render(solution).as_bytes())
-            && !self.solution_failed
+        if let Some(csv) = &mut self.csv
+            && let Err(error) = csv.write(event)
+            && is_news(&mut self.csv_behind, event, &error)
         {
-            // the next improvement tries again: space may be there by then
-            self.solution_failed = true;
-            self.console.warn(&format!("the solution file is not up to date: {error}"));
+            self.console.warn(&format!("the CSV is not up to date: {error}"));
+        }
+        if let Some(file) = &mut self.solution {
+            let written = match (&event.solution, event.kind) {
+                (Some(solution), EventKind::Solution) => file.write(render(solution).into_bytes()),
+                (_, EventKind::Tick) => file.retry(),
+                _ => Ok(()),
+            };
+            if let Err(error) = written
+                && is_news(&mut self.solution_behind, event, &error)
+            {
+                self.console.warn(&format!("the solution file is not up to date: {error}"));
+            }
         }
         if let Some(curve) = &mut self.curve {
             let side = |number: Option<crate::model::Number>| number.map(|number| number.as_f64());
@@ -59,19 +80,30 @@ impl Recorder {
         &self.console
     }
 
-    /// The solution file, if it has the best solution for sure.
-    pub fn solution_file(&self) -> Option<&Path> {
-        self.solution.as_ref().filter(|_| !self.solution_failed).map(ReplacedFile::path)
-    }
-
     /// Says something on standard error without disturbing the progress line.
     pub fn warn(&self, message: &str) {
         self.console.warn(message);
     }
 
-    /// Ends the progress line and returns the curve.
-    pub fn finish(mut self) -> Option<Curve> {
+    /// Writes what could not be written before and ends the progress line. Waits for the readers of pipes until the stop flag is set; says
+    /// what is not complete.
+    pub fn finish(mut self, stop: &Stop) -> Ended {
         self.console.finish();
-        self.curve
+        let told = |result: Option<Result<(), Error>>| match result {
+            Some(Err(error)) => {
+                self.console.warn(&error.to_string());
+                false
+            }
+            _ => true,
+        };
+        let has_solution = told(self.solution.as_mut().map(|file| file.finish(stop)));
+        let has_rows = told(self.csv.as_mut().map(|csv| csv.finish(stop)));
+        Ended { curve: self.curve, has_rows, has_solution }
     }
+}
+
+/// Whether a failure is to be told: the first one is, but a pipe's reader may come a moment later.
+fn is_news(behind: &mut bool, event: &Event, error: &io::Error) -> bool {
+    let early = error.kind() == io::ErrorKind::WouldBlock && event.kind != EventKind::Tick;
+    !early && !std::mem::replace(behind, true)
 }

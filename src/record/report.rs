@@ -6,6 +6,7 @@ use crate::device::Compiled;
 use crate::inference::spill_folder;
 use crate::model::{Network, Number};
 use crate::search::{Options, Picks, Status, StoppedBy, Summary};
+use crate::terminal;
 use indicatif::HumanBytes;
 use serde::Serialize;
 use std::fmt::{self, Display, Write};
@@ -140,14 +141,14 @@ impl<'a> SolveReport<'a> {
 
 impl Display for SolveReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {}", self.instance, self.ended)?;
+        writeln!(f, "{}: {}", terminal::line(&self.instance), self.ended)?;
         let mut line = |label: &str, text: &dyn Display| writeln!(f, "{label:<12}{text}");
         let (cost, sense) = (objective(self.maximise), sense(self.maximise));
         line(cost, &format_args!("{} ({sense})", or_dash(self.cost)))?;
         line("bound", &format_args!("{} ({})", or_dash(self.bound), self.bound_method))?;
         line("gap", &self.gap.map_or("-".into(), per_cent))?;
         if self.precision_slack > 0.0 {
-            line("slack", &format_args!("{} of rounding, taken off the bound", self.precision_slack))?;
+            line("slack", &format_args!("{:.1e} of rounding, taken off the bound", self.precision_slack))?;
         }
         if let Some(values) = self.solution {
             line("assignment", &assignment(values, self.solution_file.as_deref()))?;
@@ -223,6 +224,9 @@ pub struct BoundReport {
     /// For people: which way the objective is better.
     #[serde(skip)]
     pub maximise: bool,
+    /// What the value-assignment phase found, where the file for it could not be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub solution: Option<Vec<u32>>,
 }
 
 impl BoundReport {
@@ -239,7 +243,7 @@ impl BoundReport {
 
 impl Display for BoundReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {}", self.instance, self.proven())?;
+        writeln!(f, "{}: {}", terminal::line(&self.instance), self.proven())?;
         let mut line = |label: &str, text: &dyn Display| writeln!(f, "{label:<12}{text}");
         let (cost, sense) = (objective(self.maximise), sense(self.maximise));
         let than = if self.maximise { "no assignment has a larger log value" } else { "no assignment costs less" };
@@ -252,7 +256,7 @@ impl Display for BoundReport {
         line("method", &format_args!("{}{along}", self.method))?;
         line(cost, &format_args!("{} ({sense})", or_dash(self.cost)))?;
         if self.precision_slack > 0.0 {
-            line("slack", &format_args!("{} of rounding, taken off the bound", self.precision_slack))?;
+            line("slack", &format_args!("{:.1e} of rounding, taken off the bound", self.precision_slack))?;
         }
         if self.joint_entries > 0 {
             let streamed = if self.streamed { ", streamed" } else { "" };

@@ -3,6 +3,8 @@
 mod cases;
 mod certificate;
 mod devices;
+#[cfg(unix)]
+mod files;
 mod heuristics;
 mod peers;
 mod refusals;

@@ -107,15 +107,24 @@ fn too_wide_for_bucket_elimination_says_so() -> Result {
 #[test]
 fn full_disks_do_not_end_a_run() -> Result {
     let (_folder, path) = folder_with("four.wcsp", FOUR)?;
-    let output = fangs()
-        .args(["solve", "--json", "--time", "20", "--solution", "/dev/full"])
-        .arg(&path)
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout)?["cost"], 5);
-    assert_eq!(String::from_utf8(output.stderr)?.matches("warning").count(), 1);
+    for command in ["solve", "bound"] {
+        let run = |more: &[&str]| {
+            let mut full = fangs();
+            let _ = full.args([command, "--time", "20", "--solution", "/dev/full"]).args(more).arg(&path);
+            full.assert().code(1).get_output().clone()
+        };
+        let object: Value = serde_json::from_slice(&run(&["--json"]).stdout)?;
+        assert_eq!((&object["cost"], &object["solution"]), (&5.into(), &serde_json::json!([0, 1, 0, 1])));
+        let output = run(&[]);
+        assert!(String::from_utf8(output.stdout)?.lines().any(|line| line == "0 1 0 1"), "{command}");
+        let told = String::from_utf8(output.stderr)?;
+        assert!(told.contains("/dev/full: cannot write") && told.contains("on standard output"), "{told}");
+        let mut plain = fangs();
+        let certified = plain.args([command, "--time", "20", "--certificate", "/dev/full"]).arg(&path).assert().code(1);
+        assert!(String::from_utf8(certified.get_output().stderr.clone())?.contains("/dev/full: cannot write"));
+    }
+    let plotted = tempfile::tempdir()?.path().join("gone").join("run.svg");
+    refused(fangs().args(["solve", "--plot"]).arg(plotted).arg(&path), &["run.svg", "cannot write"])?;
     refused(fangs().args(["solve", "--csv", "/dev/full"]).arg(&path), &["/dev/full"])?;
     let full = fs::OpenOptions::new().write(true).open("/dev/full")?;
     let status =

@@ -3,7 +3,7 @@
 use crate::cli::help;
 use crate::cli::input::{Input, InputFlags};
 use crate::cli::orders::OrderChoice;
-use crate::cli::output::{self, OutputFlags};
+use crate::cli::output::OutputFlags;
 use crate::cli::values;
 use clap::Args;
 use fangs::activity::Activity;
@@ -94,7 +94,9 @@ impl TryFrom<Box<BoundFlags>> for Config {
         }
         let input = Input::try_from(flags.input)?;
         let OutputFlags { solution, certificate, csv, .. } = &flags.output;
-        output::all_different(&[input.path()], &[solution.as_deref(), certificate.as_deref(), csv.as_deref()])?;
+        let files = input.files()?.reads("--order", flags.order.path())?;
+        let files = files.writes("--solution", solution.as_deref())?;
+        let _ = files.writes("--certificate", certificate.as_deref())?.writes("--csv", csv.as_deref())?;
         Ok(Config {
             input,
             method: flags.method,

@@ -5,9 +5,11 @@ use super::syntax::{Expr, KEYWORDS, parse};
 use super::tables::{Group, Table, Variables};
 use super::text::{Text, Wrong, names};
 use crate::error::Error;
+use crate::files;
 use crate::heuristics::INPUTS;
+use crate::stop::Stop;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -41,13 +43,9 @@ pub(super) struct File {
 
 impl File {
     /// Reads the file at `path` and the tables that it names.
-    pub fn read(path: &Path, variables: &Variables<'_>) -> Result<File, Error> {
+    pub fn read(path: &Path, variables: &Variables<'_>, stop: &Stop) -> Result<File, Error> {
         let shown = path.display().to_string();
-        let cannot = |source| Error::Io { path: path.into(), action: "cannot read", source };
-        if std::fs::metadata(path).map_err(cannot)?.len() > LARGEST {
-            return Err(Error::Usage(format!("{shown}: a heuristic's file has at most {LARGEST} bytes")));
-        }
-        let bytes = std::fs::read(path).map_err(cannot)?;
+        let bytes = files::read(path, LARGEST, stop)?;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -56,20 +54,20 @@ impl File {
                 return Err(text.error(Wrong::new(at..at, "text in UTF-8").found("a byte that is none")));
             }
         };
-        File::parse(Text { file: shown, text }, path.parent().unwrap_or(Path::new("")), variables)
+        File::parse(Text { file: shown, text }, path.parent().unwrap_or(Path::new("")), variables, stop)
     }
 
     /// Reads a text whose tables stand in `folder`.
-    pub fn parse(text: Text, folder: &Path, variables: &Variables<'_>) -> Result<File, Error> {
+    pub fn parse(text: Text, folder: &Path, variables: &Variables<'_>, stop: &Stop) -> Result<File, Error> {
         let mut file = File { text, ..File::default() };
-        match file.fill(folder, variables) {
+        match file.fill(folder, variables, stop) {
             Ok(()) => Ok(file),
             Err(Stopped::Here(wrong)) => Err(file.text.error(*wrong)),
             Err(Stopped::Elsewhere(error)) => Err(error),
         }
     }
 
-    fn fill(&mut self, folder: &Path, variables: &Variables<'_>) -> Result<(), Stopped> {
+    fn fill(&mut self, folder: &Path, variables: &Variables<'_>, stop: &Stop) -> Result<(), Stopped> {
         let text = self.text.text.clone();
         let parsed = DeTable::parse(&text).map_err(|error| {
             let at = error.span().unwrap_or(text.len()..text.len());
@@ -92,7 +90,7 @@ impl File {
                     for (key, value) in in_order(table(value, "[tables] with lines `name = \"file.csv\"`")?) {
                         self.named(key.get_ref(), key.span())?;
                         let (file, default) = source(value)?;
-                        let table = Table::read(&folder.join(file), default, variables, |wrong| {
+                        let table = Table::read(&folder.join(file), default, variables, stop, |wrong| {
                             self.text.error(Wrong { at: value.span(), ..wrong })
                         });
                         self.tables.push((key.get_ref().to_string(), table.map_err(Stopped::Elsewhere)?));
@@ -170,6 +168,18 @@ impl File {
         }
         Ok(())
     }
+}
+
+/// The files of tables that a file names, as far as it can be understood; none where it is a pipe.
+pub(super) fn tables_of(path: &Path) -> Vec<PathBuf> {
+    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Vec::new();
+    }
+    let text = files::read_text(path, LARGEST, &Stop::new()).unwrap_or_default();
+    let Ok(parsed) = DeTable::parse(&text) else { return Vec::new() };
+    let Some(DeValue::Table(tables)) = parsed.get_ref().get("tables").map(Spanned::get_ref) else { return Vec::new() };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    tables.values().filter_map(|table| Some(folder.join(source(table).ok()?.0))).collect()
 }
 
 /// Why a file was not read on.

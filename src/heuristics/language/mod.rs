@@ -28,10 +28,11 @@ pub(super) use text::names;
 use super::{INPUTS, Input, Kind, Needs};
 use crate::error::Error;
 use crate::model::Variable;
+use crate::stop::Stop;
 use file::File;
 use program::{Program, View, Visit, largest};
 use resolve::Meaning;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tables::Variables;
 use text::Text;
 
@@ -63,9 +64,10 @@ impl Heuristic {
     /// Reads a file for a network of `variables`.
     ///
     /// # Errors
-    /// Where the file or one of its tables is wrong, with line and column and the names that exist.
-    pub fn read(path: &Path, variables: &[Variable]) -> Result<Heuristic, Error> {
-        Heuristic::of(File::read(path, &Variables::of(variables))?)
+    /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`] where `stop` is set
+    /// before a pipe has said all.
+    pub fn read(path: &Path, variables: &[Variable], stop: &Stop) -> Result<Heuristic, Error> {
+        Heuristic::of(File::read(path, &Variables::of(variables), stop)?)
     }
 
     /// Reads a text that messages call `file`; tables are looked for where the program runs.
@@ -74,15 +76,20 @@ impl Heuristic {
     /// As for [`read`](Self::read).
     pub fn parse(file: &str, text: &str, variables: &[Variable]) -> Result<Heuristic, Error> {
         let text = Text { file: file.into(), text: text.into() };
-        Heuristic::of(File::parse(text, Path::new(""), &Variables::of(variables))?)
+        Heuristic::of(File::parse(text, Path::new(""), &Variables::of(variables), &Stop::new())?)
     }
 
     /// Checks a file alone, without a network: everything but which variables and values its tables and groups name.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
-    pub fn check(path: &Path) -> Result<(), Error> {
-        Heuristic::of(File::read(path, &Variables::default())?).map(|_| ())
+    pub fn check(path: &Path, stop: &Stop) -> Result<(), Error> {
+        Heuristic::of(File::read(path, &Variables::default(), stop)?).map(|_| ())
+    }
+
+    /// The files of tables that the file at `path` names, as far as it can be understood; none where it is a pipe.
+    pub fn tables_of(path: &Path) -> Vec<PathBuf> {
+        file::tables_of(path)
     }
 
     fn of(mut file: File) -> Result<Heuristic, Error> {

@@ -2,7 +2,9 @@
 
 use super::text::{Wrong, names, quote};
 use crate::error::{Error, ParseError};
+use crate::files::{self, LARGEST_TEXT};
 use crate::model::Variable;
+use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
@@ -118,10 +120,14 @@ impl Table {
         path: &Path,
         default: Option<f64>,
         variables: &Variables<'_>,
+        stop: &Stop,
         here: impl Fn(Wrong) -> Error,
     ) -> Result<Table, Error> {
-        let bytes = std::fs::read(path).map_err(|error| {
-            here(Wrong::new(0..0, format!("a file that can be read, but {}: {error}", path.display())))
+        let bytes = files::read(path, LARGEST_TEXT, stop).map_err(|error| match error {
+            Error::Io { path, source, .. } => {
+                here(Wrong::new(0..0, format!("a file that can be read, but {}: {source}", path.display())))
+            }
+            stopped => stopped,
         })?;
         let file = path.display().to_string();
         let rows = Rows::read(&bytes, &file)?;

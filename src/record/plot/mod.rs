@@ -11,6 +11,8 @@ mod svg;
 
 use super::ReplacedFile;
 use crate::error::Error;
+use crate::stop::Stop;
+use crate::terminal;
 use resvg::{tiny_skia, usvg};
 use std::path::Path;
 use std::sync::Arc;
@@ -138,7 +140,7 @@ enum Kind {
 }
 
 /// A picture file; what kind of picture follows from its extension.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct PictureFile {
     file: ReplacedFile,
     kind: Kind,
@@ -155,26 +157,22 @@ impl PictureFile {
             Some("svg") => Kind::Svg,
             Some("png") => Kind::Png,
             Some("pdf") => Kind::Pdf,
-            _ => return Err(Error::Usage(format!("{}: a picture is .svg, .png or .pdf", path.display()))),
+            _ => return Err(Error::Usage(format!("{}: a picture is .svg, .png or .pdf", terminal::path(path)))),
         };
         Ok(PictureFile { file: ReplacedFile::new(path)?, kind })
     }
 
-    /// Draws the chart.
+    /// Draws the chart. Waits for a pipe's reader until the stop flag is set.
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn save(&self, chart: &Chart) -> Result<(), Error> {
+    pub fn save(&mut self, chart: &Chart, stop: &Stop) -> Result<(), Error> {
         let content = match self.kind {
             Kind::Svg => chart.svg().into_bytes(),
             Kind::Png => chart.png()?,
             Kind::Pdf => chart.pdf()?,
         };
-        self.file.write(&content).map_err(|source| Error::Io {
-            path: self.file.path().into(),
-            action: "cannot write",
-            source,
-        })
+        self.file.write_to_end(content, stop)
     }
 }
 

@@ -158,7 +158,9 @@ fn from_files(network: &Network) -> Vec<Arc<dyn ValueHeuristic>> {
     let read = |(place, text): (usize, &&str)| -> Arc<dyn ValueHeuristic> {
         let name = format!("h{place}.toml");
         write(&name, text);
-        Arc::new(FromFile::read(&folder.path().join(name), network).unwrap_or_else(|error| panic!("{error}")))
+        Arc::new(
+            FromFile::read(&folder.path().join(name), network, &Stop::new()).unwrap_or_else(|error| panic!("{error}")),
+        )
     };
     FILES.iter().enumerate().map(read).collect()
 }
