@@ -159,6 +159,10 @@ impl Cuda {
         match self.never {}
     }
 
+    pub fn cache_trouble(&self) -> Option<String> {
+        match self.never {}
+    }
+
     pub fn stream(&self) -> &Arc<CudaStream> {
         match self.never {}
     }

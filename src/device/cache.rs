@@ -2,11 +2,12 @@
 
 use super::nvrtc::Image;
 use super::source::Source;
-use rustc_hash::FxHasher;
+use crate::terminal;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::hash::{Hash, Hasher};
-use std::io::Write;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -18,12 +19,29 @@ const EXTENSION: &str = "kernel";
 /// A file of the cache: a line of JSON, then the code.
 #[derive(Serialize, Deserialize)]
 struct Header {
-    /// Everything that the code depends on, compared as a whole: a hash may collide.
+    /// Everything that the code depends on, compared as a whole.
     key: String,
     symbols: Vec<(String, String)>,
-    length: usize,
-    /// Of the code, so that a damaged file is noticed.
-    hash: u64,
+    /// The SHA-256 of all three.
+    hash: String,
+}
+
+impl Header {
+    fn new(key: &str, image: &Image) -> Header {
+        let mut hasher = Sha256::new();
+        let mut add = |bytes: &[u8]| {
+            // with lengths, so that nothing can move from one part to the next
+            hasher.update((bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        add(key.as_bytes());
+        for (name, symbol) in &image.symbols {
+            add(name.as_bytes());
+            add(symbol.as_bytes());
+        }
+        add(&image.code);
+        Header { key: key.into(), symbols: image.symbols.clone(), hash: hex(hasher.finalize()) }
+    }
 }
 
 /// A folder of compiled kernels, or none.
@@ -33,10 +51,11 @@ pub(super) struct Cache {
     most: u64,
 }
 
-fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// What an image depends on: the texts, the constants, the kernels, the architecture, the compiler.
@@ -57,8 +76,16 @@ impl Cache {
         Cache { folder: set("FANGS_CACHE").or_else(system), most: MOST }
     }
 
+    /// Why the folder is not used although it is there: code from it runs, so no other user may have put it there.
+    pub fn trouble(&self) -> Option<String> {
+        let folder = self.folder.as_ref()?;
+        let what = privacy(&fs::metadata(folder).ok().filter(fs::Metadata::is_dir)?)?;
+        Some(format!("kernels are compiled without the cache {}: {what}", terminal::path(folder)))
+    }
+
     fn file(&self, key: &str) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{:016x}.{EXTENSION}", hash(key.as_bytes()))))
+        let folder = self.folder.as_ref().filter(|_| self.trouble().is_none())?;
+        Some(folder.join(format!("{}.{EXTENSION}", hex(Sha256::digest(key)))))
     }
 
     /// The image of a key, if it is there and whole.
@@ -67,13 +94,14 @@ impl Cache {
         let mut bytes = fs::read(&path).ok()?;
         let end = bytes.iter().position(|&byte| byte == b'\n')?;
         let code = bytes.split_off(end + 1);
-        let header: Header = serde_json::from_slice(&bytes).ok()?;
-        let whole = header.key == key && header.length == code.len() && header.hash == hash(&code);
+        let Header { symbols, hash, .. } = serde_json::from_slice(&bytes).ok()?;
+        let image = Image { code, symbols };
+        let whole = Header::new(key, &image).hash == hash;
         if whole {
             // used just now; where that cannot be noted the file only goes sooner
             let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         }
-        whole.then_some(Image { code, symbols: header.symbols })
+        whole.then_some(image)
     }
 
     /// Keeps an image; a folder that cannot be written to is no reason to fail.
@@ -86,17 +114,14 @@ impl Cache {
         }
     }
 
-    fn write(&self, folder: &Path, path: &Path, key: &str, image: &Image) -> std::io::Result<()> {
-        fs::create_dir_all(folder)?;
-        let header = Header {
-            key: key.into(),
-            symbols: image.symbols.clone(),
-            length: image.code.len(),
-            hash: hash(&image.code),
-        };
+    fn write(&self, folder: &Path, path: &Path, key: &str, image: &Image) -> io::Result<()> {
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        let _ = std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(folder)?;
         // renamed into place: another process never reads half of a file
         let mut file = tempfile::Builder::new().suffix(&format!(".{EXTENSION}")).tempfile_in(folder)?;
-        serde_json::to_writer(&mut file, &header)?;
+        serde_json::to_writer(&mut file, &Header::new(key, image))?;
         file.write_all(b"\n")?;
         file.write_all(&image.code)?;
         let _ = file.persist(path).map_err(|error| error.error)?;
@@ -126,12 +151,83 @@ impl Cache {
     }
 }
 
+/// What keeps a folder from being private to the user who runs this.
+fn privacy(folder: &fs::Metadata) -> Option<String> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (owner, mode, own) = (folder.uid(), folder.mode() & 0o777, rustix::process::geteuid().as_raw());
+        if owner != own {
+            return Some(format!("it belongs to user {owner}, not to {own}"));
+        }
+        if mode & 0o077 != 0 {
+            return Some(format!("others may enter it (its mode is {mode:o}; chmod 700 makes it private)"));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A folder that caches may be in.
+    fn private() -> io::Result<tempfile::TempDir> {
+        let folder = tempfile::tempdir()?;
+        #[cfg(unix)]
+        fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+        Ok(folder)
+    }
+
     fn cache(folder: &Path) -> Cache {
         Cache { folder: Some(folder.into()), most: MOST }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_are_private() -> io::Result<()> {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let folder = private()?;
+        let cache = cache(&folder.path().join("outer/kernels"));
+        cache.store("key", &image(b"code"));
+        for made in ["outer", "outer/kernels"] {
+            assert_eq!(fs::metadata(folder.path().join(made))?.permissions().mode() & 0o777, 0o700);
+        }
+        let place = cache.folder.clone().expect("a folder");
+        for mode in [0o755, 0o770, 0o777, 0o701] {
+            fs::set_permissions(&place, PermissionsExt::from_mode(mode))?;
+            assert!(cache.trouble().is_some_and(|what| what.contains(&format!("{mode:o}"))));
+            assert_eq!(cache.load("key"), None);
+            cache.store("other", &image(b"code"));
+            assert_eq!(files(&place)?.len(), 1);
+        }
+        fs::set_permissions(&place, PermissionsExt::from_mode(0o700))?;
+        assert_eq!((cache.trouble(), cache.load("key")), (None, Some(image(b"code"))));
+        // only root may give folders away
+        if chown(&place, Some(12345), None).is_ok() {
+            assert!(cache.trouble().is_some_and(|what| what.contains("12345")));
+            assert_eq!(cache.load("key"), None);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_that_was_put_there_is_not_taken() -> io::Result<()> {
+        let folder = private()?;
+        let cache = cache(folder.path());
+        cache.store("key", &image(b"code"));
+        cache.store("other", &image(b"foreign"));
+        let [own, other] = ["key", "other"].map(|key| cache.file(key).expect("a path"));
+        let _ = fs::copy(&other, &own)?;
+        assert_eq!(cache.load("key"), None, "of another key");
+        let header = Header { symbols: vec![("g".into(), "h".into())], ..Header::new("key", &image(b"code")) };
+        let mut text = serde_json::to_vec(&header)?;
+        text.extend_from_slice(b"\ncode");
+        fs::write(&own, text)?;
+        assert_eq!(cache.load("key"), None, "other symbols");
+        Ok(())
     }
 
     fn image(code: &[u8]) -> Image {
@@ -144,7 +240,7 @@ mod tests {
 
     #[test]
     fn images_come_back() -> std::io::Result<()> {
-        let folder = tempfile::tempdir()?;
+        let folder = private()?;
         let cache = cache(&folder.path().join("made/when/needed"));
         assert_eq!(cache.load("key"), None);
         cache.store("key", &image(b"one\n\0two"));
@@ -157,7 +253,7 @@ mod tests {
 
     #[test]
     fn damaged_files_are_not_taken() -> std::io::Result<()> {
-        let folder = tempfile::tempdir()?;
+        let folder = private()?;
         let cache = cache(folder.path());
         cache.store("key", &image(b"machine code"));
         let file = files(folder.path())?.remove(0);
@@ -182,13 +278,13 @@ mod tests {
 
     #[test]
     fn folders_that_are_none_are_ignored() -> std::io::Result<()> {
-        let folder = tempfile::tempdir()?;
+        let folder = private()?;
         let file = folder.path().join("file");
         fs::write(&file, "here")?;
         for place in [Some(file.join("below")), Some("/dev/null".into()), Some("/proc/none".into()), None] {
             let cache = Cache { folder: place, most: MOST };
             cache.store("key", &image(b"code"));
-            assert_eq!(cache.load("key"), None);
+            assert_eq!((cache.load("key"), cache.trouble()), (None, None));
         }
         assert_eq!(fs::read(&file)?, b"here");
         Ok(())
@@ -196,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_oldest_go_and_other_files_stay() -> std::io::Result<()> {
-        let folder = tempfile::tempdir()?;
+        let folder = private()?;
         let cache = Cache { folder: Some(folder.path().into()), most: 5_000 };
         let foreign = folder.path().join("notes.txt");
         fs::write(&foreign, vec![0; 10_000])?;

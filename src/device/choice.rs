@@ -73,7 +73,10 @@ impl Opened {
 impl Display for Opened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.cuda, &self.reason) {
-            (Some(cuda), _) => write!(f, "on {} ({})", cuda.label(), cuda.info.name),
+            (Some(cuda), _) => {
+                write!(f, "on {} ({})", cuda.label(), cuda.info.name)?;
+                cuda.cache_trouble().map_or(Ok(()), |trouble| write!(f, "; {trouble}"))
+            }
             (None, Some(reason)) => write!(f, "on the CPU: {reason}"),
             (None, None) => f.write_str("on the CPU"),
         }

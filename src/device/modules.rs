@@ -47,6 +47,11 @@ impl Cuda {
         }
     }
 
+    /// Why compiled kernels are not kept, where that should be known.
+    pub fn cache_trouble(&self) -> Option<String> {
+        cache::Cache::of_user().trouble()
+    }
+
     /// Begins with a source; nothing has become of it yet, unless no thread can be started.
     fn begin(self: &Arc<Self>, source: &Source) -> Fate {
         let (cuda, source, busy) = (self.clone(), source.clone(), Busy::new());
