@@ -69,7 +69,7 @@ use crate::model::Network;
 use crate::stop::Stop;
 use boarding::Boarding;
 use first::First;
-use goal::reached;
+use goal::settled;
 use news::{Ending, News, Totals};
 use recorder::Recorder;
 use run::Run;
@@ -130,9 +130,10 @@ pub fn solve(
     let mut recorder = Recorder::new(network, &clock, observe);
     options.activity.step("first solution");
     let first = First::new(network, options, recorder.bound(), stop, &mut |news| recorder.hear(news));
-    let outcome = match reached(network, options, first.found(), recorder.bound()) {
-        Some(_) => missed(options, stop, &mut |news| recorder.hear(news)),
-        None => search(network, options, first, stop, &mut recorder),
+    let outcome = if settled(network, options, first.found(), recorder.bound()) {
+        missed(options, stop, &mut |news| recorder.hear(news))
+    } else {
+        search(network, options, first, stop, &mut recorder)
     };
     let stopped_by = stop.cause().map_or(StoppedBy::Time, StoppedBy::from);
     let (ending, failure) = match outcome {

@@ -9,7 +9,7 @@ use super::crew::Crew;
 use super::driver::{Core, Effort, Field, Pool};
 use super::event::StoppedBy;
 use super::first::First;
-use super::goal::{Meeting, reached};
+use super::goal::{Meeting, reached, settled};
 use super::guided;
 use super::news::{Ending, News, Totals};
 use super::options::{Assertions, Options};
@@ -100,7 +100,7 @@ impl<'a> Run<'a> {
         let core = Core { reducer: Arc::new(reducer), problem };
         let proof = Proof::reductions(&core.reducer).map(Box::new);
         tell(News::Bound { bound: lower, source: "trivial".into(), totals, proof });
-        if reached(network, options, first.found(), lower).is_some() {
+        if settled(network, options, first.found(), lower) {
             return Ok(None);
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
