@@ -393,7 +393,7 @@ fn instances_have_the_sizes_of_their_manifest() {
         let number = |column: usize, own: usize| row[column].parse().unwrap_or(own);
         let expected = (number(3, sizes.0), number(4, sizes.1 as usize) as u32, number(6, sizes.2), number(5, sizes.3));
         assert_eq!(sizes, expected, "{}", row[0]);
-        assert!(network.units().precision_slack() <= 1e-3, "{}", row[0]);
+        assert!(network.units().precision_slack(None) <= 1e-3, "{}", row[0]);
         check_evidence(&path, &network);
     }
     println!("{checked} instances");

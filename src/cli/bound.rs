@@ -133,7 +133,6 @@ impl<'a> Bounding<'a> {
         report.method = "trivial".into();
         report.exact = lower >= network.top();
         report.maximise = network.units().maximise;
-        report.precision_slack = network.units().precision_slack();
         Bounding {
             network,
             config,
@@ -491,6 +490,8 @@ impl<'a> Bounding<'a> {
         let ended = recorder.finish(stop);
         report.bound = self.network.bound(self.lower);
         report.cost = self.best.as_ref().map(|(_, value, _)| *value);
+        let proved = report.cost.zip(report.bound).filter(|_| report.exact);
+        report.precision_slack = self.network.units().precision_slack(proved);
         report.solution = self.best.filter(|_| !ended.has_solution).map(|(.., solution)| solution);
         let format = self.config.output.solution_format;
         let lost = report.solution.as_deref().map(|lost| formats::write_solution(self.network, lost, format));

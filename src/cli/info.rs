@@ -82,7 +82,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         top: (network.top() < FORBIDDEN).then(|| network.units().number(network.top())),
         decimals: network.units().decimals,
         maximise: network.units().maximise,
-        precision_slack: network.units().precision_slack(),
+        precision_slack: network.units().precision_slack(None),
         observed,
         domains: Domains::of(network.domains()),
         density: density(Reducer::new(&network, false, &stop)?.problem().neighbours()),

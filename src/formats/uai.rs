@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn exact_tables_cost_no_precision() {
         let network = parse("MARKOV 1 2 1 1 0 2 0 1", Format::Uai, None).expect("a network");
-        assert_eq!((network.units().rounded, network.units().precision_slack()), (0, 0.0));
+        assert_eq!((network.units().rounded, network.units().precision_slack(None)), (0, 0.0));
     }
 
     #[test]

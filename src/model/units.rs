@@ -50,9 +50,13 @@ impl Units {
         self.number(cost.saturating_sub(self.rounded.div_ceil(2) as Cost))
     }
 
-    /// How far off the file's own numbers a sum may be by rounding, in the file's unit.
-    pub fn precision_slack(&self) -> f64 {
-        self.rounded.div_ceil(2) as f64 / self.scale()
+    /// How far off the file's own numbers a sum may be by rounding, in the file's unit; where a value is `proved` optimal, with
+    /// its bound, what that leaves open.
+    pub fn precision_slack(&self, proved: Option<(Number, Number)>) -> f64 {
+        match proved {
+            Some((value, bound)) => (bound.as_f64() - value.as_f64()).abs(),
+            None => self.rounded.div_ceil(2) as f64 / self.scale(),
+        }
     }
 }
 

@@ -213,11 +213,7 @@ impl<'a> Recorder<'a> {
             cost,
             bound,
             gap: self.gap(),
-            precision_slack: match cost.zip(bound).filter(|_| status == Status::Optimal) {
-                // what rounding leaves open
-                Some((cost, bound)) => (bound.as_f64() - cost.as_f64()).abs(),
-                None => units.precision_slack(),
-            },
+            precision_slack: units.precision_slack(cost.zip(bound).filter(|_| status == Status::Optimal)),
             time_s,
             load_s: options.load_s,
             time_to_best_s: self.best_at,
