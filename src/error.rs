@@ -37,6 +37,9 @@ pub enum Error {
     /// A certificate that does not prove what it says, or cannot be followed.
     #[error("{}", line(.0))]
     Refused(String),
+    /// More memory than there is.
+    #[error("out of memory: {0}")]
+    Memory(String),
     /// A bug of this program: a cost or a bound that does not agree with its recomputation.
     #[error("internal error: {0}")]
     Internal(String),

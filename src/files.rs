@@ -83,7 +83,7 @@ impl<'a> Patient<'a> {
         stop: &'a Stop,
     ) -> io::Result<Self> {
         let (sender, chunks) = sync_channel(4);
-        let _ = std::thread::Builder::new().name("input".into()).spawn(move || {
+        let _ = crate::threads::start("input", move || {
             let mut reader = match open() {
                 Ok(reader) => reader,
                 Err(error) => return drop(sender.send(Err(error))),

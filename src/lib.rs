@@ -45,6 +45,7 @@ pub mod rng;
 pub mod search;
 pub mod stop;
 pub mod terminal;
+pub mod threads;
 
 pub use error::Error;
 

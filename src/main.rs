@@ -3,19 +3,25 @@
 mod cli;
 
 use cli::{Command, Exit};
-use fangs::Error;
+use fangs::{Error, threads};
 use std::time::Instant;
+
+#[global_allocator]
+static ALLOCATOR: cli::guard::Allocator = cli::guard::Allocator;
 
 fn main() {
     let started = Instant::now();
+    cli::guard::prepare();
     #[allow(unsafe_code, reason = "a setting of the driver")]
     // SAFETY: no other thread runs yet.
     unsafe {
         fangs::device::want_few_queues();
     }
-    let code = match run(cli::flags().command, started) {
-        Ok(exit) => exit.code(),
-        Err(error) => cli::fail(&error),
+    let code = match threads::caught(|| run(cli::flags().command, started)) {
+        Ok(Ok(exit)) => exit.code(),
+        Ok(Err(error)) => cli::fail(&error),
+        // it was said when it happened
+        Err(_) => 1,
     };
     cli::leave(code)
 }

@@ -1,7 +1,7 @@
 //! `fangs bench`: one subcommand a measurement.
 
 use super::output::{self, Rows};
-use super::{Exit, bench_mbe, bench_search, help};
+use super::{Exit, bench_mbe, bench_search, help, values};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
@@ -48,6 +48,7 @@ struct FangFlags {
 
 /// Measures.
 pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
+    values::use_threads(None)?;
     match flags.what {
         What::Fang(flags) => run_fang(flags),
         What::Mbe(flags) => bench_mbe::run(flags),

@@ -9,15 +9,15 @@ use fangs::device::{Choice, DeviceError, Opened, Opening};
 use fangs::formats;
 use fangs::inference::{
     Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Spent, Stage,
-    trivial_bound,
+    trivial_bound, what_fails,
 };
 use fangs::model::{Cost, Network, Number, Problem};
 use fangs::order::Order;
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile};
 use fangs::reduce::{Reducer, ValueBounds};
 use fangs::search::{BoundChoice, Clock, Event, EventKind, gap};
-use fangs::stop::Stop;
-use fangs::{Error, check, record};
+use fangs::stop::{Cause, Stop};
+use fangs::{Error, check, record, threads};
 pub use flags::{BoundFlags, Config};
 use std::sync::Arc;
 use std::time::Instant;
@@ -78,9 +78,22 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     };
     let mut bounding = Bounding::new(&network, &config, &clock, recorder, report);
     bounding.tell(EventKind::Start);
-    match bounding.work(&device, &ordering, &stop) {
-        Err(Error::Stopped) | Ok(()) => bounding.finish(certificate, &stop),
-        Err(error) => Err(error),
+    let work = || {
+        threads::panic_on_purpose("bound");
+        bounding.work(&device, &ordering, &stop)
+    };
+    match threads::caught(work).unwrap_or_else(|what| Err(Error::Internal(format!("the run ended ({what})")))) {
+        Err(Error::Stopped) | Ok(()) => {
+            if stop.cause() == Some(Cause::Memory) {
+                bounding.recorder.warn("out of memory: the run ends here");
+            }
+            bounding.finish(certificate, &stop)
+        }
+        Err(error) => {
+            // what was found so far stays in the files
+            bounding.tell(EventKind::End);
+            Err(error)
+        }
     }
 }
 
@@ -182,7 +195,7 @@ impl<'a> Bounding<'a> {
         ordering: &Ordering,
         stop: &Stop,
     ) -> Result<bool, Error> {
-        let problem = Arc::new(reducer.problem());
+        let problem = Arc::new(reducer.fitting_problem()?);
         let reduced = || Proof::reductions(reducer);
         if reducer.infeasible() {
             self.report.exact = true;
@@ -284,8 +297,8 @@ impl<'a> Bounding<'a> {
                         }
                     }
                     if let Some(error) = run.failure() {
-                        self.lose_files(error);
-                        climb.without_spill();
+                        self.lose_plan(error);
+                        climb.after(error);
                         continue;
                     }
                     let streamed = run.streamed();
@@ -435,10 +448,12 @@ impl<'a> Bounding<'a> {
         }
     }
 
-    /// Files for tables have failed: says so once, and the run goes on within memory.
-    fn lose_files(&mut self, error: &Error) {
-        self.spill = 0;
-        self.recorder.warn(&format!("{error}; going on without tables in files"));
+    /// Files for tables have failed, or there was no memory for one: says so, and the run goes on without, or with less.
+    fn lose_plan(&mut self, error: &Error) {
+        if !matches!(error, Error::Memory(_)) {
+            self.spill = 0;
+        }
+        self.recorder.warn(&what_fails(error));
     }
 
     fn tick(&mut self) {

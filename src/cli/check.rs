@@ -1,7 +1,7 @@
 //! `fangs check`.
 
 use super::input::{Input, InputFlags};
-use super::{Exit, help, output};
+use super::{Exit, help, output, values};
 use clap::Args;
 use fangs::certificate::Certificate;
 use fangs::check::{self, Evaluation, Replay};
@@ -82,6 +82,7 @@ pub fn run(config: Config) -> Result<Exit, Error> {
 
 /// Says what it takes to follow a certificate, and follows it.
 fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, stop: &Stop) -> Result<Proven, Error> {
+    values::use_threads(None)?;
     let certificate = Certificate::read(path, stop)?;
     let replay = Replay::new(network, &certificate)?;
     let check::Effort { joint_entries, bytes } = replay.effort();

@@ -1,6 +1,6 @@
 //! `fangs devices`.
 
-use super::{Exit, output};
+use super::{Exit, output, values};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, DeviceError, Found, Survey, survey};
@@ -17,6 +17,7 @@ pub struct DevicesFlags {
 
 /// Says what there is to compute with.
 pub fn run(flags: DevicesFlags) -> Result<Exit, Error> {
+    values::use_threads(None)?;
     let seen = Seen { threads: rayon::current_num_threads(), survey: survey() };
     if flags.json {
         output::print_json(&seen.json())?;

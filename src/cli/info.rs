@@ -66,12 +66,13 @@ impl TryFrom<InfoFlags> for Config {
 
 /// Describes a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    values::use_threads(None)?;
     let stop = Stop::new();
     let clock = Clock::start(started, None, &stop);
     let (network, observed) = config.input.load_observed(&Console::new(Verbosity::Normal), &stop)?;
     let load_s = seconds(clock.seconds());
     let reducer = Reducer::new(&network, config.reduce, &stop)?;
-    let problem = Arc::new(reducer.problem());
+    let problem = Arc::new(reducer.fitting_problem()?);
     let orders: Vec<(Method, Order)> =
         Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
     let best = orders.iter().min_by(|a, b| a.1.joint_entries.total_cmp(&b.1.joint_entries));
@@ -85,7 +86,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         precision_slack: network.units().precision_slack(None),
         observed,
         domains: Domains::of(network.domains()),
-        density: density(Reducer::new(&network, false, &stop)?.problem().neighbours()),
+        density: density(Reducer::new(&network, false, &stop)?.fitting_problem()?.neighbours()),
         network: Size::of(&network),
         core_domains: Domains::of(&problem.domains),
         core_density: density(problem.neighbours()),

@@ -7,7 +7,7 @@ use fangs::Error;
 use fangs::formats::{self, Evidence, Format, ReadOptions, Source};
 use fangs::model::Network;
 use fangs::record::Console;
-use fangs::stop::Stop;
+use fangs::stop::{Cause, Stop};
 use fangs::terminal;
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,13 @@ impl Input {
 
     /// The same, with the number of variables observed where evidence is named.
     pub fn load_observed(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<usize>), Error> {
-        let mut network = formats::read(&self.source, Some(self.format), &self.options, stop)?;
+        let read = formats::read(&self.source, Some(self.format), &self.options, stop);
+        let mut network = read.map_err(|error| match error {
+            Error::Stopped if stop.cause() == Some(Cause::Memory) => {
+                Error::Memory(format!("{} could not be read to its end", self.source))
+            }
+            error => error,
+        })?;
         console.warn_of(network.warnings());
         let Some(path) = &self.evidence else { return Ok((network, None)) };
         let Evidence { pairs, warnings } = formats::read_evidence(path, &network, stop)?;

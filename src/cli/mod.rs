@@ -7,6 +7,7 @@ pub mod bound;
 pub mod check;
 pub mod devices;
 pub mod generate;
+pub mod guard;
 mod help;
 pub mod heuristics;
 pub mod info;
@@ -25,7 +26,7 @@ use clap::{Args, Parser, Subcommand};
 use fangs::Error;
 use fangs::record::Recorder;
 use fangs::search::{Event, EventKind, StoppedBy};
-use fangs::stop::{Cause, Stop};
+use fangs::stop::Stop;
 use fangs::terminal;
 
 pub use leave::leave;
@@ -153,7 +154,7 @@ pub fn fail(error: &Error) -> u8 {
 
 /// What ended a run that the stop flag ended.
 fn stopped_by(stop: &Stop) -> StoppedBy {
-    if stop.cause() == Some(Cause::Signal) { StoppedBy::Signal } else { StoppedBy::Time }
+    stop.cause().map_or(StoppedBy::Time, StoppedBy::from)
 }
 
 /// Reads the flags. What clap says of wrong ones quotes them, so that is made safe for a terminal.

@@ -4,6 +4,7 @@ use super::help;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use fangs::Error;
 use fangs::search::MAX_THREADS;
+use fangs::threads;
 use std::time::Duration;
 
 /// Bare seconds (`30`, `0.5`), or what `humantime` reads (`500ms`, `30s`, `1.5m`, `1h 30m`).
@@ -95,11 +96,9 @@ pub fn named<T: Copy + Send + Sync + 'static>(
     PossibleValuesParser::new(names).try_map(move |name| choice(&name, &all))
 }
 
-/// Makes everything that works in parallel use so many threads.
+/// Makes everything that works in parallel use so many threads, or as many as there are processors; fewer where the system allows no more.
 pub fn use_threads(threads: Option<usize>) -> Result<(), Error> {
-    let Some(threads) = threads else { return Ok(()) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    pool.map_err(|error| Error::Usage(format!("--threads {threads}: {error}")))
+    threads::share(threads).map_err(|error| Error::Usage(format!("--threads: {error}")))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::busy::{Busy, wait_at_exit};
 use super::{Cuda, DeviceError, devices};
 use crate::error::Error;
 use crate::stop::Stop;
+use crate::threads;
 use std::fmt::{self, Display};
 use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -234,7 +235,7 @@ impl Opening {
         let (choice, shared, busy) = (self.choice, self.shared.clone(), Busy::new());
         wait_at_exit();
         // nobody joins it: a driver that hangs must not keep the process from ending in time
-        drop(std::thread::spawn(move || {
+        let open = move || {
             if choice == Choice::Auto {
                 std::thread::sleep(HEAD_START);
             }
@@ -244,7 +245,10 @@ impl Opening {
             *shared.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Done(outcome);
             shared.changed.notify_all();
             drop(busy);
-        }));
+        };
+        if let Err(error) = threads::start("device", open) {
+            *state = State::Done(choice.without(DeviceError::Unusable(error.to_string())));
+        }
     }
 }
 

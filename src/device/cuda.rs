@@ -6,6 +6,7 @@ use super::find::{self, devices, failed};
 use super::modules::Modules;
 use super::nvrtc::Nvrtc;
 use super::{DeviceError, Info};
+use crate::threads;
 use cudarc::driver::result::stream::get_priority_range;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{CudaContext, CudaStream};
@@ -31,9 +32,9 @@ impl Cuda {
         let _ = find::driver()?;
         // the compiler's library is large: it loads while the driver starts
         let (nvrtc, context) = std::thread::scope(|scope| {
-            let nvrtc = scope.spawn(Nvrtc::get);
+            let nvrtc = threads::start_in(scope, "nvrtc", Nvrtc::get);
             let context = Self::context_of(ordinal);
-            (nvrtc.join(), context)
+            (nvrtc.map_or_else(|_| Ok(Nvrtc::get()), |thread| thread.join()), context)
         });
         let (info, context) = context?;
         let nvrtc = nvrtc.unwrap_or_else(|_| Err(DeviceError::Unusable("the CUDA compiler does not load".into())))?;

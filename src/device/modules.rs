@@ -4,9 +4,9 @@
 use super::find::{driver, failed};
 use super::nvrtc::Nvrtc;
 use super::{Busy, Compiled, Cuda, DeviceError, Module, Source, cache};
+use crate::threads;
 use cudarc::nvrtc::Ptx;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// What became of a source; nothing yet where a thread is at it.
@@ -56,7 +56,7 @@ impl Cuda {
     fn begin(self: &Arc<Self>, source: &Source) -> Fate {
         let (cuda, source, busy) = (self.clone(), source.clone(), Busy::new());
         // nobody joins it: a compiler cannot be stopped
-        let begun = Builder::new().spawn(move || {
+        let begun = threads::start("compiler", move || {
             let broken = |_| Err(DeviceError::Unusable(format!("compiling {} ended abnormally", source.name)));
             let load = || cuda.load_anew(&source).map(Arc::new);
             // whoever waits must hear of it, even if the compiler's binding panics
@@ -68,9 +68,7 @@ impl Cuda {
             cuda.modules.changed.notify_all();
             drop(busy);
         });
-        begun
-            .err()
-            .map(|error| Err(DeviceError::Unusable(format!("no thread can be started to compile kernels: {error}"))))
+        begun.err().map(|error| Err(DeviceError::Unusable(format!("compiling kernels: {error}"))))
     }
 
     fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {

@@ -125,7 +125,46 @@ impl Read for Unpacked<'_> {
             if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
                 return error;
             }
+            if is_out_of_memory(&error) {
+                let text = format!("out of memory: the {} data cannot be unpacked ({error})", self.name);
+                return io::Error::new(io::ErrorKind::OutOfMemory, text);
+            }
             io::Error::new(error.kind(), format!("the {} data is damaged or ends early ({error})", self.name))
         })
+    }
+}
+
+/// Whether a decoder had no memory, or was not allowed as much as the data asks for.
+fn is_out_of_memory(error: &io::Error) -> bool {
+    use liblzma::stream::Error::{Mem, MemLimit};
+    let of_xz = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
+    // zstd has no kinds of errors but their names
+    matches!(of_xz, Some(Mem | MemLimit)) || error.to_string().contains("not enough memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A decoder that fails in its own way.
+    struct Failing(fn() -> io::Error);
+
+    impl Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err((self.0)())
+        }
+    }
+
+    #[test]
+    fn memory_that_is_short_is_no_damage() {
+        use liblzma::stream::Error::{Data, Mem, MemLimit};
+        let told = |error: fn() -> io::Error| {
+            let mut unpacked = Unpacked { reader: Box::new(Failing(error)), name: "xz" };
+            unpacked.read(&mut [0]).expect_err("it fails").to_string()
+        };
+        assert!(told(|| Data.into()).starts_with("the xz data is damaged or ends early"));
+        for error in [|| Mem.into(), || MemLimit.into(), || io::Error::other("Allocation error : not enough memory")] {
+            assert!(told(error).starts_with("out of memory: the xz data cannot be unpacked"), "{}", told(error));
+        }
     }
 }

@@ -17,6 +17,7 @@ use super::run::Outcome;
 use super::shift::Shift;
 use super::shifting::{Between, Shifting};
 use super::trivial_bound;
+use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 pub use attempt::Attempt;
@@ -150,6 +151,14 @@ pub enum Stage {
     Branch(Box<Branch>, u64),
 }
 
+/// What there is to say of a plan that failed, and what bounds go on with.
+pub fn what_fails(error: &Error) -> String {
+    match error {
+        Error::Memory(_) => format!("{error}; going on with half of the memory for tables"),
+        _ => format!("{error}; going on without tables in files"),
+    }
+}
+
 impl Climb {
     /// Ways for `problem`, plans by copies of `ladder`. Shifting and the shifted network may each take a quarter of its memory,
     /// which the plans then have less.
@@ -228,8 +237,15 @@ impl Climb {
         self.searches.into_iter().map(|(search, _)| search).collect()
     }
 
-    /// Goes on without files for tables.
-    pub fn without_spill(&mut self) {
+    /// Goes on after a plan that failed: without files for tables or, where there was no memory for one, with half of it.
+    pub fn after(&mut self, failure: &Error) {
+        if matches!(failure, Error::Memory(_)) {
+            self.reserve(self.ladder.memory() / 2);
+        }
+        self.without_spill();
+    }
+
+    fn without_spill(&mut self) {
         self.spill = false;
         self.ladder.without_spill();
         for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {

@@ -41,7 +41,7 @@ mod terms;
 pub use assign::CostToGo;
 pub use branch::{Branch, Fork, Forks, Style};
 pub(crate) use branch::{Probe, Probed};
-pub use climb::{Attempt, Climb, Means, Spent, Stage};
+pub use climb::{Attempt, Climb, Means, Spent, Stage, what_fails};
 pub use cuda::{Gpu, Measured, measure, sources};
 pub use graphs::{DeviceGraphs, Graphs};
 pub use joingraph::{JoinGraph, Patience};

@@ -132,9 +132,16 @@ impl Run {
         self.streamed
     }
 
-    /// Why there is no result: files for tables could not be written or read.
+    /// Why there is no result: there was no memory for a table, or files for tables could not be written or read.
     pub fn failure(&self) -> Option<&Error> {
         if let Engine::Failed(error) = &self.engine { Some(error) } else { None }
+    }
+
+    /// The same, which ends the run.
+    pub fn take_failure(&mut self) -> Option<Error> {
+        let _ = self.failure()?;
+        let engine = std::mem::replace(&mut self.engine, Engine::Failed(Error::Stopped));
+        if let Engine::Failed(error) = engine { Some(error) } else { None }
     }
 
     /// Why the CPU does what a device was meant to.
@@ -156,14 +163,14 @@ impl Run {
     /// Slices, threads and devices do not change the result.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let progress = match &mut self.engine {
-            Engine::Cpu(host) => return host.advance(&self.problem, &self.plan, work, stop),
-            Engine::Spilled(spilled) => match spilled.advance(&self.problem, &self.plan, work, stop) {
-                Ok(progress) => return progress,
-                Err(error) => {
-                    self.engine = Engine::Failed(error);
-                    return Progress::Done;
-                }
-            },
+            Engine::Cpu(host) => {
+                let progress = host.advance(&self.problem, &self.plan, work, stop);
+                return progress.unwrap_or_else(|error| self.fail(error));
+            }
+            Engine::Spilled(spilled) => {
+                let progress = spilled.advance(&self.problem, &self.plan, work, stop);
+                return progress.unwrap_or_else(|error| self.fail(error));
+            }
             Engine::Failed(_) => return Progress::Done,
             Engine::Rows(rows) => match rows.advance(&self.problem, &self.plan, work, stop) {
                 Ok(true) => Ok(Progress::Done),
@@ -179,6 +186,11 @@ impl Run {
             self.engine = Engine::host(&self.problem, &self.plan);
             Progress::More
         })
+    }
+
+    fn fail(&mut self, error: Error) -> Progress {
+        self.engine = Engine::Failed(error);
+        Progress::Done
     }
 
     fn advance_device(&mut self, work: u64, stop: &Stop) -> Result<Progress, DeviceError> {
@@ -294,22 +306,22 @@ impl Host {
         Host { step: 0, tables, work_done: 0 }
     }
 
-    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Progress {
+    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Error> {
         let mut left = work.max(1);
         let poll = poll();
         while self.step < plan.steps.len() {
             if left == 0 || stop.is_set() {
-                return Progress::More;
+                return Ok(Progress::More);
             }
             let (spent, finished) = match &mut self.tables {
-                Tables::I32(store) => store.slice(problem, plan, self.step, left.min(poll)),
-                Tables::I64(store) => store.slice(problem, plan, self.step, left.min(poll)),
+                Tables::I32(store) => store.slice(problem, plan, self.step, left.min(poll))?,
+                Tables::I64(store) => store.slice(problem, plan, self.step, left.min(poll))?,
             };
             self.work_done += spent;
             left = left.saturating_sub(spent);
             self.step += usize::from(finished);
         }
-        Progress::Done
+        Ok(Progress::Done)
     }
 }
 
@@ -328,16 +340,19 @@ impl<E: Entry> Store<E> {
     }
 
     /// Works on a step; returns the combinations done and whether the step is finished.
-    pub fn slice(&mut self, problem: &Problem, plan: &Plan, index: usize, work: u64) -> (u64, bool) {
+    ///
+    /// # Errors
+    /// There is no memory for the message.
+    pub fn slice(&mut self, problem: &Problem, plan: &Plan, index: usize, work: u64) -> Result<(u64, bool), Error> {
         let step = &plan.steps[index];
         if let (true, [Input { source: Source::Function(f), .. }]) = (step.lowered, &step.inputs[..]) {
             self.spare.clear();
             self.output = lay_out(problem, plan, *f, &step.scope);
             self.finish_step(plan, index);
-            return (step.joint, true);
+            return Ok((step.joint, true));
         }
         if !self.started {
-            self.output = self.reuse(step.entries as usize);
+            self.output = self.reuse(step.entries as usize)?;
             self.loaded = step.inputs.iter().map(|input| load(problem, plan, step, input)).collect();
             self.started = true;
             self.tiles = 0;
@@ -358,17 +373,17 @@ impl<E: Entry> Store<E> {
         fill(&join, u64::from(domain), begin, out);
         self.tiles = end;
         if (end * tile) < step.entries as usize {
-            return (spent, false);
+            return Ok((spent, false));
         }
         self.finish_step(plan, index);
-        (spent, true)
+        Ok((spent, true))
     }
 
     /// A table with any entries, of exactly that size; all spare ones are gone afterwards, so that nothing is
     /// held beyond the plan.
-    fn reuse(&mut self, entries: usize) -> Storage<E> {
+    fn reuse(&mut self, entries: usize) -> Result<Storage<E>, Error> {
         let mut spare = self.spare.drain(..).filter(|table| table.len() == entries);
-        spare.next().unwrap_or_else(|| Storage::new(entries))
+        spare.next().map_or_else(|| Storage::try_new(entries), Ok)
     }
 
     fn finish_step(&mut self, plan: &Plan, index: usize) {

@@ -1,6 +1,8 @@
 //! Memory of tables.
 
 use super::table::Entry;
+use crate::error::Error;
+use crate::memory;
 use memmap2::MmapMut;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -17,19 +19,33 @@ pub(super) enum Storage<E> {
 }
 
 impl<E: Entry> Storage<E> {
-    /// So many entries of 0.
+    /// So many entries of 0; the program ends where there is no memory for them.
     pub fn new(entries: usize) -> Self {
-        let bytes = entries.saturating_mul(size_of::<E>());
-        // without pages the heap is asked, which ends the program where it has no memory either
-        match (bytes >= LARGE).then(|| MmapMut::map_anon(bytes)) {
-            Some(Ok(map)) => {
-                #[cfg(target_os = "linux")]
-                // advice: a system that knows no large pages works as well
-                let _ = map.advise(memmap2::Advice::HugePage);
-                Storage::Pages(map, PhantomData)
-            }
-            _ => Storage::Heap(vec![E::default(); entries]),
+        Self::of_pages(entries).unwrap_or_else(|| Storage::Heap(vec![E::default(); entries]))
+    }
+
+    /// The same where there may be none.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn try_new(entries: usize) -> Result<Self, Error> {
+        if let Some(pages) = Self::of_pages(entries) {
+            return Ok(pages);
         }
+        let mut heap = Vec::new();
+        memory::reserve(&mut heap, entries)?;
+        heap.resize(entries, E::default());
+        Ok(Storage::Heap(heap))
+    }
+
+    fn of_pages(entries: usize) -> Option<Self> {
+        let bytes = entries.saturating_mul(size_of::<E>());
+        // without pages the heap is asked
+        let map = (bytes >= LARGE).then(|| MmapMut::map_anon(bytes).ok()).flatten()?;
+        #[cfg(target_os = "linux")]
+        // advice: a system that knows no large pages works as well
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Some(Storage::Pages(map, PhantomData))
     }
 }
 
@@ -68,6 +84,15 @@ impl<E: Entry> DerefMut for Storage<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_that_no_memory_holds_is_an_error() {
+        for entries in [usize::MAX / 16, usize::MAX / 4] {
+            let error = Storage::<i64>::try_new(entries).expect_err("nobody has so much");
+            assert!(matches!(error, Error::Memory(_)), "{error}");
+        }
+        assert_eq!(Storage::<i32>::try_new(5).expect("twenty bytes").len(), 5);
+    }
 
     #[test]
     fn tables_of_all_sizes_hold_what_is_written() {

@@ -128,9 +128,12 @@ impl Network {
             if witness.is_some_and(|witness| witness[variable as usize] != value) {
                 return Err(ModelError::BeyondReach { variable, value });
             }
-            let costs = (0..domain).map(|v| if v == value { 0 } else { FORBIDDEN }).collect();
-            Arc::make_mut(&mut self.functions)
-                .push(CostFunction { scope: [variable].into(), table: Table::dense(costs) });
+            let table = if domain > u32::from(u16::MAX) {
+                Table::Sparse(SparseTable::new(1, FORBIDDEN, vec![value], vec![0]).into())
+            } else {
+                Table::dense((0..domain).map(|v| if v == value { 0 } else { FORBIDDEN }).collect())
+            };
+            Arc::make_mut(&mut self.functions).push(CostFunction { scope: [variable].into(), table });
         }
         Ok(())
     }

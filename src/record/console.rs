@@ -5,6 +5,7 @@ use crate::activity::Activity;
 use crate::error::Warning;
 use crate::search::{Event, EventKind};
 use crate::terminal;
+use crate::threads;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -64,7 +65,10 @@ impl Console {
             let style = ProgressStyle::with_template("{spinner} {shown}");
             let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner()).with_key("shown", shown);
             let line = ProgressBar::new_spinner().with_style(style);
-            line.enable_steady_tick(FRAME);
+            // the thread is not ours, and panics where it cannot start
+            if threads::any_left() {
+                line.enable_steady_tick(FRAME);
+            }
             self.line = Some(line);
         }
         self

@@ -44,17 +44,15 @@ impl Recorder {
     pub fn observe(&mut self, event: &Event, render: impl FnOnce(&[u32]) -> String) {
         if let Some(message) = &event.message {
             match event.kind {
-                EventKind::Warning => self.console.warn(message),
+                EventKind::Warning => {
+                    self.console.warn(message);
+                    self.write_row(event);
+                }
                 _ => self.console.note(message),
             }
             return;
         }
-        if let Some(csv) = &mut self.csv
-            && let Err(error) = csv.write(event)
-            && is_news(&mut self.csv_behind, event, &error)
-        {
-            self.console.warn(&format!("the CSV is not up to date: {error}"));
-        }
+        self.write_row(event);
         if let Some(file) = &mut self.solution {
             let written = match (&event.solution, event.kind) {
                 (Some(solution), EventKind::Solution) => file.write(render(solution).into_bytes()),
@@ -78,6 +76,15 @@ impl Recorder {
     /// Standard error.
     pub fn console(&self) -> &Console {
         &self.console
+    }
+
+    fn write_row(&mut self, event: &Event) {
+        if let Some(csv) = &mut self.csv
+            && let Err(error) = csv.write(event)
+            && is_news(&mut self.csv_behind, event, &error)
+        {
+            self.console.warn(&format!("the CSV is not up to date: {error}"));
+        }
     }
 
     /// Says something on standard error without disturbing the progress line.

@@ -56,6 +56,7 @@ pub fn ended(status: Status, stopped_by: StoppedBy) -> String {
         StoppedBy::Target => "target cost reached",
         StoppedBy::Gap => "target gap reached",
         StoppedBy::Signal => "interrupted",
+        StoppedBy::Memory => "out of memory",
     };
     match status {
         Status::Optimal => "proved optimal".into(),

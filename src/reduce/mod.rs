@@ -15,6 +15,7 @@ mod consistency;
 mod departure;
 mod dominance;
 mod elimination;
+mod named;
 mod report;
 mod simplification;
 mod state;
@@ -30,6 +31,7 @@ pub use value_bounds::{Forbidden, ValueBounds};
 
 use crate::Error;
 use crate::certificate::Step;
+use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
 use departure::Departure;
@@ -111,9 +113,9 @@ impl Reducer {
     /// done: unary costs apart, functions of one scope merged, minima moved to the constant.
     ///
     /// # Errors
-    /// [`Error::Stopped`] where `stop` is set before all functions are taken over. Later stops only leave a larger core.
+    /// [`Error::Stopped`] where `stop` is set before all functions are taken over. Later stops only leave a larger core. [`Error::Memory`].
     pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
-        let mut reducer = Reducer::load(network, reduce, stop)?;
+        let mut reducer = Reducer::load(network, named::values(network), reduce, stop)?;
         reducer.run(stop);
         Ok(reducer)
     }
@@ -123,7 +125,8 @@ impl Reducer {
     /// # Errors
     /// As [`Reducer::new`].
     pub fn logged(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
-        let mut reducer = Reducer::load(network, reduce, stop)?;
+        // whoever follows the log has all values of the network
+        let mut reducer = Reducer::load(network, named::Named::default(), reduce, stop)?;
         reducer.log = Some(Vec::new());
         reducer.run(stop);
         Ok(reducer)
@@ -171,6 +174,26 @@ impl Reducer {
             constant: if self.infeasible { self.constant.max(self.top) } else { self.constant },
             top: self.top,
         }
+    }
+
+    /// The core, unless what search and bounds keep of it is more than there is memory for.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] with how much it would take.
+    pub fn fitting_problem(&self) -> Result<Problem, Error> {
+        let problem = self.problem();
+        let widest = problem.functions.iter().map(|function| function.scope.len()).max().unwrap_or(0);
+        let pairs: u64 = problem.functions.iter().map(|function| (function.scope.len() as u64).pow(2)).sum();
+        let what = || format!("which variables share a function ({widest} in the largest one)");
+        if pairs > u64::from(u32::MAX) {
+            return Err(Error::Memory(format!(
+                "{} is a matter of {pairs} pairs, {} are kept at most",
+                what(),
+                u32::MAX
+            )));
+        }
+        memory::must_fit(pairs * PAIR_BYTES, what)?;
+        Ok(problem)
     }
 
     /// The variables of the network that the core's stand for, ascending.
@@ -310,6 +333,9 @@ impl Reducer {
         }
     }
 }
+
+/// Bytes of a pair of variables that share a function: in a list for each variable, and in one of all.
+const PAIR_BYTES: u64 = 8;
 
 /// The first of the least costs.
 fn cheapest(costs: &[Cost]) -> usize {

@@ -1,11 +1,16 @@
 //! The working state: taking a network over, and the few edits that all reductions are made of.
 
+use super::named::Named;
 use super::{Function, Limits, Pending, Reducer, Reduction, Size, cheapest, table};
 use crate::Error;
+use crate::memory;
 use crate::model::{Cost, FORBIDDEN, Network, Table, add};
 use crate::stop::Stop;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
+
+/// Bytes of a value of a variable, reductions, bounds and search together; 42 were measured in `bound`.
+const VALUE_BYTES: u64 = 48;
 
 /// A table in the form used here: the least cost taken off, so that it is 0.
 #[derive(Clone)]
@@ -34,20 +39,26 @@ struct Form {
 }
 
 impl Reducer {
-    /// Takes a network over without reducing it.
-    pub(super) fn load(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
+    /// Takes a network over without reducing it; of the variables that `named` has only the values that it tells.
+    pub(super) fn load(network: &Network, named: Named, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         let n = network.domains().len();
+        let domains: Vec<u32> =
+            (0..).zip(network.domains()).map(|(v, &domain)| named.domain(v).unwrap_or(domain)).collect();
+        let count = domains.iter().map(|&domain| u64::from(domain)).sum::<u64>();
+        memory::must_fit(count * VALUE_BYTES, || format!("{count} values of variables"))?;
         let mut identities: FxHashMap<u32, Arc<[u32]>> = FxHashMap::default();
-        let mut identity = |&d: &u32| identities.entry(d).or_insert_with(|| (0..d).collect()).clone();
+        let mut identity = |(v, &d): (u32, &u32)| {
+            named.values(v).unwrap_or_else(|| identities.entry(d).or_insert_with(|| (0..d).collect()).clone())
+        };
         let mut reducer = Reducer {
             reduce,
             infeasible: false,
             // entries may be negative up to here, so nothing is too dear yet
             top: FORBIDDEN,
             constant: 0,
-            domains: network.domains().to_vec(),
-            values: network.domains().iter().map(&mut identity).collect(),
-            unary: network.domains().iter().map(|&d| vec![0; d as usize]).collect(),
+            values: (0..).zip(&domains).map(&mut identity).collect(),
+            unary: domains.iter().map(|&d| vec![0; d as usize]).collect(),
+            domains,
             dearest: vec![FORBIDDEN; n],
             present: vec![true; n],
             functions: Vec::with_capacity(network.functions().len()),
@@ -66,17 +77,19 @@ impl Reducer {
             if stop.is_set() {
                 return Err(Error::Stopped);
             }
+            let table = named.table(function);
+            let table = table.as_ref().unwrap_or(&function.table);
             match &function.scope[..] {
                 [] => reducer.raise(function.min(network.domains())),
                 &[v] => {
-                    let sizes = [network.domains()[v as usize] as usize];
-                    let costs = match &function.table {
+                    let sizes = [reducer.domains[v as usize] as usize];
+                    let costs = match table {
                         Table::Dense(costs) => costs.to_vec(),
                         Table::Sparse(sparse) => table::densify(sparse, &sizes),
                     };
                     reducer.add_unary(v, &costs);
                 }
-                scope => reducer.take(scope, &function.table, &mut taken),
+                scope => reducer.take(scope, table, &mut taken),
             }
         }
         reducer.top = network.top();

@@ -1,6 +1,7 @@
 //! The reductions against brute force: random small networks of every kind that the model allows.
 
 use super::elimination::Limits;
+use super::named::Named;
 use super::{Reducer, ValueBounds, components};
 use crate::certificate::Proof;
 use crate::model::{Cost, FORBIDDEN, Network, Problem, Table, add};
@@ -193,7 +194,7 @@ pub(crate) fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer
     let few = Limits { pair: 6, several: 3, neighbours: 3, ..some.clone() };
     let none = Limits { joint: 0, ..some.clone() };
     let stop = Stop::new();
-    let mut reducer = Reducer::load(network, true, &stop).expect("not stopped");
+    let mut reducer = Reducer::load(network, Named::default(), true, &stop).expect("not stopped");
     reducer.limits = [all, some, few, none][below(rng, 4) as usize].clone();
     reducer.log = logged.then(Vec::new);
     reducer.run(&stop);
@@ -399,7 +400,7 @@ fn the_report_counts_what_was_done() {
     let _ = builder.dense(&[3, 4], vec![1, 2, 4, 5]).expect("a function");
     let network = builder.build();
     let stop = Stop::new();
-    let mut reducer = Reducer::load(&network, true, &stop).expect("not stopped");
+    let mut reducer = Reducer::load(&network, Named::default(), true, &stop).expect("not stopped");
     reducer.limits = Limits { joint: 0, component: 0, ..Limits::default() };
     reducer.run(&stop);
     let report = reducer.report();

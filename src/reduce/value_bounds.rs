@@ -10,9 +10,11 @@ use std::sync::Arc;
 /// of the network, so that they serve all later cores, and each better incumbent may forbid more by them.
 #[derive(Clone, Debug)]
 pub struct ValueBounds {
-    /// By variable and value of the network.
+    /// The values of the network that each variable had in the beginning, ascending.
+    values: Vec<Arc<[u32]>>,
+    /// By variable and place among these.
     least: Vec<Vec<Cost>>,
-    /// Where proofs are kept, by variable and value the place of what proves the bound.
+    /// Where proofs are kept, by variable and place the number of what proves the bound.
     because: Vec<Vec<u32>>,
     proofs: Vec<Arc<Proof>>,
     /// Values of the core that bounds began with.
@@ -31,12 +33,12 @@ pub struct Forbidden {
 impl ValueBounds {
     /// Nothing is known yet of the network that a reducer has, and its core as it is now is what shares are stated of.
     pub fn new(reducer: &Reducer) -> Self {
-        // values are ascending, and all of the network's were there in the beginning
-        let most = |values: &[u32]| values.last().map_or(0, |&value| value as usize + 1);
-        let least: Vec<_> = reducer.values.iter().map(|values| vec![Cost::MIN; most(values)]).collect();
+        let values = reducer.values.clone();
+        let least: Vec<_> = values.iter().map(|values| vec![Cost::MIN; values.len()]).collect();
         let because =
             if reducer.log.is_some() { least.iter().map(|least| vec![0; least.len()]).collect() } else { Vec::new() };
         ValueBounds {
+            values,
             least,
             because,
             proofs: Vec::new(),
@@ -54,10 +56,11 @@ impl ValueBounds {
         let mut news = false;
         for (&v, costs) in reducer.core.iter().zip(core) {
             for (&value, &cost) in reducer.values[v as usize].iter().zip(costs) {
-                let (v, value) = (v as usize, value as usize);
-                if let Some(least) = self.least[v].get_mut(value).filter(|least| **least < cost) {
+                let Some(place) = self.place(v, value) else { continue };
+                let least = &mut self.least[v as usize][place];
+                if *least < cost {
                     *least = cost;
-                    if let Some(because) = self.because.get_mut(v).and_then(|because| because.get_mut(value)) {
+                    if let Some(because) = self.because.get_mut(v as usize).and_then(|because| because.get_mut(place)) {
                         (*because, news) = (self.proofs.len() as u32, true);
                     }
                 }
@@ -70,7 +73,15 @@ impl ValueBounds {
 
     /// What proves the bound of a value, where proofs are kept.
     fn because(&self, v: u32, value: u32) -> Option<&Arc<Proof>> {
-        self.proofs.get(*self.because.get(v as usize)?.get(value as usize)? as usize)
+        self.proofs.get(*self.because.get(v as usize)?.get(self.place(v, value)?)? as usize)
+    }
+
+    /// Where a value of the network stands.
+    fn place(&self, v: u32, value: u32) -> Option<usize> {
+        let values = &self.values[v as usize];
+        // most variables have lost none before it
+        let own = values.get(value as usize).filter(|&&own| own == value).map(|_| value as usize);
+        own.or_else(|| values.binary_search(&value).ok())
     }
 
     /// How many values of the core that bounds began with no solution below `upper` has, by these bounds; and how many values
@@ -98,7 +109,9 @@ impl ValueBounds {
     /// The bounds of the values that a variable has left.
     fn values<'a>(&'a self, reducer: &'a Reducer, v: u32) -> impl Iterator<Item = Cost> + 'a {
         let known = &self.least[v as usize];
-        reducer.values[v as usize].iter().map(|&value| known.get(value as usize).copied().unwrap_or(Cost::MIN))
+        reducer.values[v as usize]
+            .iter()
+            .map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| known[place]))
     }
 }
 

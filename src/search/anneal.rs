@@ -10,7 +10,7 @@ use super::breed::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, Settled,
 use super::choices::Choices;
 use super::cuda::{self, CudaHerd, First};
 use super::driver::{Driver, Effort, Field, Pool};
-use super::host_herd::{HostHerd, begins_with_few};
+use super::host_herd::{HostHerd, begins_with_few, clipped};
 use super::schedule::ENDS;
 use super::state::Elite;
 use crate::device::{Cuda, DeviceError, Source};
@@ -77,6 +77,8 @@ const LARGE_FLOOR: f64 = 0.5;
 pub(crate) struct Anneal {
     herd: Box<dyn Herd>,
     device: Option<Arc<Cuda>>,
+    /// What there is to say of the number of states that was asked for.
+    clipped: Option<String>,
     /// States; 0 before the first round.
     states: usize,
     /// What they were on a core that has changed since: the next round begins with them.
@@ -115,6 +117,7 @@ impl Anneal {
         Anneal {
             herd: Box::new(HostHerd::default()),
             device,
+            clipped: None,
             states: 0,
             moved: None,
             large: false,
@@ -168,7 +171,7 @@ impl Anneal {
             // a run that must be repeated does not depend on threads
             (Some(_), None) if !field.portable => rayon::current_num_threads(),
             (Some(_), _) => 1,
-            (None, Some(wanted)) => wanted.max(1),
+            (None, Some(wanted)) => clipped(wanted, self.herd.most_states(field)?, &mut self.clipped),
             (None, None) => self.herd.suitable_states(field, self.base_sweeps(field), self.epoch)?,
         };
         self.reopen(field, seeds, fill)
@@ -238,6 +241,7 @@ impl Anneal {
             // what the CPU has found while the device opened; on large cores it is taken in later
             let boards = self.device.is_some() && !field.portable && !field.is_large();
             self.begin_kind(field, if boards { pool.elites() } else { &[] }, false)?;
+            effort.clipped = self.clipped.take();
         }
         let round_work = ROUND_WORK * self.herd.speed();
         // a run that must be repeated does not depend on threads

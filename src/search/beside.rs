@@ -10,6 +10,7 @@ use super::threads::{Parts, Threads};
 use crate::inference::Gpu;
 use crate::model::Cost;
 use crate::stop::{Cause, Stop};
+use crate::threads;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -135,9 +136,11 @@ impl BoundsBeside {
         self.shared.recalled.store(one, Ordering::Relaxed);
         let (core, stop) = (core.clone(), self.over.clone());
         let (threads, leading) = (self.threads.clone(), self.leading.clone());
-        let (shared, meeting, own) = (self.shared.clone(), self.meeting.clone(), threads.are_own());
+        let (shared, meeting) = (self.shared.clone(), self.meeting.clone());
+        let own = threads.clone();
         let slices = move |bounds: &mut Bounds| {
             loop {
+                threads::panic_on_purpose("bounds-beside");
                 let upper = shared.upper.load(Ordering::Relaxed);
                 let many = leading.as_ref().filter(|_| bounds.lead());
                 shared.lead.store(many.is_some(), Ordering::Relaxed);
@@ -158,7 +161,23 @@ impl BoundsBeside {
             shared.lead.store(false, Ordering::Relaxed);
             shared.device.store(false, Ordering::Relaxed);
         };
-        if own { self.errand.begin(slices) } else { self.errand.begin_among(slices) }
+        self.errand.begin(&own, slices);
+    }
+
+    /// They have ended by an internal error: there are none any more.
+    pub fn lose(&mut self, what: String) {
+        self.errand.lose(what);
+    }
+
+    /// Why they are gone for good, told once.
+    pub fn take_lost(&mut self) -> Option<String> {
+        let lost = self.errand.take_lost();
+        if lost.is_some() {
+            // what they had at work is free
+            self.shared.lead.store(false, Ordering::Relaxed);
+            self.shared.device.store(false, Ordering::Relaxed);
+        }
+        lost
     }
 
     /// The next step of slices beside the search.

@@ -3,13 +3,16 @@
 
 use super::cuda::First;
 use super::driver::Field;
-use crate::device::{Busy, Choice, Opened, Opening};
+use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
 use crate::error::Error;
 use crate::stop::{Cause, Stop};
+use crate::threads;
+use std::io;
 use std::thread::JoinHandle;
 
 /// Waits for a device on a thread of its own.
 pub(crate) struct Boarding {
+    choice: Choice,
     thread: Option<JoinHandle<Result<Opened, Error>>>,
     over: Stop,
 }
@@ -33,14 +36,19 @@ impl Boarding {
         let first = First::of(field);
         match there {
             Some(device) if waits || device.cuda.as_ref().is_none_or(|cuda| first.is_there(cuda)) => Ok((None, device)),
-            _ => Ok((Some(Boarding::new(opening.clone(), first, met, stop)), Opened::default())),
+            // without a thread that waits for it the run does
+            _ => match Boarding::new(opening.clone(), first, met, stop) {
+                Ok(boarding) => Ok((Some(boarding), Opened::default())),
+                Err(_) => Ok((None, opening.wait(stop)?)),
+            },
         }
     }
 
     /// Waits for the device, then for the kernels that its first rounds take.
-    fn new(opening: Opening, kernels: First, met: &Stop, stop: &Stop) -> Boarding {
+    fn new(opening: Opening, kernels: First, met: &Stop, stop: &Stop) -> io::Result<Boarding> {
         let over = met.below();
-        let thread = std::thread::spawn({
+        let choice = opening.choice();
+        let thread = threads::start("boarding", {
             let (stop, over, busy) = (stop.clone(), over.clone(), Busy::new());
             move || {
                 let opened = opening.wait(&stop);
@@ -52,8 +60,8 @@ impl Boarding {
                 drop(busy);
                 opened
             }
-        });
-        Boarding { thread: Some(thread), over }
+        })?;
+        Ok(Boarding { choice, thread: Some(thread), over })
     }
 
     /// Set once the device is there, or the run is to end: what the CPU does meanwhile is over.
@@ -64,7 +72,13 @@ impl Boarding {
     /// The device, once it is there.
     pub fn arrived(&mut self) -> Option<Result<Opened, Error>> {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
-        Some(thread.join().unwrap_or_else(|_| Err(Error::Internal("opening the device ended abnormally".into()))))
+        Some(thread.join().unwrap_or_else(|panic| {
+            let what = format!("opening the device ended by an internal error ({})", threads::message(&*panic));
+            match self.choice {
+                Choice::Auto => Ok(Opened { cuda: None, reason: Some(DeviceError::Unusable(what)) }),
+                _ => Err(Error::Internal(what)),
+            }
+        }))
     }
 
     /// The run is over before it went to a device: where it was made. A device that was asked for by its number has to be there all the

@@ -2,13 +2,15 @@
 //! is counted, not timed.
 
 use super::driver::Core;
+use super::news::Spilling;
 use super::options::{BoundChoice, Options};
 use crate::activity::Activity;
 use crate::certificate::Proof;
 use crate::device::DeviceError;
+use crate::error::Error;
 use crate::inference::{
     Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Outcome, Plan, Progress, Run, Shifting, Spent, Stage, Style,
-    spill_folder, spill_room,
+    spill_folder, spill_room, what_fails,
 };
 use crate::memory;
 use crate::model::{Cost, Problem};
@@ -105,14 +107,6 @@ enum Work {
     Shift(Box<Shifting>),
     Run(Attempt, Box<Run>),
     Branch(Turn),
-}
-
-/// What there is to say of tables in files.
-pub(crate) enum Spilling {
-    /// A plan that has some begins.
-    Begun(String),
-    /// They could not be written or read.
-    Failed(String),
 }
 
 /// A turn of a search over values.
@@ -321,15 +315,15 @@ impl Bounds {
         // a device that fails loses what it had done
         self.work += run.work_done().saturating_sub(before).max(1);
         let trouble = run.trouble().cloned();
-        let failure = run.failure().map(|error| format!("{error}; going on without tables in files"));
+        let failure = run.take_failure();
         if self.lose(trouble) && self.choice != BoundChoice::Be {
             // the plan may be too much for the CPU
             self.running = None;
             self.rebase();
             return None;
         }
-        if let Some(message) = failure {
-            return self.lose_files(message);
+        if let Some(error) = failure {
+            return self.lose_plan(&error);
         }
         if progress == Progress::More { None } else { self.finish_run(upper, stop) }
     }
@@ -358,12 +352,14 @@ impl Bounds {
         self.spilling.take()
     }
 
-    /// Goes on without the plan at work and without files.
-    fn lose_files(&mut self, message: String) -> Option<Step> {
-        (self.running, self.spill, self.spilling) = (None, 0, Some(Spilling::Failed(message)));
-        if let Some(climb) = &mut self.climb {
-            climb.without_spill();
+    /// Goes on without the plan at work, and without files or with half of the memory.
+    fn lose_plan(&mut self, error: &Error) -> Option<Step> {
+        (self.running, self.spilling) = (None, Some(Spilling::Failed(what_fails(error))));
+        match error {
+            Error::Memory(_) => self.memory /= 2,
+            _ => self.spill = 0,
         }
+        self.climb.iter_mut().for_each(|climb| climb.after(error));
         None
     }
 

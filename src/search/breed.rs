@@ -193,6 +193,9 @@ pub(crate) trait Herd: Send {
     /// the first children.
     fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
 
+    /// States that there is memory for.
+    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError>;
+
     /// Sweeps that take as long as a tree move.
     fn tree_sweeps(&self, field: &Field) -> f64 {
         let _ = field;

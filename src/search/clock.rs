@@ -1,6 +1,7 @@
 //! The only clock of a run: the loop asks it for times, and its watchdog sets the stop flag when the budget is spent.
 
 use crate::stop::{Cause, Stop};
+use crate::threads;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,18 +14,25 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts a clock at `origin`; once `limit` has passed since then, `stop` is set.
+    /// Starts a clock at `origin`; once `limit` has passed since then, `stop` is set: by a thread, or by whoever asks the flag where none
+    /// can be started.
     pub fn start(origin: Instant, limit: Option<Duration>, stop: &Stop) -> Self {
-        let watchdog = limit.map(|limit| {
+        let watchdog = limit.and_then(|limit| {
             let (sender, receiver) = channel::<()>();
-            let stop = stop.clone();
-            let thread = std::thread::spawn(move || {
+            let flag = stop.clone();
+            let watch = move || {
                 let left = limit.saturating_sub(origin.elapsed());
                 if receiver.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
-                    stop.set(Cause::Time);
+                    flag.set(Cause::Time);
                 }
-            });
-            (sender, thread)
+            };
+            match threads::start("clock", watch) {
+                Ok(thread) => Some((sender, thread)),
+                Err(_) => {
+                    origin.checked_add(limit).into_iter().for_each(|end| stop.set_at(end));
+                    None
+                }
+            }
         });
         Clock { origin, watchdog }
     }

@@ -5,13 +5,18 @@ use super::driver::{Effort, Field, Pool};
 use super::errand::Errand;
 use super::goal::Meeting;
 use super::options::Options;
-use super::portfolio::Portfolio;
+use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
 use crate::device::Cuda;
 use crate::inference::Outcome;
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
+use crate::threads;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long drivers beside the others are waited for once their rounds are over: two hundred times what they have to look at the stop flag.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whoever takes turns, and whoever does not.
 pub(crate) struct Crew {
@@ -19,6 +24,8 @@ pub(crate) struct Crew {
     beside: Option<Beside>,
     /// Told of what is found beside the rounds.
     meeting: Meeting,
+    /// What ended by an internal error, and what that said.
+    lost: Vec<Lost>,
 }
 
 impl Crew {
@@ -31,7 +38,8 @@ impl Crew {
         rng: &mut Rng,
     ) -> Self {
         let turns = Portfolio::new(options, device, threads.is_some(), rng);
-        Crew { turns, beside: threads.map(|threads| Beside::new(Portfolio::beside(rng), threads)), meeting }
+        let beside = threads.map(|threads| Beside::new(Portfolio::beside(rng), threads));
+        Crew { turns, beside, meeting, lost: Vec::new() }
     }
 
     /// Those that need few threads go on by themselves from now on, on `threads`.
@@ -54,8 +62,9 @@ impl Crew {
         rng: &mut Rng,
     ) {
         let told = self.turns.told();
-        drop(self.beside.take().and_then(|beside| beside.end(pool)));
-        *self = Crew::new(options, Some(device), threads, self.meeting.clone(), rng);
+        drop(self.beside.take().and_then(|beside| beside.end(pool, &mut self.lost)));
+        let lost = self.take_lost();
+        *self = Crew { lost, ..Crew::new(options, Some(device), threads, self.meeting.clone(), rng) };
         if let Some(outcome) = told {
             self.guide(outcome);
         }
@@ -63,9 +72,18 @@ impl Crew {
 
     /// There is no device any more: all take turns.
     pub fn lose_device(&mut self, pool: &mut Pool) {
-        if let Some(drivers) = self.beside.take().and_then(|beside| beside.end(pool)) {
+        if let Some(drivers) = self.beside.take().and_then(|beside| beside.end(pool, &mut self.lost)) {
             self.turns.join(drivers);
         }
+    }
+
+    /// Which drivers have ended by an internal error, told once.
+    pub fn take_lost(&mut self) -> Vec<Lost> {
+        self.lost.extend(self.turns.take_lost());
+        if let Some(beside) = &mut self.beside {
+            beside.collect_lost(&mut self.lost);
+        }
+        std::mem::take(&mut self.lost)
     }
 
     /// One round of one driver, and what others did meanwhile. Returns who found the best, or else whose round it was, and all that was done.
@@ -127,6 +145,7 @@ struct Found {
     effort: Effort,
     /// Who found the best last.
     source: &'static str,
+    lost: Vec<Lost>,
 }
 
 impl Beside {
@@ -143,11 +162,13 @@ impl Beside {
         stop: &Stop,
     ) -> (&'static str, Effort) {
         let done = self.collect(pool);
-        if self.drivers.here().is_some() && !pool.elites().is_empty() {
+        if self.drivers.here().is_some_and(|drivers| !drivers.is_empty()) && !pool.elites().is_empty() {
             self.over = stop.below();
             let (field, found, over) = (field.clone(), self.found.clone(), self.over.clone());
             let (threads, meeting) = (self.threads.clone(), meeting.clone());
-            self.drivers.begin(move |drivers| threads.run(|| rounds(drivers, &field, &found, &meeting, &over)));
+            let own = threads.clone();
+            let task = move |drivers: &mut Portfolio| threads.run(|| rounds(drivers, &field, &found, &meeting, &over));
+            self.drivers.begin(&own, task);
         }
         done
     }
@@ -162,14 +183,20 @@ impl Beside {
     /// Ends the rounds on their way. What they found stays where it is.
     fn halt(&mut self) -> Option<&mut Portfolio> {
         self.over.set(Cause::Time);
-        let _ = self.drivers.wait();
+        let _ = self.drivers.wait(PATIENCE);
         self.drivers.here()
     }
 
-    fn end(mut self, pool: &mut Pool) -> Option<Portfolio> {
+    fn end(mut self, pool: &mut Pool, lost: &mut Vec<Lost>) -> Option<Portfolio> {
         let _ = self.halt();
         let _ = self.collect(pool);
+        self.collect_lost(lost);
         self.drivers.take()
+    }
+
+    fn collect_lost(&mut self, lost: &mut Vec<Lost>) {
+        lost.append(&mut lock(&self.found).lost);
+        lost.extend(self.drivers.take_lost().map(|what| Lost { source: "drivers", what }));
     }
 
     fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
@@ -183,9 +210,11 @@ impl Beside {
 /// Rounds until they are over.
 fn rounds(drivers: &mut Portfolio, field: &Field, found: &Mutex<Found>, meeting: &Meeting, over: &Stop) {
     let mut pool = lock(found).pool.clone();
-    while !over.is_set() {
+    while !over.is_set() && !drivers.is_empty() {
+        threads::panic_on_purpose("drivers");
         let (source, effort) = drivers.round(field, &mut pool, over);
         let mut found = lock(found);
+        found.lost.append(&mut drivers.take_lost());
         if pool.best() < found.pool.best() {
             found.source = source;
         }
@@ -303,14 +332,15 @@ mod tests {
         let mut crew = Crew::new(&Options::default(), None, None, meeting(), &mut rng);
         let workers = rayon::ThreadPoolBuilder::new().num_threads(8).build().expect("threads");
         let _ = crew.round(&field, &mut pool, &stop);
-        let threads = workers.install(|| Parts::of_the_cpu(&field, &pool)).and_then(|parts| parts.drivers);
+        let threads = workers.install(|| Parts::of_the_cpu(&field, &pool)).flatten().and_then(|parts| parts.drivers);
         crew.part(threads.expect("there are enough"));
         let names = |drivers: &mut Portfolio, pool: &mut Pool| {
             let names = (0..200).map(|_| drivers.round(&field, pool, &stop).0);
             names.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
         };
         let _ = crew.round(&field, &mut pool, &stop);
-        let mut parted = crew.beside.take().and_then(|beside| beside.end(&mut pool)).expect("it comes back");
+        let parted = crew.beside.take().and_then(|beside| beside.end(&mut pool, &mut Vec::new()));
+        let mut parted = parted.expect("it comes back");
         assert_eq!(names(&mut crew.turns, &mut pool), ["anneal", "tabu"]);
         assert_eq!(names(&mut parted, &mut pool), ["deep", "dives", "islands"]);
         assert!(energies_are_those_of(&field, &pool));

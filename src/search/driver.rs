@@ -217,6 +217,8 @@ pub(crate) struct Effort {
     pub work: u64,
     /// What the user may want to know.
     pub note: Option<String>,
+    /// There are fewer states than were asked for: why.
+    pub clipped: Option<String>,
     /// The device failed: why. The driver goes on without it.
     pub lost: Option<DeviceError>,
     /// What a plug-in heuristic did.

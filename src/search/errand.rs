@@ -1,7 +1,8 @@
 //! Work that goes on beside the loop, on a thread of its own or on one of everybody's, with what belongs to it.
 
+use super::threads::Threads;
 use crate::device::Busy;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::threads;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
@@ -11,13 +12,15 @@ const LOOK: Duration = Duration::from_micros(200);
 /// Something that is here, or away with a piece of work that comes to a result.
 pub(crate) struct Errand<T, R> {
     here: Option<T>,
-    away: Option<Receiver<(T, R)>>,
+    away: Option<Receiver<Result<(T, R), String>>>,
+    /// What became of it where it does not come back.
+    lost: Option<String>,
 }
 
 impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
     /// Here.
     pub fn new(here: T) -> Self {
-        Errand { here: Some(here), away: None }
+        Errand { here: Some(here), away: None, lost: None }
     }
 
     /// It, unless it is away.
@@ -30,16 +33,23 @@ impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
         self.here
     }
 
-    /// Sends it away, if it is here, on a thread of its own.
-    pub fn begin(&mut self, work: impl FnOnce(&mut T) -> R + Send + 'static) {
-        if let Some(task) = self.task(work) {
-            drop(std::thread::spawn(task));
-        }
+    /// Sends it away, if it is here. Where `threads` are its own a thread waits for what it has them do, unless none can be started; otherwise it is
+    /// one of theirs, with which whoever else is at work there goes on.
+    pub fn begin(&mut self, threads: &Threads, work: impl FnOnce(&mut T) -> R + Send + 'static) {
+        let task = self.task(work);
+        let task =
+            if threads.are_own() { task.and_then(|task| threads::start_or_return("beside", task)) } else { task };
+        task.into_iter().for_each(|task| threads.begin(task));
     }
 
-    /// The same on a thread of the pool at hand, with which whoever else is at work there goes on.
-    pub fn begin_among(&mut self, work: impl FnOnce(&mut T) -> R + Send + 'static) {
-        self.task(work).into_iter().for_each(rayon::spawn);
+    /// It is gone for good.
+    pub fn lose(&mut self, what: String) {
+        (self.here, self.away, self.lost) = (None, None, Some(what));
+    }
+
+    /// Why it does not come back, told once.
+    pub fn take_lost(&mut self) -> Option<String> {
+        self.lost.take()
     }
 
     fn task(&mut self, work: impl FnOnce(&mut T) -> R + Send + 'static) -> Option<impl FnOnce() + Send + 'static> {
@@ -49,10 +59,9 @@ impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
         let busy = Busy::new();
         Some(move || {
             // work that ends abnormally takes it along: the run goes on without
-            if let Ok(result) = catch_unwind(AssertUnwindSafe(|| work(&mut here))) {
-                // nobody waits where the run is over
-                let _ = sender.send((here, result));
-            }
+            let outcome = threads::caught(|| work(&mut here));
+            // nobody waits where the run is over
+            let _ = sender.send(outcome.map(|result| (here, result)));
             drop(busy);
         })
     }
@@ -63,19 +72,24 @@ impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
             Err(TryRecvError::Empty) => return None,
             returned => {
                 self.away = None;
-                returned.ok()?
+                let returned = returned.unwrap_or_else(|_| Err("its thread is gone".into()));
+                returned.map_err(|what| self.lost = Some(what)).ok()?
             }
         };
         self.here = Some(here);
         Some(result)
     }
 
-    /// Waits until it is back, or gone for good.
-    pub fn wait(&mut self) -> Option<R> {
-        self.wait_for(Duration::MAX)
+    /// Waits until it is back, or gone for good; what does not come back for so long is gone.
+    pub fn wait(&mut self, patience: Duration) -> Option<R> {
+        let result = self.wait_for(patience);
+        if self.away.take().is_some() {
+            self.lost = Some(format!("no answer for {} s", patience.as_secs_f64()));
+        }
+        result
     }
 
-    /// The same, for so long at most.
+    /// Waits until it is back, or gone for good, for so long at most.
     pub fn wait_for(&mut self, patience: Duration) -> Option<R> {
         let began = Instant::now();
         while self.away.is_some() && began.elapsed() < patience {
@@ -100,9 +114,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_away_comes_back_and_what_ends_abnormally_does_not() {
+    fn what_is_away_comes_back_and_what_ends_abnormally_is_told() {
         let begin = |errand: &mut Errand<i32, i32>, own: bool, work: fn(&mut i32) -> i32| {
-            if own { errand.begin(work) } else { errand.begin_among(work) }
+            let threads = if own { Threads::start(1) } else { None };
+            errand.begin(&threads.unwrap_or_default(), work);
         };
         let add: fn(&mut i32) -> i32 = |number| {
             *number += 1;
@@ -114,15 +129,29 @@ mod tests {
                 let mut errand = Errand::new(1);
                 begin(&mut errand, own, add);
                 assert!(errand.here().is_none());
-                assert_eq!((errand.wait(), errand.here().copied(), errand.wait()), (Some(20), Some(2), None));
+                let long = Duration::from_secs(600);
+                assert_eq!((errand.wait(long), errand.here().copied(), errand.wait(long)), (Some(20), Some(2), None));
                 begin(&mut errand, own, add);
                 while errand.here().is_none() {
                     assert!(errand.back().is_none_or(|result| result == 30));
                     let _ = rayon::yield_now();
                 }
                 begin(&mut errand, own, |_| panic!("on purpose"));
-                assert_eq!((errand.wait(), errand.take()), (None, None));
+                assert_eq!((errand.wait(long), errand.take_lost().as_deref()), (None, Some("on purpose")));
+                assert!(errand.take_lost().is_none() && errand.here().is_none() && errand.take().is_none());
             });
         }
+    }
+
+    #[test]
+    fn what_does_not_come_back_is_given_up() {
+        let (sender, receiver) = channel::<()>();
+        let mut errand = Errand::new(1);
+        errand.begin(&Threads::start(1).expect("a thread"), move |_| {
+            let _ = receiver.recv();
+        });
+        assert_eq!((errand.wait(Duration::from_millis(1)), errand.here()), (None, None));
+        assert_eq!(errand.take_lost().as_deref(), Some("no answer for 0.001 s"));
+        drop(sender);
     }
 }

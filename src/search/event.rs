@@ -19,7 +19,7 @@ pub enum EventKind {
     Tick,
     /// Something worth knowing, in [`Event::message`]; no row of the CSV.
     Note,
-    /// Something that went wrong and that the run survived, in [`Event::message`]; no row of the CSV.
+    /// Something that went wrong and that the run survived, in [`Event::message`].
     Warning,
     /// The run is over; equals the summary.
     End,
@@ -135,6 +135,8 @@ pub enum StoppedBy {
     Gap,
     /// A signal or the caller.
     Signal,
+    /// There was no more memory.
+    Memory,
 }
 
 impl StoppedBy {
@@ -148,6 +150,7 @@ impl StoppedBy {
             StoppedBy::Target => "target",
             StoppedBy::Gap => "gap",
             StoppedBy::Signal => "signal",
+            StoppedBy::Memory => "memory",
         }
     }
 }
@@ -157,6 +160,7 @@ impl From<Cause> for StoppedBy {
         match cause {
             Cause::Time => StoppedBy::Time,
             Cause::Signal => StoppedBy::Signal,
+            Cause::Memory => StoppedBy::Memory,
         }
     }
 }

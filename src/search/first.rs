@@ -43,7 +43,7 @@ impl First {
                 let _ = found(start, "warm-start");
                 Some(start.clone())
             }
-            None if options.rounds == Some(0) || lower >= network.top() => None,
+            None if options.rounds == Some(0) || lower >= network.top() || !greedy::fits(network) => None,
             None => {
                 let rng = &mut Rng::new(options.seed);
                 Some(greedy::assignments(network, rng, stop, &mut |values| found(values, "greedy")))

@@ -5,6 +5,8 @@
 //! analysis of dirty pictures", 1986). Then kicks for a tenth of a millisecond, which is what a network of a few variables takes
 //! (iterated local search; Lourenco, Martin and Stuetzle, "Iterated local search", 2003).
 
+use super::state::LONGEST;
+use crate::memory;
 use crate::model::{Cost, FORBIDDEN, Network, Table};
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -55,6 +57,13 @@ pub(crate) fn assignments(
     let _ = greedy.descend(None, &mut left, stop);
     greedy.kicks(rng, stop, found);
     greedy.values
+}
+
+/// Whether there is room for a price of each value, and no domain is so long that local search is left out.
+pub(crate) fn fits(network: &Network) -> bool {
+    let values: u64 = network.domains().iter().map(|&domain| u64::from(domain)).sum();
+    network.domains().iter().all(|&domain| domain <= LONGEST)
+        && memory::must_fit(values * size_of::<Price>() as u64, || "prices".into()).is_ok()
 }
 
 struct Greedy<'a> {

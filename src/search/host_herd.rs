@@ -12,6 +12,7 @@ use super::state::{Elite, State, hash};
 use super::sweep::sweep;
 use crate::device::DeviceError;
 use crate::fang::Scratch;
+use crate::memory;
 use crate::rng::{Rng, below, mix};
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -244,6 +245,19 @@ pub(super) fn state_bytes(rows: &Rows) -> usize {
     2 * (size_of::<Elite>() + size_of::<u16>() * rows.variables() + ratings)
 }
 
+/// States of so many bytes that half of the available memory takes.
+pub(super) fn most_states(bytes: usize) -> usize {
+    usize::try_from(memory::available() / 2 / bytes.max(1) as u64).unwrap_or(usize::MAX).max(1)
+}
+
+/// Of a number of states that is asked for those that there is memory for; tells where they are fewer.
+pub(super) fn clipped(wanted: usize, most: usize, told: &mut Option<String>) -> usize {
+    if wanted > most {
+        *told = Some(format!("a population of {wanted} was asked for: there is memory for {most} states"));
+    }
+    wanted.clamp(1, most)
+}
+
 /// States that suit a core on the CPU.
 pub(super) fn suitable_states(field: &Field, base_sweeps: u32, epoch: u32) -> usize {
     // a run that must be repeated does not depend on threads
@@ -260,6 +274,10 @@ pub(super) fn suitable_states(field: &Field, base_sweeps: u32, epoch: u32) -> us
 impl Herd for HostHerd {
     fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
         Ok(suitable_states(field, base_sweeps, epoch))
+    }
+
+    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError> {
+        Ok(most_states(state_bytes(&field.rows)))
     }
 
     fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {

@@ -67,10 +67,12 @@ use crate::device::Busy;
 use crate::error::Error;
 use crate::model::Network;
 use crate::stop::Stop;
+use crate::threads::{caught, pool, pool_of_this};
 use boarding::Boarding;
 use first::First;
 use goal::settled;
 use news::{Ending, News, Totals};
+use rayon::ThreadPool;
 use recorder::Recorder;
 use run::Run;
 use std::sync::mpsc::channel;
@@ -123,26 +125,32 @@ pub fn solve(
     if let Some(start) = &options.warm_start {
         check_assignment(network, start)?;
     }
-    if let Some(&domain) = network.domains().iter().find(|&&domain| domain > u32::from(u16::MAX)) {
-        return Err(Error::Usage(format!("a domain of {domain} values: the search takes up to {}", u16::MAX)));
-    }
     let clock = Clock::start(options.started, options.time, stop);
     let mut recorder = Recorder::new(network, &clock, observe);
     options.activity.step("first solution");
     let first = First::new(network, options, recorder.bound(), stop, &mut |news| recorder.hear(news));
-    let outcome = if settled(network, options, first.found(), recorder.bound()) {
-        missed(options, stop, &mut |news| recorder.hear(news))
+    let (threads, outcome) = if settled(network, options, first.found(), recorder.bound()) {
+        (threads, missed(options, stop, &mut |news| recorder.hear(news)))
     } else {
         search(network, options, first, stop, &mut recorder)
     };
     let stopped_by = stop.cause().map_or(StoppedBy::Time, StoppedBy::from);
+    if stopped_by == StoppedBy::Memory {
+        recorder.hear(News::Lost { source: "memory".into(), message: "out of memory: the run ends here".into() });
+    }
     let (ending, failure) = match outcome {
         Ok(ending) => (ending, None),
         Err(Error::Stopped) => (None, None),
         Err(error) => (None, Some(error)),
     };
     let summary = recorder.finish(options, threads, ending, stopped_by);
-    failure.map_or(Ok(summary), Err)
+    match failure {
+        Some(error) => Err(error),
+        None if stopped_by == StoppedBy::Memory && summary.solution.is_none() => {
+            Err(Error::Memory("there was no solution by then".into()))
+        }
+        None => Ok(summary),
+    }
 }
 
 /// The goal was reached before there was anything to search: a device that was asked for by its number has to be there all the same.
@@ -151,44 +159,85 @@ fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(News)) -> Result<
     Ok(None)
 }
 
-/// The search on threads of its own; no ending where there was nothing left to search.
+/// The search on threads of its own, or on this one where the system allows no other. Returns how many there are; no ending where there was nothing left to
+/// search.
 fn search(
     network: &Network,
     options: &Options,
     first: First,
     stop: &Stop,
     recorder: &mut Recorder<'_>,
-) -> Result<Option<Ending>, Error> {
+) -> (usize, Result<Option<Ending>, Error>) {
     let threads = options.threads();
-    let workers = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| Error::Usage(format!("cannot start {threads} threads: {error}")))?;
+    let workers = pool(threads).ok();
+    let started = workers.as_ref().map_or(1, ThreadPool::current_num_threads);
+    if started < threads {
+        let message = format!("the system allows no more than {started} of {threads} threads");
+        recorder.hear(News::Lost { source: "threads".into(), message });
+    }
+    let outcome = match workers {
+        Some(workers) => beside(workers, network, options, first, stop, recorder),
+        None => {
+            // unless it is one of a pool already
+            let _pool = pool_of_this();
+            let run = || reduce(network, options, first, stop, &mut |news| recorder.hear_and_tick(news));
+            caught(run).unwrap_or_else(|what| Err(ended(what)))
+        }
+    };
+    (started, outcome)
+}
+
+/// The reductions and the loop.
+fn reduce(
+    network: &Network,
+    options: &Options,
+    first: First,
+    stop: &Stop,
+    tell: &mut dyn FnMut(News),
+) -> Result<Option<Ending>, Error> {
+    options.activity.step("reducing");
+    match Run::new(network, options, first, stop, &mut *tell)? {
+        Some(run) => run.run().map(Some),
+        None => missed(options, stop, tell),
+    }
+}
+
+/// The loop on one of the `workers`, so that the run ends without it where a large network keeps it from looking at the stop flag.
+fn beside(
+    workers: ThreadPool,
+    network: &Network,
+    options: &Options,
+    first: First,
+    stop: &Stop,
+    recorder: &mut Recorder<'_>,
+) -> Result<Option<Ending>, Error> {
     // rounds may be as short as microseconds: their accounts are looked at, not queued
     let progress = Arc::new(Mutex::new(Totals::default()));
     let (sender, news) = channel();
-    // a thread of its own: where a large network keeps it from looking at the stop flag, the run ends without it
-    let worker = std::thread::spawn({
-        let (network, options, stop, progress) = (network.clone(), options.clone(), stop.clone(), progress.clone());
-        let busy = Busy::new();
+    let (outcome, end) = channel();
+    workers.spawn({
+        let (network, options, flag) = (network.clone(), options.clone(), stop.clone());
+        let (progress, busy) = (progress.clone(), Busy::new());
         move || {
-            let _busy = busy;
             let mut tell = |message| match message {
                 News::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
                 // a recorder that has gone away only means that nobody listens any more
                 message => drop(sender.send(message)),
             };
-            options.activity.step("reducing");
-            workers.install(|| match Run::new(&network, &options, first, &stop, &mut tell)? {
-                Some(run) => run.run().map(Some),
-                None => missed(&options, &stop, &mut tell),
-            })
+            let run = || reduce(&network, &options, first, &flag, &mut tell);
+            // nobody waits where the run is over
+            let _ = outcome.send(caught(run).unwrap_or_else(|what| Err(ended(what))));
+            drop((sender, busy));
         }
     });
     if !recorder.listen(&news, &progress, stop) {
         return Err(Error::Stopped);
     }
-    worker.join().unwrap_or_else(|_| Err(Error::Internal("the search thread ended abnormally".into())))
+    end.recv().unwrap_or_else(|_| Err(ended("its thread is gone".into())))
+}
+
+fn ended(what: String) -> Error {
+    Error::Internal(format!("the search ended ({what})"))
 }
 
 fn check_assignment(network: &Network, assignment: &[u32]) -> Result<(), Error> {

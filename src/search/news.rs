@@ -39,8 +39,23 @@ pub(crate) enum News {
     Note(String),
     /// A plug-in heuristic does what makes no sense, and the run survives.
     Nonsense(String),
+    /// A part of the run has ended by an internal error, and the rest goes on.
+    Lost {
+        /// The part.
+        source: String,
+        /// What is to be said of it.
+        message: String,
+    },
     /// The device or the disk has failed, and the run survives.
     Warning(String),
+}
+
+/// What there is to say of tables in files.
+pub(crate) enum Spilling {
+    /// A plan that has some begins.
+    Begun(String),
+    /// They could not be written or read, or there was no memory for one.
+    Failed(String),
 }
 
 /// The accounts of a run.

@@ -15,6 +15,7 @@ use crate::device::Cuda;
 use crate::inference::Outcome;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::threads;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -58,6 +59,15 @@ pub(crate) struct Portfolio {
     better: Duration,
     /// Of all rounds.
     work: u64,
+    lost: Vec<Lost>,
+}
+
+/// Who has ended by an internal error.
+pub(crate) struct Lost {
+    /// The driver, or `drivers` where it is not known which.
+    pub source: &'static str,
+    /// What the error said.
+    pub what: String,
 }
 
 impl Portfolio {
@@ -131,7 +141,7 @@ impl Portfolio {
         let begun = vec![false; drivers.len()];
         let opening = if timed { Duration::ZERO } else { FIRST_TIME };
         let (device, guide, shares, winner, better) = (None, None, None, None, Duration::ZERO);
-        let (solved, rounds, work, activity) = (false, 0, 0, Activity::default());
+        let (solved, rounds, work, activity, lost) = (false, 0, 0, Activity::default(), Vec::new());
         Portfolio {
             timed,
             device,
@@ -146,7 +156,30 @@ impl Portfolio {
             opening,
             better,
             work,
+            lost,
         }
+    }
+
+    /// Whether there is nobody left to make rounds.
+    pub fn is_empty(&self) -> bool {
+        self.drivers.is_empty()
+    }
+
+    /// Who has ended by an internal error, told once.
+    pub fn take_lost(&mut self) -> Vec<Lost> {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// Goes on without a driver that ended by an internal error.
+    fn lose(&mut self, turn: usize, what: String) -> (&'static str, Effort) {
+        let (driver, _) = (self.drivers.remove(turn), self.begun.remove(turn));
+        (self.shares, self.winner) = (None, None);
+        let (source, mut effort) = (driver.name(), Effort::default());
+        if self.drivers.is_empty() {
+            effort.fault = Some(format!("the driver {source} ended ({what}), and there is no other one"));
+        }
+        self.lost.push(Lost { source, what });
+        (source, effort)
     }
 
     /// Whether the rounds are still those of whoever begins.
@@ -157,11 +190,16 @@ impl Portfolio {
     /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         if self.rounds == 0 && self.drivers.len() > 1 && !pool.elites().is_empty() {
-            for driver in &mut self.drivers {
-                if let Some(effort) = driver.open_run(field, pool, stop) {
-                    self.rounds = 1;
-                    self.work += effort.work;
-                    return (driver.name(), effort);
+            for turn in 0..self.drivers.len() {
+                let driver = &mut self.drivers[turn];
+                match threads::caught(|| driver.open_run(field, pool, stop)) {
+                    Ok(None) => {}
+                    Ok(Some(effort)) => {
+                        self.rounds = 1;
+                        self.work += effort.work;
+                        return (driver.name(), effort);
+                    }
+                    Err(what) => return self.lose(turn, what),
                 }
             }
         }
@@ -196,8 +234,16 @@ impl Portfolio {
         };
         let before = pool.best();
         let (driver, began) = (&mut self.drivers[turn], Instant::now());
-        self.activity.step(driver.name());
-        let effort = driver.round(field, pool, stop);
+        let name = driver.name();
+        self.activity.step(name);
+        let round = || {
+            threads::panic_on_purpose(name);
+            driver.round(field, pool, stop)
+        };
+        let effort = match threads::caught(round) {
+            Ok(effort) => effort,
+            Err(what) => return self.lose(turn, what),
+        };
         let spent = match began.elapsed().as_nanos() as u64 {
             // a first round compiles kernels and makes room
             elapsed if self.timed && !self.begun[turn] => elapsed.min(effort.work),
@@ -218,7 +264,7 @@ impl Portfolio {
         self.begun[turn] = true;
         self.rounds += 1;
         self.work += effort.work;
-        (driver.name(), effort)
+        (name, effort)
     }
 
     /// Hands the messages of a bound step to whoever builds on them.
@@ -247,6 +293,7 @@ impl Portfolio {
     pub fn join(&mut self, others: Portfolio) {
         self.begun.extend(others.begun);
         self.drivers.extend(others.drivers);
+        self.lost.extend(others.lost);
         self.shares = None;
     }
 

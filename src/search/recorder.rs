@@ -35,6 +35,8 @@ pub(crate) struct Recorder<'a> {
     best_at: Option<f64>,
     /// The device has failed.
     lost: bool,
+    /// When the next tick is due.
+    next_tick: f64,
 }
 
 impl<'a> Recorder<'a> {
@@ -55,6 +57,7 @@ impl<'a> Recorder<'a> {
             search_began: None,
             best_at: None,
             lost: false,
+            next_tick: 1.0,
         };
         let _ = recorder.tell(EventKind::Start);
         recorder
@@ -63,26 +66,37 @@ impl<'a> Recorder<'a> {
     /// Hears news until the loop hangs up (then `true`) or has not answered the stop flag for a while; tells a tick for
     /// every second in between, with the accounts that stand in `progress` then.
     pub fn listen(&mut self, news: &Receiver<News>, progress: &Mutex<Totals>, stop: &Stop) -> bool {
-        let mut next_tick = 1.0;
         let mut stopped = None;
         loop {
             let now = self.clock.seconds();
             if stop.is_set() && now - *stopped.get_or_insert(now) > PATIENCE {
                 return false;
             }
-            if now >= next_tick {
-                let totals = *progress.lock().unwrap_or_else(PoisonError::into_inner);
-                if totals.rounds > self.totals.rounds {
-                    self.totals = totals;
-                }
-                let _ = self.tell(EventKind::Tick);
-                next_tick = now.floor() + 1.0;
-            }
+            self.tick(now, || *progress.lock().unwrap_or_else(PoisonError::into_inner));
             match news.recv_timeout(LOOK) {
                 Ok(news) => self.hear(news),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return true,
             }
+        }
+    }
+
+    /// The same for news that come while the loop is on this thread.
+    pub fn hear_and_tick(&mut self, news: News) {
+        let totals = self.totals;
+        self.hear(news);
+        self.tick(self.clock.seconds(), || totals);
+    }
+
+    /// Tells a tick where one is due, with the accounts that are known by then.
+    fn tick(&mut self, now: f64, totals: impl FnOnce() -> Totals) {
+        if now >= self.next_tick {
+            let totals = totals();
+            if totals.rounds > self.totals.rounds {
+                self.totals = totals;
+            }
+            let _ = self.tell(EventKind::Tick);
+            self.next_tick = now.floor() + 1.0;
         }
     }
 
@@ -128,6 +142,11 @@ impl<'a> Recorder<'a> {
             }
             News::Nonsense(message) => {
                 let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+            }
+            News::Lost { source, message } => {
+                let before = std::mem::replace(&mut self.source, source.into());
+                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+                self.source = before;
             }
             News::Warning(message) => {
                 self.lost = true;

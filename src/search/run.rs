@@ -1,10 +1,13 @@
 //! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
 //! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
 
+mod places;
+mod troubles;
+
 use super::account::Account;
 use super::beside::BoundsBeside;
 use super::boarding::Boarding;
-use super::bounds::{Bounds, Spilling, Step};
+use super::bounds::Step;
 use super::crew::Crew;
 use super::driver::{Core, Effort, Field, Pool};
 use super::event::StoppedBy;
@@ -14,11 +17,11 @@ use super::guided;
 use super::news::{Ending, News, Totals};
 use super::options::{Assertions, Options};
 use super::portfolio::Portfolio;
-use super::state::Elite;
+use super::state::{Elite, LONGEST};
 use super::threads::Parts;
 use crate::certificate::Proof;
 use crate::check;
-use crate::device::{DeviceError, Opened};
+use crate::device::Opened;
 use crate::error::Error;
 use crate::heuristics::Needs;
 use crate::inference::Gpu;
@@ -26,14 +29,18 @@ use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
 use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::threads;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
 const TIGHTEN_EVERY: u64 = 1000;
 /// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and orders
 /// are made anew.
 const WORTH_TIGHTENING: usize = 32;
+
+/// How long a round is in which there is nothing to search.
+const NAP: Duration = Duration::from_millis(5);
 
 /// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take longer than that.
 const MOST_MEANWHILE: u64 = 30_000;
@@ -70,6 +77,10 @@ pub(crate) struct Run<'a> {
     values: ValueBounds,
     /// `upper` at the last reduction and the search work done by then.
     tightened: (Cost, u64),
+    /// Whether there are no threads for parts of the run.
+    cannot_part: bool,
+    /// Whether local search has room for the core's values.
+    has_search: bool,
 }
 
 impl<'a> Run<'a> {
@@ -90,7 +101,7 @@ impl<'a> Run<'a> {
         if stop.is_set() {
             return Err(Error::Stopped);
         }
-        let problem = Arc::new(reducer.problem());
+        let problem = Arc::new(reducer.fitting_problem()?);
         if let Some(heuristic) = &options.heuristic {
             let fits = heuristic.fits(&problem);
             fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
@@ -123,6 +134,7 @@ impl<'a> Run<'a> {
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = BoundsBeside::new(options, gpu.zip(for_bounds), meeting.clone());
         let values = ValueBounds::new(&core.reducer);
+        let has_search = fits_search(&core.problem);
         Ok(Some(Run {
             network,
             options,
@@ -145,17 +157,26 @@ impl<'a> Run<'a> {
             value: first.value,
             lower,
             tightened: (network.top(), 0),
+            cannot_part: false,
+            has_search,
         }))
     }
 
     /// Runs until a reason to stop.
     pub fn run(mut self) -> Result<Ending, Error> {
+        if !self.has_search {
+            let message = format!(
+                "a domain is longer than the {LONGEST} values that local search has room for: bounds work alone"
+            );
+            (self.tell)(News::Lost { source: "search".into(), message });
+        }
         // drivers have better ones than the greedy solution at once
         let wanted = self.options.warm_start.is_some() || self.options.heuristic.is_some();
         if let Some(first) = self.first.take().filter(|_| wanted) {
             self.offer_projected(&first);
         }
         let stopped_by = loop {
+            threads::panic_on_purpose("loop");
             if let Some(reason) = self.finished() {
                 break reason;
             }
@@ -182,6 +203,7 @@ impl<'a> Run<'a> {
             self.take(&mut step)?;
         }
         self.tell_of_trouble();
+        self.tell_of_losses();
         let (z, induced_width) = self.bounds.widths();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
         Ok(Ending {
@@ -194,36 +216,6 @@ impl<'a> Run<'a> {
             induced_width,
             device: self.device.name(),
         })
-    }
-
-    /// Moves to the device once it is there.
-    fn board(&mut self) -> Result<(), Error> {
-        let Some(opened) = self.boarding.as_mut().and_then(Boarding::arrived) else { return Ok(()) };
-        self.boarding = None;
-        self.device = match opened {
-            // the loop sees why
-            Err(Error::Stopped) => return Ok(()),
-            opened => opened?,
-        };
-        (self.tell)(News::Note(self.device.to_string()));
-        if let Some(cuda) = self.device.cuda.clone() {
-            let parts = Parts::beside_device(Portfolio::may_part(self.options), self.field.is_large());
-            self.crew.board(self.options, cuda.clone(), parts.drivers, &mut self.pool, &mut self.rng);
-            self.bounds.board(Gpu::new(cuda), parts.bounds);
-        }
-        Ok(())
-    }
-
-    /// Shares the CPU's threads out once the first rounds are over: networks that are solved in milliseconds need no more.
-    fn part(&mut self) {
-        let has_parts = self.device.cuda.is_some() || self.bounds.are_parted();
-        if has_parts || !Portfolio::may_part(self.options) || self.crew.is_opening() {
-            return;
-        }
-        if let Some(parts) = Parts::of_the_cpu(&self.field, &self.pool) {
-            self.bounds.part(&parts);
-            parts.drivers.into_iter().for_each(|threads| self.crew.part(threads));
-        }
     }
 
     /// To be asked after all that is told, before anything else that takes long.
@@ -239,10 +231,16 @@ impl<'a> Run<'a> {
 
     /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
+        if !self.has_search {
+            self.totals.rounds += 1;
+            (self.tell)(News::Progress(self.totals));
+            std::thread::sleep(NAP);
+            return Ok(());
+        }
         let began = Instant::now();
         let over = self.boarding.as_ref().map_or(self.meeting.met(), Boarding::over);
         let (crew, field, pool) = (&mut self.crew, &self.field, &mut self.pool);
-        let (source, Effort { moves, ratings, work, note, lost, picks, nonsense, fault }) =
+        let (source, Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault }) =
             self.bounds.for_search().run(|| crew.round(field, pool, over));
         self.totals.rounds += 1;
         self.totals.moves += moves;
@@ -255,10 +253,14 @@ impl<'a> Run<'a> {
         self.totals.picks.add(&picks);
         self.totals.picks.work = self.account.plugin_part();
         if let Some(fault) = fault {
+            self.tell_of_losses();
             return Err(Error::Internal(fault));
         }
         if let Some(note) = note {
             (self.tell)(News::Note(note));
+        }
+        if let Some(message) = clipped {
+            (self.tell)(News::Lost { source: source.into(), message });
         }
         if let Some(nonsense) = nonsense {
             (self.tell)(News::Nonsense(nonsense));
@@ -343,18 +345,25 @@ impl<'a> Run<'a> {
         }
         self.tell_of_trouble();
         self.tell_of_files();
+        self.tell_of_losses();
         if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
-            if self.account.search_work > 0 {
+            if self.account.search_work > 0 || !self.has_search {
                 self.bounds.begin(&self.core, upper, seed, self.field.is_large(), self.stop);
             }
             return Ok(false);
         }
-        if self.boarding.is_some() && self.field.sweep_work > MOST_MEANWHILE {
+        let alone = !self.has_search;
+        if self.boarding.is_some() && self.field.sweep_work > MOST_MEANWHILE && !alone {
             return Ok(false);
         }
         let Some(bounds) = self.bounds.here() else { return Ok(false) };
         self.account.note_bounds(bounds.spent());
-        if !bounds.is_due(self.account.with_a_slice(), self.account.is_stalled()) {
+        let due = if alone {
+            !bounds.is_done()
+        } else {
+            bounds.is_due(self.account.with_a_slice(), self.account.is_stalled())
+        };
+        if !due {
             return Ok(false);
         }
         // slices leave threads idle: in turns a run of two used one and a half (results/2026-11-24-ahead)
@@ -362,28 +371,19 @@ impl<'a> Run<'a> {
             self.bounds.begin(&self.core, upper, seed, true, self.stop);
             return Ok(false);
         }
-        let step = bounds.slice(&self.core, upper, seed, self.stop);
+        let slice = || {
+            threads::panic_on_purpose("bounds");
+            bounds.slice(&self.core, upper, seed, self.stop)
+        };
+        let step = threads::caught(slice).unwrap_or_else(|what| {
+            self.bounds.lose(what);
+            None
+        });
         self.tell_of_files();
         if let Some(step) = step {
             self.follow(step)?;
         }
         Ok(true)
-    }
-
-    /// Whether bounds have lost their device.
-    fn tell_of_trouble(&mut self) {
-        if let Some(error) = self.bounds.here().and_then(Bounds::take_trouble) {
-            (self.tell)(News::Warning(format!("bounds go on on the CPU: {error}")));
-        }
-    }
-
-    /// Whether tables are in files, or cannot be.
-    fn tell_of_files(&mut self) {
-        match self.bounds.here().and_then(Bounds::take_spilling) {
-            Some(Spilling::Begun(text)) => (self.tell)(News::Note(text)),
-            Some(Spilling::Failed(text)) => (self.tell)(News::Warning(text)),
-            None => {}
-        }
     }
 
     /// What follows from a finished rung.
@@ -469,6 +469,7 @@ impl<'a> Run<'a> {
         }
         let old = std::mem::replace(&mut self.core, new);
         self.field = Field::of_core(&self.core, self.options, &mut self.rng);
+        self.has_search = fits_search(&self.core.problem);
         self.look_at_reduced();
         let new = &self.core.reducer;
         let translate = |values: &[u16]| -> Vec<u16> {
@@ -480,20 +481,17 @@ impl<'a> Run<'a> {
         self.bounds.rebase();
     }
 
-    /// The device has failed: says so once, and the run goes on without it.
-    fn lose_device(&mut self, error: &DeviceError) {
-        if let Some(message) = self.device.lose(error) {
-            // made beside the device until now
-            self.account.begin_turns();
-            self.bounds.lose_device();
-            self.crew.lose_device(&mut self.pool);
-            (self.tell)(News::Warning(message));
-        }
-    }
-
     fn offer_projected(&mut self, assignment: &[u32]) {
+        if !self.has_search {
+            return;
+        }
         let core = self.core.reducer.project(assignment);
         let values = core.into_iter().map(|value| value as u16).collect();
         self.pool.offer(&Elite::new(&self.field.rows, values));
     }
+}
+
+/// Whether local search has room for all values of a core.
+fn fits_search(problem: &Problem) -> bool {
+    problem.domains.iter().all(|&domain| domain <= LONGEST)
 }

@@ -6,6 +6,8 @@ use super::solve;
 use crate::error::Error;
 use crate::model::Network;
 use crate::stop::{Cause, Stop};
+use crate::threads;
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
@@ -28,7 +30,7 @@ use std::thread::JoinHandle;
 pub struct Session {
     events: Receiver<Event>,
     stop: Stop,
-    run: Option<JoinHandle<Result<Summary, Error>>>,
+    run: Option<io::Result<JoinHandle<Result<Summary, Error>>>>,
 }
 
 /// Starts a run in the background.
@@ -37,7 +39,7 @@ pub fn start(network: impl Into<Arc<Network>>, options: Options) -> Session {
     let stop = Stop::new();
     let (sender, events) = channel();
     let flag = stop.clone();
-    let run = std::thread::spawn(move || {
+    let run = threads::start("session", move || {
         solve(&network, &options, &flag, &mut |event| {
             // whoever stopped listening still gets the summary
             let _ = sender.send(event.clone());
@@ -55,11 +57,12 @@ impl Session {
     /// Waits for the end and returns the summary.
     ///
     /// # Errors
-    /// Those of [`solve`].
+    /// Those of [`solve`], or there was no thread for it.
     pub fn finish(mut self) -> Result<Summary, Error> {
-        match self.run.take().map(JoinHandle::join) {
-            Some(Ok(summary)) => summary,
-            _ => Err(Error::Internal("the run ended abnormally".into())),
+        match self.run.take() {
+            Some(Ok(run)) => run.join().unwrap_or_else(|panic| Err(Error::Internal(threads::message(&*panic)))),
+            Some(Err(error)) => Err(Error::Usage(error.to_string())),
+            None => Err(Error::Internal("a run was waited for twice".into())),
         }
     }
 }
@@ -74,7 +77,7 @@ impl Iterator for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(run) = self.run.take() {
+        if let Some(Ok(run)) = self.run.take() {
             self.stop.set(Cause::Signal);
             let _ = run.join();
         }

@@ -4,6 +4,9 @@ use super::rows::{Energy, Rows};
 use crate::fang::{self, Active};
 use crate::rng::{Rng, mix};
 
+/// The longest domain that local search has room for.
+pub(crate) const LONGEST: u32 = u16::MAX as u32;
+
 /// One assignment, its active variables, its successor value, and what was done to it.
 #[derive(Clone, Debug)]
 pub(crate) struct State {

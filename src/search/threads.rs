@@ -1,7 +1,8 @@
 //! How the threads of a run are shared out where several things go on at a time.
 
 use super::driver::{Field, Pool};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use crate::threads;
+use rayon::ThreadPool;
 use std::sync::Arc;
 
 /// One thread in so many is the drivers' that go on by themselves, up to as many as there are islands. On large cores it is one: annealing
@@ -18,14 +19,22 @@ const LEAST: usize = 8;
 pub(crate) struct Threads(Option<Arc<ThreadPool>>);
 
 impl Threads {
-    /// So many of their own; those of everybody where no more can be started.
-    fn start(count: usize) -> Threads {
-        Threads(ThreadPoolBuilder::new().num_threads(count).build().ok().map(Arc::new))
+    /// So many of their own, or as many as can be started; nothing where none can.
+    pub fn start(count: usize) -> Option<Threads> {
+        threads::pool(count).ok().map(|pool| Threads(Some(Arc::new(pool))))
     }
 
     /// Whether they are nobody else's.
     pub fn are_own(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// Begins with something on one of them.
+    pub fn begin(&self, work: impl FnOnce() + Send + 'static) {
+        match &self.0 {
+            Some(threads) => threads.spawn(work),
+            None => rayon::spawn(work),
+        }
     }
 
     /// Does something on them.
@@ -53,21 +62,25 @@ impl Parts {
     pub fn beside_device(drivers: bool, is_large: bool) -> Parts {
         let all = rayon::current_num_threads() - 1;
         let drivers = (drivers && all > 0).then(|| of_drivers(all, is_large));
-        let bounds = Threads::start(all.saturating_sub(drivers.unwrap_or(0)).max(1));
-        Parts { search: Threads::default(), bounds, drivers: drivers.map(Threads::start) }
+        let bounds = Threads::start(all.saturating_sub(drivers.unwrap_or(0)).max(1)).unwrap_or_default();
+        Parts { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
     }
 
     /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can use (a run of 16 threads in which all
     /// took turns used five of them on SPOT5 414; results/2026-11-25-threads). Not on large cores, whose first states are as many as threads, nor on colorings
     /// and before an allowed assignment is known, where half of the time belongs to a driver that has a walk for each.
-    pub fn of_the_cpu(field: &Field, pool: &Pool) -> Option<Parts> {
+    /// `Some(None)` where the system has no threads for that.
+    pub fn of_the_cpu(field: &Field, pool: &Pool) -> Option<Option<Parts>> {
         let all = rayon::current_num_threads();
         if all < LEAST || !pool.solved || field.is_large() || field.is_coloring() {
             return None;
         }
         let (bounds, drivers) = (all / BOUNDS, of_drivers(all, false));
-        let search = Threads::start(all - bounds - drivers);
-        Some(Parts { search, bounds: Threads::start(bounds), drivers: Some(Threads::start(drivers)) })
+        let parts = || {
+            let search = Threads::start(all - bounds - drivers)?;
+            Some(Parts { search, bounds: Threads::start(bounds)?, drivers: Some(Threads::start(drivers)?) })
+        };
+        Some(parts())
     }
 }
 
@@ -84,6 +97,7 @@ mod tests {
     use crate::rng::Rng;
     use crate::search::testing::price;
     use crate::stop::Stop;
+    use rayon::ThreadPoolBuilder;
 
     fn field(kind: &str, settings: &[(&str, &str)]) -> Field {
         let network = generate(kind, settings, 1).expect("a family");
@@ -99,7 +113,7 @@ mod tests {
             let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
             let parts = pool.install(|| Parts::of_the_cpu(&small, &solved));
             assert_eq!(parts.is_some(), all >= LEAST);
-            if let Some(Parts { search, bounds, drivers: Some(drivers) }) = parts {
+            if let Some(Some(Parts { search, bounds, drivers: Some(drivers) })) = parts {
                 let each = [count(&search), count(&bounds), count(&drivers)];
                 assert!(each.iter().sum::<usize>() == all && each.iter().all(|&part| part > 0), "{each:?}");
                 assert!(each[0] >= each[1] && each[0] >= each[2], "{each:?}");

@@ -6,6 +6,7 @@ mod devices;
 #[cfg(unix)]
 mod files;
 mod heuristics;
+mod limits;
 mod peers;
 mod refusals;
 mod spill;

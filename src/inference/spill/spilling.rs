@@ -106,7 +106,7 @@ impl<E: Entry> Spilling<E> {
             if self.spill.concerns(plan, self.step) {
                 self.slice(problem, plan)?;
             } else {
-                let (spent, finished) = self.store.slice(problem, plan, self.step, left.min(poll()));
+                let (spent, finished) = self.store.slice(problem, plan, self.step, left.min(poll()))?;
                 self.work_done += spent;
                 self.step += usize::from(finished);
             }

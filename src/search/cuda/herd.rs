@@ -301,14 +301,8 @@ impl Herd for CudaHerd {
         if self.portable {
             return Ok(host_herd::suitable_states(field, base_sweeps, epoch));
         }
-        self.upload(field)?;
+        let fitting = self.most_states(field)?;
         let core = self.core.as_ref().ok_or_else(missing)?;
-        // three populations of values, and what tree moves and merges keep
-        let n = field.variables() as u64;
-        let merges = if field.is_large() { 14 * n } else { 0 };
-        let trees = 32 * u64::from(core.nodes) * u64::from(core.shape.quads.next_power_of_two());
-        let state = 6 * n + merges + trees + 64;
-        let fitting = self.cuda.free_memory()? / 2 / state.max(1);
         let wanted = if field.is_large() {
             let program = self.program(field, core, 0)?;
             let Block { threads, shared, .. } = program.block;
@@ -324,7 +318,20 @@ impl Herd for CudaHerd {
             }
             pool(epoch)
         };
-        Ok(wanted.min(MOST_STATES).min(fitting as usize).max(1))
+        Ok(wanted.min(MOST_STATES).min(fitting).max(1))
+    }
+
+    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError> {
+        self.upload(field)?;
+        let core = self.core.as_ref().ok_or_else(missing)?;
+        // three populations of values, and what tree moves and merges keep
+        let n = field.variables() as u64;
+        let merges = if field.is_large() { 14 * n } else { 0 };
+        let trees = 32 * u64::from(core.nodes) * u64::from(core.shape.quads.next_power_of_two());
+        let state = 6 * n + merges + trees + 64;
+        // its memory, the host's, and indices of 32 bits
+        let fitting = (self.cuda.free_memory()? / 2 / state.max(1)).min(u64::from(u32::MAX / 8));
+        Ok((fitting as usize).min(host_herd::most_states(state as usize)).max(1))
     }
 
     fn tree_sweeps(&self, field: &Field) -> f64 {

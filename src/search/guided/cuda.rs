@@ -17,6 +17,7 @@ use crate::fang::cuda::{Heuristic, Shape};
 use crate::heuristics::{ValueHeuristic, View};
 use crate::search::cuda::{address, watch};
 use crate::search::driver::Picks;
+use crate::search::host_herd::most_states;
 use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -137,7 +138,8 @@ impl CudaFlock {
         // the name is the kernel's template argument already
         let of_values =
             Heuristic { name: String::new(), possibilities, width: 1, parts: 1, keep: KEEP, largest_sum: u64::MAX };
-        let shape = Shape::new(&[of_values], states.unwrap_or(MANY), cuda.info.multiprocessors);
+        let shape =
+            Shape::new(&[of_values], states.unwrap_or(MANY).min(u32::MAX as usize / 8), cuda.info.multiprocessors);
         let shared = shape.shared(field.variables(), network.working_words);
         let expression = expression(&shape, shared.is_some());
         let module = cuda.load(&network.source.clone().kernel(&expression))?;
@@ -153,8 +155,14 @@ impl CudaFlock {
         let threads = self.shape.threads * self.shape.groups();
         let blocks = self.fly.blocks_per_multiprocessor(threads, self.shared)?;
         let resident = (blocks * self.shape.groups() * self.cuda.info.multiprocessors) as usize;
+        Ok(resident.min(self.most()?))
+    }
+
+    /// States that there is memory for.
+    pub fn most(&self) -> Result<usize, DeviceError> {
         let one = 4 * (self.network.words + self.network.variables) + 8 * self.room();
-        Ok(resident.min(self.cuda.free_memory()? as usize / 2 / one).max(1))
+        let fitting = (self.cuda.free_memory()? as usize / 2 / one).min(u32::MAX as usize / 8);
+        Ok(fitting.min(most_states(one)).max(1))
     }
 
     /// 64-bit words that a child takes: its active set, and the state's words.

@@ -34,6 +34,7 @@ pub(crate) use super::driver::Field;
 
 use super::arms::Arms;
 use super::driver::{Driver, Effort, POOL, Picks, Pool};
+use super::host_herd::{clipped, most_states};
 use super::schedule::{ENDS, Schedule};
 use super::state::Elite;
 use super::walk::Layout;
@@ -48,7 +49,7 @@ use flock::{Flock, HostFlock, Landed, Turn};
 use ground::Ground;
 use guide::Guiding;
 use rayon::prelude::*;
-use state::Places;
+use state::{Places, State};
 use std::sync::Arc;
 use visit::Visit;
 
@@ -336,7 +337,7 @@ impl Driver for Guided {
         let moved = slots.iter().map(|&slot| self.flock.values(slot)).collect::<Result<Vec<_>, _>>();
         // what states remember is by the old core's values. A device that fails now fails again in the next round, which says so
         if let Ok(moved) = moved
-            && let Ok((count, _)) = self.choose(&ground)
+            && let Ok(count) = self.choose(&ground, &mut Effort::default())
         {
             let moved: Vec<Vec<u16>> = moved.par_iter().map(|values| translate(values)).collect();
             let starts = moved.iter().cycle().take(count).cloned().collect();
@@ -349,39 +350,56 @@ impl Driver for Guided {
 }
 
 impl Guided {
-    /// Where flights are made from now on, by how many states; says why it is not the device where there is one.
-    fn choose(&mut self, ground: &Ground<'_>) -> Result<(usize, Option<String>), DeviceError> {
+    /// Where flights are made from now on, by how many states. `effort` tells why it is not the device where there is one, and of fewer states than were
+    /// asked for.
+    fn choose(&mut self, ground: &Ground<'_>, effort: &mut Effort) -> Result<usize, DeviceError> {
         let field = ground.field;
         let wanted = wanted(field);
+        let on_host = |told: &mut Option<String>| match field.population {
+            // its assignments, and lists of numbers for variables and for values; and the same of its child
+            Some(wanted) => {
+                let state = size_of::<State>() + 24 * field.variables() + 4 * field.rows.moves();
+                clipped(wanted, most_states(2 * state), told)
+            }
+            None => STATES,
+        };
         let Some(device) = &self.device else {
             self.flock = Box::new(HostFlock::default());
-            return Ok((wanted.unwrap_or(STATES), None));
+            return Ok(on_host(&mut effort.clipped));
         };
         let lists = ground.guide.as_ref().is_some_and(|guide| !guide.to_go.is_dense());
         let lists = || lists.then(|| "the mini-buckets' messages are lists, which devices do not look up".to_string());
         if let Some(what) = cuda::unfit(field, &*self.heuristic).or_else(lists) {
-            let note = format!("{}: {what}: its flights are made on the CPU", device.label());
+            effort.note = Some(format!("{}: {what}: its flights are made on the CPU", device.label()));
             self.flock = Box::new(HostFlock::default());
-            return Ok((wanted.unwrap_or(STATES), Some(note)));
+            return Ok(on_host(&mut effort.clipped));
         }
         // memory goes back before more is taken
         self.flock = Box::new(HostFlock::default());
         let flock = CudaFlock::new(device, ground, &*self.heuristic, wanted)?;
-        let count = wanted.map_or_else(|| flock.suitable(), Ok)?;
+        let count = match wanted {
+            Some(wanted) => clipped(wanted, flock.most()?, &mut effort.clipped),
+            None => flock.suitable()?,
+        };
         self.flock = Box::new(flock);
-        Ok((count, None))
+        Ok(count)
     }
 
     /// First states.
-    fn open(&mut self, ground: &Ground<'_>, pool: &mut Pool, draw: u64) -> Result<Option<String>, DeviceError> {
-        let (count, note) = self.choose(ground)?;
+    fn open(
+        &mut self,
+        ground: &Ground<'_>,
+        pool: &mut Pool,
+        draw: u64,
+        effort: &mut Effort,
+    ) -> Result<(), DeviceError> {
+        let count = self.choose(ground, effort)?;
         let heuristic = &*self.heuristic;
         let start = |slot| Self::start(heuristic, ground.field, &mut Rng::new(mix(draw, slot as u64)));
         let starts = (0..count).into_par_iter().map(start).collect();
         self.flock.open(ground, starts)?;
         self.stalled = vec![0; count];
-        self.offer(ground, pool, (0..count).collect())?;
-        Ok(note)
+        self.offer(ground, pool, (0..count).collect())
     }
 
     fn advance(
@@ -394,7 +412,7 @@ impl Guided {
         let field = ground.field;
         let draw = self.rng.draw();
         if self.stalled.is_empty() {
-            effort.note = self.open(ground, pool, draw)?;
+            self.open(ground, pool, draw, effort)?;
         }
         let schedule = self.schedule.unwrap_or(field.schedule);
         let flights = self.flights(field);

@@ -1,0 +1,127 @@
+//! The last line: where the system has no more memory, or something panics, the program ends in an orderly way and says why.
+
+#![allow(unsafe_code, reason = "an allocator, and calls of the system")]
+
+use super::leave;
+use fangs::stop::{Cause, Stop};
+use fangs::{memory, threads};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::Write;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::Duration;
+
+/// Bytes that are kept for the end of a run that has run out of memory.
+const KEPT: Layout = Layout::new::<[u8; 8 << 20]>();
+/// Address space of an arena of the C library's allocator, which makes up to eight of them for each processor; and of the address space of the process one
+/// part in so many may be theirs.
+const ARENA: u64 = 64 << 20;
+const ARENAS: u64 = 8;
+/// How long a thread that gets no memory leaves the end of the process to the main one.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+static RESERVE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+static STOP: OnceLock<Stop> = OnceLock::new();
+
+thread_local! {
+    static IS_MAIN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The system's allocator. Where it has no memory the run is told to stop and goes on with what was kept for that; with nothing left the process ends with
+/// a message. Only who is prepared for it ([`memory::may_fail`]) sees a null.
+pub struct Allocator;
+
+// SAFETY: all of it is the system's allocator, which is asked again where it had no memory.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        or_missing(layout.size(), || unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        or_missing(layout.size(), || unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as the caller promises; where it returns null the old place is as it was.
+        or_missing(size, || unsafe { System.realloc(place, layout, size) })
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[inline(always)]
+fn or_missing(bytes: usize, ask: impl Fn() -> *mut u8) -> *mut u8 {
+    let found = ask();
+    if found.is_null() { missing(bytes, &ask) } else { found }
+}
+
+/// Nothing in here may allocate, wait for a lock or unwind.
+#[cold]
+fn missing(bytes: usize, ask: &dyn Fn() -> *mut u8) -> *mut u8 {
+    if memory::may_fail() {
+        return null_mut();
+    }
+    if let Some(stop) = STOP.get() {
+        stop.set(Cause::Memory);
+    }
+    if bytes < KEPT.size() / 2 {
+        let kept = RESERVE.swap(null_mut(), Ordering::AcqRel);
+        if !kept.is_null() {
+            // SAFETY: it was allocated with this layout, and taken out so that nobody gives it back again.
+            unsafe { System.dealloc(kept, KEPT) };
+        }
+        let found = ask();
+        if !found.is_null() {
+            return found;
+        }
+    }
+    if !IS_MAIN.get() {
+        std::thread::sleep(PATIENCE);
+    }
+    let mut text = [0u8; 96];
+    let mut rest = &mut text[..];
+    let _ = writeln!(rest, "fangs: out of memory: {bytes} bytes more could not be had");
+    let left = rest.len();
+    say(&text[..text.len() - left]);
+    leave(1)
+}
+
+/// Writes to standard error without its lock, which a thread that waits here may have.
+fn say(text: &[u8]) {
+    #[cfg(unix)]
+    // SAFETY: the bytes are there.
+    let _ = unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+    #[cfg(not(unix))]
+    drop(std::io::stderr().write_all(text));
+}
+
+/// Prepares the process; to be called once, by the main thread, before there are others.
+pub fn prepare() {
+    IS_MAIN.set(true);
+    // SAFETY: the layout has a size.
+    RESERVE.store(unsafe { System.alloc(KEPT) }, Ordering::Release);
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if let Some((limit, _)) = memory::address_space() {
+        let most = (limit / ARENAS / ARENA).clamp(1, i32::MAX as u64);
+        // SAFETY: a setting of the allocator.
+        let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, most as i32) };
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        let (what, place) = (threads::message(panic.payload()), panic.location());
+        let place = place.map_or(String::new(), |place| format!(" ({}:{})", place.file(), place.line()));
+        // nobody to tell where standard error is closed
+        drop(writeln!(std::io::stderr(), "fangs: internal error: {what}{place}"));
+    }));
+}
+
+/// What is told to stop where memory is out.
+pub fn stops(stop: &Stop) {
+    let _ = STOP.set(stop.clone());
+}

@@ -1,0 +1,217 @@
+//! The one place that starts threads. Where the system allows no more (limits of processes, of address space), fewer do the work.
+
+use crate::memory;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+/// Address space of a thread's stack.
+const STACK: u64 = 2 << 20;
+/// Of the address space that is left one part in so many may become stacks of a pool; the rest is for what its threads work on.
+const SHARE: u64 = 4;
+
+/// A thread of ours, counted for `FANGS_MOST_THREADS`: that a run gets by with as many is tested on the program as it is installed, where limits of
+/// the system do not hold for every user.
+struct Alive;
+
+static ALIVE: AtomicUsize = AtomicUsize::new(0);
+
+impl Alive {
+    fn new() -> io::Result<Alive> {
+        static MOST: OnceLock<Option<usize>> = OnceLock::new();
+        let most = MOST.get_or_init(|| std::env::var("FANGS_MOST_THREADS").ok()?.parse().ok());
+        let before = ALIVE.fetch_add(1, Ordering::Relaxed);
+        let alive = Alive;
+        match most {
+            Some(most) if before >= *most => {
+                Err(refused(io::Error::new(io::ErrorKind::WouldBlock, "FANGS_MOST_THREADS says so")))
+            }
+            _ => Ok(alive),
+        }
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        let _ = ALIVE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Starts a thread.
+///
+/// # Errors
+/// The system allows no more.
+pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
+    let alive = Alive::new()?;
+    let begun = Builder::new().name(name.into()).spawn(move || {
+        let _alive = alive;
+        work()
+    });
+    begun.map_err(refused)
+}
+
+fn refused(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("no thread can be started: {error}"))
+}
+
+/// Starts a thread that ends with a scope.
+///
+/// # Errors
+/// The system allows no more.
+pub fn start_in<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    let alive = Alive::new()?;
+    let begun = Builder::new().name(name.into()).spawn_scoped(scope, move || {
+        let _alive = alive;
+        work()
+    });
+    begun.map_err(refused)
+}
+
+/// Starts a thread, or gives the work back where the system allows no more.
+pub(crate) fn start_or_return<W: FnOnce() + Send + 'static>(name: &str, work: W) -> Option<W> {
+    let here = Arc::new(Mutex::new(Some(work)));
+    let take = |place: &Mutex<Option<W>>| place.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let there = here.clone();
+    match start(name, move || take(&there).into_iter().for_each(|work| work())) {
+        Ok(_) => None,
+        Err(_) => take(&here),
+    }
+}
+
+/// Whether one more thread can be started.
+pub fn any_left() -> bool {
+    startable(1) > 0
+}
+
+/// A pool of `wanted` threads, or of fewer where the system allows no more. One is then left for what else may want a thread.
+///
+/// # Errors
+/// The system allows none at all.
+pub fn pool(wanted: usize) -> io::Result<ThreadPool> {
+    let mut count = fitting(wanted);
+    loop {
+        let mut started = Vec::new();
+        let built = ThreadPoolBuilder::new()
+            .num_threads(count)
+            .spawn_handler(|thread| {
+                let begun = start("worker", || thread.run());
+                begun.map(|handle| started.push(handle))
+            })
+            .build();
+        match built {
+            Ok(pool) => return Ok(pool),
+            Err(error) if started.is_empty() => return Err(io::Error::other(error)),
+            // those that were started end at once: their places are free then
+            Err(_) => {
+                count = (started.len() - 1).max(1);
+                started.into_iter().for_each(|handle| drop(handle.join()));
+            }
+        }
+    }
+}
+
+/// So many threads, or those whose stacks fit into the address space.
+fn fitting(wanted: usize) -> usize {
+    let most = memory::address_space().map_or(u64::MAX, |(_, left)| left / SHARE / STACK);
+    wanted.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1)
+}
+
+/// A pool that the calling thread is all of.
+pub fn pool_of_this() -> io::Result<ThreadPool> {
+    ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().map_err(io::Error::other)
+}
+
+/// What is done in parallel outside of any pool has `wanted` threads from now on, by default one for each processor, or fewer where the system allows
+/// no more. The first call counts, and has to come before anything is done in parallel.
+///
+/// # Errors
+/// There are such threads already.
+pub fn share(wanted: Option<usize>) -> io::Result<()> {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = fitting(wanted.unwrap_or_else(all));
+    let builder = match startable(wanted) {
+        0 => ThreadPoolBuilder::new().num_threads(1).use_current_thread(),
+        some if some < wanted => ThreadPoolBuilder::new().num_threads((some - 1).max(1)),
+        _ => ThreadPoolBuilder::new().num_threads(wanted),
+    };
+    builder.build_global().map_err(io::Error::other)
+}
+
+/// How many of so many threads can be started: rayon has one try at a global pool, and what is done without one panics.
+fn startable(wanted: usize) -> usize {
+    let gate = Arc::new(Mutex::new(()));
+    let closed = gate.lock();
+    let wait = |_| {
+        let gate = gate.clone();
+        start("probe", move || drop(gate.lock())).ok()
+    };
+    let started: Vec<JoinHandle<()>> = (0..wanted).map_while(wait).collect();
+    drop(closed);
+    let count = started.len();
+    started.into_iter().for_each(|handle| drop(handle.join()));
+    if count < wanted {
+        // the system takes a moment to count threads out that have ended
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    count
+}
+
+/// Does something that may panic; what the panic said.
+pub fn caught<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
+}
+
+/// Panics where `FANGS_PANIC` names the place: that a run survives it is tested on the program as it is installed.
+pub fn panic_on_purpose(place: &str) {
+    static PLACE: OnceLock<Option<String>> = OnceLock::new();
+    let named = PLACE.get_or_init(|| std::env::var("FANGS_PANIC").ok());
+    if named.as_deref().is_some_and(|named| named == place) {
+        panic!("FANGS_PANIC is {place}");
+    }
+}
+
+/// What a panic said.
+pub fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_has_the_threads_that_there_are() {
+        let pool = pool(3).expect("three threads can be started");
+        assert_eq!((pool.current_num_threads(), pool.install(rayon::current_num_threads)), (3, 3));
+        assert_eq!(startable(5), 5);
+    }
+
+    #[test]
+    fn a_thread_may_be_a_pool_of_its_own() {
+        let alone = start("alone", || {
+            let pool = pool_of_this().expect("it is in no pool yet");
+            let here = std::thread::current().id();
+            pool.install(|| rayon::join(|| std::thread::current().id() == here, || std::thread::current().id() == here))
+        });
+        assert_eq!(alone.expect("a thread").join().expect("it does not panic"), (true, true));
+    }
+
+    #[test]
+    fn panics_are_told() {
+        assert_eq!(caught(|| 3), Ok(3));
+        assert_eq!(caught(|| panic!("on purpose")), Err::<(), _>("on purpose".into()));
+        assert_eq!(caught(|| panic!("{} on purpose", 2)), Err::<(), _>("2 on purpose".into()));
+        assert_eq!(caught(|| std::panic::panic_any(7)), Err::<(), _>("no message".into()));
+        assert!(start_or_return("test", || ()).is_none());
+    }
+}
