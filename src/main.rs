@@ -23,6 +23,7 @@ fn main() {
         // it was said when it happened
         Err(_) => 1,
     };
+    cli::tell_gaps();
     cli::leave(code)
 }
 

@@ -1,5 +1,11 @@
 //! A flag that ends work early: set by the clock, by a signal, or from another thread.
 
+mod watch;
+
+pub use watch::{Gap, Watch};
+
+use crate::error::Error;
+use std::panic::Location;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -22,10 +28,24 @@ pub enum Cause {
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     cause: Arc<AtomicU8>,
-    above: Option<Arc<Stop>>,
+    above: Above,
     /// When the time is up, where no thread could be started that watches the clock.
     deadline: Arc<OnceLock<Instant>>,
 }
+
+/// What else is looked at where a flag is not set.
+#[derive(Clone, Debug, Default)]
+enum Above {
+    #[default]
+    Nothing,
+    /// The flag of the whole that this one is a part of.
+    Whole(Arc<Stop>),
+    /// A record of the looks.
+    Watch(Arc<Watch>),
+}
+
+/// Items of [`Stop::each`] between two looks: some microseconds each.
+const ITEMS: usize = 1 << 6;
 
 impl Stop {
     /// A flag that nobody has set.
@@ -33,9 +53,14 @@ impl Stop {
         Self::default()
     }
 
+    /// A flag whose looks are recorded.
+    pub fn watched(watch: &Arc<Watch>) -> Self {
+        Stop { above: Above::Watch(watch.clone()), ..Stop::default() }
+    }
+
     /// A flag for a part of the work: it is set where this one is, and may be set alone.
     pub fn below(&self) -> Self {
-        Stop { cause: Arc::default(), above: Some(Arc::new(self.clone())), deadline: Arc::default() }
+        Stop { above: Above::Whole(Arc::new(self.clone())), ..Stop::default() }
     }
 
     /// Tells everyone who shares the flag to end.
@@ -50,10 +75,39 @@ impl Stop {
 
     /// Whether somebody has told to end.
     #[inline]
+    #[track_caller]
     pub fn is_set(&self) -> bool {
+        self.look(Location::caller())
+    }
+
+    #[inline]
+    fn look(&self, place: &'static Location<'static>) -> bool {
         self.cause.load(Ordering::Relaxed) != 0
-            || self.above.as_ref().is_some_and(|above| above.is_set())
+            || match &self.above {
+                Above::Nothing => false,
+                Above::Whole(above) => above.look(place),
+                Above::Watch(watch) => watch.look(place),
+            }
             || self.deadline.get().is_some_and(|&deadline| self.is_past(deadline))
+    }
+
+    /// [`Error::Stopped`] once the flag is set.
+    ///
+    /// # Errors
+    /// That one.
+    #[inline]
+    #[track_caller]
+    pub fn check(&self) -> Result<(), Error> {
+        if self.is_set() { Err(Error::Stopped) } else { Ok(()) }
+    }
+
+    /// The items, and [`Error::Stopped`] in place of one once the flag is set: for loops over all of a large network.
+    #[track_caller]
+    pub fn each<I: IntoIterator>(&self, items: I) -> impl Iterator<Item = Result<I::Item, Error>> {
+        let place = Location::caller();
+        items.into_iter().enumerate().map(move |(index, item)| {
+            if index.is_multiple_of(ITEMS) && self.look(place) { Err(Error::Stopped) } else { Ok(item) }
+        })
     }
 
     /// Sets the flag by itself at a time: whoever asks it looks at the clock.
@@ -73,7 +127,11 @@ impl Stop {
     /// Why, once set.
     pub fn cause(&self) -> Option<Cause> {
         match self.cause.load(Ordering::Acquire) {
-            0 => self.above.as_ref().and_then(|above| above.cause()),
+            0 => match &self.above {
+                Above::Whole(above) => above.cause(),
+                Above::Watch(watch) => watch.is_over().then_some(Cause::Signal),
+                Above::Nothing => None,
+            },
             1 => Some(Cause::Time),
             3 => Some(Cause::Memory),
             _ => Some(Cause::Signal),

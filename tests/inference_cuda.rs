@@ -132,13 +132,13 @@ fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[
     };
     for &z in zs {
         let (outline, patience) = match &last {
-            Some(graph) => (Arc::new(graph.outline()), Patience::Long),
+            Some(graph) => (Arc::new(graph.outline(&Stop::new()).expect("nobody stops")), Patience::Long),
             None => (problem.clone(), Patience::Short),
         };
         let plan = Plan::new(&outline, order, &Limits { z: Some(z), ..Limits::new(1 << 32) });
         let graph = match last.take() {
-            Some(graph) => graph.after(outline, &plan, patience),
-            None => JoinGraph::new(&outline, &plan, patience),
+            Some(graph) => graph.after(outline, &plan, patience, &Stop::new()),
+            None => JoinGraph::new(&outline, &plan, patience, &Stop::new()),
         };
         let mut graph = graph.expect("small costs").on(gpu);
         all.push(look(&mut graph));
@@ -205,7 +205,7 @@ fn large_join_graphs_leave_the_same_tables() {
 
 /// Shifts between functions to the end, in slices of any size: the bound, those of values, and what is left.
 fn between_functions(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &[u32], rng: &mut Rng) -> Left {
-    let mut shift = Shift::new(problem, None, order).expect("small costs").on(gpu, true);
+    let mut shift = Shift::new(problem, None, order, &Stop::new()).expect("small costs").on(gpu, true);
     let mut slices = 0;
     while shift.advance(1 + rng.below(1 << 16), &Stop::new()) == Progress::More {
         slices += 1;
@@ -213,7 +213,8 @@ fn between_functions(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &[u3
     }
     let trouble = shift.take_trouble();
     assert!(trouble.is_none(), "{trouble:?}");
-    let (bound, values, left) = (shift.lower_bound(problem.top), shift.value_bounds(), shift.problem());
+    let (bound, values, left) =
+        (shift.lower_bound(problem.top), shift.value_bounds(), shift.problem(&Stop::new()).expect("nobody stops"));
     if bound == problem.top {
         return (bound, values, Vec::new(), Vec::new());
     }
@@ -226,7 +227,7 @@ fn shifts_alike(gpu: &Arc<Gpu>, problem: Problem, rng: &mut Rng) -> Option<bool>
     let problem = Arc::new(problem);
     let mut order: Vec<u32> = (0..problem.variables() as u32).collect();
     rng.shuffle(&mut order);
-    let _ = Shift::new(&problem, None, &order)?;
+    let _ = Shift::new(&problem, None, &order, &Stop::new())?;
     let (device, host) =
         (between_functions(Some(gpu), &problem, &order, rng), between_functions(None, &problem, &order, rng));
     assert!(device == host, "{} variables, {} functions", problem.variables(), problem.functions.len());
@@ -274,7 +275,7 @@ fn race(gpu: &Arc<Gpu>, name: &str, problem: &Arc<Problem>) {
     let order: Vec<u32> = (0..problem.variables() as u32).collect();
     let timed = |gpu: Option<&Arc<Gpu>>, threads: usize| {
         let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        let mut shift = Shift::new(problem, None, &order).expect("small costs").on(gpu, true);
+        let mut shift = Shift::new(problem, None, &order, &Stop::new()).expect("small costs").on(gpu, true);
         let begin = Instant::now();
         threads.install(|| while shift.advance(50_000_000, &stop) == Progress::More {});
         let seconds = begin.elapsed().as_secs_f64();
@@ -290,7 +291,7 @@ fn race(gpu: &Arc<Gpu>, name: &str, problem: &Arc<Problem>) {
     );
     assert_eq!(device.lower_bound(problem.top), bound);
     assert_eq!(device.value_bounds(), host.value_bounds());
-    let (device, host) = (device.problem(), host.problem());
+    let [device, host] = [device, host].map(|shift| shift.problem(&Stop::new()).expect("nobody stops"));
     assert!(device.unary == host.unary && device.constant == host.constant);
     for (device, host) in device.functions.iter().zip(&host.functions) {
         assert!(device.entries(&problem.domains).eq(host.entries(&problem.domains)));
@@ -367,7 +368,7 @@ fn random_plans_make_the_same_messages() {
 /// By rows: what is listed, what was looked at, and what follows.
 fn conforms_by_rows(gpu: &Arc<Gpu>, problem: &Arc<Problem>, order: &Order, ub: Option<Cost>) {
     let limits = RowLimits { bytes: 1 << 32, work: u64::MAX };
-    let plan = Plan::by_rows(problem, order, ub, limits).expect("keys are narrow");
+    let plan = Plan::by_rows(problem, order, ub, limits, &Stop::new()).expect("keys are narrow");
     let made = |gpu: Option<&Arc<Gpu>>| {
         let mut run = Run::on(gpu, problem.clone(), plan.clone());
         assert_eq!(run.on_device(), gpu.is_some(), "{:?}", run.trouble());
@@ -431,11 +432,11 @@ fn rows_of_instances_are_the_cpus() {
         let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &stop);
         let mut climb = Climb::new(&problem, Ladder::new(orders, 8 << 30, None).exact_work(0), means);
         let mut compared = false;
-        while let Some(stage) = climb.next(Some(optimum + 1), Spent::default()) {
+        while let Some(stage) = climb.next(Some(optimum + 1), Spent::default(), &Stop::new()) {
             match stage {
                 Stage::Shift(mut shifting) => {
                     while shifting.advance(u64::MAX, &stop) == Progress::More {}
-                    climb.shifted(*shifting);
+                    climb.shifted(*shifting, &Stop::new());
                 }
                 Stage::Run(attempt, mut plan) if z(&attempt.name).is_some_and(|z| z >= least) => {
                     plan.rows = Some(RowLimits { bytes: 8 << 30, work: u64::MAX });
@@ -478,7 +479,7 @@ fn rows_that_pass_their_limits_give_up() {
     let problem = Arc::new(band(&mut rng, 20, 3, 10));
     let order = order(&problem, &mut rng);
     for limits in [RowLimits { bytes: 1 << 16, work: u64::MAX }, RowLimits { bytes: 1 << 32, work: 1 << 20 }] {
-        let plan = Plan::by_rows(&problem, &order, None, limits).expect("keys are narrow");
+        let plan = Plan::by_rows(&problem, &order, None, limits, &Stop::new()).expect("keys are narrow");
         let mut run = Run::on(Some(gpu), problem.clone(), plan);
         while run.advance(u64::MAX, &Stop::new()) == Progress::More {}
         assert!(run.trouble().is_none(), "{:?}", run.trouble());
@@ -618,7 +619,8 @@ fn heavy_nodes_prove_the_optimum() {
 
         // from the beginning, and once the CPU has split the root
         for before in [0, 5] {
-            let mut search = Branch::new(&problem, None, &order, 1 << 30, Style::Heavy).expect("small costs");
+            let mut search =
+                Branch::new(&problem, None, &order, 1 << 30, Style::Heavy, &Stop::new()).expect("small costs");
             let (mut best, mut bound) = (Cost::MAX, Cost::MIN);
             for turn in 0.. {
                 if turn == before {

@@ -172,7 +172,7 @@ fn climb(
     let mut climb = Climb::new(&problem, ladder, choice.means()).keep_journal(true);
     let ub = Some(upper).filter(|&upper| upper < FORBIDDEN && rng.below(3) > 0);
     let mut spent = Spent::default();
-    while let Some(stage) = climb.next(ub, spent) {
+    while let Some(stage) = climb.next(ub, spent, &stop) {
         spent.note(stage.is_light(), 1 + rng.below(100));
         match stage {
             Stage::Shift(mut shift) => {
@@ -185,7 +185,7 @@ fn climb(
                     proven.push((shift.lower_bound(upper), shift.proof(reducer).expect("log and journal")));
                 }
                 values.learn(reducer, &shift.value_bounds(), shift.proof(reducer));
-                climb.shifted(*shift);
+                climb.shifted(*shift, &stop);
             }
             Stage::Run(attempt, plan) => {
                 let mut run = Run::new(attempt.problem.clone(), plan);

@@ -72,7 +72,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let (network, observed) = config.input.load_observed(&Console::new(Verbosity::Normal), &stop)?;
     let load_s = seconds(clock.seconds());
     let reducer = Reducer::new(&network, config.reduce, &stop)?;
-    let problem = Arc::new(reducer.fitting_problem()?);
+    let problem = Arc::new(reducer.fitting_problem(&stop)?);
     let orders: Vec<(Method, Order)> =
         Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
     let best = orders.iter().min_by(|a, b| a.1.joint_entries.total_cmp(&b.1.joint_entries));
@@ -86,10 +86,10 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         precision_slack: network.units().precision_slack(None),
         observed,
         domains: Domains::of(network.domains()),
-        density: density(Reducer::new(&network, false, &stop)?.fitting_problem()?.neighbours()),
+        density: density(Reducer::new(&network, false, &stop)?.fitting_problem(&stop)?.neighbours(&stop)?),
         network: Size::of(&network),
         core_domains: Domains::of(&problem.domains),
-        core_density: density(problem.neighbours()),
+        core_density: density(problem.neighbours(&stop)?),
         infeasible: reducer.infeasible(),
         reduction: reducer.report(),
         search: Footprint::of(&problem),

@@ -31,7 +31,7 @@ pub struct InputFlags {
 }
 
 /// A network to read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Input {
     source: Source,
     format: Format,

@@ -21,15 +21,17 @@ mod signals;
 pub mod solve;
 mod try_heuristics;
 mod values;
+mod worker;
 
 use clap::{Args, Parser, Subcommand};
 use fangs::Error;
 use fangs::record::Recorder;
-use fangs::search::{Event, EventKind, StoppedBy};
+use fangs::search::{Clock, Event, EventKind, StoppedBy};
 use fangs::stop::Stop;
 use fangs::terminal;
 
 pub use leave::leave;
+pub use signals::tell_gaps;
 
 /// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
 ///
@@ -176,21 +178,38 @@ fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f
         recorder.warn(&cause.to_string());
     }
     for kind in [EventKind::Start, EventKind::End] {
-        let event = Event {
-            kind,
-            time_s,
-            cost: None,
-            bound: None,
-            gap: None,
-            maximise,
-            round: 0,
-            moves: 0,
-            ratings: 0,
-            source: "load".into(),
-            solution: None,
-            message: None,
-        };
-        recorder.observe(&event, |_| String::new());
+        record_loading(&mut recorder, kind, time_s, maximise);
     }
     let _ = recorder.finish(stop);
+}
+
+/// Tells a tick for every second of loading.
+fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: bool) -> impl FnMut() + 'r {
+    let mut next = 1.0;
+    move || {
+        let now = clock.seconds();
+        if now >= next {
+            next = now.floor() + 1.0;
+            record_loading(recorder, EventKind::Tick, now, maximise);
+        }
+    }
+}
+
+/// An event while nothing is known yet.
+fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, maximise: bool) {
+    let event = Event {
+        kind,
+        time_s,
+        cost: None,
+        bound: None,
+        gap: None,
+        maximise,
+        round: 0,
+        moves: 0,
+        ratings: 0,
+        source: "load".into(),
+        solution: None,
+        message: None,
+    };
+    recorder.observe(&event, |_| String::new());
 }

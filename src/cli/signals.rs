@@ -2,31 +2,46 @@
 
 use fangs::Error;
 use fangs::record::{Console, Verbosity};
-use fangs::stop::{Cause, Stop};
+use fangs::stop::{Cause, Stop, Watch};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
-/// From now on signals set `stop`.
-pub fn listen(stop: &Stop) -> Result<(), Error> {
-    super::guard::stops(stop);
-    let (stop, seen) = (stop.clone(), AtomicBool::new(false));
+/// Has the looks at the stop flag recorded, and the longest gaps between them told at the end; a number is the look with which the flag is
+/// set. For measurements and tests.
+const WATCH: &str = "FANGS_WATCH_STOP";
+/// Gaps told.
+const TOLD: usize = 20;
+
+static WATCHED: OnceLock<Arc<Watch>> = OnceLock::new();
+
+/// A flag that signals set.
+pub fn listen() -> Result<Stop, Error> {
+    let last = std::env::var(WATCH).ok().map(|last| last.parse().unwrap_or(u64::MAX));
+    let watched = last.map(|last| WATCHED.get_or_init(|| Watch::until(last)));
+    let stop = watched.map_or_else(Stop::new, Stop::watched);
+    super::guard::stops(&stop);
+    let (flag, seen) = (stop.clone(), AtomicBool::new(false));
     let heard = ctrlc::set_handler(move || {
         if seen.swap(true, Ordering::Relaxed) {
             super::leave(1);
         }
-        stop.set(Cause::Signal);
+        flag.set(Cause::Signal);
     });
     match heard {
         Err(ctrlc::Error::System(error)) => {
             end_at_once();
             Console::new(Verbosity::Quiet)
                 .warn(&format!("Ctrl-C ends the run at once: no thread can be started for it ({error})"));
-            Ok(())
+            Ok(stop)
         }
-        heard => heard.map_err(|error| Error::Internal(format!("signals cannot be handled: {error}"))),
+        heard => {
+            heard.map_err(|error| Error::Internal(format!("signals cannot be handled: {error}")))?;
+            Ok(stop)
+        }
     }
 }
 
-/// Signals end the process, as if nobody listened: the handler is there already, and without its thread it hears nothing.
+/// Signals end the process, as if nothing listened: the handler is there already, and without its thread it hears nothing.
 #[allow(unsafe_code, reason = "calls of the system")]
 fn end_at_once() {
     #[cfg(unix)]
@@ -34,4 +49,13 @@ fn end_at_once() {
         // SAFETY: the default action needs nothing.
         let _ = unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
+}
+
+/// Tells the longest gaps between two looks at the flag, where they are recorded.
+pub fn tell_gaps() {
+    let Some(watch) = WATCHED.get() else { return };
+    // the time since the last look is one too
+    let _ = Stop::watched(watch).is_set();
+    eprintln!("{} looks at the stop flag", watch.looks());
+    watch.gaps().iter().take(TOLD).for_each(|gap| eprintln!("{gap}"));
 }

@@ -2,7 +2,7 @@
 
 use super::input::{Input, InputFlags};
 use super::output::{self, OutputFlags};
-use super::{Exit, help, heuristics, record_unloaded, reserved, signals, stopped_by, values};
+use super::{Exit, help, heuristics, record_unloaded, reserved, signals, stopped_by, ticks, values, worker};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, Opening};
@@ -176,8 +176,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let Config { input, mut options, warm_start, .. } = config;
     options.started = started;
-    let stop = Stop::new();
-    signals::listen(&stop)?;
+    let stop = signals::listen()?;
     let clock = Clock::start(started, options.time, &stop);
     options.device = Opening::start(options.device.choice());
 
@@ -193,14 +192,18 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let console = Console::new(config.verbosity).progress(&options.activity, started, options.time);
     let mut recorder = Recorder::new(console, csv, solution, label);
 
-    let load = || {
-        let network = input.load(recorder.console(), &stop)?;
-        let load_s = clock.seconds();
-        let heuristic = config.heuristic.as_ref().map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
-        let start = warm_start.as_deref().map(|path| formats::read_solution(path, &network, &stop)).transpose()?;
-        Ok((network, load_s, heuristic, start))
+    let load = {
+        let (input, console, stop) = (input.clone(), recorder.console().clone(), stop.clone());
+        let (heuristic, warm_start) = (config.heuristic, warm_start.clone());
+        move || {
+            let network = input.load(&console, &stop)?;
+            let load_s = started.elapsed().as_secs_f64();
+            let heuristic = heuristic.map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
+            let start = warm_start.map(|path| formats::read_solution(&path, &network, &stop)).transpose()?;
+            Ok((network, load_s, heuristic, start))
+        }
     };
-    let network = match load() {
+    let network = match worker::run(&stop, load, ticks(&mut recorder, &clock, input.maximises())) {
         Ok((network, load_s, heuristic, start)) => {
             (options.load_s, options.heuristic, options.warm_start) = (load_s, heuristic, start);
             network

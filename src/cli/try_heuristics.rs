@@ -119,8 +119,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     let _ = files.writes("--plot", flags.plot.as_deref())?.writes("--csv", flags.csv.as_deref())?;
     let picture = flags.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
     let mut csv = Rows::create(flags.csv)?;
-    let stop = Stop::new();
-    signals::listen(&stop)?;
+    let stop = signals::listen()?;
     values::use_threads(flags.threads)?;
     // opened once: no run waits for it
     let device = Opening::start(flags.device);

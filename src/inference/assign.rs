@@ -6,6 +6,7 @@ use super::plan::{Plan, Source};
 use super::run::{Messages, Outcome, Store, Tables};
 use super::sparse::Listed;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, add};
+use crate::stop::Stop;
 
 impl Outcome {
     /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment
@@ -13,6 +14,11 @@ impl Outcome {
     /// plan did not keep the messages, a run by rows found no solution below its limit, or messages are in files that cannot be
     /// read any more.
     pub fn assign(&self) -> Option<Vec<u32>> {
+        self.assign_until(&Stop::new())
+    }
+
+    /// The same; `None` once `stop` is set, too.
+    pub fn assign_until(&self, stop: &Stop) -> Option<Vec<u32>> {
         if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages) {
             if let Ok(Some(pilot)) = Pilot::new(resident, &self.problem, &self.plan)
                 && let Ok(assignment) = pilot.assign()
@@ -31,7 +37,8 @@ impl Outcome {
         let guide = self.cost_to_go()?;
         let mut assignment = vec![0; self.plan.sequence.len()];
         let mut row = Vec::new();
-        for position in (0..assignment.len()).rev() {
+        for position in stop.each((0..assignment.len()).rev()) {
+            let position = position.ok()?;
             row.resize(self.plan.domains[position] as usize, 0);
             guide.rate(position, &assignment, &mut row);
             assignment[self.plan.sequence[position] as usize] = least(&row);

@@ -261,11 +261,14 @@ impl Climb {
         }
     }
 
-    /// The next stage; `None` once there is none. `ub` is the cost of the best solution known.
-    pub fn next(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
+    /// The next stage; `None` once there is none or `stop` is set. `ub` is the cost of the best solution known.
+    pub fn next(&mut self, ub: Option<Cost>, spent: Spent, stop: &Stop) -> Option<Stage> {
+        if stop.is_set() {
+            return None;
+        }
         if !std::mem::replace(&mut self.begun, true) && self.shifts() {
             let order: Vec<u32> = (0..self.problem.variables() as u32).collect();
-            if let Some(mut shift) = Shift::new(&self.problem, ub, &order) {
+            if let Some(mut shift) = Shift::new(&self.problem, ub, &order, stop) {
                 if self.journal {
                     shift.keep_journal();
                 }
@@ -276,14 +279,14 @@ impl Climb {
                 if self.means.shift {
                     return Some(Stage::Shift(Box::new(shifting)));
                 }
-                self.shifted(shifting);
+                self.shifted(shifting, stop);
             }
         }
         if let Some(stage) = self.owed(ub, spent) {
             return Some(stage);
         }
         if self.pending.is_none() {
-            self.pending = self.rung(ub);
+            self.pending = self.rung(ub, stop);
         }
         // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound more than
         // anything else in the time
@@ -299,30 +302,30 @@ impl Climb {
             }
             _ => (false, false),
         };
-        if long && let Some(stage) = self.light_search(ub) {
+        if long && let Some(stage) = self.light_search(ub, stop) {
             return Some(stage);
         }
         let searched = self.searches.iter().map(|(search, _)| search.work_done());
         let so_far = searched.fold(self.work, u64::saturating_add).max(FIRST_TURN);
-        if !first && let Some(stage) = self.by_rows(ub, so_far / ROW) {
+        if !first && let Some(stage) = self.by_rows(ub, so_far / ROW, stop) {
             return Some(stage);
         }
-        if !first && let Some(stage) = self.search(ub) {
+        if !first && let Some(stage) = self.search(ub, stop) {
             return Some(stage);
         }
         // whatever it takes once nothing else is left
-        self.pending.take().or_else(|| self.by_rows(ub, u64::MAX))
+        self.pending.take().or_else(|| self.by_rows(ub, u64::MAX, stop)).filter(|_| !stop.is_set())
     }
 
     /// The next plan or join graph of the way that is next.
-    fn rung(&mut self, ub: Option<Cost>) -> Option<Stage> {
-        loop {
+    fn rung(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        while !stop.is_set() {
             let weight_of = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
             let graphs = self.graphs.as_ref().map(|way| weight(way.work, way.reached, self.best));
             let others = [weight_of(&self.shifted), weight_of(&self.plain)];
             let brief = self.graphs.as_ref().is_some_and(|graphs| graphs.is_brief(self.best));
             if brief || graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
-                match self.next_graph(ub) {
+                match self.next_graph(ub, stop) {
                     Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
                     None => {
                         let _ = self.follow_graphs();
@@ -332,7 +335,7 @@ impl Climb {
                 continue;
             }
             let plain = match others {
-                [None, None] => return self.spilled(ub),
+                [None, None] => return self.spilled(ub, stop),
                 [Some(shifted), Some(plain)] => plain < shifted,
                 [shifted, _] => shifted.is_none(),
             };
@@ -345,7 +348,7 @@ impl Climb {
                 (Some(shift), Some(ub)) => Some(shift.scaled(ub)),
                 (_, ub) => ub,
             };
-            match way.ladder.next(&way.problem, limit) {
+            match way.ladder.next(&way.problem, limit, stop).ok()? {
                 Some(Rung { name, work, plan, .. }) => {
                     self.work = self.work.saturating_add(work);
                     let name = way.prefix.clone() + &name;
@@ -356,6 +359,7 @@ impl Climb {
                 None => *slot = None,
             }
         }
+        None
     }
 
     /// Plans of the shifted network go on with what the last graph left; whether the memory takes that.
@@ -372,8 +376,8 @@ impl Climb {
     }
 
     /// An exact plan with tables in files: it may take long, so all else comes first.
-    fn spilled(&mut self, ub: Option<Cost>) -> Option<Stage> {
-        let last = std::mem::take(&mut self.spill).then(|| self.ladder.last(&self.problem, ub));
+    fn spilled(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        let last = std::mem::take(&mut self.spill).then(|| self.ladder.last(&self.problem, ub, stop));
         let Rung { name, work, plan, .. } = last??;
         self.work = self.work.saturating_add(work);
         let attempt =
@@ -382,12 +386,12 @@ impl Climb {
     }
 
     /// The next join graph. It may take half of the memory, which the plans then have less.
-    fn next_graph(&mut self, ub: Option<Cost>) -> Option<Shifting> {
+    fn next_graph(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Shifting> {
         if self.graphs.as_ref().is_some_and(GraphWay::begins_again) {
             let _ = self.follow_graphs();
         }
         let held = self.graph_bytes;
-        let (shifting, bytes) = self.graphs.as_mut()?.next(ub, (self.ladder.memory() + held) / 2)?;
+        let (shifting, bytes) = self.graphs.as_mut()?.next(ub, (self.ladder.memory() + held) / 2, stop)?;
         self.reserve(bytes.saturating_sub(held));
         self.graph_bytes = bytes.max(held);
         Some(shifting)
@@ -400,8 +404,8 @@ impl Climb {
         wanted && !exact && Shift::bytes(&self.problem).0 <= self.ladder.memory() / 4
     }
 
-    /// Costs are shifted: what comes next works on what they left.
-    pub fn shifted(&mut self, shifting: Shifting) {
+    /// Costs are shifted: what comes next works on what they left. Nothing does once `stop` is set.
+    pub fn shifted(&mut self, shifting: Shifting, stop: &Stop) {
         let bound = shifting.lower_bound(self.problem.top);
         let (prefix, work) = (format!("{}+", shifting.name), shifting.work_done());
         match shifting.between {
@@ -416,7 +420,8 @@ impl Climb {
                 }
                 self.reserve(own + shifted);
                 self.gains = bound > trivial_bound(&self.problem);
-                let (problem, shift) = (Arc::new(shift.problem()), Arc::new(shift));
+                let Ok(problem) = shift.problem(stop) else { return };
+                let (problem, shift) = (Arc::new(problem), Arc::new(shift));
                 if self.means.rows {
                     let (begin, constant) = (shift.scaled(trivial_bound(&self.problem)), problem.constant);
                     let (problem, shift, prefix) = (problem.clone(), shift.clone(), prefix.clone());

@@ -41,16 +41,16 @@ fn join_graphs_keep_every_cost_and_their_bounds_never_fall_nor_pass_the_optimum(
         let (problem, all, optimum) = case(&mut rng, number);
         let limit = problem.top;
         let order: Vec<u32> = (0..problem.variables() as u32).collect();
-        let mut shift = Shift::new(&problem, None, &order).expect("small costs");
+        let mut shift = Shift::new(&problem, None, &order, &Stop::new()).expect("small costs");
         let _ = shift.advance(if number % 2 == 0 { 0 } else { u64::MAX }, &stop);
         let shift = Arc::new(shift);
-        let mut now = Arc::new(shift.problem());
+        let mut now = Arc::new(shift.problem(&Stop::new()).expect("nobody stops"));
         let (mut before, order) = (Cost::MIN, shuffled(&problem, &mut rng));
         for patience in [Patience::Short, [Patience::Once, Patience::Long][rng.index(2)]] {
             let limits = Limits { z: Some(1 + rng.below(4) as u32), ..Limits::new(1 << 30) };
             let plan = Plan::new(&now, &order, &limits);
             let plain = shift.bound(run(&now, plan.clone()).lower_bound()).min(limit);
-            let graph = JoinGraph::new(&now, &plan, patience).expect("small costs");
+            let graph = JoinGraph::new(&now, &plan, patience, &Stop::new()).expect("small costs");
             let between = Between::MiniBuckets(graph, shift.clone());
             let mut shifting = Shifting { name: "jg".into(), between };
             loop {
@@ -88,12 +88,12 @@ fn shifted_by(threads: usize, problem: &Arc<Problem>, plan: &Plan, next: &Plan) 
     pool.install(|| {
         let stop = Stop::new();
         let mut bounds = Vec::new();
-        let mut graph = JoinGraph::new(problem, plan, Patience::Short).expect("small costs");
+        let mut graph = JoinGraph::new(problem, plan, Patience::Short, &Stop::new()).expect("small costs");
         while graph.advance(1 << 20, &stop) == Progress::More {
             bounds.push(graph.lower_bound(FORBIDDEN));
         }
-        let outline = Arc::new(graph.outline());
-        let mut graph = graph.after(outline, next, Patience::Long).expect("small costs");
+        let outline = Arc::new(graph.outline(&Stop::new()).expect("nobody stops"));
+        let mut graph = graph.after(outline, next, Patience::Long, &Stop::new()).expect("small costs");
         while graph.advance(1 << 20, &stop) == Progress::More {
             bounds.push(graph.lower_bound(FORBIDDEN));
         }
@@ -150,14 +150,14 @@ fn no_method_passes_the_optimum() {
         let mut climb =
             Climb::new(&problem, Ladder::new(orders, memory, z).exact_work(rng.below(3) / 2 * 1000), choice.means());
         let (mut best, mut spent) = (trivial_bound(&problem), Spent::default());
-        while let Some(stage) = climb.next((rng.below(2) == 0).then_some(limit), spent) {
+        while let Some(stage) = climb.next((rng.below(2) == 0).then_some(limit), spent, &Stop::new()) {
             spent.note(stage.is_light(), 1 + rng.below(100));
             stages += 1;
             let (bound, values) = match stage {
                 Stage::Shift(mut shifting) => {
                     while shifting.advance(1000, &stop) == Progress::More {}
                     let known = (shifting.lower_bound(limit), Some(shifting.value_bounds()));
-                    climb.shifted(*shifting);
+                    climb.shifted(*shifting, &Stop::new());
                     known
                 }
                 Stage::Run(attempt, plan) => {

@@ -11,6 +11,7 @@ use super::passes::Passes;
 use super::plan::{Limits, Plan};
 use super::shift::Shift;
 use super::shifting::{Between, Shifting};
+use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, Order};
 use crate::rng::mix;
@@ -138,20 +139,26 @@ impl GraphWay {
         self
     }
 
-    /// The next graph and its bytes of the host's memory, of at most so many; `None` once there is none.
-    pub fn next(&mut self, ub: Option<Cost>, memory: u64) -> Option<(Shifting, u64)> {
+    /// The next graph and its bytes of the host's memory, of at most so many; `None` once there is none, or `stop` is set.
+    pub fn next(&mut self, ub: Option<Cost>, memory: u64, stop: &Stop) -> Option<(Shifting, u64)> {
         if self.done {
             return None;
         }
         if let Some(number) = self.along.take() {
-            self.begin_again(number);
+            self.begin_again(number, stop);
         }
-        let outline = self.left.as_ref().map(|left| Arc::new(left.outline()));
+        let outline = match &self.left {
+            Some(left) => Some(Arc::new(left.outline(stop).ok()?)),
+            None => None,
+        };
         let problem = outline.as_ref().unwrap_or(&self.problem).clone();
         let limit = self.shift.limit();
         let ub = Some(ub.map_or(limit, |ub| self.shift.scaled(ub).min(limit)));
-        let grown =
-            if self.last || self.fixed.is_some() && self.entries > 0 { None } else { self.grow(&problem, ub, memory) };
+        let grown = if self.last || self.fixed.is_some() && self.entries > 0 {
+            None
+        } else {
+            self.grow(&problem, ub, memory, stop).ok()?
+        };
         let matching = self.graphs == Graphs::Matching;
         self.last |= grown.as_ref().is_none_or(|(plan, _)| plan.exact);
         let patience = match (matching, self.last) {
@@ -167,8 +174,8 @@ impl GraphWay {
                 self.done |= plan.exact;
                 (self.z, self.entries) = (plan.z, plan.joint_entries);
                 let graph = match (self.left.take(), outline) {
-                    (Some(left), Some(outline)) => left.after(outline, &plan, patience),
-                    _ => JoinGraph::new(&problem, &plan, patience),
+                    (Some(left), Some(outline)) => left.after(outline, &plan, patience, stop),
+                    _ => JoinGraph::new(&problem, &plan, patience, stop),
                 };
                 graph.map(|graph| graph.on(self.gpu.as_ref().filter(|_| on_device)))
             }
@@ -187,7 +194,13 @@ impl GraphWay {
 
     /// The first plan of a larger z with several times the entries, else the largest with more of them that fits; and whether a
     /// device takes it.
-    fn grow(&self, problem: &Problem, ub: Option<Cost>, memory: u64) -> Option<(Plan, bool)> {
+    fn grow(
+        &self,
+        problem: &Problem,
+        ub: Option<Cost>,
+        memory: u64,
+        stop: &Stop,
+    ) -> Result<Option<(Plan, bool)>, Error> {
         let device = self.budget();
         // the host's also take those of the problem that they become
         let on_host = |plan: &Plan| plan.joint_entries <= LARGEST.min(self.most) && host_bytes(plan) <= memory;
@@ -197,7 +210,7 @@ impl GraphWay {
         let mut z = self.z;
         loop {
             z += 1;
-            let plan = self.plan(problem, z, ub);
+            let plan = self.plan(problem, z, ub, stop)?;
             let stuck = plan.z < z;
             let small = best.as_ref().map_or(self.entries, |best| best.joint_entries);
             let fits = on_host(&plan) || on_device(&plan);
@@ -208,10 +221,10 @@ impl GraphWay {
             }
             if found && enough || stuck || !fits {
                 let large = |plan: &Plan| plan.joint_entries >= self.large || self.left_on_device();
-                return best.map(|plan| {
+                return Ok(best.map(|plan| {
                     let on_device = on_device(&plan) && (large(&plan) || !on_host(&plan));
                     (plan, on_device)
-                });
+                }));
             }
         }
     }
@@ -225,10 +238,10 @@ impl GraphWay {
         self.gpu.as_ref().and_then(|gpu| gpu.budget().ok()).unwrap_or(0) / 4 * 3
     }
 
-    fn plan(&self, problem: &Problem, z: u32, ub: Option<Cost>) -> Plan {
+    fn plan(&self, problem: &Problem, z: u32, ub: Option<Cost>, stop: &Stop) -> Result<Plan, Error> {
         // its messages are never made
         let limits = Limits { z: Some(z), max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
-        Plan::new(problem, &self.order, &limits)
+        Plan::until(problem, &self.order, &limits, stop)
     }
 
     /// Whether a device takes the next graph, and is soon done with it: the first time that graphs grow, and then along the first
@@ -255,12 +268,12 @@ impl GraphWay {
     }
 
     /// Graphs of the network as it is, along an order with other ties.
-    fn begin_again(&mut self, number: u32) {
+    fn begin_again(&mut self, number: u32, stop: &Stop) {
         self.order = match number {
             0 => self.first.clone(),
             _ => {
                 let method = Method::ALL[number as usize % 3].1;
-                Order::greedy(&self.problem, method, mix(1 << 32, u64::from(number)), &Stop::new())
+                Order::greedy(&self.problem, method, mix(1 << 32, u64::from(number)), stop)
             }
         };
         (self.left, self.last) = (None, false);

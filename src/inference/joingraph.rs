@@ -18,6 +18,7 @@ use super::schedule::{Kind, Layout, Wave};
 use super::table;
 use super::tables::{Host, Tables};
 use crate::device::DeviceError;
+use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -100,19 +101,20 @@ pub struct JoinGraph {
 }
 
 impl JoinGraph {
-    /// Nothing has moved yet. `None` where costs are too large for sums of 64 bits, or the plan does not join all functions.
-    pub fn new(problem: &Arc<Problem>, plan: &Plan, patience: Patience) -> Option<JoinGraph> {
-        JoinGraph::made(problem.clone(), problem.top, Origin::Problem(problem.clone()), plan, patience)
+    /// Nothing has moved yet. `None` where costs are too large for sums of 64 bits, or the plan does not join all functions, and
+    /// once `stop` is set.
+    pub fn new(problem: &Arc<Problem>, plan: &Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
+        JoinGraph::made(problem.clone(), problem.top, Origin::Problem(problem.clone()), plan, patience, stop)
     }
 
     /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order. `None` within a
-    /// pass.
-    pub fn after(self, outline: Arc<Problem>, plan: &Plan, patience: Patience) -> Option<JoinGraph> {
+    /// pass, and once `stop` is set.
+    pub fn after(self, outline: Arc<Problem>, plan: &Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
         if self.is_within_pass() {
             return None;
         }
         let past = self.passes();
-        let graph = JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience)?;
+        let graph = JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience, stop)?;
         Some(JoinGraph { past, ..graph })
     }
 
@@ -127,7 +129,14 @@ impl JoinGraph {
         self.past.iter().cloned().chain([Arc::new(own)]).collect()
     }
 
-    fn made(problem: Arc<Problem>, top: Cost, origin: Origin, plan: &Plan, patience: Patience) -> Option<JoinGraph> {
+    fn made(
+        problem: Arc<Problem>,
+        top: Cost,
+        origin: Origin,
+        plan: &Plan,
+        patience: Patience,
+        stop: &Stop,
+    ) -> Option<JoinGraph> {
         if plan.cap() >= i64::LARGEST || plan.steps.iter().any(|step| step.lowered) {
             return None;
         }
@@ -139,7 +148,7 @@ impl JoinGraph {
             problem,
             top,
             plan: plan.clone(),
-            layout: Arc::new(Layout::new(plan)),
+            layout: Arc::new(Layout::new(plan, stop).ok()?),
             functions,
             unary,
             origin: Some(origin),
@@ -195,7 +204,7 @@ impl JoinGraph {
             if self.work >= end || stop.is_set() {
                 return Progress::More;
             }
-            if let Err(error) = self.step(end - self.work) {
+            if let Err(error) = self.step(end - self.work, stop) {
                 (self.trouble, self.tables, self.done) = (Some(error), None, true);
             }
         }
@@ -203,10 +212,17 @@ impl JoinGraph {
     }
 
     /// Makes the tables, or does some waves of a pass.
-    fn step(&mut self, work: u64) -> Result<(), DeviceError> {
-        let Some(tables) = &mut self.tables else { return self.build() };
+    fn step(&mut self, work: u64, stop: &Stop) -> Result<(), DeviceError> {
+        let Some(tables) = &mut self.tables else { return self.build(stop) };
         let kind = Kind { forward: self.passes.is_multiple_of(2), symmetric: self.patience == Patience::Long };
-        let waves = self.schedules.entry(kind).or_insert_with(|| Arc::new(self.layout.pass(kind))).clone();
+        let waves = match self.schedules.get(&kind) {
+            Some(waves) => waves.clone(),
+            // `advance` looks again
+            None => match self.layout.pass(kind, stop) {
+                Ok(waves) => self.schedules.entry(kind).or_insert(Arc::new(waves)).clone(),
+                Err(_) => return Ok(()),
+            },
+        };
         let most = match self.gpu {
             None => work.min(SLICE),
             Some(_) => work.saturating_mul(DEVICE_SPEED).min(DEVICE_SLICE),
@@ -216,7 +232,10 @@ impl JoinGraph {
             done += waves[self.at].work + 1;
             self.at += 1;
         }
-        tables.run(kind, &waves, first..self.at, self.range)?;
+        tables.run(kind, &waves, first..self.at, self.range, stop)?;
+        if stop.is_set() {
+            return Ok(());
+        }
         self.constant = tables.constant()?.min(self.range);
         self.work += (done / self.speed()).max(1);
         if self.at == waves.len() {
@@ -245,7 +264,7 @@ impl JoinGraph {
     }
 
     /// Sums up the functions of the mini-buckets.
-    fn build(&mut self) -> Result<(), DeviceError> {
+    fn build(&mut self, stop: &Stop) -> Result<(), DeviceError> {
         let Some(origin) = &mut self.origin else { return Ok(()) };
         let (layout, plan, range) = (&self.layout, &self.plan, self.range);
         let tables: Box<dyn Tables> = match &self.gpu {
@@ -257,8 +276,14 @@ impl JoinGraph {
                 Some(tables) => Box::new(tables),
                 None => return Ok(()),
             },
-            None if range < i32::LARGEST => Box::new(Host::<i32>::new(layout, origin, plan, range)?),
-            None => Box::new(Host::<i64>::new(layout, origin, plan, range)?),
+            None if range < i32::LARGEST => match Host::<i32>::new(layout, origin, plan, range, stop)? {
+                Some(tables) => Box::new(tables),
+                None => return Ok(()),
+            },
+            None => match Host::<i64>::new(layout, origin, plan, range, stop)? {
+                Some(tables) => Box::new(tables),
+                None => return Ok(()),
+            },
         };
         self.tables = Some(tables);
         self.origin = None;
@@ -350,10 +375,14 @@ impl JoinGraph {
 
     /// The problem whose functions are the mini-buckets as they are, without their entries: what a plan needs to know. All
     /// costs are more than any, so that a plan's are cut at the limit only, which is this graph's.
-    pub fn outline(&self) -> Problem {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn outline(&self, stop: &Stop) -> Result<Problem, Error> {
         let mut unary: Vec<Vec<Cost>> = self.problem.domains.iter().map(|&d| vec![0; d as usize]).collect();
         let mut functions = Vec::new();
-        for scope in self.scopes() {
+        for scope in stop.each(self.scopes()) {
+            let scope = scope?;
             if let [variable] = scope[..] {
                 unary[variable as usize].fill(i64::LARGEST);
             } else {
@@ -362,7 +391,7 @@ impl JoinGraph {
             }
         }
         let top = self.top.min(self.problem.constant + self.range);
-        Problem { domains: self.problem.domains.clone(), unary, functions, constant: self.constant(), top }
+        Ok(Problem { domains: self.problem.domains.clone(), unary, functions, constant: self.constant(), top })
     }
 
     /// The cluster that is a function of the outline, or a variable's unary costs.

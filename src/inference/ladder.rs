@@ -1,8 +1,10 @@
 //! Which plan to run next.
 
 use super::plan::{Limits, Plan};
+use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
+use crate::stop::Stop;
 
 /// A plan to run, with what it is called and takes.
 #[derive(Clone, Debug)]
@@ -118,48 +120,51 @@ impl Ladder {
 
     /// The next plan; `None` once z cannot grow any more or the exact plan was handed out. `ub` is the cost
     /// of the best solution known.
-    pub fn next(&mut self, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] once `stop` is set.
+    pub fn next(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<Rung>, Error> {
         if self.done {
-            return None;
+            return Ok(None);
         }
         if self.z == 0 {
             if let Some(z) = self.fixed {
                 self.z = z;
             } else {
                 if self.affordable() {
-                    let plan = self.plan(problem, ub, None);
+                    let plan = self.plan(problem, ub, None, stop)?;
                     if self.affords(&plan) {
                         self.done = true;
-                        return Some(self.rung(plan));
+                        return Ok(Some(self.rung(plan)));
                     }
                 }
                 self.z = 1;
-                return self.climb(problem, ub);
+                return self.climb(problem, ub, stop);
             }
         } else if self.order + 1 < self.orders.len() {
             self.order += 1;
         } else if self.fixed.is_some() {
             self.done = true;
-            return None;
+            return Ok(None);
         } else {
             self.order = 0;
-            return self.climb(problem, ub);
+            return self.climb(problem, ub, stop);
         }
-        let plan = self.plan(problem, ub, Some(self.z));
+        let plan = self.plan(problem, ub, Some(self.z), stop)?;
         self.done = plan.exact;
-        Some(self.rung(plan))
+        Ok(Some(self.rung(plan)))
     }
 
     /// The first plan of a larger z with at least twice the work.
-    fn climb(&mut self, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {
+    fn climb(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<Rung>, Error> {
         let enough = |plan: &Plan, work: u64| plan.exact || plan.joint_entries / 2 >= work;
         // plans are cheap but not free: where z hardly matters, take longer and longer strides
         let (mut low, mut stride) = (self.z, 1);
         let mut found = loop {
-            let plan = self.plan(problem, ub, Some(low + stride));
+            let plan = self.plan(problem, ub, Some(low + stride), stop)?;
             if plan.z <= low && !plan.exact {
                 self.done = true;
-                return None;
+                return Ok(None);
             }
             if enough(&plan, self.work) {
                 break plan;
@@ -171,7 +176,7 @@ impl Ladder {
         let mut high = found.z.min(low + stride);
         while low + 1 < high {
             let middle = low.midpoint(high);
-            let plan = self.plan(problem, ub, Some(middle));
+            let plan = self.plan(problem, ub, Some(middle), stop)?;
             if enough(&plan, self.work) {
                 high = middle;
                 found = plan;
@@ -182,19 +187,19 @@ impl Ladder {
         self.z = high;
         self.done = found.exact;
         self.work = found.joint_entries;
-        Some(self.rung(found))
+        Ok(Some(self.rung(found)))
     }
 
-    /// The exact plan with files, for when nothing else is left; `None` where z is fixed or there is no room.
-    pub fn last(&self, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {
+    /// The exact plan with files, for when nothing else is left; `None` where z is fixed or there is no room, and once `stop` is set.
+    pub fn last(&self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Option<Rung> {
         let wanted = self.spill > 0 && self.fixed.is_none() && !self.orders.is_empty();
-        let plan = if wanted { self.plan(problem, ub, None) } else { return None };
+        let plan = if wanted { self.plan(problem, ub, None, stop).ok()? } else { return None };
         (plan.spilled_bytes() > 0).then(|| self.rung(plan))
     }
 
-    fn plan(&self, problem: &Problem, ub: Option<Cost>, z: Option<u32>) -> Plan {
+    fn plan(&self, problem: &Problem, ub: Option<Cost>, z: Option<u32>, stop: &Stop) -> Result<Plan, Error> {
         let limits = Limits { z, max_bytes: self.memory, spill: self.spill, keep_messages: true, ub };
-        Plan::new(problem, &self.orders[self.order], &limits)
+        Plan::until(problem, &self.orders[self.order], &limits, stop)
     }
 
     fn rung(&self, plan: Plan) -> Rung {

@@ -10,8 +10,10 @@ use super::slices::entries;
 use super::sparse::{self, RowLimits};
 use super::spill::{Spill, share};
 use super::{cap, table};
+use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
+use crate::stop::Stop;
 use std::sync::Arc;
 
 /// What a plan may take.
@@ -142,27 +144,35 @@ impl Plan {
     /// Plans elimination along `order`: exact where `limits` allow, otherwise with the largest z that fits.
     /// Always returns a plan; in the worst case it joins nothing and sums minima.
     pub fn new(problem: &Problem, order: &Order, limits: &Limits) -> Plan {
+        Plan::until(problem, order, limits, &Stop::new()).expect("nobody stops")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] once `stop` is set.
+    pub fn until(problem: &Problem, order: &Order, limits: &Limits, stop: &Stop) -> Result<Plan, Error> {
         let limit = limits.ub.map_or(problem.top, |ub| ub.min(problem.top));
         let cap = cap(problem, limit);
         // five terms meet before a sum is capped again: base, stage and three direct inputs
         let width = if cap < (1 << 31) / 5 { Width::I32 } else { Width::I64 };
-        let context = Context::new(problem, order, limits, width, cap, limit);
+        let context = Context::new(problem, order, limits, (width, cap, limit), stop)?;
         // a bucket has width + 1 variables; a larger z changes nothing
         let widest = order.width.saturating_add(1);
         let mut high = limits.z.unwrap_or(widest).clamp(1, widest.max(1));
         let message = context.limits.max_bytes / width.bytes();
         high = high.min(context.most_variables(message).saturating_add(1)).max(1);
-        if let Some(plan) = context.plan(high, message, true) {
-            return plan;
+        if let Some(plan) = context.plan(high, message, true)? {
+            return Ok(plan);
         }
-        if let Some(plan) = Plan::spilled(problem, order, limits, width, cap, limit) {
-            return plan;
+        if let Some(plan) = Plan::spilled(problem, order, limits, (width, cap, limit), stop)? {
+            return Ok(plan);
         }
         let mut best = None;
         let mut low = 1;
         while low < high {
             let z = low + (high - low) / 2;
-            match context.plan(z, message, true) {
+            match context.plan(z, message, true)? {
                 Some(plan) => {
                     best = Some(plan);
                     low = z + 1;
@@ -171,25 +181,25 @@ impl Plan {
             }
         }
         if let Some(plan) = best {
-            return plan;
+            return Ok(plan);
         }
         let mut message = message;
         while message > 1 {
             message /= 4;
-            if let Some(plan) = context.plan(1, message, true) {
-                return plan;
+            if let Some(plan) = context.plan(1, message, true)? {
+                return Ok(plan);
             }
         }
-        context.plan(1, 1, false).expect("a plan without a memory limit")
+        Ok(context.plan(1, 1, false)?.expect("a plan without a memory limit"))
     }
 
     /// Plans exact elimination along `order` by rows, whatever dense tables would take: whether rows fit is known only as it goes.
-    /// `None` where keys would be too wide.
-    pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits) -> Option<Plan> {
+    /// `None` where keys would be too wide, and once `stop` is set.
+    pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits, stop: &Stop) -> Option<Plan> {
         let limit = ub.map_or(problem.top, |ub| ub.min(problem.top));
         let limits = Limits { z: None, max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
-        let context = Context::new(problem, order, &limits, Width::I64, cap(problem, limit), limit);
-        let plan = Plan { rows: Some(rows), ..context.plan(u32::MAX, u64::MAX, false)? };
+        let context = Context::new(problem, order, &limits, (Width::I64, cap(problem, limit), limit), stop).ok()?;
+        let plan = Plan { rows: Some(rows), ..context.plan(u32::MAX, u64::MAX, false).ok()?? };
         (plan.exact && sparse::fits(&plan)).then_some(plan)
     }
 
@@ -198,15 +208,14 @@ impl Plan {
         problem: &Problem,
         order: &Order,
         limits: &Limits,
-        width: Width,
-        cap: Cost,
-        limit: Cost,
-    ) -> Option<Plan> {
-        let Limits { z: None, max_bytes, spill: room @ 1.., .. } = *limits else { return None };
+        (width, cap, limit): (Width, Cost, Cost),
+        stop: &Stop,
+    ) -> Result<Option<Plan>, Error> {
+        let Limits { z: None, max_bytes, spill: room @ 1.., .. } = *limits else { return Ok(None) };
         let both = Limits { max_bytes: max_bytes.saturating_add(room), ..*limits };
-        let context = Context::new(problem, order, &both, width, cap, limit);
+        let context = Context::new(problem, order, &both, (width, cap, limit), stop)?;
         let plan = context.plan(order.width.saturating_add(1), context.limits.max_bytes / width.bytes(), true)?;
-        share(plan, max_bytes, room).filter(|plan| plan.exact)
+        Ok(plan.and_then(|plan| share(plan, max_bytes, room)).filter(|plan| plan.exact))
     }
 
     /// Bytes of messages that lie in files.
@@ -251,6 +260,7 @@ struct Context<'a> {
     domains: Vec<u32>,
     /// The scope of each function as ascending positions.
     scopes: Vec<Box<[u32]>>,
+    stop: &'a Stop,
 }
 
 /// Inputs joined so far and the positions they cover.
@@ -261,20 +271,27 @@ struct MiniBucket {
 }
 
 impl<'a> Context<'a> {
-    fn new(problem: &'a Problem, order: &'a Order, limits: &'a Limits, width: Width, cap: Cost, limit: Cost) -> Self {
+    fn new(
+        problem: &'a Problem,
+        order: &'a Order,
+        limits: &Limits,
+        (width, cap, limit): (Width, Cost, Cost),
+        stop: &'a Stop,
+    ) -> Result<Self, Error> {
         let mut position = vec![0u32; problem.variables()];
         for (place, &v) in order.sequence.iter().enumerate() {
             position[v as usize] = place as u32;
         }
-        let scopes = problem.functions.iter().map(|function| {
-            let mut scope: Box<[u32]> = function.scope.iter().map(|&v| position[v as usize]).collect();
+        let scopes = stop.each(&problem.functions).map(|function| {
+            let mut scope: Box<[u32]> = function?.scope.iter().map(|&v| position[v as usize]).collect();
             scope.sort_unstable();
-            scope
+            Ok(scope)
         });
+        let scopes = scopes.collect::<Result<_, Error>>()?;
         let domains = order.sequence.iter().map(|&v| problem.domains[v as usize]).collect();
         // sizes in bytes are added up: keep the sums far from overflow
         let limits = Limits { max_bytes: limits.max_bytes.min(1 << 50), ..*limits };
-        Context { problem, order, limits, width, cap, limit, scopes: scopes.collect(), domains }
+        Ok(Context { problem, order, limits, width, cap, limit, scopes, domains, stop })
     }
 
     /// No message within `entries` has more variables than this, so that no larger z makes a difference.
@@ -294,11 +311,12 @@ impl<'a> Context<'a> {
     }
 
     /// Simulates elimination; `None` as soon as it needs more than the memory allowed (if `bounded`).
-    fn plan(&self, z: u32, message_entries: u64, bounded: bool) -> Option<Plan> {
+    fn plan(&self, z: u32, message_entries: u64, bounded: bool) -> Result<Option<Plan>, Error> {
         let n = self.order.sequence.len();
         let bytes = self.width.bytes();
         let mut buckets: Vec<Vec<Input>> = (0..n).map(|_| Vec::new()).collect();
-        for (index, scope) in self.scopes.iter().enumerate() {
+        for item in self.stop.each(self.scopes.iter().enumerate()) {
+            let (index, scope) = item?;
             buckets[scope[0] as usize].push(Input { source: Source::Function(index as u32), scope: scope.clone() });
         }
         let mut plan = Plan {
@@ -322,6 +340,7 @@ impl<'a> Context<'a> {
         let mut alive = 0u64;
         let mut widest = 0;
         for position in 0..n {
+            self.stop.check()?;
             plan.first.push(plan.steps.len() as u32);
             let (large, inputs): (Vec<Input>, Vec<Input>) = std::mem::take(&mut buckets[position])
                 .into_iter()
@@ -335,7 +354,7 @@ impl<'a> Context<'a> {
                 let now = step.entries.saturating_add(temporary(&step, &self.domains)).saturating_mul(bytes);
                 plan.peak_bytes = plan.peak_bytes.max(alive.saturating_add(now));
                 if bounded && plan.peak_bytes > self.limits.max_bytes {
-                    return None;
+                    return Ok(None);
                 }
                 if !plan.keep_messages {
                     let consumed = step.inputs.iter().filter(|input| matches!(input.source, Source::Message(_)));
@@ -357,7 +376,7 @@ impl<'a> Context<'a> {
         if plan.exact {
             plan.z = widest;
         }
-        Some(plan)
+        Ok(Some(plan))
     }
 
     /// A function too large for memory goes on over the positions eliminated last, as many as fit: what

@@ -8,6 +8,8 @@
 
 use super::blocks::{Blocks, Lie};
 use super::plan::{Plan, Source, Step};
+use crate::error::Error;
+use crate::stop::Stop;
 
 /// Changes that a table takes at a time (kernels/joingraph.cu).
 pub(super) const INPUTS: usize = 8;
@@ -92,18 +94,24 @@ pub(super) struct Kind {
 impl Layout {
     /// The graph of a plan's mini-buckets: each with the one that takes its message, and with the one before it of the same
     /// variable that it shares most with.
-    pub fn new(plan: &Plan) -> Layout {
-        let scopes: Vec<Vec<u32>> = (0..plan.steps.len()).map(|index| plan.scope(index)).collect();
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn new(plan: &Plan, stop: &Stop) -> Result<Layout, Error> {
+        let scopes = stop.each(0..plan.steps.len()).map(|index| Ok(plan.scope(index?)));
+        let scopes: Vec<Vec<u32>> = scopes.collect::<Result<_, Error>>()?;
         let sizes =
             |scope: &[u32]| -> Vec<usize> { scope.iter().map(|&p| plan.domains[p as usize] as usize).collect() };
-        let clusters: Vec<Cluster> = scopes.iter().map(|scope| Cluster::new(sizes(scope))).collect();
+        let clusters = stop.each(&scopes).map(|scope| Ok(Cluster::new(sizes(scope?))));
+        let clusters: Vec<Cluster> = clusters.collect::<Result<_, Error>>()?;
         let mut slots: Vec<Slot> = Vec::new();
         let mut slot = |cluster: usize, shared: &[u32]| {
             slots.push(clusters[cluster].slot(cluster, &scopes[cluster], shared, &sizes(shared)));
             slots.len() as u32 - 1
         };
         let mut links: Vec<Links> = scopes.iter().map(|_| Links { orphan: true, ..Links::default() }).collect();
-        for (index, step) in plan.steps.iter().enumerate() {
+        for item in stop.each(plan.steps.iter().enumerate()) {
+            let (index, step) = item?;
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
                     let edge = slot(from as usize, &input.scope);
@@ -120,7 +128,7 @@ impl Layout {
         for (index, links) in links.iter_mut().enumerate().filter(|(_, links)| links.orphan) {
             links.parent = slot(index, &[]);
         }
-        Layout { clusters, slots, links, first: plan.first.clone() }
+        Ok(Layout { clusters, slots, links, first: plan.first.clone() })
     }
 
     /// The clusters at the other ends of a cluster's edges: the one that takes its message, and the one before it of the same variable.
@@ -150,20 +158,22 @@ impl Layout {
     }
 
     /// A pass over all variables; at its end all tables have all their changes.
-    pub fn pass(&self, kind: Kind) -> Vec<Wave> {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn pass(&self, kind: Kind, stop: &Stop) -> Result<Vec<Wave>, Error> {
         let clusters = self.clusters.len();
         let mut pass =
             Scheduler { layout: self, waves: Vec::new(), free: vec![0; clusters], pending: vec![Vec::new(); clusters] };
-        let positions = 0..self.first.len() - 1;
-        if kind.forward {
-            positions.for_each(|position| self.visit(&mut pass, position, kind));
-        } else {
-            positions.rev().for_each(|position| self.visit(&mut pass, position, kind));
+        let last = self.first.len() - 1;
+        for place in stop.each(0..last) {
+            let place = place?;
+            self.visit(&mut pass, if kind.forward { place } else { last - 1 - place }, kind);
         }
-        for cluster in 0..clusters as u32 {
-            pass.take(cluster, 0);
+        for cluster in stop.each(0..clusters as u32) {
+            pass.take(cluster?, 0);
         }
-        pass.waves
+        Ok(pass.waves)
     }
 
     /// The moves of the clusters of a variable.

@@ -7,7 +7,9 @@ use super::schedule::{Cluster, Kind, Layout, Move, Operation, Slot, Wave};
 use super::storage::Storage;
 use super::table::{self, strides};
 use crate::device::DeviceError;
+use crate::error::Error;
 use crate::model::Cost;
+use crate::stop::Stop;
 use rayon::prelude::*;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -18,11 +20,19 @@ const SHARED: u64 = 1 << 15;
 
 /// The tables of a join graph, wherever they are.
 pub(super) trait Tables: Debug + Send + Sync {
-    /// Does waves of a pass. With the constant no solution costs `range`. All changes of the pass are done with its last wave.
+    /// Does waves of a pass. With the constant no solution costs `range`. All changes of the pass are done with its last wave. Once `stop`
+    /// is set tables are good for nothing any more.
     ///
     /// # Errors
     /// The device's.
-    fn run(&mut self, kind: Kind, pass: &[Wave], waves: Range<usize>, range: Cost) -> Result<(), DeviceError>;
+    fn run(
+        &mut self,
+        kind: Kind,
+        pass: &[Wave],
+        waves: Range<usize>,
+        range: Cost,
+        stop: &Stop,
+    ) -> Result<(), DeviceError>;
 
     /// What has become constant; `range` or more where there is no solution.
     ///
@@ -74,12 +84,21 @@ struct Change<E> {
 }
 
 impl<E: Movable> Host<E> {
-    /// The sums of the functions of each mini-bucket; what costs `range` is not allowed.
+    /// The sums of the functions of each mini-bucket; what costs `range` is not allowed. `None` once `stop` is set.
     ///
     /// # Errors
     /// Those of a device that has tables of the origin.
-    pub fn new(layout: &Arc<Layout>, origin: &Origin, plan: &Plan, range: Cost) -> Result<Self, DeviceError> {
+    pub fn new(
+        layout: &Arc<Layout>,
+        origin: &Origin,
+        plan: &Plan,
+        range: Cost,
+        stop: &Stop,
+    ) -> Result<Option<Self>, DeviceError> {
         let build = |(index, cluster): (usize, &Cluster)| {
+            if stop.is_set() {
+                return Ok(Storage::default());
+            }
             let mut table = Storage::new(cluster.entries);
             let limit = E::from_cost(range.min(E::NEVER.cost()));
             for input in &plan.steps[index].inputs {
@@ -91,11 +110,12 @@ impl<E: Movable> Host<E> {
             Ok(table)
         };
         let tables: Result<_, _> = layout.clusters.par_iter().enumerate().map(build).collect();
-        let slots = layout.slots.iter().map(|slot| vec![E::NEVER; slot.entries]).collect();
-        Ok(Host { layout: layout.clone(), tables: tables?, slots, constant: 0 })
+        let tables = tables?;
+        let slots: Result<_, Error> = stop.each(&layout.slots).map(|slot| Ok(vec![E::NEVER; slot?.entries])).collect();
+        Ok(slots.ok().map(|slots| Host { layout: layout.clone(), tables, slots, constant: 0 }))
     }
 
-    fn operate(&mut self, wave: &Wave, limit: E) {
+    fn operate(&mut self, wave: &Wave, limit: E, stop: &Stop) {
         let mut jobs: Vec<Job<'_, E>> = Vec::with_capacity(wave.operations.len());
         for operation in &wave.operations {
             let least = operation.output.map(|slot| std::mem::take(&mut self.slots[slot as usize]));
@@ -105,6 +125,9 @@ impl<E: Movable> Host<E> {
         let Layout { clusters, slots, .. } = &*self.layout;
         let values = &self.slots;
         let work = |job: &mut Job<'_, E>| {
+            if stop.is_set() {
+                return;
+            }
             let inputs: Vec<(&Lie, &[E])> = job
                 .operation
                 .inputs
@@ -128,7 +151,10 @@ impl<E: Movable> Host<E> {
         }
     }
 
-    fn exchange(&mut self, wave: &Wave, range: Cost) {
+    fn exchange(&mut self, wave: &Wave, range: Cost, stop: &Stop) {
+        if stop.is_set() {
+            return;
+        }
         let mut take = |slot: u32| std::mem::take(&mut self.slots[slot as usize]);
         let begin = |&what: &Move| {
             let (from, to) = what.slots();
@@ -205,14 +231,21 @@ impl<E: Movable> Change<E> {
 }
 
 impl<E: Movable> Tables for Host<E> {
-    fn run(&mut self, _: Kind, pass: &[Wave], waves: Range<usize>, range: Cost) -> Result<(), DeviceError> {
+    fn run(
+        &mut self,
+        _: Kind,
+        pass: &[Wave],
+        waves: Range<usize>,
+        range: Cost,
+        stop: &Stop,
+    ) -> Result<(), DeviceError> {
         for wave in &pass[waves] {
             let limit = range - self.constant;
-            if limit <= 0 {
+            if limit <= 0 || stop.is_set() {
                 break;
             }
-            self.operate(wave, E::from_cost(limit.min(E::NEVER.cost())));
-            self.exchange(wave, range);
+            self.operate(wave, E::from_cost(limit.min(E::NEVER.cost())), stop);
+            self.exchange(wave, range, stop);
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! The reduced core of a network.
 
 use super::{Cost, CostFunction, FORBIDDEN, add};
+use crate::error::Error;
+use crate::stop::Stop;
 
 /// A cost network in the form that search and inference work on.
 ///
@@ -43,29 +45,43 @@ impl Problem {
     }
 
     /// The variables that share a function with each variable, ascending.
-    pub fn neighbours(&self) -> Vec<Vec<u32>> {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn neighbours(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
         let mut neighbours = vec![Vec::new(); self.variables()];
-        for function in &self.functions {
+        for function in stop.each(&self.functions) {
+            let function = function?;
             for &v in &function.scope {
                 neighbours[v as usize].extend(function.scope.iter().copied().filter(|&u| u != v));
             }
         }
-        for list in &mut neighbours {
+        for list in stop.each(&mut neighbours) {
+            let list = list?;
             list.sort_unstable();
             list.dedup();
             list.shrink_to_fit();
         }
-        neighbours
+        Ok(neighbours)
     }
 
     /// For each variable, the indices of the functions that read it, ascending.
     pub fn incidence(&self) -> Vec<Vec<u32>> {
+        self.incidence_until(&Stop::new()).expect("nobody stops")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn incidence_until(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
         let mut incidence = vec![Vec::new(); self.variables()];
-        for (index, function) in self.functions.iter().enumerate() {
+        for item in stop.each(self.functions.iter().enumerate()) {
+            let (index, function) = item?;
             for &v in &function.scope {
                 incidence[v as usize].push(index as u32);
             }
         }
-        incidence
+        Ok(incidence)
     }
 }

@@ -1,6 +1,7 @@
 //! Elimination on the graph: add the edges between a variable's neighbours, take it out, count.
 
 use super::{Method, Order};
+use crate::error::Error;
 use crate::rng::mix;
 use crate::stop::Stop;
 use std::cmp::Reverse;
@@ -20,8 +21,8 @@ pub(super) enum Rule<'a> {
 pub(super) const EFFORT: u64 = 140_000_000;
 
 /// Eliminates all variables; the steps it took are told, too. `None` as soon as the sum of joint tables passes `limit`. After `effort`
-/// steps (or when told to stop) no more fill edges are added: the order is then completed by the degrees
-/// that are left, and its cost is infinite.
+/// steps no more fill edges are added: the order is then completed by the degrees that are left, and its cost is infinite. That of an order
+/// whose making is stopped is, too, and it is any: the neighbours may be missing then.
 pub(super) fn eliminate(
     neighbours: &[Vec<u32>],
     domains: &[u32],
@@ -30,11 +31,24 @@ pub(super) fn eliminate(
     effort: u64,
     stop: &Stop,
 ) -> (Option<Order>, u64) {
-    let (method, seed) = match rule {
-        Rule::Greedy { method, seed } => (Some(method), seed),
-        Rule::Given(_) => (None, 0),
+    let (method, seed, given) = match rule {
+        Rule::Greedy { method, seed } => (Some(method), seed, None),
+        Rule::Given(sequence) => (None, 0, Some(sequence)),
     };
-    let mut graph = Graph::new(neighbours, domains, method, effort);
+    counted(neighbours, domains, (method, seed, given), (limit, effort), stop)
+        .unwrap_or_else(|_| (Some(Order { method, ..Order::uncounted(given, domains.len()) }), 0))
+}
+
+/// The same; [`Error::Stopped`] instead of any order.
+fn counted(
+    neighbours: &[Vec<u32>],
+    domains: &[u32],
+    (method, seed, given): (Option<Method>, u64, Option<&[u32]>),
+    (limit, effort): (f64, u64),
+    stop: &Stop,
+) -> Result<(Option<Order>, u64), Error> {
+    stop.check()?;
+    let mut graph = Graph::new(neighbours, domains, method, effort, stop)?;
     let sequence = Vec::with_capacity(domains.len());
     let mut order = Order { sequence, method, width: 0, joint_entries: 0.0, largest: 1.0 };
     let mut heap = BinaryHeap::new();
@@ -43,16 +57,17 @@ pub(super) fn eliminate(
         heap.extend((0..domains.len() as u32).map(|v| Reverse((graph.score(v), tag(v), v))));
     }
     for place in 0..domains.len() {
-        let v = match rule {
-            Rule::Given(sequence) => sequence[place],
-            Rule::Greedy { .. } => loop {
+        stop.check()?;
+        let v = match given {
+            Some(sequence) => sequence[place],
+            None => loop {
                 let Reverse((score, _, v)) = heap.pop().expect("every variable left has its current score in the heap");
                 if graph.alive[v as usize] && graph.score(v) == score {
                     break v;
                 }
             },
         };
-        if graph.filling && (graph.effort == 0 || stop.is_set()) {
+        if graph.filling && graph.effort == 0 {
             graph.filling = false;
             order.joint_entries = f64::INFINITY;
             // whoever is left may neighbour everyone else who is left
@@ -69,18 +84,18 @@ pub(super) fn eliminate(
             order.joint_entries += entries * f64::from(domains[v as usize]);
         }
         if order.joint_entries > limit {
-            return (None, effort - graph.effort);
+            return Ok((None, effort - graph.effort));
         }
         order.sequence.push(v);
-        graph.remove(v);
+        graph.remove(v, stop)?;
         if method.is_some() {
             heap.extend(graph.touched.drain(..).map(|u| Reverse((graph.scores[u as usize], tag(u), u))));
         }
     }
     if graph.filling {
-        order.sequence = postorder(&order.sequence, &graph.adjacency);
+        order.sequence = postorder(&order.sequence, &graph.adjacency, stop)?;
     }
-    (Some(order), effort - graph.effort)
+    Ok((Some(order), effort - graph.effort))
 }
 
 /// Steps that adding an edge counts for: it touches lists all over memory, where scans run along one.
@@ -108,7 +123,13 @@ struct Graph {
 }
 
 impl Graph {
-    fn new(neighbours: &[Vec<u32>], domains: &[u32], method: Option<Method>, effort: u64) -> Self {
+    fn new(
+        neighbours: &[Vec<u32>],
+        domains: &[u32],
+        method: Option<Method>,
+        effort: u64,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
         let n = domains.len();
         let weights: Vec<u64> = match method {
             Some(Method::WeightedMinFill) => domains.iter().map(|&d| u64::from(d)).collect(),
@@ -116,7 +137,7 @@ impl Graph {
         };
         let around = neighbours.iter().map(|list| list.iter().map(|&u| weights[u as usize]).sum()).collect();
         let mut graph = Graph {
-            adjacency: neighbours.to_vec(),
+            adjacency: stop.each(neighbours).map(|list| Ok(list?.clone())).collect::<Result<_, Error>>()?,
             alive: vec![true; n],
             weights,
             around,
@@ -131,21 +152,22 @@ impl Graph {
             effort,
         };
         if matches!(method, Some(Method::MinFill | Method::WeightedMinFill)) {
-            graph.count_fill();
+            graph.count_fill(stop)?;
         }
-        graph
+        Ok(graph)
     }
 
     /// Fill of every variable: the weight of all pairs of neighbours less the pairs that are joined. Where
     /// that alone takes too long (dense graphs, where fill tells little), degrees stay the score.
-    fn count_fill(&mut self) {
+    fn count_fill(&mut self, stop: &Stop) -> Result<(), Error> {
         let steps: u64 = self.adjacency.iter().flatten().map(|&u| self.adjacency[u as usize].len() as u64).sum();
         if steps > self.effort {
-            return;
+            return Ok(());
         }
         self.effort -= steps;
         self.by_fill = true;
-        for v in 0..self.adjacency.len() {
+        for v in stop.each(0..self.adjacency.len()) {
+            let v = v?;
             self.mark += 1;
             for &u in &self.adjacency[v] {
                 self.marks[u as usize] = self.mark;
@@ -161,6 +183,7 @@ impl Graph {
             }
             self.scores[v] = twice / 2;
         }
+        Ok(())
     }
 
     fn score(&self, v: u32) -> u64 {
@@ -187,7 +210,7 @@ impl Graph {
     }
 
     /// Takes `v` out, joining its neighbours first (as long as fill is followed). Its own list stays as it was.
-    fn remove(&mut self, v: u32) {
+    fn remove(&mut self, v: u32, stop: &Stop) -> Result<(), Error> {
         self.removals += 1;
         self.alive[v as usize] = false;
         let ring = std::mem::take(&mut self.adjacency[v as usize]);
@@ -199,10 +222,10 @@ impl Graph {
                     self.touched.push(u);
                 }
             }
-            return;
+            return Ok(());
         }
         if !(self.by_fill && self.scores[v as usize] == 0) {
-            self.join(&ring, v);
+            self.join(&ring, v, stop)?;
         }
         let own = self.weights[v as usize];
         let ring_weight: u64 = ring.iter().map(|&u| self.weights[u as usize]).sum();
@@ -226,11 +249,15 @@ impl Graph {
         }
         self.touched.retain(|&u| self.alive[u as usize]);
         self.adjacency[v as usize] = ring;
+        Ok(())
     }
 
     /// Joins all pairs of `ring`, the neighbours of `v`.
-    fn join(&mut self, ring: &[u32], v: u32) {
+    fn join(&mut self, ring: &[u32], v: u32, stop: &Stop) -> Result<(), Error> {
         for (place, &a) in ring.iter().enumerate() {
+            if place > 0 {
+                stop.check()?;
+            }
             self.mark += 1;
             let mark = self.mark;
             for &x in &self.adjacency[a as usize] {
@@ -252,6 +279,7 @@ impl Graph {
                 self.marks[b as usize] = mark;
             }
         }
+        Ok(())
     }
 
     /// Scores after the edge `a`-`b` comes: common neighbours lose a pair to join, both ends gain the pairs of
@@ -278,7 +306,7 @@ impl Graph {
 
 /// The same elimination with each subtree of messages in one piece: equal cliques, but messages are consumed
 /// soon after they were made, so that few are alive at a time. `neighbours[v]` are those of `v` when it went.
-fn postorder(sequence: &[u32], neighbours: &[Vec<u32>]) -> Vec<u32> {
+fn postorder(sequence: &[u32], neighbours: &[Vec<u32>], stop: &Stop) -> Result<Vec<u32>, Error> {
     let n = sequence.len();
     let mut position = vec![0u32; n];
     for (place, &v) in sequence.iter().enumerate() {
@@ -287,7 +315,8 @@ fn postorder(sequence: &[u32], neighbours: &[Vec<u32>]) -> Vec<u32> {
     let parent = |v: u32| neighbours[v as usize].iter().map(|&u| position[u as usize]).min();
     // subtree sizes say where each subtree's stretch of the new sequence begins
     let mut sizes = vec![1u32; n];
-    for (place, &v) in sequence.iter().enumerate() {
+    for item in stop.each(sequence.iter().enumerate()) {
+        let (place, &v) = item?;
         if let Some(up) = parent(v) {
             sizes[up as usize] += sizes[place];
         }
@@ -296,7 +325,8 @@ fn postorder(sequence: &[u32], neighbours: &[Vec<u32>]) -> Vec<u32> {
     let mut ends = vec![0u32; n];
     let mut free = n as u32;
     let mut result = vec![0u32; n];
-    for (place, &v) in sequence.iter().enumerate().rev() {
+    for item in stop.each(sequence.iter().enumerate().rev()) {
+        let (place, &v) = item?;
         let end = match parent(v) {
             Some(up) => {
                 let end = ends[up as usize];
@@ -312,5 +342,5 @@ fn postorder(sequence: &[u32], neighbours: &[Vec<u32>]) -> Vec<u32> {
         result[end as usize - 1] = v;
         ends[place] = end - 1;
     }
-    result
+    Ok(result)
 }

@@ -64,14 +64,16 @@ pub struct Order {
 impl Order {
     /// One run of a rule, ties broken by `seed`.
     pub fn greedy(problem: &Problem, method: Method, seed: u64, stop: &Stop) -> Order {
-        let order = search::ordered(&problem.neighbours(), &problem.domains, (method, seed), f64::INFINITY, stop);
+        let neighbours = problem.neighbours(stop).unwrap_or_default();
+        let order = search::ordered(&neighbours, &problem.domains, (method, seed), f64::INFINITY, stop);
         order.0.expect("no order costs more than infinity")
     }
 
     /// The same by degrees alone from so many steps on; and the steps it took.
     pub(crate) fn within(problem: &Problem, method: Method, seed: u64, effort: u64, stop: &Stop) -> (Order, u64) {
         let rule = Rule::Greedy { method, seed };
-        let (order, steps) = eliminate(&problem.neighbours(), &problem.domains, rule, f64::INFINITY, effort, stop);
+        let neighbours = problem.neighbours(stop).unwrap_or_default();
+        let (order, steps) = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, effort, stop);
         (order.expect("no order costs more than infinity"), steps)
     }
 
@@ -97,7 +99,7 @@ impl Order {
         if let Some(missing) = seen.iter().position(|&seen| !seen) {
             return Err(Error::Usage(format!("order: variable {missing} is missing")));
         }
-        let neighbours = problem.neighbours();
+        let neighbours = problem.neighbours(stop).unwrap_or_default();
         let (order, _) = eliminate(&neighbours, &problem.domains, Rule::Given(sequence), f64::INFINITY, EFFORT, stop);
         Ok(order.expect("no order costs more than infinity"))
     }
@@ -117,6 +119,18 @@ impl Order {
                 word.parse::<u32>().map_err(message)
             })
             .collect()
+    }
+
+    /// Along a sequence, or any where there is none, and not counted: what there is once the flag is set.
+    fn uncounted(sequence: Option<&[u32]>, variables: usize) -> Order {
+        Order {
+            sequence: sequence.map_or_else(|| (0..variables as u32).collect(), <[u32]>::to_vec),
+            method: None,
+            // each may neighbour all that are left
+            width: variables.saturating_sub(1) as u32,
+            joint_entries: f64::INFINITY,
+            largest: f64::INFINITY,
+        }
     }
 
     /// Whether one order is cheaper than another.

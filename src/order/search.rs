@@ -40,10 +40,11 @@ pub struct OrderSearch {
 
 impl OrderSearch {
     /// For the `keep` best different orders of `rules`: each runs once, then `restarts` times with other ties as long as that is
-    /// quick.
-    pub fn new(problem: &Problem, rules: &[Method], seed: u64, restarts: u32, keep: usize) -> OrderSearch {
+    /// quick. Once `stop` is set there is any order.
+    pub fn new(problem: &Problem, rules: &[Method], seed: u64, restarts: u32, keep: usize, stop: &Stop) -> OrderSearch {
         OrderSearch {
-            neighbours: problem.neighbours(),
+            // nothing looks at them once the flag is set
+            neighbours: problem.neighbours(stop).unwrap_or_default(),
             domains: problem.domains.clone(),
             seed,
             keep: keep.max(1),
@@ -61,10 +62,17 @@ impl OrderSearch {
     /// The same of all rules where elimination along an order may be exact, else of `greedy` ones, the first of
     /// [`Method::ALL`]: what counts for mini-buckets are the first buckets, which greedy rules keep small, and not the sum of
     /// all (of scen06, mini-buckets of z = 5 come to 1214 by min-fill, and to 983 by the sweep).
-    pub fn promising(problem: &Problem, greedy: &[Method], seed: u64, restarts: u32, keep: usize) -> OrderSearch {
+    pub fn promising(
+        problem: &Problem,
+        greedy: &[Method],
+        seed: u64,
+        restarts: u32,
+        keep: usize,
+        stop: &Stop,
+    ) -> OrderSearch {
         let all = Method::ALL.map(|(_, method)| method);
         debug_assert!(all.starts_with(greedy));
-        OrderSearch { greedy: greedy.to_vec(), ..OrderSearch::new(problem, &all, seed, restarts, keep) }
+        OrderSearch { greedy: greedy.to_vec(), ..OrderSearch::new(problem, &all, seed, restarts, keep, stop) }
     }
 
     /// Steps done: about a nanosecond each.
@@ -142,7 +150,9 @@ pub(super) fn ordered(
     limit: f64,
     stop: &Stop,
 ) -> (Option<Order>, u64) {
-    let sequence = (method == Method::Sweep).then(|| sweep::sweep(neighbours, seed));
+    // an order that is stopped is any
+    let sequence =
+        (method == Method::Sweep && !stop.is_set()).then(|| sweep::sweep(neighbours, seed, stop).ok()).flatten();
     let rule = sequence.as_ref().map_or(Rule::Greedy { method, seed }, |sequence| Rule::Given(sequence));
     let (order, steps) = eliminate(neighbours, domains, rule, limit, EFFORT, stop);
     (order.map(|order| Order { method: Some(method), ..order }), steps)
@@ -173,12 +183,12 @@ pub fn best_orders(
     keep: usize,
     stop: &Stop,
 ) -> Vec<Order> {
-    all_of(OrderSearch::new(problem, methods, seed, restarts, keep), stop)
+    all_of(OrderSearch::new(problem, methods, seed, restarts, keep, stop), stop)
 }
 
 /// The best order of [`OrderSearch::promising`].
 pub fn promising_order(problem: &Problem, greedy: &[Method], seed: u64, restarts: u32, stop: &Stop) -> Order {
-    all_of(OrderSearch::promising(problem, greedy, seed, restarts, 1), stop).swap_remove(0)
+    all_of(OrderSearch::promising(problem, greedy, seed, restarts, 1, stop), stop).swap_remove(0)
 }
 
 fn all_of(mut search: OrderSearch, stop: &Stop) -> Vec<Order> {

@@ -2,11 +2,16 @@
 //! reordering scheme for simultaneous equations derived from network systems", 1970). On grids and chains its frontier stays as
 //! thin as the graph is, where greedy fill begins in many places and joins thick pieces in the end.
 
+use crate::error::Error;
 use crate::rng::mix;
-use std::collections::{BTreeSet, VecDeque};
+use crate::stop::Stop;
+use std::collections::BTreeSet;
 
 /// Sweeps every component from a variable at its edge; `seed` chooses from where that is looked for.
-pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64) -> Vec<u32> {
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64, stop: &Stop) -> Result<Vec<u32>, Error> {
     let n = neighbours.len();
     let mut frontier = Frontier {
         neighbours,
@@ -18,16 +23,20 @@ pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64) -> Vec<u32> {
     let mut starts: Vec<u32> = (0..n as u32).collect();
     starts.sort_by_key(|&v| mix(seed, u64::from(v)));
     let mut sequence = Vec::with_capacity(n);
-    for start in starts {
+    let mut walk = Walk { met: vec![false; n], queue: Vec::new() };
+    for start in stop.each(starts) {
+        let start = start?;
         if frontier.seen[start as usize].is_none() {
-            frontier.see(farthest(neighbours, farthest(neighbours, start)));
+            let edge = walk.farthest(neighbours, start, stop)?;
+            frontier.see(walk.farthest(neighbours, edge, stop)?);
             while let Some((_, _, v)) = frontier.waiting.pop_first() {
+                stop.check()?;
                 sequence.push(v);
                 neighbours[v as usize].iter().for_each(|&u| frontier.see(u));
             }
         }
     }
-    sequence
+    Ok(sequence)
 }
 
 /// The variables beside those gone.
@@ -62,18 +71,30 @@ impl Frontier<'_> {
     }
 }
 
-/// The last variable that a breadth-first walk meets.
-fn farthest(neighbours: &[Vec<u32>], start: u32) -> u32 {
-    let mut met = vec![false; neighbours.len()];
-    met[start as usize] = true;
-    let (mut queue, mut last) = (VecDeque::from([start]), start);
-    while let Some(v) = queue.pop_front() {
-        last = v;
-        for &u in &neighbours[v as usize] {
-            if !std::mem::replace(&mut met[u as usize], true) {
-                queue.push_back(u);
+/// Breadth-first walks.
+struct Walk {
+    /// All false between two walks.
+    met: Vec<bool>,
+    queue: Vec<u32>,
+}
+
+impl Walk {
+    /// The last variable that a walk meets. It takes no longer than its component has edges: there may be a million of them.
+    fn farthest(&mut self, neighbours: &[Vec<u32>], start: u32, stop: &Stop) -> Result<u32, Error> {
+        self.queue.clear();
+        self.queue.push(start);
+        self.met[start as usize] = true;
+        let mut head = 0;
+        while let Some(&v) = self.queue.get(head) {
+            stop.check()?;
+            head += 1;
+            for &u in &neighbours[v as usize] {
+                if !std::mem::replace(&mut self.met[u as usize], true) {
+                    self.queue.push(u);
+                }
             }
         }
+        self.queue.iter().for_each(|&v| self.met[v as usize] = false);
+        Ok(self.queue.last().copied().unwrap_or(start))
     }
-    last
 }

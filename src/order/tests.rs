@@ -42,8 +42,12 @@ fn random(rng: &mut Rng, n: usize) -> Problem {
 
 /// Width, joint entries and largest message of a sequence, by sets.
 fn literal(problem: &Problem, sequence: &[u32]) -> (u32, f64, f64) {
-    let mut sets: Vec<std::collections::BTreeSet<u32>> =
-        problem.neighbours().into_iter().map(|list| list.into_iter().collect()).collect();
+    let mut sets: Vec<std::collections::BTreeSet<u32>> = problem
+        .neighbours(&Stop::new())
+        .expect("not stopped")
+        .into_iter()
+        .map(|list| list.into_iter().collect())
+        .collect();
     let (mut width, mut joint, mut largest) = (0, 0.0, 1f64);
     for &v in sequence {
         let ring = std::mem::take(&mut sets[v as usize]);
@@ -82,7 +86,7 @@ fn min_fill_always_takes_the_least_fill() {
         let problem = random(&mut rng, 11);
         for weighted in [false, true] {
             let method = if weighted { Method::WeightedMinFill } else { Method::MinFill };
-            let neighbours = problem.neighbours();
+            let neighbours = problem.neighbours(&Stop::new()).expect("not stopped");
             let rule = Rule::Greedy { method, seed: 3 };
             let (run, _) = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, EFFORT, &Stop::new());
             let cost = run.expect("no limit").joint_entries;
@@ -206,7 +210,7 @@ fn slices_find_what_a_whole_search_finds() {
     let mut rng = Rng::new(8);
     let greedy = [Method::MinFill, Method::WeightedMinFill];
     let search = |problem: &Problem, slice: u64| {
-        let mut search = OrderSearch::promising(problem, &greedy, 3, 8, 2);
+        let mut search = OrderSearch::promising(problem, &greedy, 3, 8, 2, &stop);
         let mut slices = 0;
         while search.advance(slice, &stop) {
             slices += 1;

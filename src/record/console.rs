@@ -29,7 +29,7 @@ pub enum Verbosity {
 }
 
 /// Standard error during a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Console {
     line: Option<ProgressBar>,
     verbosity: Verbosity,

@@ -1,14 +1,21 @@
 //! Connected components of the graph in which variables of one function are joined.
 
+use crate::error::Error;
 use crate::model::Problem;
+use crate::stop::Stop;
 
 /// The variables of each connected component, ascending; components by their first variable.
 pub fn components(problem: &Problem) -> Vec<Vec<u32>> {
-    groups(problem.variables(), problem.functions.iter().map(|function| &function.scope[..]))
+    let scopes = problem.functions.iter().map(|function| &function.scope[..]);
+    groups(problem.variables(), scopes, &Stop::new()).expect("nobody stops")
 }
 
 /// Groups of `0..n` joined by scopes (union-find with path halving, the smaller index as root).
-pub(super) fn groups<'a>(n: usize, scopes: impl Iterator<Item = &'a [u32]>) -> Vec<Vec<u32>> {
+pub(super) fn groups<'a>(
+    n: usize,
+    scopes: impl Iterator<Item = &'a [u32]>,
+    stop: &Stop,
+) -> Result<Vec<Vec<u32>>, Error> {
     let mut parent: Vec<u32> = (0..n as u32).collect();
     let find = |parent: &mut Vec<u32>, mut v: u32| {
         while parent[v as usize] != v {
@@ -18,7 +25,8 @@ pub(super) fn groups<'a>(n: usize, scopes: impl Iterator<Item = &'a [u32]>) -> V
         }
         v
     };
-    for scope in scopes {
+    for scope in stop.each(scopes) {
+        let scope = scope?;
         for pair in scope.windows(2) {
             let (a, b) = (find(&mut parent, pair[0]), find(&mut parent, pair[1]));
             parent[a.max(b) as usize] = a.min(b);
@@ -26,7 +34,8 @@ pub(super) fn groups<'a>(n: usize, scopes: impl Iterator<Item = &'a [u32]>) -> V
     }
     let mut group = vec![u32::MAX; n];
     let mut groups: Vec<Vec<u32>> = Vec::new();
-    for v in 0..n as u32 {
+    for v in stop.each(0..n as u32) {
+        let v = v?;
         let root = find(&mut parent, v) as usize;
         if group[root] == u32::MAX {
             group[root] = groups.len() as u32;
@@ -34,5 +43,5 @@ pub(super) fn groups<'a>(n: usize, scopes: impl Iterator<Item = &'a [u32]>) -> V
         }
         groups[group[root] as usize].push(v);
     }
-    groups
+    Ok(groups)
 }

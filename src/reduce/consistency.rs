@@ -7,6 +7,7 @@
 
 use super::table::{combinations, sum};
 use super::{Function, Reducer};
+use crate::Error;
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table};
 use crate::stop::Stop;
@@ -50,7 +51,7 @@ impl Reducer {
                     self.pending.scans.push(self.incidence[v as usize][i]);
                 }
             } else if let Some(slot) = self.pending.scans.pop() {
-                self.scan(slot);
+                self.scan(slot, stop);
             } else if let Some(v) = self.pending.checks.pop() {
                 self.check(v);
             } else if std::mem::take(&mut self.pending.lower) {
@@ -75,7 +76,7 @@ impl Reducer {
     }
 
     /// Looks for values that no combination of a function supports.
-    fn scan(&mut self, slot: u32) {
+    fn scan(&mut self, slot: u32, stop: &Stop) {
         let limit = self.limit();
         let Some(function) = self.function(slot) else { return };
         // each value's least entry is a support whatever the values that go with it cost by themselves
@@ -90,7 +91,11 @@ impl Reducer {
         let unary: Vec<&[Cost]> = scope.iter().map(|&v| &self.unary[v as usize][..]).collect();
         let mut supports = Supports::new(&unary, limit);
         match &function.table {
-            Table::Dense(costs) => scan_dense(costs, &unary, limit, &mut supports),
+            Table::Dense(costs) => {
+                if scan_dense(costs, &unary, limit, &mut supports, stop).is_err() {
+                    return;
+                }
+            }
             Table::Sparse(sparse) => scan_sparse(sparse, &unary, limit, &mut supports),
         }
         for (position, &v) in scope.iter().enumerate().filter(|&(position, _)| supports.missing[position] > 0) {
@@ -146,14 +151,21 @@ impl Reducer {
     }
 }
 
-/// Looks row by row, and only into rows that may hold a support still missing.
-fn scan_dense(costs: &[Cost], unary: &[&[Cost]], limit: Cost, supports: &mut Supports) {
-    let Some((last_unary, outer)) = unary.split_last() else { return };
+/// Looks row by row, and only into rows that may hold a support still missing. What has been seen says nothing where it is stopped.
+fn scan_dense(
+    costs: &[Cost],
+    unary: &[&[Cost]],
+    limit: Cost,
+    supports: &mut Supports,
+    stop: &Stop,
+) -> Result<(), Error> {
+    let Some((last_unary, outer)) = unary.split_last() else { return Ok(()) };
     let last = outer.len();
     let mut odometer = Odometer::new(outer.iter().map(|costs| costs.len()).collect());
     let mut prefix = vec![0; unary.len()];
     let mut changed = 0;
-    for row in costs.chunks_exact(last_unary.len()) {
+    for row in stop.each(costs.chunks_exact(last_unary.len())) {
+        let row = row?;
         for k in changed..last {
             prefix[k + 1] = sum(prefix[k], outer[k][odometer.digits[k]]);
         }
@@ -180,14 +192,15 @@ fn scan_dense(costs: &[Cost], unary: &[&[Cost]], limit: Cost, supports: &mut Sup
                 }
             }
             if supports.complete() {
-                return;
+                return Ok(());
             }
         }
         match odometer.advance() {
             Some(k) => changed = k,
-            None => return,
+            None => return Ok(()),
         }
     }
+    Ok(())
 }
 
 /// Looks through the listed tuples. Where a combination that is not listed may be a support it is taken for

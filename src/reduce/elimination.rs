@@ -44,7 +44,9 @@ impl Reducer {
         let mut heap = BinaryHeap::new();
         let mut changed = false;
         loop {
-            while let Some(v) = self.pending.eliminations.pop() {
+            while !self.done(stop)
+                && let Some(v) = self.pending.eliminations.pop()
+            {
                 heap.extend(self.price(v).map(|price| Reverse((price, v))));
             }
             let Some(Reverse((price, v))) = heap.pop() else { break };
@@ -142,7 +144,8 @@ impl Reducer {
     pub(super) fn eliminate_components(&mut self, stop: &Stop) -> bool {
         let scopes = self.functions.iter().flatten().map(|function| &function.scope[..]);
         let mut changed = false;
-        for component in components::groups(self.domains.len(), scopes) {
+        let Ok(groups) = components::groups(self.domains.len(), scopes, stop) else { return false };
+        for component in groups {
             if self.done(stop) {
                 break;
             }

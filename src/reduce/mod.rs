@@ -113,7 +113,8 @@ impl Reducer {
     /// done: unary costs apart, functions of one scope merged, minima moved to the constant.
     ///
     /// # Errors
-    /// [`Error::Stopped`] where `stop` is set before all functions are taken over. Later stops only leave a larger core. [`Error::Memory`].
+    /// [`Error::Stopped`] where `stop` is set before all functions are taken over; [`Error::Memory`]. Later stops only leave a larger core
+    /// ([`Reducer::problem_until`] says that there was one).
     pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         let mut reducer = Reducer::load(network, named::values(network), reduce, stop)?;
         reducer.run(stop);
@@ -157,31 +158,41 @@ impl Reducer {
         self.queue_dear();
     }
 
-    /// The core, its variables renumbered in their order.
+    /// The core, its variables renumbered in their order. Where the reductions were stopped it may hold costs at or above the top.
     pub fn problem(&self) -> Problem {
+        self.problem_until(&Stop::new()).expect("nobody stops")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] once `stop` is set.
+    pub fn problem_until(&self, stop: &Stop) -> Result<Problem, Error> {
+        stop.check()?;
         let mut index = vec![u32::MAX; self.domains.len()];
         for (i, &v) in self.core.iter().enumerate() {
             index[v as usize] = i as u32;
         }
-        let functions = self.functions.iter().flatten().map(|function| CostFunction {
-            scope: function.scope.iter().map(|&v| index[v as usize]).collect(),
-            table: function.table.clone(),
+        let functions = stop.each(self.functions.iter().flatten()).map(|function| {
+            let Function { scope, table, .. } = function?;
+            Ok(CostFunction { scope: scope.iter().map(|&v| index[v as usize]).collect(), table: table.clone() })
         });
-        Problem {
+        let unary = stop.each(&self.core).map(|v| Ok(self.unary[*v? as usize].clone()));
+        Ok(Problem {
             domains: self.core.iter().map(|&v| self.domains[v as usize]).collect(),
-            unary: self.core.iter().map(|&v| self.unary[v as usize].clone()).collect(),
-            functions: functions.collect(),
+            unary: unary.collect::<Result<_, Error>>()?,
+            functions: functions.collect::<Result<_, Error>>()?,
             constant: if self.infeasible { self.constant.max(self.top) } else { self.constant },
             top: self.top,
-        }
+        })
     }
 
     /// The core, unless what search and bounds keep of it is more than there is memory for.
     ///
     /// # Errors
     /// [`Error::Memory`] with how much it would take.
-    pub fn fitting_problem(&self) -> Result<Problem, Error> {
-        let problem = self.problem();
+    pub fn fitting_problem(&self, stop: &Stop) -> Result<Problem, Error> {
+        let problem = self.problem_until(stop)?;
         let widest = problem.functions.iter().map(|function| function.scope.len()).max().unwrap_or(0);
         let pairs: u64 = problem.functions.iter().map(|function| (function.scope.len() as u64).pow(2)).sum();
         let what = || format!("which variables share a function ({widest} in the largest one)");
@@ -255,8 +266,9 @@ impl Reducer {
             }
             .iter()
             .map(|scope| &scope[..]),
+            &Stop::new(),
         )
-        .len();
+        .map_or(0, |groups| groups.len());
         report
     }
 
@@ -308,29 +320,32 @@ impl Reducer {
         }
     }
 
-    /// Forbids entries that alone reach the limit and, unless stopped, stores equal tables once.
+    /// Forbids entries that alone reach the limit, and stores equal tables once.
     fn settle(&mut self, stop: &Stop) {
+        // what is stopped stays as right as it was
+        let _ = self.settle_until(stop);
+    }
+
+    fn settle_until(&mut self, stop: &Stop) -> Result<(), Error> {
         self.core = (0..self.domains.len() as u32).filter(|&v| self.present[v as usize]).collect();
         self.note(|_| Step::Forbid);
         let limit = self.limit();
         let forbid = |cost: Cost| if cost >= limit { FORBIDDEN } else { cost };
-        for &v in &self.core {
-            self.unary[v as usize].iter_mut().for_each(|cost| *cost = forbid(*cost));
+        for v in stop.each(&self.core) {
+            self.unary[*v? as usize].iter_mut().for_each(|cost| *cost = forbid(*cost));
         }
         let mut functions = self.functions.iter_mut().flatten();
         if functions.all(|function| function.settled && function.peak < limit) {
-            return;
+            return Ok(());
         }
         let mut sharing = table::Sharing::default();
         for function in self.functions.iter_mut().flatten() {
-            function.settled = !stop.is_set();
-            if function.settled {
-                sharing.share(&mut function.table, limit);
-            } else {
-                table::forbid(&mut function.table, limit);
-            }
+            stop.check()?;
+            function.settled = true;
+            sharing.share(&mut function.table, limit);
             function.peak = function.peak.min(limit.saturating_sub(1));
         }
+        Ok(())
     }
 }
 

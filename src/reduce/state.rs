@@ -56,8 +56,8 @@ impl Reducer {
             // entries may be negative up to here, so nothing is too dear yet
             top: FORBIDDEN,
             constant: 0,
-            values: (0..).zip(&domains).map(&mut identity).collect(),
-            unary: domains.iter().map(|&d| vec![0; d as usize]).collect(),
+            values: stop.each((0..).zip(&domains)).map(|item| Ok(identity(item?))).collect::<Result<_, Error>>()?,
+            unary: stop.each(&domains).map(|d| Ok(vec![0; *d? as usize])).collect::<Result<_, Error>>()?,
             domains,
             dearest: vec![FORBIDDEN; n],
             present: vec![true; n],
@@ -94,8 +94,8 @@ impl Reducer {
         }
         reducer.top = network.top();
         reducer.raise(0);
-        for v in 0..n as u32 {
-            reducer.touch(v);
+        for v in stop.each(0..n as u32) {
+            reducer.touch(v?);
         }
         Ok(reducer)
     }

@@ -368,7 +368,7 @@ fn pairs_count_as_functional_only_where_the_rest_is_too_dear() {
     assert!(needed > 50, "only {needed} networks need a dear pair");
 }
 
-/// A set flag leaves a valid core, or says that there is none yet.
+/// A set flag leaves a state that is right and can go on, or says that there is none yet.
 #[test]
 fn stops_in_a_valid_state() {
     let mut rng = Rng::new(23);
@@ -380,6 +380,8 @@ fn stops_in_a_valid_state() {
         stop.set(Cause::Signal);
         if let Some(known) = optimum(&network, network.top()) {
             reducer.tighten(known + 1, &stop);
+            assert!(matches!(reducer.problem_until(&stop), Err(crate::Error::Stopped)));
+            reducer.run(&Stop::new());
             check(&network, &reducer, network.top().min(known + 1));
         }
         assert!(Reducer::new(&network, true, &stop).is_err() || network.functions().is_empty());

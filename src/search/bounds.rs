@@ -289,7 +289,7 @@ impl Bounds {
             if self.climb.is_none() && self.order(&core.problem, seed, stop) {
                 return None;
             }
-            self.begin(core, upper);
+            self.begin(core, upper, stop);
         }
         let run = match &mut self.running.as_mut()?.work {
             Work::Shift(shift) => {
@@ -297,7 +297,7 @@ impl Bounds {
                 let before = shift.work_done();
                 let progress = shift.advance(SHIFT_SLICE, stop);
                 self.work += (shift.work_done() - before).max(1) * SHIFT_WORK;
-                return if progress == Progress::More { None } else { self.finish_shift(upper) };
+                return if progress == Progress::More { None } else { self.finish_shift(upper, stop) };
             }
             Work::Branch(turn) => {
                 let before = turn.branch.work_done();
@@ -363,7 +363,7 @@ impl Bounds {
         None
     }
 
-    fn finish_shift(&mut self, upper: Cost) -> Option<Step> {
+    fn finish_shift(&mut self, upper: Cost, stop: &Stop) -> Option<Step> {
         let Some(Rising { work: Work::Shift(mut shift), core }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(core.problem.top));
         let (value_bounds, source) = (Some(shift.value_bounds()), shift.name().into());
@@ -371,7 +371,7 @@ impl Bounds {
         let trouble = shift.take_trouble();
         let _ = self.lose(trouble);
         if let Some(climb) = &mut self.climb {
-            climb.shifted(*shift);
+            climb.shifted(*shift, stop);
         }
         Some(Step { core, lower, assignment: None, source, outcome: None, value_bounds, proof })
     }
@@ -407,7 +407,7 @@ impl Bounds {
             self.best_z = Some(outcome.plan().z);
             self.highest = self.highest.max(outcome.plan().joint_entries);
         }
-        let assignment = outcome.assign();
+        let assignment = outcome.assign_until(stop);
         let value_bounds = self.climb.as_mut().and_then(|climb| climb.value_bounds(&attempt, &outcome, upper, stop));
         self.work += value_bounds.as_ref().map_or(0, |_| outcome.value_bounds_work());
         let proof = attempt.proof(&core.reducer, &outcome);
@@ -430,7 +430,7 @@ impl Bounds {
             let size = problem.variables() + problem.functions.len();
             let restarts = (50_000 / size.max(1)).min(32) as u32;
             let greedy = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
-            OrderSearch::promising(problem, &greedy, seed, restarts, ORDERS)
+            OrderSearch::promising(problem, &greedy, seed, restarts, ORDERS, stop)
         });
         self.activity.bounds("ordering");
         let before = ordering.steps();
@@ -439,7 +439,7 @@ impl Bounds {
         more
     }
 
-    fn begin(&mut self, core: &Core, upper: Cost) {
+    fn begin(&mut self, core: &Core, upper: Cost, stop: &Stop) {
         let problem = &core.problem;
         let exact = self.exact_work(self.gpu.is_some());
         let (searches, ordering) = (&mut self.searches, &mut self.ordering);
@@ -454,7 +454,7 @@ impl Bounds {
             climb.resume(std::mem::take(searches));
             climb
         });
-        let stage = climb.next(Some(upper), self.spent);
+        let stage = climb.next(Some(upper), self.spent, stop);
         (self.is_light, self.done) = (stage.as_ref().is_some_and(Stage::is_light), stage.is_none());
         self.activity.bounds(stage.as_ref().map_or("", Stage::doing));
         let work = match stage {

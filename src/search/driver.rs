@@ -79,20 +79,32 @@ const LARGE_TREE: u32 = 64;
 impl Field {
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
     pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> Field {
+        Field::until(problem, price, population, rng, &Stop::new()).expect("nobody stops")
+    }
+
+    /// The same, or [`Error::Stopped`].
+    fn until(
+        problem: &Arc<Problem>,
+        price: Cost,
+        population: Option<usize>,
+        rng: &mut Rng,
+        stop: &Stop,
+    ) -> Result<Field, Error> {
         let of_rows = || {
-            let rows = Rows::new(problem, price);
+            let rows = Rows::until(problem, price, stop)?;
             let schedule = Schedule::of(&rows);
-            (rows, schedule)
+            Ok::<_, Error>((rows, schedule))
         };
         let of_graph = || {
-            let graph = Graph::new(problem);
-            let classes = graph.classes();
-            (graph, classes)
+            let graph = Graph::new(problem, stop)?;
+            let classes = graph.classes(stop)?;
+            Ok::<_, Error>((graph, classes))
         };
-        let ((rows, schedule), (graph, classes)) = rayon::join(of_rows, of_graph);
+        let (of_rows, of_graph) = rayon::join(of_rows, of_graph);
+        let ((rows, schedule), (graph, classes)) = (of_rows?, of_graph?);
         let n = problem.variables();
         let sweep_work = (0..n).map(|v| 30 + rows.degree(v) as u64 * (2 + u64::from(rows.width[v]) / 4)).sum();
-        Field {
+        Ok(Field {
             rows,
             graph,
             strides: strides(classes.len(), is_large(n)),
@@ -110,18 +122,26 @@ impl Field {
             portable: false,
             origin: None,
             reduced: Mutex::default(),
-        }
+        })
     }
 
     /// The field of what the reductions have left. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
     /// "Hard constraints": W = min(top, incumbent)).
-    pub fn of_core(Core { problem, reducer }: &Core, options: &Options, rng: &mut Rng) -> Arc<Field> {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn of_core(
+        Core { problem, reducer }: &Core,
+        options: &Options,
+        rng: &mut Rng,
+        stop: &Stop,
+    ) -> Result<Arc<Field>, Error> {
         options.activity.step("preparing the search");
         let price = problem.top.saturating_sub(problem.constant).max(1);
-        let mut field = Field::new(problem, price, options.population, rng);
+        let mut field = Field::until(problem, price, options.population, rng, stop)?;
         field.portable = options.rounds.is_some();
         field.origin = Some(reducer.clone());
-        Arc::new(field)
+        Ok(Arc::new(field))
     }
 
     /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked for:

@@ -1,7 +1,9 @@
 //! The constraint graph of a core as flat arrays, and what is drawn on it: connected regions and color classes.
 
+use crate::error::Error;
 use crate::model::Problem;
 use crate::rng::Rng;
+use crate::stop::Stop;
 
 /// Color classes that have room for so many variables, as many as a device's block has threads, may be as wide as they come.
 const WIDE: usize = 1024;
@@ -17,13 +19,13 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// The graph of a core.
-    pub fn new(problem: &Problem) -> Self {
+    pub fn new(problem: &Problem, stop: &Stop) -> Result<Self, Error> {
         let mut graph = Graph { starts: vec![0], neighbours: Vec::new() };
-        for list in problem.neighbours() {
-            graph.neighbours.extend(list);
+        for list in stop.each(problem.neighbours(stop)?) {
+            graph.neighbours.extend(list?);
             graph.starts.push(graph.neighbours.len() as u32);
         }
-        graph
+        Ok(graph)
     }
 
     /// Number of variables.
@@ -56,22 +58,39 @@ impl Graph {
 
     /// Color classes of a greedy coloring, variables of high degree first: no two variables of a class share a function. Where classes are narrow
     /// none is much wider than the others: a device's threads take as many steps as the fullest class has for them.
-    pub fn classes(&self) -> Vec<Vec<u32>> {
-        let classes = self.first_fit(usize::MAX);
+    pub fn classes(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
+        let order = self.by_degree();
+        let classes = self.first_fit(&order, usize::MAX, stop)?;
         let room = (self.len() / (classes.len() + 1)).next_power_of_two();
-        if room < WIDE { self.first_fit(room) } else { classes }
+        if room < WIDE { self.first_fit(&order, room, stop) } else { Ok(classes) }
+    }
+
+    /// The variables, those of the most neighbours first, by counting.
+    fn by_degree(&self) -> Vec<u32> {
+        let degree = |v: &u32| self.neighbours(*v as usize).len();
+        let variables = 0..self.len() as u32;
+        let most = variables.clone().map(|v| degree(&v)).max().unwrap_or(0);
+        let mut places = vec![0usize; most + 1];
+        variables.clone().for_each(|v| places[most - degree(&v)] += 1);
+        let mut before = 0;
+        places.iter_mut().for_each(|count| before += std::mem::replace(count, before));
+        let mut order = vec![0; self.len()];
+        for v in variables {
+            let place = &mut places[most - degree(&v)];
+            order[*place] = v;
+            *place += 1;
+        }
+        order
     }
 
     /// Each variable joins the first class that has room for it and none of its neighbours.
-    fn first_fit(&self, room: usize) -> Vec<Vec<u32>> {
-        let n = self.len();
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        order.sort_by_key(|&v| std::cmp::Reverse(self.neighbours(v as usize).len()));
-        let mut color = vec![u32::MAX; n];
+    fn first_fit(&self, order: &[u32], room: usize, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
+        let mut color = vec![u32::MAX; self.len()];
         let mut classes: Vec<Vec<u32>> = Vec::new();
         // `taken[c] == v` says that a neighbour of v has color c
         let mut taken: Vec<u32> = Vec::new();
-        for &v in &order {
+        for v in stop.each(order) {
+            let v = *v?;
             for &u in self.neighbours(v as usize) {
                 if color[u as usize] != u32::MAX {
                     taken[color[u as usize] as usize] = v;
@@ -87,9 +106,10 @@ impl Graph {
             classes[free].push(v);
         }
         for class in &mut classes {
+            stop.check()?;
             class.sort_unstable();
         }
-        classes
+        Ok(classes)
     }
 }
 
@@ -173,7 +193,7 @@ mod tests {
     #[test]
     fn classes_hold_every_variable_once_and_no_neighbours() {
         let graph = ring(7);
-        let classes = graph.classes();
+        let classes = graph.classes(&Stop::new()).expect("nobody stops");
         assert_eq!(classes.iter().map(Vec::len).sum::<usize>(), 7);
         for class in &classes {
             for &v in class {
@@ -199,7 +219,8 @@ mod tests {
 
     #[test]
     fn narrow_classes_are_about_as_wide_as_each_other() {
-        let widths = |graph: Graph| graph.classes().iter().map(Vec::len).collect::<Vec<_>>();
+        let widths =
+            |graph: Graph| graph.classes(&Stop::new()).expect("nobody stops").iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(widths(graph(100, |_, _| false)), [64, 36]);
         // of a star the rim would be one class
         assert_eq!(widths(graph(100, |v, _| v == 0)), [1, 64, 35]);

@@ -6,6 +6,7 @@
 //! (iterated local search; Lourenco, Martin and Stuetzle, "Iterated local search", 2003).
 
 use super::state::LONGEST;
+use crate::error::Error;
 use crate::memory;
 use crate::model::{Cost, FORBIDDEN, Network, Table};
 use crate::rng::Rng;
@@ -33,6 +34,11 @@ fn add(sum: &mut Price, price: Price) {
     *sum = (sum.0 + price.0, sum.1.saturating_add(price.1));
 }
 
+/// The first of the cheapest values.
+fn cheapest(prices: &[Price]) -> u32 {
+    (0..).zip(prices).min_by_key(|&(_, price)| price).map_or(0, |(value, _)| value)
+}
+
 fn urgency(prices: &[Price]) -> Urgency {
     let best = prices.iter().min().copied().unwrap_or_default();
     let count = prices.iter().filter(|&&price| price == best).count();
@@ -40,8 +46,8 @@ fn urgency(prices: &[Price]) -> Urgency {
     (Reverse(count), (next.0 - best.0, next.1.saturating_sub(best.1)))
 }
 
-/// Tells `found` of an assignment that no single variable betters, or of what there was when the work ended or `stop` was set, and
-/// then of better ones as long as it wants more. They may hold forbidden combinations. Returns one as good as the last.
+/// Tells `found` of an assignment that no single variable betters, or of what there was when the work ended or `stop` was set, if there was
+/// any, and then of better ones as long as it wants more. They may hold forbidden combinations. Returns one as good as the last.
 pub(crate) fn assignments(
     network: &Network,
     rng: &mut Rng,
@@ -49,11 +55,12 @@ pub(crate) fn assignments(
     found: &mut dyn FnMut(&[u32]) -> ControlFlow<()>,
 ) -> Vec<u32> {
     let n = network.domains().len() as u32;
-    let mut greedy = Greedy::new(network);
+    let Ok(mut greedy) = Greedy::new(network, stop) else { return vec![0; n as usize] };
     for v in greedy.construct(stop) {
         greedy.enqueue(v);
     }
-    let mut left = VISITS.saturating_mul((0..n).map(|v| greedy.work(v)).sum());
+    let all = stop.each(0..n).map(|v| v.map(|v| greedy.work(v))).sum::<Result<u64, Error>>();
+    let mut left = VISITS.saturating_mul(all.unwrap_or(0));
     let _ = greedy.descend(None, &mut left, stop);
     greedy.kicks(rng, stop, found);
     greedy.values
@@ -80,21 +87,24 @@ struct Greedy<'a> {
 }
 
 impl<'a> Greedy<'a> {
-    fn new(network: &'a Network) -> Self {
+    fn new(network: &'a Network, stop: &Stop) -> Result<Self, Error> {
         let n = network.domains().len();
         let mut starts = vec![0u32; n + 1];
         let scopes = || network.functions().iter().map(|function| &function.scope);
-        scopes().flatten().for_each(|&v| starts[v as usize + 1] += 1);
+        for scope in stop.each(scopes()) {
+            scope?.iter().for_each(|&v| starts[v as usize + 1] += 1);
+        }
         (0..n).for_each(|v| starts[v + 1] += starts[v]);
         let mut place = starts.clone();
         let mut incident = vec![0; starts[n] as usize];
-        for (f, scope) in (0..).zip(scopes()) {
+        for item in stop.each((0..).zip(scopes())) {
+            let (f, scope) = item?;
             for &v in scope {
                 incident[place[v as usize] as usize] = f;
                 place[v as usize] += 1;
             }
         }
-        Greedy {
+        Ok(Greedy {
             network,
             starts,
             incident,
@@ -103,7 +113,7 @@ impl<'a> Greedy<'a> {
             queue: VecDeque::new(),
             queued: vec![false; n],
             changed: Vec::new(),
-        }
+        })
     }
 
     /// Gives every variable a value; returns them in the order in which they got theirs.
@@ -113,7 +123,7 @@ impl<'a> Greedy<'a> {
         let mut prices: Vec<Vec<Price>> =
             network.domains().iter().map(|&domain| vec![(0, 0); domain as usize]).collect();
         let mut missing: Vec<usize> = network.functions().iter().map(|function| function.scope.len()).collect();
-        for (f, function) in network.functions().iter().enumerate() {
+        for (f, function) in stop.each(network.functions().iter().enumerate()).flatten() {
             if let [v] = function.scope[..] {
                 self.add(f, v, &mut prices[v as usize]);
             }
@@ -123,16 +133,15 @@ impl<'a> Greedy<'a> {
         let mut heap: BinaryHeap<_> = (0..n).map(|v| (known[v], degree(self, v), Reverse(v))).collect();
         let mut order = Vec::with_capacity(n);
         while let Some((urgent, _, Reverse(v))) = heap.pop() {
+            if stop.is_set() {
+                break;
+            }
             // looked at before, or in the heap with what it needs now
             if self.values[v] != NONE || urgent != known[v] {
                 continue;
             }
-            let best = (0..).zip(&prices[v]).min_by_key(|&(_, price)| price);
-            self.values[v] = best.map_or(0, |(value, _)| value);
+            self.values[v] = cheapest(&prices[v]);
             order.push(v as u32);
-            if stop.is_set() {
-                continue;
-            }
             for place in self.starts[v]..self.starts[v + 1] {
                 let f = self.incident[place as usize] as usize;
                 missing[f] -= 1;
@@ -150,6 +159,9 @@ impl<'a> Greedy<'a> {
                 }
             }
         }
+        // the rest where that was stopped
+        let rest = self.values.iter_mut().zip(&prices).filter(|(value, _)| **value == NONE);
+        rest.for_each(|(value, prices)| *value = cheapest(prices));
         order
     }
 

@@ -67,7 +67,7 @@ use crate::device::Busy;
 use crate::error::Error;
 use crate::model::Network;
 use crate::stop::Stop;
-use crate::threads::{caught, pool, pool_of_this};
+use crate::threads::{caught, pool, pool_of_this, start_in};
 use boarding::Boarding;
 use first::First;
 use goal::settled;
@@ -128,11 +128,13 @@ pub fn solve(
     let clock = Clock::start(options.started, options.time, stop);
     let mut recorder = Recorder::new(network, &clock, observe);
     options.activity.step("first solution");
-    let first = First::new(network, options, recorder.bound(), stop, &mut |news| recorder.hear(news));
+    // rounds may be as short as microseconds: their accounts are looked at, not queued
+    let progress = Arc::new(Mutex::new(Totals::default()));
+    let first = first(network, options, stop, &mut recorder, &progress)?;
     let (threads, outcome) = if settled(network, options, first.found(), recorder.bound()) {
         (threads, missed(options, stop, &mut |news| recorder.hear(news)))
     } else {
-        search(network, options, first, stop, &mut recorder)
+        search(network, options, first, stop, &mut recorder, progress)
     };
     let stopped_by = stop.cause().map_or(StoppedBy::Time, StoppedBy::from);
     if stopped_by == StoppedBy::Memory {
@@ -167,6 +169,7 @@ fn search(
     first: First,
     stop: &Stop,
     recorder: &mut Recorder<'_>,
+    progress: Arc<Mutex<Totals>>,
 ) -> (usize, Result<Option<Ending>, Error>) {
     let threads = options.threads();
     let workers = pool(threads).ok();
@@ -176,7 +179,7 @@ fn search(
         recorder.hear(News::Lost { source: "threads".into(), message });
     }
     let outcome = match workers {
-        Some(workers) => beside(workers, network, options, first, stop, recorder),
+        Some(workers) => beside(workers, network, options, first, stop, recorder, progress),
         None => {
             // unless it is one of a pool already
             let _pool = pool_of_this();
@@ -210,9 +213,8 @@ fn beside(
     first: First,
     stop: &Stop,
     recorder: &mut Recorder<'_>,
+    progress: Arc<Mutex<Totals>>,
 ) -> Result<Option<Ending>, Error> {
-    // rounds may be as short as microseconds: their accounts are looked at, not queued
-    let progress = Arc::new(Mutex::new(Totals::default()));
     let (sender, news) = channel();
     let (outcome, end) = channel();
     workers.spawn({
@@ -238,6 +240,27 @@ fn beside(
 
 fn ended(what: String) -> Error {
     Error::Internal(format!("the search ended ({what})"))
+}
+
+/// What the run begins with, on a thread of its own where there is one: on large networks it takes seconds, each of which has its tick.
+fn first(
+    network: &Network,
+    options: &Options,
+    stop: &Stop,
+    recorder: &mut Recorder<'_>,
+    progress: &Mutex<Totals>,
+) -> Result<First, Error> {
+    let lower = recorder.bound();
+    let begun = std::thread::scope(|scope| {
+        let (sender, news) = channel();
+        let work = move || First::new(network, options, lower, stop, &mut |news| drop(sender.send(news)));
+        let first = start_in(scope, "first", work).ok()?;
+        let _ = recorder.listen(&news, progress, stop);
+        let first = first.join();
+        news.try_iter().for_each(|news| recorder.hear(news));
+        Some(first.map_err(|_| Error::Internal("the thread of the first solution ended abnormally".into())))
+    });
+    begun.unwrap_or_else(|| Ok(First::new(network, options, lower, stop, &mut |news| recorder.hear_and_tick(news))))
 }
 
 fn check_assignment(network: &Network, assignment: &[u32]) -> Result<(), Error> {

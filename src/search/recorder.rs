@@ -57,7 +57,7 @@ impl<'a> Recorder<'a> {
             search_began: None,
             best_at: None,
             lost: false,
-            next_tick: 1.0,
+            next_tick: clock.seconds().floor() + 1.0,
         };
         let _ = recorder.tell(EventKind::Start);
         recorder

@@ -4,7 +4,9 @@
 //! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
 //! in 64 bits, see [`Rows::energy`]); a forbidden entry costs [`Rows::hard`].
 
+use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
+use crate::stop::Stop;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -58,6 +60,11 @@ impl Rows {
     /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
     /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
     pub fn new(problem: &Arc<Problem>, price: Cost) -> Rows {
+        Rows::until(problem, price, &Stop::new()).expect("nobody stops")
+    }
+
+    /// The same, or [`Error::Stopped`].
+    pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<Rows, Error> {
         let n = problem.variables();
         let (shift, hard) = quantum(problem, price);
         let mut rows = Rows {
@@ -73,15 +80,16 @@ impl Rows {
             further: Vec::new(),
             in_place: vec![Vec::new(); n],
         };
-        for v in 0..n {
-            let start = rows.entries.len();
+        for v in stop.each(0..n) {
+            let (v, start) = (v?, rows.entries.len());
             rows.unary.push(start as u32);
             let quantized = problem.unary[v].iter().map(|&cost| quantize(cost, shift, hard));
             rows.entries.extend(quantized);
             rows.entries.resize(start + rows.width[v] as usize, PADDING);
         }
         let mut layout = Layout::default();
-        for (v, incident) in problem.incidence().iter().enumerate() {
+        for item in stop.each(problem.incidence_until(stop)?.iter().enumerate()) {
+            let (v, incident) = item?;
             rows.ranges.push(rows.incidences.len() as u32);
             for &f in incident {
                 let function = &problem.functions[f as usize];
@@ -101,7 +109,7 @@ impl Rows {
         }
         rows.ranges.push(rows.incidences.len() as u32);
         rows.entries.shrink_to_fit();
-        rows
+        Ok(rows)
     }
 
     /// Bytes of all of it, the core's own tables not counted.

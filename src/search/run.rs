@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
         if stop.is_set() {
             return Err(Error::Stopped);
         }
-        let problem = Arc::new(reducer.fitting_problem()?);
+        let problem = Arc::new(reducer.fitting_problem(stop)?);
         if let Some(heuristic) = &options.heuristic {
             let fits = heuristic.fits(&problem);
             fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
             return Ok(None);
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
-        let field = Field::of_core(&core, options, &mut rng);
+        let field = Field::of_core(&core, options, &mut rng, stop)?;
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
         let (boarding, device) = Boarding::unless_there(&options.device, waits, &field, meeting.met(), stop)?;
@@ -457,7 +457,8 @@ impl<'a> Run<'a> {
             self.raise(upper, "reduce", Proof::reductions(&reducer));
             return;
         }
-        let problem = reducer.problem();
+        // the loop sees the flag
+        let Ok(problem) = reducer.problem_until(self.stop) else { return };
         let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
         if size(&problem) == size(&self.core.problem) {
             return;
@@ -467,8 +468,9 @@ impl<'a> Run<'a> {
         if self.reached().is_some() {
             return;
         }
+        let Ok(field) = Field::of_core(&new, self.options, &mut self.rng, self.stop) else { return };
         let old = std::mem::replace(&mut self.core, new);
-        self.field = Field::of_core(&self.core, self.options, &mut self.rng);
+        self.field = field;
         self.has_search = fits_search(&self.core.problem);
         self.look_at_reduced();
         let new = &self.core.reducer;

@@ -10,6 +10,7 @@ mod limits;
 mod peers;
 mod refusals;
 mod spill;
+mod stop;
 mod top;
 mod words;
 

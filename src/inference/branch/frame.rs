@@ -1,7 +1,9 @@
 //! What does not change from node to node: scaled tables, scopes, and where a state keeps what changes.
 
+use crate::error::Error;
 use crate::inference::cap;
 use crate::model::{Cost, Problem, SparseTable, Table};
+use crate::stop::Stop;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -64,8 +66,8 @@ pub(super) enum Entries {
 }
 
 impl Frame {
-    /// `None` where costs are too large for sums of 64 bits. Costs from `ub` on need not be told apart.
-    pub fn new(problem: &Arc<Problem>, ub: Cost, sequence: &[u32]) -> Option<Frame> {
+    /// `None` where costs are too large for sums of 64 bits, and once `stop` is set. Costs from `ub` on need not be told apart.
+    pub fn new(problem: &Arc<Problem>, ub: Cost, sequence: &[u32], stop: &Stop) -> Option<Frame> {
         let range = cap(problem, ub.min(problem.top)).max(1);
         if range >= LONG {
             return None;
@@ -88,22 +90,27 @@ impl Frame {
             incidence: vec![Vec::new(); n],
             first,
             cells: values as usize,
-            neighbours: vec![vec![0; n.div_ceil(64)].into(); n],
+            neighbours: stop
+                .each(0..n)
+                .map(|v| v.map(|_| vec![0; n.div_ceil(64)].into()))
+                .collect::<Result<_, _>>()
+                .ok()?,
             sequence: sequence.to_vec(),
             place: vec![0; n],
         };
         for (place, &v) in (0..).zip(sequence) {
             frame.place[v as usize] = place;
         }
-        frame.take(problem);
+        frame.take(problem, stop).ok()?;
         Some(frame)
     }
 
-    fn take(&mut self, problem: &Problem) {
+    fn take(&mut self, problem: &Problem, stop: &Stop) -> Result<(), Error> {
         // equal tables are kept once, as the problem does
         let mut known: FxHashMap<*const Cost, (Arc<[Cost]>, f64)> = FxHashMap::default();
         let mut block = problem.variables() as u32;
-        for (index, function) in (0..).zip(&problem.functions) {
+        for item in stop.each((0..).zip(&problem.functions)) {
+            let (index, function) = item?;
             let mean = |costs: &mut dyn Iterator<Item = Cost>, count: u64| {
                 costs.map(|cost| cost.min(self.range) as f64).sum::<f64>() / count.max(1) as f64
             };
@@ -146,6 +153,7 @@ impl Frame {
             self.functions.push(Function { scope, strides: strides.into(), entries, taken: taken.into(), block, mean });
             block += function.scope.len() as u32;
         }
+        Ok(())
     }
 
     /// A cost, not counting the constant.

@@ -96,13 +96,20 @@ pub struct Branch {
 impl Branch {
     /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along `order`, or
     /// better. Tables and open nodes take about `memory` bytes. `None` where costs are too large for sums of 64 bits, or
-    /// the network itself takes more.
-    pub fn new(problem: &Arc<Problem>, ub: Option<Cost>, order: &Order, memory: u64, style: Style) -> Option<Branch> {
+    /// the network itself takes more, and once `stop` is set.
+    pub fn new(
+        problem: &Arc<Problem>,
+        ub: Option<Cost>,
+        order: &Order,
+        memory: u64,
+        style: Style,
+        stop: &Stop,
+    ) -> Option<Branch> {
         let (tables, state) = Frame::bytes(problem);
         let taken = tables.saturating_add(state.saturating_mul(THREADS));
         let memory = memory.checked_sub(taken)?;
         let ub = ub.unwrap_or(problem.top).min(problem.top);
-        let frame = Frame::new(problem, ub, &order.sequence)?;
+        let frame = Frame::new(problem, ub, &order.sequence, stop)?;
         let root = State::new(&frame, frame.limit(ub));
         Some(Branch {
             frame,

@@ -57,7 +57,8 @@ impl Probe {
     /// Looks for the best assignment that costs less than `ub`. `None` where costs are too large for sums of 64 bits.
     pub fn search(&self, problem: &Arc<Problem>, ub: Cost, stop: &Stop) -> Option<Probed> {
         let (order, steps) = Order::within(problem, Method::MinFill, 1, self.work, stop);
-        let frame = Frame::new(problem, ub, &order.sequence)?;
+        // small, and `None` would mean that it never fits
+        let frame = Frame::new(problem, ub, &order.sequence, &Stop::new())?;
         let mut state = State::new(&frame, frame.limit(ub.min(problem.top)));
         let set_up = SET_UP * (problem.variables() + problem.functions.len()) as u64;
         let entries = Frame::bytes(problem).0 / size_of::<Cost>() as u64;

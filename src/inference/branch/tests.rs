@@ -39,7 +39,7 @@ fn searches_prove_the_optimum_whatever_is_known() {
         for ub in known.map(|ub| ub.map(|ub| ub.min(FORBIDDEN))) {
             let limit = ub.unwrap_or(problem.top).min(problem.top);
             for style in Style::ALL {
-                let mut branch = Branch::new(&problem, ub, &order, ROOMY, style).expect("small costs");
+                let mut branch = Branch::new(&problem, ub, &order, ROOMY, style, &Stop::new()).expect("small costs");
                 (branch.leaf, branch.mini) = (4.0, 8.0);
                 let solution = finish(&mut branch, 1 + rng.below(200), optimum.min(limit));
                 assert_eq!(branch.lower_bound(), optimum.min(limit), "case {case} {style:?} {ub:?}");
@@ -62,7 +62,7 @@ fn the_first_batch_comes_to_a_solution() {
     let network = generate("grid", &[("side", "15"), ("d", "6"), ("p2", "0")], 1).expect("a kind");
     let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
     let order = shuffled(&problem, &mut Rng::new(47));
-    let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Light).expect("small costs");
+    let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Light, &Stop::new()).expect("small costs");
     while branch.nodes() == 0 {
         let _ = branch.advance(1, &Stop::new());
     }
@@ -80,7 +80,7 @@ fn a_search_may_begin_again_on_the_way() {
         let (optimum, order) = (optimum(&problem), shuffled(&problem, &mut rng));
         let limit = optimum.min(problem.top);
         for style in Style::ALL {
-            let mut branch = Branch::new(&problem, None, &order, ROOMY, style).expect("small costs");
+            let mut branch = Branch::new(&problem, None, &order, ROOMY, style, &Stop::new()).expect("small costs");
             (branch.leaf, branch.mini) = (4.0, 8.0);
             let mut solution = None;
             for _ in 0..1 + rng.below(4) {
@@ -107,7 +107,7 @@ fn an_upper_bound_may_improve_on_the_way() {
         let optimum = optimum(&problem);
         let order = shuffled(&problem, &mut rng);
         for style in Style::ALL {
-            let mut branch = Branch::new(&problem, None, &order, ROOMY, style).expect("small costs");
+            let mut branch = Branch::new(&problem, None, &order, ROOMY, style, &Stop::new()).expect("small costs");
             (branch.leaf, branch.mini) = (4.0, 8.0);
             let mut best = problem.top.min(FORBIDDEN);
             for step in 0.. {
@@ -139,7 +139,8 @@ fn a_search_tells_what_is_left_of_it() {
         let problem = Arc::new(wide(&mut rng, 12, 4, 7));
         let order = shuffled(&problem, &mut rng);
         // a node at a time
-        let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Heavy).expect("small costs").leaves(2.0);
+        let mut branch =
+            Branch::new(&problem, None, &order, ROOMY, Style::Heavy, &Stop::new()).expect("small costs").leaves(2.0);
         assert_eq!(branch.work_left(), u64::MAX);
         let mut open = 1.0;
         while branch.advance(1, &Stop::new()) == Progress::More {
@@ -167,7 +168,7 @@ fn threads_do_not_change_a_search() {
         let order = shuffled(&problem, &mut rng);
         for style in Style::ALL {
             let record = || {
-                let mut branch = Branch::new(&problem, None, &order, ROOMY, style).expect("small costs");
+                let mut branch = Branch::new(&problem, None, &order, ROOMY, style, &Stop::new()).expect("small costs");
                 (branch.leaf, branch.mini) = (4.0, 8.0);
                 let mut record = Vec::new();
                 loop {
@@ -190,7 +191,7 @@ fn a_set_flag_ends_a_search_early_and_loses_nothing() {
     let problem = Arc::new(random(&mut rng, 4));
     let order = shuffled(&problem, &mut rng);
     let stop = Stop::new();
-    let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Light).expect("small costs");
+    let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Light, &Stop::new()).expect("small costs");
     let bound = branch.lower_bound();
     stop.set(crate::stop::Cause::Signal);
     assert_eq!(branch.advance(u64::MAX, &stop), Progress::More);
@@ -205,10 +206,10 @@ fn a_set_flag_ends_a_search_early_and_loses_nothing() {
 fn searches_that_do_not_fit_are_declined() {
     let mut problem = random(&mut Rng::new(45), 4);
     let order = shuffled(&problem, &mut Rng::new(46));
-    assert!(Branch::new(&Arc::new(problem.clone()), None, &order, 100, Style::Light).is_none());
+    assert!(Branch::new(&Arc::new(problem.clone()), None, &order, 100, Style::Light, &Stop::new()).is_none());
     problem.top = FORBIDDEN;
     problem.unary[0][0] = 1 << 50;
-    assert!(Branch::new(&Arc::new(problem), None, &order, ROOMY, Style::Light).is_none());
+    assert!(Branch::new(&Arc::new(problem), None, &order, ROOMY, Style::Light, &Stop::new()).is_none());
 }
 
 #[test]
@@ -219,7 +220,7 @@ fn forks_know_all_work_and_lead_to_each_other() {
         let problem = Arc::new(random(&mut rng, 4));
         let order = shuffled(&problem, &mut rng);
         let style = Style::ALL[rng.index(2)];
-        let branch = Branch::new(&problem, None, &order, ROOMY, style).expect("small costs");
+        let branch = Branch::new(&problem, None, &order, ROOMY, style, &Stop::new()).expect("small costs");
         let mut branch = branch.keep_forks().leaves(2.0);
         let forks = branch.forks.clone().expect("searches keep them");
         loop {

@@ -6,6 +6,7 @@ use super::super::shift::Shift;
 use super::super::sparse::RowLimits;
 use super::{Attempt, Climb, Stage};
 use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::stop::Stop;
 use std::sync::Arc;
 
 /// Memory of a try: lists that pay are no longer, and to sort more takes seconds.
@@ -36,7 +37,7 @@ impl RowWay {
 
 impl Climb {
     /// Elimination by rows, with as much work as all plans and searches so far, where the gap has become a good deal smaller.
-    pub(super) fn by_rows(&mut self, ub: Option<Cost>, work: u64) -> Option<Stage> {
+    pub(super) fn by_rows(&mut self, ub: Option<Cost>, work: u64, stop: &Stop) -> Option<Stage> {
         let way = self.rows.as_mut()?;
         // costs of the network are whole: what is of interest costs no more than the next one below
         let limit = ub.map(|ub| way.shift.scaled(ub.saturating_sub(1)).saturating_add(1)).map(|ub| ub.min(FORBIDDEN));
@@ -53,7 +54,7 @@ impl Climb {
         let way = self.rows.as_ref()?;
         let bytes = if work < u64::MAX { ROW_MEMORY } else { u64::MAX };
         let limits = RowLimits { bytes: bytes.min(self.ladder.memory()), work };
-        let Some(plan) = Plan::by_rows(&way.problem, self.ladder.order()?, limit, limits) else {
+        let Some(plan) = Plan::by_rows(&way.problem, self.ladder.order()?, limit, limits, stop) else {
             self.rows = None;
             return None;
         };

@@ -3,6 +3,7 @@
 use super::super::branch::{Branch, Style};
 use super::{BEHIND, Climb, FIRST_TURN, SEARCH_MEMORY, Stage, is_behind, weight};
 use crate::model::Cost;
+use crate::stop::Stop;
 
 /// The part of the work that the light search has before an exact plan and while join graphs grow.
 const LIGHT_PART: u64 = 4;
@@ -82,7 +83,7 @@ impl Climb {
     /// The turn of a search that has had no more work than the plans, all of them together with the next one; any, where there is
     /// none. Work of those that are not about to lead counts more here, too. Where a large plan had come before the turns of
     /// as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
-    pub(super) fn search(&mut self, ub: Option<Cost>) -> Option<Stage> {
+    pub(super) fn search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         let plans = self.pending.is_some();
         let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
         let slow = slow && self.graphs.as_ref().is_none_or(|way| is_behind(way.reached, self.best));
@@ -90,7 +91,7 @@ impl Climb {
         let due = |weight: u64| !plans || weight <= planned;
         while let Some(style) = self.styles.pop() {
             let memory = self.ladder.memory() / SEARCH_MEMORY;
-            if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style) {
+            if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style, stop) {
                 self.reserve(memory);
                 let mut search = if self.journal { search.keep_forks() } else { search };
                 if let Some(gpu) = &self.gpu {
@@ -125,9 +126,9 @@ impl Climb {
 
     /// The turn of the light search that it has before an exact plan and while join graphs grow: up to a part of the work, up to all of it
     /// where such a part will do for the rest. It proves small networks in less time than graphs take to grow.
-    pub(super) fn light_search(&mut self, ub: Option<Cost>) -> Option<Stage> {
+    pub(super) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         if self.styles.last() == Some(&Style::Light) {
-            return self.search(ub);
+            return self.search(ub, stop);
         }
         let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
         let (search, part) = (&self.searches[at].0, self.work / LIGHT_PART);
@@ -178,7 +179,7 @@ mod tests {
         for _ in 0..40 {
             let waits = climb.searches.iter().any(|(search, _)| search.style() == Style::Light);
             let owes = waits && spent.owes_light(LIGHT_TIME);
-            let Some(stage) = climb.next(None, spent) else { break };
+            let Some(stage) = climb.next(None, spent, &stop) else { break };
             assert!(stage.is_light() || !owes, "{stage:?}");
             owed += u32::from(owes);
             // the others take three times as long
@@ -187,7 +188,7 @@ mod tests {
                 Stage::Shift(mut shifting) => {
                     assert_eq!(shifting.advance(u64::MAX, &stop), Progress::Done);
                     best = best.max(shifting.lower_bound(problem.top));
-                    climb.shifted(*shifting);
+                    climb.shifted(*shifting, &stop);
                 }
                 Stage::Run(attempt, _) => climb.note(&attempt, best),
                 // its turn may be as short as one likes

@@ -15,6 +15,7 @@ use crate::inference::plan::{Plan, Source};
 use crate::inference::schedule::{INPUTS, Kind, Layout, Operation, Slot, Wave};
 use crate::inference::tables::{Tables, lay_out, source, wide};
 use crate::model::Cost;
+use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -336,7 +337,14 @@ impl<E: Moved> Graph<E> {
 }
 
 impl<E: Moved> Tables for Graph<E> {
-    fn run(&mut self, kind: Kind, pass: &[Wave], waves: Range<usize>, range: Cost) -> Result<(), DeviceError> {
+    fn run(
+        &mut self,
+        kind: Kind,
+        pass: &[Wave],
+        waves: Range<usize>,
+        range: Cost,
+        _: &Stop,
+    ) -> Result<(), DeviceError> {
         let cuda = self.gpu.cuda();
         if waves.start == 0 {
             cuda.set_bytes(&self.slots, UNSET)?;

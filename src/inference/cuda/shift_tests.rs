@@ -97,7 +97,7 @@ impl Emulator {
 fn conforms(problem: Problem, rng: &mut Rng) -> u32 {
     let mut order: Vec<u32> = (0..problem.variables() as u32).collect();
     rng.shuffle(&mut order);
-    let mut shift = Shift::new(&Arc::new(problem), None, &order).expect("small costs");
+    let mut shift = Shift::new(&Arc::new(problem), None, &order, &Stop::new()).expect("small costs");
     let (layout, range) = (shift.layout().clone(), shift.range());
     let (tables, mut constant) = (Tables::new(&layout), shift.constant());
     let mut device = Emulator {

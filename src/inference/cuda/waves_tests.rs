@@ -9,6 +9,7 @@ use crate::inference::tables::{Host, Tables};
 use crate::inference::tests::{random, shuffled};
 use crate::model::Cost;
 use crate::rng::Rng;
+use crate::stop::Stop;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -116,10 +117,11 @@ fn words_of_passes_say_what_the_host_does() {
         let order = shuffled(&problem, &mut rng);
         let limits = Limits { z: Some(1 + rng.below(6) as u32), ..Limits::new(1 << 30) };
         let plan = Plan::new(&problem, &order, &limits);
-        let layout = Arc::new(Layout::new(&plan));
+        let layout = Arc::new(Layout::new(&plan, &Stop::new()).expect("nobody stops"));
         let range = plan.cap().max(1);
         let origin = Origin::Problem(problem.clone());
-        let mut host = Host::<i32>::new(&layout, &origin, &plan, range).expect("no device");
+        let mut host =
+            Host::<i32>::new(&layout, &origin, &plan, range, &Stop::new()).expect("no device").expect("nobody stops");
         // a place that nothing has, as no address is 0
         let mut device = Emulator { memory: vec![0], offsets: Vec::new(), constant: 0 };
         let (mut tables, mut slots) = (Vec::new(), Vec::new());
@@ -136,7 +138,7 @@ fn words_of_passes_say_what_the_host_does() {
         }
         for pass in 0..5 {
             let kind = Kind { forward: pass % 2 == 0, symmetric: pass > 2 };
-            let waves = layout.pass(kind);
+            let waves = layout.pass(kind, &Stop::new()).expect("nobody stops");
             let table = |cluster: u32| tables[cluster as usize];
             let words = Words::new(&waves, &layout.clusters, &layout.slots, table, |slot| slots[slot as usize]);
             device.memory[first..].fill(UNSET);
@@ -144,7 +146,7 @@ fn words_of_passes_say_what_the_host_does() {
                 device.relax(&words, wave.operations.clone(), range);
                 device.exchange(&words, wave.moves.clone(), range);
             }
-            host.run(kind, &waves, 0..waves.len(), range).expect("no device");
+            host.run(kind, &waves, 0..waves.len(), range, &Stop::new()).expect("no device");
             let constant = host.constant().expect("no device");
             assert_eq!(device.constant.min(range), constant, "round {round}, pass {pass}");
             if constant == range {

@@ -6,8 +6,10 @@
 //! others: by that alone variables are sorted into waves. Two variables of a wave share no function. The waves of a pass there, backwards,
 //! are right for the pass back.
 
+use crate::error::Error;
 use crate::inference::blocks::NEVER;
 use crate::model::{Cost, Problem, Table};
+use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -62,7 +64,15 @@ pub(in crate::inference) struct Costs {
 impl Layout {
     /// The functions of a problem, their costs made larger by `scaled`, passes along `order`. Returns what is constant from the beginning besides: what
     /// functions cost at least that are not written out.
-    pub fn new(problem: &Problem, order: &[u32], scaled: impl Fn(Cost) -> Cost) -> (Layout, Cost) {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn new(
+        problem: &Problem,
+        order: &[u32],
+        scaled: impl Fn(Cost) -> Cost,
+        stop: &Stop,
+    ) -> Result<(Layout, Cost), Error> {
         let mut at = vec![0u32; problem.variables()];
         for (place, &v) in order.iter().enumerate() {
             at[v as usize] = place as u32;
@@ -72,7 +82,8 @@ impl Layout {
         let mut constant: Cost = 0;
         let mut uses: Vec<Vec<Use>> = vec![Vec::new(); problem.variables()];
         let mut functions = Vec::with_capacity(problem.functions.len());
-        for (index, function) in problem.functions.iter().enumerate() {
+        for item in stop.each(problem.functions.iter().enumerate()) {
+            let (index, function) = item?;
             let entries = match &function.table {
                 Table::Dense(costs) => Some(
                     known
@@ -101,8 +112,8 @@ impl Layout {
             }
             functions.push(Function { entries, sizes, rows });
         }
-        let waves = waves(&functions, &uses, order);
-        (Layout { functions, uses, waves }, constant)
+        let waves = waves(&functions, &uses, order, stop)?;
+        Ok((Layout { functions, uses, waves }, constant))
     }
 
     /// Bytes of the functions that shifting a problem writes out, and of all entries of the shifted problem.
@@ -124,9 +135,12 @@ impl Layout {
     }
 
     /// Nothing is taken yet.
-    pub fn costs(&self, unary: impl Iterator<Item = Vec<Cost>>) -> Vec<Costs> {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn costs(&self, unary: impl Iterator<Item = Vec<Cost>>, stop: &Stop) -> Result<Vec<Costs>, Error> {
         let costs = |(unary, uses): (Vec<Cost>, &Vec<Use>)| Costs { taken: vec![0; uses.len() * unary.len()], unary };
-        unary.zip(&self.uses).map(costs).collect()
+        stop.each(unary.zip(&self.uses)).map(|item| item.map(costs)).collect()
     }
 
     /// What has been taken from a function by a place of its scope; nothing from one that is not written out.
@@ -202,11 +216,12 @@ impl Layout {
 }
 
 /// Each variable as early as the functions allow that it shares with those before it.
-fn waves(functions: &[Function], uses: &[Vec<Use>], order: &[u32]) -> Vec<Wave> {
+fn waves(functions: &[Function], uses: &[Vec<Use>], order: &[u32], stop: &Stop) -> Result<Vec<Wave>, Error> {
     // the first wave in which a function may be read
     let mut free = vec![0; functions.len()];
     let mut waves: Vec<Wave> = Vec::new();
-    for &v in order {
+    for v in stop.each(order) {
+        let v = *v?;
         let own = || uses[v as usize].iter().map(|own| own.function as usize);
         let number = own().map(|function| free[function]).max().unwrap_or(0);
         own().for_each(|function| free[function] = number + 1);
@@ -217,5 +232,5 @@ fn waves(functions: &[Function], uses: &[Vec<Use>], order: &[u32]) -> Vec<Wave> 
         waves[number].work += 1 + entries.sum::<usize>() as u64;
         waves[number].variables.push(v);
     }
-    waves
+    Ok(waves)
 }

@@ -22,6 +22,7 @@ use super::cuda::{Gpu, ShiftDevice, begin_shift};
 use super::journal::{Entry, Journal};
 use super::run::Progress;
 use crate::device::DeviceError;
+use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
 pub(super) use layout::{Costs, Layout};
@@ -127,8 +128,8 @@ impl State {
 
 impl Shift {
     /// Nothing is shifted yet. Costs from `ub` on need not be told apart; passes follow `order`. `None` where costs are too
-    /// large for sums of 64 bits.
-    pub fn new(problem: &Arc<Problem>, ub: Option<Cost>, order: &[u32]) -> Option<Shift> {
+    /// large for sums of 64 bits, and once `stop` is set.
+    pub fn new(problem: &Arc<Problem>, ub: Option<Cost>, order: &[u32], stop: &Stop) -> Option<Shift> {
         let range = cap(problem, ub.unwrap_or(problem.top).min(problem.top)).max(1);
         if range >= LONG {
             return None;
@@ -136,8 +137,9 @@ impl Shift {
         let room = if range < SHORT { SHORT } else { LONG };
         let bits = (0..=MOST_BITS).take_while(|&bits| range < room >> bits).last().unwrap_or(0);
         let scaled = |cost: Cost| if cost >= range { NEVER } else { cost << bits };
-        let (layout, constant) = Layout::new(problem, order, scaled);
-        let costs = layout.costs(problem.unary.iter().map(|costs| costs.iter().map(|&cost| scaled(cost)).collect()));
+        let (layout, constant) = Layout::new(problem, order, scaled, stop).ok()?;
+        let unary = problem.unary.iter().map(|costs| costs.iter().map(|&cost| scaled(cost)).collect());
+        let costs = layout.costs(unary, stop).ok()?;
         let here = State { constant, ..State::default() };
         Some(Shift {
             problem: problem.clone(),
@@ -205,7 +207,7 @@ impl Shift {
             if !done && (self.work >= end || stop.is_set()) {
                 return Progress::More;
             }
-            let step = if done { self.fetch() } else { self.step(end - self.work) };
+            let step = if done { self.fetch() } else { self.step(end - self.work, stop) };
             match step {
                 // all begins again from what is here; the bound stays
                 Err(error) => (self.trouble, self.lost, self.gpu, self.device) = (Some(error), true, None, None),
@@ -216,7 +218,7 @@ impl Shift {
     }
 
     /// Makes a wave, or several on a device.
-    fn step(&mut self, work: u64) -> Result<(), DeviceError> {
+    fn step(&mut self, work: u64, stop: &Stop) -> Result<(), DeviceError> {
         if self.device.is_none()
             && let Some(gpu) = self.gpu.clone()
         {
@@ -231,8 +233,13 @@ impl Shift {
                 let State { at, passes, mut constant, .. } = self.here;
                 let forward = passes.is_multiple_of(2);
                 let journal = self.journal.as_mut();
-                visit::visit(layout, &mut self.costs, (forward, at), &mut constant, self.range, journal);
-                self.here.advance(1, of, constant);
+                let visited =
+                    visit::visit(layout, &mut self.costs, (forward, at), &mut constant, self.range, journal, stop);
+                match visited {
+                    Ok(()) => self.here.advance(1, of, constant),
+                    // nothing goes on from here, but the bound counts
+                    Err(_) => self.here.constant = constant,
+                }
                 (&self.here, 1, layout.wave(forward, at).work)
             }
             Some(device) => {
@@ -357,10 +364,14 @@ impl Shift {
     }
 
     /// The shifted network: an assignment costs 2^bits times what it did, or is forbidden where it cost the limit or more.
-    pub fn problem(&self) -> Problem {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn problem(&self, stop: &Stop) -> Result<Problem, Error> {
         let top = self.scaled(self.problem.top);
         let back = |scaled: Cost| if scaled >= NEVER / 2 { FORBIDDEN } else { scaled };
-        let functions = self.problem.functions.iter().enumerate().map(|(index, function)| {
+        let functions = stop.each(self.problem.functions.iter().enumerate()).map(|item| {
+            let (index, function) = item?;
             let table = match (&self.layout.functions[index].entries, &function.table) {
                 (None, Table::Sparse(table)) => {
                     let least = function.min(&self.problem.domains);
@@ -369,16 +380,16 @@ impl Shift {
                 }
                 _ => Table::dense(self.all(index).map(back).collect()),
             };
-            CostFunction { scope: function.scope.clone(), table }
+            Ok(CostFunction { scope: function.scope.clone(), table })
         });
-        let functions = functions.collect();
-        Problem {
+        let unary = stop.each(&self.costs).map(|costs| Ok(costs?.unary.iter().map(|&cost| back(cost)).collect()));
+        Ok(Problem {
             domains: self.problem.domains.clone(),
-            unary: self.costs.iter().map(|costs| costs.unary.iter().map(|&cost| back(cost)).collect()).collect(),
-            functions,
+            functions: functions.collect::<Result<_, Error>>()?,
+            unary: unary.collect::<Result<_, Error>>()?,
             constant: if self.infeasible { top } else { (self.problem.constant << self.bits) + self.here.constant },
             top,
-        }
+        })
     }
 
     /// All entries of a function less what was taken.

@@ -31,7 +31,7 @@ fn shifting_keeps_every_cost_and_bounds_never_fall_nor_pass_the_optimum() {
         let problem = Arc::new(problem);
         let mut order: Vec<u32> = (0..problem.variables() as u32).collect();
         rng.shuffle(&mut order);
-        let mut shift = Shift::new(&problem, None, &order).expect("small costs");
+        let mut shift = Shift::new(&problem, None, &order, &Stop::new()).expect("small costs");
         let mut before = Cost::MIN;
         loop {
             let progress = shift.advance(1 + rng.below(50), &stop);
@@ -44,7 +44,7 @@ fn shifting_keeps_every_cost_and_bounds_never_fall_nor_pass_the_optimum() {
         }
         positive += u32::from(before > problem.constant);
         let bounds = shift.value_bounds();
-        let shifted = shift.problem();
+        let shifted = shift.problem(&Stop::new()).expect("nobody stops");
         assert!(shifted.functions.iter().all(|f| f.min(&shifted.domains) >= 0), "case {case}");
         assert!(shifted.unary.iter().flatten().all(|&cost| cost >= 0), "case {case}");
         for values in &all {
@@ -168,7 +168,7 @@ fn waves_leave_what_the_sequence_leaves() {
         let problem = Arc::new(random(&mut rng, 7));
         let mut order: Vec<u32> = (0..problem.variables() as u32).collect();
         rng.shuffle(&mut order);
-        let mut shift = Shift::new(&problem, None, &order).expect("small costs");
+        let mut shift = Shift::new(&problem, None, &order, &Stop::new()).expect("small costs");
         let limited = case % 2 == 0;
         if !limited {
             // no value is too dear: the order of visits alone counts
@@ -253,7 +253,7 @@ fn threads_change_nothing() {
     let order: Vec<u32> = (0..100).collect();
     let made = |problem: &Problem, threads: usize| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        let mut shift = Shift::new(&Arc::new(problem.clone()), None, &order).expect("small costs");
+        let mut shift = Shift::new(&Arc::new(problem.clone()), None, &order, &Stop::new()).expect("small costs");
         shift.keep_journal();
         assert!(shift.layout.waves.iter().any(|wave| wave.work >= visit::SHARED));
         pool.install(|| while shift.advance(400_000, &stop) == Progress::More {});

@@ -1,9 +1,11 @@
 //! Visits on the host: any number of threads, with the same result.
 
 use super::layout::{Costs, Layout, Use};
+use crate::error::Error;
 use crate::inference::blocks::NEVER;
 use crate::inference::journal::Journal;
 use crate::model::Cost;
+use crate::stop::Stop;
 use rayon::prelude::*;
 
 /// Entries of a wave from which on several threads are worth it, some 200 us of one: with 2^14 two threads took longer than one on some
@@ -20,6 +22,7 @@ struct Least<'a, 'b> {
     layout: &'a Layout,
     costs: &'a [Costs],
     jobs: &'a mut [Job<'b>],
+    stop: &'a Stop,
 }
 
 impl pulp::WithSimd for Least<'_, '_> {
@@ -28,14 +31,18 @@ impl pulp::WithSimd for Least<'_, '_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let mut sums = Vec::new();
-        for (own, least) in self.jobs {
+        for job in self.stop.each(self.jobs) {
+            let Ok((own, least)) = job else { return };
             self.layout.least(self.costs, *own, least, &mut sums);
         }
     }
 }
 
 /// Visits the variables of a wave. What they all cost goes to the constant, which stays below `range` or comes to it where there is
-/// no solution.
+/// no solution. A wave that is stopped has visited some of them: costs and constant are as right as before.
+///
+/// # Errors
+/// [`Error::Stopped`].
 pub(super) fn visit(
     layout: &Layout,
     costs: &mut [Costs],
@@ -43,7 +50,8 @@ pub(super) fn visit(
     constant: &mut Cost,
     range: Cost,
     mut journal: Option<&mut Journal>,
-) {
+    stop: &Stop,
+) -> Result<(), Error> {
     let wave = layout.wave(forward, number);
     let size = |&v: &u32| costs[v as usize].taken.len();
     let mut memory: Vec<Cost> = vec![0; wave.variables.iter().map(size).sum()];
@@ -57,7 +65,7 @@ pub(super) fn visit(
             rest = others;
         }
     }
-    let least = |jobs: &mut [Job<'_>]| pulp::Arch::new().dispatch(Least { layout, costs, jobs });
+    let least = |jobs: &mut [Job<'_>]| pulp::Arch::new().dispatch(Least { layout, costs, jobs, stop });
     if wave.work >= SHARED {
         let many = jobs.len().div_ceil(PARTS).max(1);
         jobs.par_chunks_mut(many).for_each(least);
@@ -65,9 +73,11 @@ pub(super) fn visit(
         least(&mut jobs);
     }
     drop(jobs);
+    stop.check()?;
     let (left, mut rest) = (range - *constant, &memory[..]);
     let mut shares = Vec::new();
-    for &v in &wave.variables {
+    for v in stop.each(&wave.variables) {
+        let v = *v?;
         let own = &mut costs[v as usize];
         let (least, others) = rest.split_at(own.taken.len());
         rest = others;
@@ -79,9 +89,10 @@ pub(super) fn visit(
         costs[v as usize].give(&layout.uses[v as usize], forward, &mut shares);
         *constant = (*constant + lowest).min(range);
         if *constant >= range {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 impl Costs {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 const ROOMY: RowLimits = RowLimits { bytes: 1 << 30, work: u64::MAX };
 
 fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>) -> Plan {
-    Plan::by_rows(problem, order, ub, ROOMY).expect("keys are narrow")
+    Plan::by_rows(problem, order, ub, ROOMY, &Stop::new()).expect("keys are narrow")
 }
 
 /// A limit that some solutions keep, or none, or all.
@@ -130,7 +130,7 @@ fn what_passes_its_limits_still_comes_to_a_bound() {
         let ub = some_ub(&mut rng, &problem);
         let exact = run(&problem, by_rows(&problem, &order, ub)).lower_bound();
         let limits = RowLimits { bytes: rng.below(4000), work: rng.below(20_000) };
-        let outcome = run(&problem, Plan::by_rows(&problem, &order, ub, limits).expect("narrow"));
+        let outcome = run(&problem, Plan::by_rows(&problem, &order, ub, limits, &Stop::new()).expect("narrow"));
         if outcome.exact() {
             assert_eq!(outcome.lower_bound(), exact);
             continue;
@@ -197,5 +197,5 @@ fn scopes_beyond_64_bits() {
     let problem =
         Problem { domains, unary: vec![vec![0; 4]; 65], functions: vec![function], constant: 0, top: FORBIDDEN };
     let order = shuffled(&problem, &mut rng);
-    assert!(Plan::by_rows(&problem, &order, None, ROOMY).is_none(), "130 bits");
+    assert!(Plan::by_rows(&problem, &order, None, ROOMY, &Stop::new()).is_none(), "130 bits");
 }

@@ -1,0 +1,77 @@
+//! Work that the command does not wait for once it is told to end.
+
+use fangs::Error;
+use fangs::stop::Stop;
+use fangs::threads;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often to look for a tick or a stop.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long work has to answer the stop flag.
+const PATIENCE: Duration = Duration::from_millis(120);
+
+/// Does work on a thread of its own, and calls `tick` meanwhile. [`Error::Stopped`] where it does not answer the stop flag in time:
+/// it is left alone then, the process ends without it. What it returns is not taken apart.
+pub fn run<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    mut tick: impl FnMut(),
+) -> Result<T, Error> {
+    let (sender, receiver) = channel();
+    let work = Arc::new(Mutex::new(Some(work)));
+    let take = {
+        let work = work.clone();
+        move || work.lock().unwrap_or_else(PoisonError::into_inner).take()
+    };
+    let failed = |what| Err(Error::Internal(format!("the run ended ({what})")));
+    let thread = threads::start("command", move || {
+        if let Some(work) = take() {
+            // where the command has ended nothing listens any more
+            drop(sender.send(threads::caught(work).unwrap_or_else(failed)));
+        }
+    });
+    if thread.is_err() {
+        // there are no more threads
+        let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        return work.map_or(Err(Error::Stopped), |work| threads::caught(work).unwrap_or_else(failed));
+    }
+    let mut stopped = None;
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::Internal("the thread at work ended abnormally".into()));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        tick();
+        if stop.is_set() && stopped.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            return Err(Error::Stopped);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fangs::stop::Cause;
+
+    #[test]
+    fn work_that_does_not_answer_is_left_alone() {
+        let stop = Stop::new();
+        assert!(matches!(run(&stop, || Ok(7), || ()), Ok(7)));
+        let (over, wait) = channel::<()>();
+        stop.set(Cause::Signal);
+        let never = move || wait.recv().map_err(|_| Error::Stopped);
+        assert!(matches!(run(&stop, never, || ()), Err(Error::Stopped)));
+        drop(over);
+    }
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let broken = || -> Result<(), Error> { panic!("on purpose") };
+        assert!(matches!(run(&Stop::new(), broken, || ()), Err(Error::Internal(_))));
+    }
+}

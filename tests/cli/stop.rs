@@ -1,0 +1,39 @@
+//! A stop in the middle of anything: what there is until then is the result.
+
+use super::{Result, fangs, hard, refused};
+use serde_json::Value;
+
+/// A search and an elimination that the memory does not take are refused, but where the run ends before that is known there is a bound.
+#[test]
+fn out_of_time_is_no_error() -> Result {
+    let (_folder, file) = hard()?;
+    for (method, words) in [("be", "bucket elimination does not fit"), ("branch", "a search over values does not fit")]
+    {
+        let bound = || {
+            let mut command = fangs();
+            let limits = ["--bound-memory", "100k", "--spill", "0", "--threads", "1", "--device", "cpu", "--json"];
+            let _ = command.arg("bound").arg(&file).args(["--method", method]).args(limits);
+            command
+        };
+        refused(&mut bound(), &[words])?;
+        let (mut unloaded, mut bounded) = (0, 0);
+        // with which look the flag is set
+        let mut look = 1u64;
+        loop {
+            let output = bound().env("FANGS_WATCH_STOP", look.to_string()).output()?;
+            match output.status.code() {
+                Some(0) => {
+                    let told: Value = serde_json::from_slice(&output.stdout)?;
+                    assert!(told["exact"] == false && told["bound"].is_i64(), "{method}, look {look}: {told}");
+                    bounded += 1;
+                }
+                Some(3) => unloaded += 1,
+                Some(2) => break,
+                other => panic!("{method}, look {look}: {other:?}, {}", String::from_utf8_lossy(&output.stderr)),
+            }
+            look = look * 3 / 2 + 1;
+        }
+        assert!(unloaded > 0 && bounded > 3, "{method}: {unloaded} before there is a network, {bounded} after");
+    }
+    Ok(())
+}
