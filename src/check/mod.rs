@@ -69,6 +69,11 @@ pub fn evaluate(network: &Network, assignment: &[u32]) -> Evaluation {
     Evaluation { cost, soft, violated, top: network.top() }
 }
 
+/// The edges whose ends have one color.
+pub fn monochromatic<'a>(edges: &'a [[u32; 2]], colors: &'a [u32]) -> impl Iterator<Item = [u32; 2]> + 'a {
+    edges.iter().copied().filter(|&[u, v]| colors[u as usize] == colors[v as usize])
+}
+
 /// The entry of one function under an assignment of all variables.
 pub fn entry(function: &CostFunction, domains: &[u32], assignment: &[u32]) -> Cost {
     match &function.table {

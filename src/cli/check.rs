@@ -1,7 +1,7 @@
 //! `fangs check`.
 
 use super::input::{Input, InputFlags};
-use super::{Exit, help, output, values};
+use super::{Exit, coloring, help, output, values};
 use clap::Args;
 use fangs::certificate::Certificate;
 use fangs::check::{self, Evaluation, Replay};
@@ -46,7 +46,7 @@ impl TryFrom<CheckFlags> for Config {
 
     fn try_from(flags: CheckFlags) -> Result<Self, Error> {
         let CheckFlags { input, solution, certificate, json } = flags;
-        let input = Input::try_from(input)?;
+        let input = Input::or_graph(input)?;
         let _ = input
             .files()?
             .reads("the solution", solution.as_deref())?
@@ -58,7 +58,11 @@ impl TryFrom<CheckFlags> for Config {
 /// Recomputes the cost of a solution, follows the certificate of a bound.
 pub fn run(config: Config) -> Result<Exit, Error> {
     let stop = Stop::new();
-    let network = config.input.load(&Console::new(Verbosity::Normal), &stop)?;
+    let console = Console::new(Verbosity::Normal);
+    if let Some(graph) = config.input.graph(&console, &stop)? {
+        return coloring::check(&graph, config.solution.as_deref(), config.certificate.is_some(), config.json);
+    }
+    let network = config.input.load(&console, &stop)?;
     check::verify(&network).map_err(|what| Error::Internal(format!("costs read wrong: {what}")))?;
     let solution = config.solution.as_deref().map(|path| formats::read_solution(path, &network, &stop)).transpose()?;
     let evaluation = solution.as_ref().map(|solution| check::evaluate(&network, solution));
@@ -183,11 +187,31 @@ struct Verdict {
 
 /// An edge whose ends have one color.
 #[derive(Serialize)]
-struct Monochromatic {
+pub(super) struct Monochromatic {
     /// Vertices as the file counts them, from 1.
     edge: [u32; 2],
     /// As solutions have it, from 0.
     color: u32,
+}
+
+impl Monochromatic {
+    /// Of vertices counted from 0.
+    pub fn new([u, v]: [u32; 2], colors: &[u32]) -> Self {
+        Monochromatic { edge: [u + 1, v + 1], color: colors[u as usize] }
+    }
+
+    /// Lists them for people.
+    pub fn list(edges: &[Self], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match edges.len() {
+            0 => writeln!(f, "no edge is monochromatic: a proper coloring")?,
+            1 => writeln!(f, "1 edge is monochromatic:")?,
+            n => writeln!(f, "{n} edges are monochromatic:")?,
+        }
+        for Monochromatic { edge: [u, v], color } in edges {
+            writeln!(f, "  edge {u} {v}: color {color}")?;
+        }
+        Ok(())
+    }
 }
 
 /// The edges of one color: what costs something in the network of a graph, apart from evidence.
@@ -196,8 +220,8 @@ fn monochromatic(network: &Network, colors: &[u32]) -> Vec<Monochromatic> {
         let cost = check::entry(function, network.domains(), colors);
         0 < cost && cost < FORBIDDEN
     });
-    let edges = functions.filter_map(|function| Some((*function.scope.first()?, *function.scope.last()?)));
-    edges.map(|(u, v)| Monochromatic { edge: [u + 1, v + 1], color: colors[u as usize] }).collect()
+    let edges = functions.filter_map(|function| Some([*function.scope.first()?, *function.scope.last()?]));
+    edges.map(|edge| Monochromatic::new(edge, colors)).collect()
 }
 
 /// A function whose entry is forbidden; in .wcsp: reaches top.
@@ -255,15 +279,6 @@ impl fmt::Display for Verdict {
             let pairs: Vec<String> = names.iter().zip(values).map(|(name, value)| format!("{name}={value}")).collect();
             writeln!(f, "  function {function}: forbidden at {}", pairs.join(" "))?;
         }
-        let Some(edges) = &self.monochromatic else { return Ok(()) };
-        match edges.len() {
-            0 => writeln!(f, "no edge is monochromatic: a proper coloring")?,
-            1 => writeln!(f, "1 edge is monochromatic:")?,
-            n => writeln!(f, "{n} edges are monochromatic:")?,
-        }
-        for Monochromatic { edge: [u, v], color } in edges {
-            writeln!(f, "  edge {u} {v}: color {color}")?;
-        }
-        Ok(())
+        self.monochromatic.as_deref().map_or(Ok(()), |edges| Monochromatic::list(edges, f))
     }
 }

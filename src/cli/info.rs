@@ -2,7 +2,7 @@
 
 use super::input::{Input, InputFlags};
 use super::orders::restarts;
-use super::{Exit, help, output, values};
+use super::{Exit, coloring, help, output, values};
 use clap::Args;
 use fangs::inference::{Limits, Plan};
 use fangs::model::{FORBIDDEN, Number, Problem};
@@ -52,7 +52,7 @@ impl TryFrom<InfoFlags> for Config {
     type Error = Error;
 
     fn try_from(flags: InfoFlags) -> Result<Self, Error> {
-        let input = Input::try_from(flags.input)?;
+        let input = Input::or_graph(flags.input)?;
         let _ = input.files()?;
         Ok(Config {
             input,
@@ -69,6 +69,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     values::use_threads(None)?;
     let stop = Stop::new();
     let clock = Clock::start(started, None, &stop);
+    if let Some(graph) = config.input.graph(&Console::new(Verbosity::Normal), &stop)? {
+        return coloring::info(&graph, &clock, config.json);
+    }
     let (network, observed) = config.input.load_observed(&Console::new(Verbosity::Normal), &stop)?;
     let load_s = seconds(clock.seconds());
     let reducer = Reducer::new(&network, config.reduce, &stop)?;

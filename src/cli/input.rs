@@ -4,7 +4,7 @@ use super::help;
 use super::output::Files;
 use clap::Args;
 use fangs::Error;
-use fangs::formats::{self, Evidence, Format, ReadOptions, Source};
+use fangs::formats::{self, Evidence, Format, Graph, ReadOptions, Source};
 use fangs::model::Network;
 use fangs::record::Console;
 use fangs::stop::{Cause, Stop};
@@ -43,15 +43,23 @@ impl TryFrom<InputFlags> for Input {
     type Error = Error;
 
     fn try_from(flags: InputFlags) -> Result<Self, Error> {
+        let input = Input::or_graph(flags)?;
+        match input.is_graph() {
+            true => Err(Error::Usage("a .col graph needs --colors here".into())),
+            false => Ok(input),
+        }
+    }
+}
+
+impl Input {
+    /// A network, or a graph whose number of colors is not given.
+    pub fn or_graph(flags: InputFlags) -> Result<Self, Error> {
         let source = Source::new(&flags.file);
         let format = match (&source, flags.format) {
             (_, Some(format)) => format,
             (Source::File(path), None) => Format::of_path(path)?,
             (Source::Stdin, None) => return Err(Error::Usage("standard input needs --format".into())),
         };
-        if format == Format::Col && flags.colors.is_none() {
-            return Err(Error::Usage("a .col graph needs --colors".into()));
-        }
         // before any output is created
         for path in [source_path(&source), flags.evidence.as_deref()].into_iter().flatten() {
             let cannot = |source| Error::Io { path: path.into(), action: "cannot read", source };
@@ -60,11 +68,25 @@ impl TryFrom<InputFlags> for Input {
             }
         }
         let options = ReadOptions { precision: flags.precision, colors: flags.colors };
-        Ok(Input { source, format, options, evidence: flags.evidence })
+        let input = Input { source, format, options, evidence: flags.evidence };
+        if input.is_graph() && input.evidence.is_some() {
+            return Err(Error::Usage("--evidence of a .col graph needs --colors".into()));
+        }
+        Ok(input)
     }
-}
 
-impl Input {
+    /// Whether it is a graph whose number of colors is not given.
+    pub fn is_graph(&self) -> bool {
+        self.format == Format::Col && self.options.colors.is_none()
+    }
+
+    /// Reads the graph, where it is one; says on `console` what is doubtful.
+    pub fn graph(&self, console: &Console, stop: &Stop) -> Result<Option<Graph>, Error> {
+        let graph = self.is_graph().then(|| formats::read_graph(&self.source, stop)).transpose()?;
+        graph.iter().for_each(|graph| console.warn_of(&graph.warnings));
+        Ok(graph)
+    }
+
     /// Reads the network and applies the evidence; says on `console` what is doubtful and how many variables are
     /// observed. [`Error::Stopped`] or [`Error::Waiting`] once `stop` is set.
     pub fn load(&self, console: &Console, stop: &Stop) -> Result<Network, Error> {

@@ -5,6 +5,7 @@ mod bench_mbe;
 mod bench_search;
 pub mod bound;
 pub mod check;
+mod coloring;
 pub mod devices;
 pub mod generate;
 pub mod guard;

@@ -4,14 +4,13 @@ use super::input::{Input, InputFlags};
 use super::output::{self, OutputFlags};
 use super::{Exit, help, heuristics, record_unloaded, reserved, signals, stopped_by, ticks, values, worker};
 use clap::Args;
-use fangs::Error;
 use fangs::device::{Choice, Opening};
 use fangs::formats;
 use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
 use fangs::search::{self, Assertions, BoundChoice, Clock, DriverChoice, Event, Options, Status};
 use fangs::stop::Stop;
-use fangs::terminal;
+use fangs::{Error, check, terminal};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -161,7 +160,14 @@ impl TryFrom<Box<SolveFlags>> for Config {
             certificate: flags.output.certificate.is_some(),
             ..Options::default()
         };
-        let input = Input::try_from(flags.input)?;
+        let input = Input::or_graph(flags.input)?;
+        let needs_colors = [
+            ("--certificate", flags.output.certificate.is_some()),
+            ("a heuristic of a file", matches!(flags.heuristic, Some(heuristics::Chosen::File(_)))),
+        ];
+        if let Some((what, _)) = needs_colors.iter().find(|(_, given)| *given && input.is_graph()) {
+            return Err(Error::Usage(format!("{what} needs --colors: without, there is no network yet")));
+        }
         let OutputFlags { solution, certificate, csv, .. } = &flags.output;
         let files = input.files()?.reads("--warm-start", flags.warm_start.as_deref())?;
         let files = heuristics::reads(files, flags.heuristic.iter())?.writes("--solution", solution.as_deref())?;
@@ -196,17 +202,21 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         let (input, console, stop) = (input.clone(), recorder.console().clone(), stop.clone());
         let (heuristic, warm_start) = (config.heuristic, warm_start.clone());
         move || {
-            let network = input.load(&console, &stop)?;
+            let graph = input.graph(&console, &stop)?;
+            let network = match &graph {
+                Some(graph) => graph.palette()?,
+                None => input.load(&console, &stop)?,
+            };
             let load_s = started.elapsed().as_secs_f64();
             let heuristic = heuristic.map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
             let start = warm_start.map(|path| formats::read_solution(&path, &network, &stop)).transpose()?;
-            Ok((network, load_s, heuristic, start))
+            Ok((network, graph, load_s, heuristic, start))
         }
     };
-    let network = match worker::run(&stop, load, ticks(&mut recorder, &clock, input.maximises())) {
-        Ok((network, load_s, heuristic, start)) => {
+    let (network, graph) = match worker::run(&stop, load, ticks(&mut recorder, &clock, input.maximises())) {
+        Ok((network, graph, load_s, heuristic, start)) => {
             (options.load_s, options.heuristic, options.warm_start) = (load_s, heuristic, start);
-            network
+            (network, graph)
         }
         Err(error) if Error::is_stop(&error) => {
             let time_s = clock.seconds();
@@ -219,16 +229,23 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     };
     // the process ends with the run: taking a large network apart would only delay it
     std::mem::forget(network.clone());
-    if let (Some(path), Some(start)) = (warm_start, &options.warm_start)
-        && !fangs::check::evaluate(&network, start).is_solution()
-    {
-        recorder.warn(&format!("{}: no solution (see `fangs check`)", terminal::path(&path)));
+    if let (Some(path), Some(start)) = (warm_start, &options.warm_start) {
+        let is_solution = match &graph {
+            Some(graph) => graph.loops.is_empty() && check::monochromatic(&graph.edges, start).next().is_none(),
+            None => check::evaluate(&network, start).is_solution(),
+        };
+        if !is_solution {
+            recorder.warn(&format!("{}: no solution (see `fangs check`)", terminal::path(&path)));
+        }
     }
 
     let mut observe = |event: &Event| {
         recorder.observe(event, |solution| formats::write_solution(&network, solution, config.output.solution_format));
     };
-    let summary = search::solve(&network, &options, &stop, &mut observe)?;
+    let summary = match &graph {
+        Some(graph) => search::color(graph, &options, &stop, &mut observe)?,
+        None => search::solve(&network, &options, &stop, &mut observe)?,
+    };
     let mut written = true;
     if let Some(file) = certificate {
         let (bound, proof) = &summary.proof;
@@ -243,7 +260,10 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let lost = summary.solution.as_deref().filter(|_| !ended.has_solution);
     let lost = lost.map(|solution| formats::write_solution(&network, solution, config.output.solution_format));
     let solution_file = config.output.solution.filter(|_| ended.has_solution);
-    let report = SolveReport { solution_file, ..SolveReport::new(&network, &summary) };
+    let mut report = SolveReport { solution_file, ..SolveReport::new(&network, &summary) };
+    if let Some(graph) = &graph {
+        report.functions = Some(graph.edges.len());
+    }
     output::print_run(&report, config.output.json, lost)?;
     let exit = match summary.status {
         Status::Optimal | Status::Feasible => Exit::Done,

@@ -4,7 +4,7 @@
 use super::ReadOptions;
 use super::tokens::{Repeated, Tokens};
 use crate::error::{Error, Warning};
-use crate::model::Network;
+use crate::model::{Builder, ModelError, Network};
 use rustc_hash::FxHashSet;
 
 /// Vertices are announced, not listed: this is what a line of text may claim.
@@ -36,17 +36,7 @@ impl Graph {
     /// A number of colors that is 0 or too large.
     pub fn network(&self, colors: u32) -> Result<Network, Error> {
         check_colors(colors)?;
-        let mut builder = Network::builder(self.name.as_str());
-        for _ in 0..self.vertices {
-            let _ = builder.variable(colors)?;
-        }
-        let mut edges = self.edges.iter();
-        if let Some(first) = edges.next() {
-            let first = builder.dense(first, one_color(colors))?;
-            for edge in edges {
-                let _ = builder.shared(edge, first)?;
-            }
-        }
+        let mut builder = conflicts(&self.name, self.vertices, &self.edges, colors)?;
         for &vertex in &self.loops {
             let _ = builder.dense(&[vertex], vec![1; colors as usize])?;
         }
@@ -54,6 +44,31 @@ impl Graph {
         network.warn(self.warnings.iter().cloned());
         Ok(network)
     }
+
+    /// The vertices as variables that may have a color each, and no functions: what files of solutions and reports look at
+    /// where the number of colors is not given.
+    ///
+    /// # Errors
+    /// None for a graph that was read.
+    pub fn palette(&self) -> Result<Network, Error> {
+        Ok(conflicts(&self.name, self.vertices, &[], self.vertices)?.build())
+    }
+}
+
+/// Begins the network that counts which of these edges have one color.
+pub(crate) fn conflicts(name: &str, vertices: u32, edges: &[[u32; 2]], colors: u32) -> Result<Builder, ModelError> {
+    let mut builder = Network::builder(name);
+    for _ in 0..vertices {
+        let _ = builder.variable(colors)?;
+    }
+    let mut edges = edges.iter();
+    if let Some(first) = edges.next() {
+        let first = builder.dense(first, one_color(colors))?;
+        for edge in edges {
+            let _ = builder.shared(edge, first)?;
+        }
+    }
+    Ok(builder)
 }
 
 /// Reads a graph as a network.

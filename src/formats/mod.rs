@@ -16,6 +16,7 @@ mod wcsp;
 mod write_wcsp;
 
 pub use col::Graph;
+pub(crate) use col::conflicts;
 pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
 pub use solution::{SolutionFormat, read_solution, write_solution};

@@ -28,6 +28,28 @@ impl Graph {
         Ok(graph)
     }
 
+    /// The graph of `n` variables with these edges, each of them once.
+    pub fn of_edges(n: usize, edges: &[[u32; 2]], stop: &Stop) -> Result<Self, Error> {
+        let mut starts = vec![0u32; n + 1];
+        for edge in stop.each(edges) {
+            edge?.iter().for_each(|&v| starts[v as usize + 1] += 1);
+        }
+        (0..n).for_each(|v| starts[v + 1] += starts[v]);
+        let (mut free, mut neighbours) = (starts.clone(), vec![0; 2 * edges.len()]);
+        for edge in stop.each(edges) {
+            let &[u, v] = edge?;
+            for [from, to] in [[u, v], [v, u]] {
+                neighbours[free[from as usize] as usize] = to;
+                free[from as usize] += 1;
+            }
+        }
+        for v in stop.each(0..n) {
+            let v = v?;
+            neighbours[starts[v] as usize..starts[v + 1] as usize].sort_unstable();
+        }
+        Ok(Graph { starts, neighbours })
+    }
+
     /// Number of variables.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
@@ -63,6 +85,11 @@ impl Graph {
         let classes = self.first_fit(&order, usize::MAX, stop)?;
         let room = (self.len() / (classes.len() + 1)).next_power_of_two();
         if room < WIDE { self.first_fit(&order, room, stop) } else { Ok(classes) }
+    }
+
+    /// Color classes of a greedy coloring, variables of high degree first, as wide as they come.
+    pub fn greedy_classes(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
+        self.first_fit(&self.by_degree(), usize::MAX, stop)
     }
 
     /// The variables, those of the most neighbours first, by counting.

@@ -10,6 +10,7 @@ mod bounds;
 mod breed;
 mod choices;
 mod clock;
+mod coloring;
 mod construct;
 mod couples;
 mod crew;
@@ -57,6 +58,7 @@ mod weighers;
 mod weights;
 
 pub use clock::Clock;
+pub use coloring::{Colors, color, greedy_colors};
 pub(crate) use cuda::sources;
 pub use driver::Picks;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
@@ -89,6 +91,28 @@ pub fn solve(
     stop: &Stop,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
+    let threads = checked(options)?;
+    if let Some(start) = &options.warm_start {
+        check_assignment(network, start)?;
+    }
+    let clock = Clock::start(options.started, options.time, stop);
+    let mut recorder = Recorder::new(network, &clock, observe);
+    options.activity.step("first solution");
+    // rounds may be as short as microseconds: their accounts are looked at, not queued
+    let progress = Arc::new(Mutex::new(Totals::default()));
+    let first = first(network, options, stop, &mut recorder, &progress)?;
+    let (threads, outcome) = if settled(network, options, first.found(), recorder.bound()) {
+        (threads, missed(options, stop, &mut |news| recorder.hear(news)))
+    } else {
+        let (network, own) = (network.clone(), options.clone());
+        let work = move |stop: &Stop, tell: &mut dyn FnMut(News)| reduce(&network, &own, first, stop, tell);
+        search(options, work, stop, &mut recorder, progress)
+    };
+    summary(recorder, options, threads, stop, outcome)
+}
+
+/// The number of threads, where the options fit together.
+fn checked(options: &Options) -> Result<usize, Error> {
     if options.driver == DriverChoice::Construct && !options.bound.means().plain {
         return Err(Error::Usage(format!(
             "the driver construct builds on the messages of mini-buckets, which bound {} leaves out",
@@ -122,20 +146,17 @@ pub fn solve(
     }
     // a device that is known not to open is a matter of the options
     let _ = options.device.poll()?;
-    if let Some(start) = &options.warm_start {
-        check_assignment(network, start)?;
-    }
-    let clock = Clock::start(options.started, options.time, stop);
-    let mut recorder = Recorder::new(network, &clock, observe);
-    options.activity.step("first solution");
-    // rounds may be as short as microseconds: their accounts are looked at, not queued
-    let progress = Arc::new(Mutex::new(Totals::default()));
-    let first = first(network, options, stop, &mut recorder, &progress)?;
-    let (threads, outcome) = if settled(network, options, first.found(), recorder.bound()) {
-        (threads, missed(options, stop, &mut |news| recorder.hear(news)))
-    } else {
-        search(network, options, first, stop, &mut recorder, progress)
-    };
+    Ok(threads)
+}
+
+/// Ends the recording.
+fn summary(
+    mut recorder: Recorder<'_>,
+    options: &Options,
+    threads: usize,
+    stop: &Stop,
+    outcome: Result<Option<Ending>, Error>,
+) -> Result<Summary, Error> {
     let stopped_by = stop.cause().map_or(StoppedBy::Time, StoppedBy::from);
     if stopped_by == StoppedBy::Memory {
         recorder.hear(News::Lost { source: "memory".into(), message: "out of memory: the run ends here".into() });
@@ -164,9 +185,8 @@ fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(News)) -> Result<
 /// The search on threads of its own, or on this one where the system allows no other. Returns how many there are; no ending where there was nothing left to
 /// search.
 fn search(
-    network: &Network,
     options: &Options,
-    first: First,
+    work: impl FnOnce(&Stop, &mut dyn FnMut(News)) -> Result<Option<Ending>, Error> + Send + 'static,
     stop: &Stop,
     recorder: &mut Recorder<'_>,
     progress: Arc<Mutex<Totals>>,
@@ -179,11 +199,11 @@ fn search(
         recorder.hear(News::Lost { source: "threads".into(), message });
     }
     let outcome = match workers {
-        Some(workers) => beside(workers, network, options, first, stop, recorder, progress),
+        Some(workers) => beside(workers, work, stop, recorder, progress),
         None => {
             // unless it is one of a pool already
             let _pool = pool_of_this();
-            let run = || reduce(network, options, first, stop, &mut |news| recorder.hear_and_tick(news));
+            let run = || work(stop, &mut |news| recorder.hear_and_tick(news));
             caught(run).unwrap_or_else(|what| Err(ended(what)))
         }
     };
@@ -208,9 +228,7 @@ fn reduce(
 /// The loop on one of the `workers`, so that the run ends without it where a large network keeps it from looking at the stop flag.
 fn beside(
     workers: ThreadPool,
-    network: &Network,
-    options: &Options,
-    first: First,
+    work: impl FnOnce(&Stop, &mut dyn FnMut(News)) -> Result<Option<Ending>, Error> + Send + 'static,
     stop: &Stop,
     recorder: &mut Recorder<'_>,
     progress: Arc<Mutex<Totals>>,
@@ -218,15 +236,14 @@ fn beside(
     let (sender, news) = channel();
     let (outcome, end) = channel();
     workers.spawn({
-        let (network, options, flag) = (network.clone(), options.clone(), stop.clone());
-        let (progress, busy) = (progress.clone(), Busy::new());
+        let (flag, progress, busy) = (stop.clone(), progress.clone(), Busy::new());
         move || {
             let mut tell = |message| match message {
                 News::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
                 // a recorder that has gone away only means that nobody listens any more
                 message => drop(sender.send(message)),
             };
-            let run = || reduce(&network, &options, first, &flag, &mut tell);
+            let run = || work(&flag, &mut tell);
             // nobody waits where the run is over
             let _ = outcome.send(caught(run).unwrap_or_else(|what| Err(ended(what))));
             drop((sender, busy));

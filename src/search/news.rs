@@ -73,6 +73,21 @@ pub(crate) struct Totals {
     pub picks: Picks,
 }
 
+impl Totals {
+    /// These and those of a later run, whose states are the ones kept.
+    pub fn and(&self, later: &Totals) -> Totals {
+        let mut picks = self.picks;
+        picks.add(&later.picks);
+        Totals {
+            rounds: self.rounds + later.rounds,
+            moves: self.moves + later.moves,
+            ratings: self.ratings + later.ratings,
+            population: later.population,
+            picks,
+        }
+    }
+}
+
 /// How a run ended, for the summary.
 #[derive(Clone, Debug)]
 pub(crate) struct Ending {
@@ -81,8 +96,8 @@ pub(crate) struct Ending {
     pub z: Option<u32>,
     pub induced_width: Option<u32>,
     /// Values of the first core, and how many of them bounds have shown to be in no better solution.
-    pub values: usize,
-    pub values_forbidden: usize,
+    pub values: Option<usize>,
+    pub values_forbidden: Option<usize>,
     /// The device in use at the end.
     pub device: String,
 }

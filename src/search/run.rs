@@ -207,8 +207,8 @@ impl<'a> Run<'a> {
         let (z, induced_width) = self.bounds.widths();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
         Ok(Ending {
-            values,
-            values_forbidden,
+            values: Some(values),
+            values_forbidden: Some(values_forbidden),
             // what came in last may have led to the goal
             stopped_by: self.reached().unwrap_or(stopped_by),
             totals: self.totals,

@@ -2,6 +2,7 @@
 
 mod cases;
 mod certificate;
+mod coloring;
 mod devices;
 #[cfg(unix)]
 mod files;

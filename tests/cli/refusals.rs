@@ -32,7 +32,7 @@ fn bad_networks_are_refused() -> Result {
     refused(fangs().arg("info").arg(at("net.xyz")), &["xyz", ".wcsp", ".uai"])?;
     refused(fangs().arg("solve").arg("-"), &["--format"])?;
     fs::write(at("graph.col"), "p edge 2 1\ne 1 2\n")?;
-    refused(fangs().arg("solve").arg(at("graph.col")), &["--colors"])?;
+    refused(fangs().arg("bound").arg(at("graph.col")), &["--colors"])?;
     refused(fangs().args(["solve", "--colors", "0"]).arg(at("graph.col")), &["--colors"])?;
     let _ = fangs().args(["solve", "--colors", "2", "-t", "20"]).arg(at("graph.col")).assert().success();
     fs::write(at("cut.wcsp.xz"), [0xfd, b'7', b'z', b'X', b'Z', 0, 0, 4, 0xe6, 0xd6])?;
