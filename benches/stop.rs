@@ -1,5 +1,6 @@
-//! How soon runs end once they should, on networks of a million variables and one thread: the longest work of any thread between two looks
-//! at the stop flag in each command and method, and how late runs end whose time is over in the middle of anything.
+//! How soon runs end once they should, on networks of a million variables and one thread: the longest work of any
+//! thread between two looks at the stop flag in each command and method, and how late runs end whose time is over in
+//! the middle of anything.
 //!
 //! `cargo bench --bench stop -- [VARIABLES]`. Processor time decides, so that a busy machine changes little.
 

@@ -1,4 +1,5 @@
-//! The one place that starts threads. Where the system allows no more (limits of processes, of address space), fewer do the work.
+//! The one place that starts threads. Where the system allows no more (limits of processes, of address space), fewer do
+//! the work.
 
 use crate::memory;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -12,11 +13,12 @@ use std::time::Duration;
 
 /// Address space of a thread's stack.
 const STACK: u64 = 2 << 20;
-/// Of the address space that is left one part in so many may become stacks of a pool; the rest is for what its threads work on.
+/// Of the address space that is left one part in so many may become stacks of a pool; the rest is for what its threads
+/// work on.
 const SHARE: u64 = 4;
 
-/// A thread of ours, counted for `FANGS_MOST_THREADS`: that a run gets by with as many is tested on the program as it is installed, where limits of
-/// the system do not hold for every user.
+/// A thread of ours, counted for `FANGS_MOST_THREADS`: that a run gets by with as many is tested on the program as it
+/// is installed, where limits of the system do not hold for every user.
 struct Alive;
 
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
@@ -92,7 +94,8 @@ pub fn any_left() -> bool {
     startable(1) > 0
 }
 
-/// A pool of `wanted` threads, or of fewer where the system allows no more. One is then left for what else may want a thread.
+/// A pool of `wanted` threads, or of fewer where the system allows no more. One is then left for what else may want a
+/// thread.
 ///
 /// # Errors
 /// The system allows none at all.
@@ -130,8 +133,8 @@ pub fn pool_of_this() -> io::Result<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().map_err(io::Error::other)
 }
 
-/// What is done in parallel outside of any pool has `wanted` threads from now on, by default one for each processor, or fewer where the system allows
-/// no more. The first call counts, and has to come before anything is done in parallel.
+/// What is done in parallel outside of any pool has `wanted` threads from now on, by default one for each processor, or
+/// fewer where the system allows no more. The first call counts, and has to come before anything is done in parallel.
 ///
 /// # Errors
 /// There are such threads already.

@@ -1,5 +1,5 @@
-//! Networks of potentials far out of the range of doubles, against exact decimal arithmetic: every sum of exponents and every product
-//! of digits is an integer here.
+//! Networks of potentials far out of the range of doubles, against exact decimal arithmetic: every sum of exponents and
+//! every product of digits is an integer here.
 
 use fangs::certificate::Certificate;
 use fangs::check::{self, Replay};

@@ -1,5 +1,5 @@
-//! The stop flag in every phase: set with the k-th look, for many k, work ends within a counted number of further looks, and what it
-//! has found until then is right.
+//! The stop flag in every phase: set with the k-th look, for many k, work ends within a counted number of further
+//! looks, and what it has found until then is right.
 
 use fangs::Error;
 use fangs::formats::{Format, ReadOptions, read_from, write_wcsp};
@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Stages of a climb at most: the first ones are of every kind.
 const STAGES: usize = 8;
 
-/// Looks after the flag is set, at most: the levels of calls that see it, and the parts of what runs side by side. The whole work of a run
-/// looks hundreds of times.
+/// Looks after the flag is set, at most: the levels of calls that see it, and the parts of what runs side by side. The
+/// whole work of a run looks hundreds of times.
 const FEW: u64 = 64;
 
 fn networks() -> Vec<Network> {

@@ -50,8 +50,9 @@ impl Certificate {
     /// Reads a file.
     ///
     /// # Errors
-    /// A file that cannot be read or takes more than a quarter of free memory, as what it says takes about as much again; [`Error::Refused`]
-    /// with what is wrong with it; [`Error::Waiting`] where `stop` is set before a pipe has said all.
+    /// A file that cannot be read or takes more than a quarter of free memory, as what it says takes about as much
+    /// again; [`Error::Refused`] with what is wrong with it; [`Error::Waiting`] where `stop` is set before a pipe has
+    /// said all.
     pub fn read(path: &Path, stop: &Stop) -> Result<Self, Error> {
         Certificate::from_text(&files::read_text(path, memory::available() / 4, stop)?)
     }

@@ -1,8 +1,8 @@
 //! What a network is by its file's own numbers: the value of an assignment, and whether the integer costs are what they
 //! should be.
 //!
-//! Logarithms are computed here a second time, in fixed point from the digits and the exponent that the file states: nothing is
-//! shared with the reader but the numbers themselves.
+//! Logarithms are computed here a second time, in fixed point from the digits and the exponent that the file states:
+//! nothing is shared with the reader but the numbers themselves.
 
 use super::{entry, evaluate, saturate};
 use crate::model::{Cost, FORBIDDEN, Network, Number, Numbers, Reading, Scale, Stated, Table};

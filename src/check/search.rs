@@ -193,8 +193,8 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Lowers `least` to what an assignment of the node costs, if one costs less: then nothing better is proven. How deep it goes is up to
-    /// the certificate, so the nodes on the way are a list.
+    /// Lowers `least` to what an assignment of the node costs, if one costs less: then nothing better is proven. How
+    /// deep it goes is up to the certificate, so the nodes on the way are a list.
     fn node(&mut self, node: Node, hint: Option<u32>, least: &mut Cost, passes: (usize, Cost)) -> Result<(), String> {
         let mut open = Vec::new();
         open.extend(self.branch(node, hint, least, passes)?);

@@ -39,7 +39,8 @@ fn sums_dense_and_sparse_entries() -> Result<(), ModelError> {
 fn tells_forbidden_from_dear() -> Result<(), ModelError> {
     let forbidden = evaluate(&network(1000)?, &[0, 2, 1]);
     assert_eq!((forbidden.cost, forbidden.violated.as_slice(), forbidden.soft), (FORBIDDEN, &[1][..], 15));
-    // what counts is the total: a negative cost makes up for an entry that reaches top, unless a file's format says otherwise
+    // what counts is the total: a negative cost makes up for an entry that reaches top, unless a file's format says
+    // otherwise
     for (top, assignment, cost) in [(108, [1, 0, 1], 108), (15, [1, 0, 0], 15)] {
         let dear = evaluate(&network(top)?, &assignment);
         assert_eq!((dear.cost, dear.soft, dear.violated.len(), dear.is_solution()), (cost, cost, 0, false));

@@ -438,7 +438,8 @@ impl Bounding {
         })
     }
 
-    /// Files for tables have failed, or there was no memory for one: says so, and the run goes on without, or with less.
+    /// Files for tables have failed, or there was no memory for one: says so, and the run goes on without, or with
+    /// less.
     fn lose_plan(&mut self, error: &Error) -> Result<(), Error> {
         if !matches!(error, Error::Memory(_)) {
             self.spill = 0;

@@ -1,4 +1,5 @@
-//! The last line: where the system has no more memory, or something panics, the program ends in an orderly way and says why.
+//! The last line: where the system has no more memory, or something panics, the program ends in an orderly way and says
+//! why.
 
 #![allow(unsafe_code, reason = "an allocator, and calls of the system")]
 
@@ -15,8 +16,8 @@ use std::time::Duration;
 
 /// Bytes that are kept for the end of a run that has run out of memory.
 const KEPT: Layout = Layout::new::<[u8; 8 << 20]>();
-/// Address space of an arena of the C library's allocator, which makes up to eight of them for each processor; and of the address space of the process one
-/// part in so many may be theirs.
+/// Address space of an arena of the C library's allocator, which makes up to eight of them for each processor; and of
+/// the address space of the process one part in so many may be theirs.
 const ARENA: u64 = 64 << 20;
 const ARENAS: u64 = 8;
 /// How long a thread that gets no memory leaves the end of the process to the main one.
@@ -29,8 +30,8 @@ thread_local! {
     static IS_MAIN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator. Where it has no memory the run is told to stop and goes on with what was kept for that; with nothing left the process ends with
-/// a message. Only who is prepared for it ([`memory::may_fail`]) sees a null.
+/// The system's allocator. Where it has no memory the run is told to stop and goes on with what was kept for that; with
+/// nothing left the process ends with a message. Only who is prepared for it ([`memory::may_fail`]) sees a null.
 pub struct Allocator;
 
 // SAFETY: all of it is the system's allocator, which is asked again where it had no memory.

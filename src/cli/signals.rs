@@ -6,8 +6,8 @@ use fangs::stop::{Cause, Stop, Watch};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Has the looks at the stop flag recorded, and the longest gaps between them told at the end; a number is the look with which the flag is
-/// set. For measurements and tests.
+/// Has the looks at the stop flag recorded, and the longest gaps between them told at the end; a number is the look
+/// with which the flag is set. For measurements and tests.
 const WATCH: &str = "FANGS_WATCH_STOP";
 /// Gaps told.
 const TOLD: usize = 20;
@@ -41,7 +41,8 @@ pub fn listen() -> Result<Stop, Error> {
     }
 }
 
-/// Signals end the process, as if nothing listened: the handler is there already, and without its thread it hears nothing.
+/// Signals end the process, as if nothing listened: the handler is there already, and without its thread it hears
+/// nothing.
 #[allow(unsafe_code, reason = "calls of the system")]
 fn end_at_once() {
     #[cfg(unix)]

@@ -12,8 +12,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long work has to answer the stop flag.
 const PATIENCE: Duration = Duration::from_millis(120);
 
-/// Does work on a thread of its own, and calls `tick` meanwhile. [`Error::Stopped`] where it does not answer the stop flag in time:
-/// it is left alone then, the process ends without it. What it returns is not taken apart.
+/// Does work on a thread of its own, and calls `tick` meanwhile. [`Error::Stopped`] where it does not answer the stop
+/// flag in time: it is left alone then, the process ends without it. What it returns is not taken apart.
 pub fn run<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,

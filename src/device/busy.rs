@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code, reason = "the system's call is foreign")]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -45,5 +46,9 @@ pub(super) fn wait_at_exit() {
 
 #[cfg(unix)]
 extern "C" fn wait() {
-    let _ = FEWER.wait_timeout_while(threads(), PATIENCE, |threads| *threads > 0);
+    // it is registered more than once, and waits once
+    static HAS_WAITED: AtomicBool = AtomicBool::new(false);
+    if !HAS_WAITED.swap(true, Ordering::Relaxed) {
+        let _ = FEWER.wait_timeout_while(threads(), PATIENCE, |threads| *threads > 0);
+    }
 }

@@ -29,8 +29,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The network that counts the edges of one color: a function of cost 1 for each edge, also for one from a vertex to
-    /// itself.
+    /// The network that counts the edges of one color: a function of cost 1 for each edge, also for one from a vertex
+    /// to itself.
     ///
     /// # Errors
     /// A number of colors that is 0 or too large.
@@ -45,8 +45,8 @@ impl Graph {
         Ok(network)
     }
 
-    /// The vertices as variables that may have a color each, and no functions: what files of solutions and reports look at
-    /// where the number of colors is not given.
+    /// The vertices as variables that may have a color each, and no functions: what files of solutions and reports look
+    /// at where the number of colors is not given.
     ///
     /// # Errors
     /// None for a graph that was read.

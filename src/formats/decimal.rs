@@ -1,4 +1,5 @@
-//! Decimal numbers of any size: a double where it holds the number to its full precision, digits and exponent elsewhere.
+//! Decimal numbers of any size: a double where it holds the number to its full precision, digits and exponent
+//! elsewhere.
 
 use crate::model::{Decimal, Stated};
 

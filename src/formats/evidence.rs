@@ -23,8 +23,8 @@ pub struct Evidence {
 /// number of sets, which must be 1, and k and its pairs follow. `#` begins a comment.
 ///
 /// # Errors
-/// What cannot be read, pairs that the network does not have, and a variable with two values; [`Error::Waiting`] where `stop` is
-/// set before a pipe has said all.
+/// What cannot be read, pairs that the network does not have, and a variable with two values; [`Error::Waiting`] where
+/// `stop` is set before a pipe has said all.
 pub fn read_evidence(path: &Path, network: &Network, stop: &Stop) -> Result<Evidence, Error> {
     let source = Source::new(path);
     parse(&read_text(&source, stop)?, source.to_string(), network, stop)

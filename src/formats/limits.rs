@@ -1,6 +1,6 @@
 //! What a file may ask for. Every variable gets a row of unary costs later on, so the sum of the domains is memory
-//! that a few bytes of text could claim; tables are safe, their entries have to stand in the file, and so do those values of a long domain
-//! that are told apart.
+//! that a few bytes of text could claim; tables are safe, their entries have to stand in the file, and so do those
+//! values of a long domain that are told apart.
 
 use super::tokens::Tokens;
 use crate::error::Error;

@@ -45,8 +45,8 @@ pub fn write_solution(network: &Network, assignment: &[u32], format: SolutionFor
 /// Of several solutions, each after a `-BEGIN-`, the last one counts.
 ///
 /// # Errors
-/// What cannot be read, too few or too many values, and values that their variables do not have; [`Error::Waiting`] where `stop` is
-/// set before a pipe has said all.
+/// What cannot be read, too few or too many values, and values that their variables do not have; [`Error::Waiting`]
+/// where `stop` is set before a pipe has said all.
 pub fn read_solution(path: &Path, network: &Network, stop: &Stop) -> Result<Vec<u32>, Error> {
     let source = Source::new(path);
     parse(read_text(&source, stop)?, source.to_string(), network.domains())

@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// Writes a network as `.wcsp`, costs in the units of its integers. Tables that functions share stay shared.
 ///
 /// # Errors
-/// What writing to `out` gives; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may make up for it, as
-/// the format cannot say so.
+/// What writing to `out` gives; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may
+/// make up for it, as the format cannot say so.
 pub fn write_wcsp(network: &Network, out: &mut impl Write) -> io::Result<()> {
     refuse_compensated(network)?;
     let domains = network.domains();

@@ -26,8 +26,8 @@ impl FromFile {
     /// Reads a file for a network, whose variables and values its tables and groups name.
     ///
     /// # Errors
-    /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`] where `stop` is set
-    /// before a pipe has said all.
+    /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`]
+    /// where `stop` is set before a pipe has said all.
     pub fn read(path: &Path, network: &Network, stop: &Stop) -> Result<FromFile, Error> {
         Ok(FromFile { heuristic: Heuristic::read(path, network.variables(), stop)?, nonsense: OnceLock::new() })
     }

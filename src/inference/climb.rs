@@ -237,7 +237,8 @@ impl Climb {
         self.searches.into_iter().map(|(search, _)| search).collect()
     }
 
-    /// Goes on after a plan that failed: without files for tables or, where there was no memory for one, with half of it.
+    /// Goes on after a plan that failed: without files for tables or, where there was no memory for one, with half of
+    /// it.
     pub fn after(&mut self, failure: &Error) {
         if matches!(failure, Error::Memory(_)) {
             self.reserve(self.ladder.memory() / 2);

@@ -139,7 +139,8 @@ impl GraphWay {
         self
     }
 
-    /// The next graph and its bytes of the host's memory, of at most so many; `None` once there is none, or `stop` is set.
+    /// The next graph and its bytes of the host's memory, of at most so many; `None` once there is none, or `stop` is
+    /// set.
     pub fn next(&mut self, ub: Option<Cost>, memory: u64, stop: &Stop) -> Option<(Shifting, u64)> {
         if self.done {
             return None;

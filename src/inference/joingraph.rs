@@ -101,8 +101,8 @@ pub struct JoinGraph {
 }
 
 impl JoinGraph {
-    /// Nothing has moved yet. `None` where costs are too large for sums of 64 bits, or the plan does not join all functions, and
-    /// once `stop` is set.
+    /// Nothing has moved yet. `None` where costs are too large for sums of 64 bits, or the plan does not join all
+    /// functions, and once `stop` is set.
     pub fn new(problem: &Arc<Problem>, plan: &Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
         JoinGraph::made(problem.clone(), problem.top, Origin::Problem(problem.clone()), plan, patience, stop)
     }

@@ -190,7 +190,8 @@ impl Ladder {
         Ok(Some(self.rung(found)))
     }
 
-    /// The exact plan with files, for when nothing else is left; `None` where z is fixed or there is no room, and once `stop` is set.
+    /// The exact plan with files, for when nothing else is left; `None` where z is fixed or there is no room, and once
+    /// `stop` is set.
     pub fn last(&self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Option<Rung> {
         let wanted = self.spill > 0 && self.fixed.is_none() && !self.orders.is_empty();
         let plan = if wanted { self.plan(problem, ub, None, stop).ok()? } else { return None };

@@ -20,8 +20,8 @@ const SHARED: u64 = 1 << 15;
 
 /// The tables of a join graph, wherever they are.
 pub(super) trait Tables: Debug + Send + Sync {
-    /// Does waves of a pass. With the constant no solution costs `range`. All changes of the pass are done with its last wave. Once `stop`
-    /// is set tables are good for nothing any more.
+    /// Does waves of a pass. With the constant no solution costs `range`. All changes of the pass are done with its
+    /// last wave. Once `stop` is set tables are good for nothing any more.
     ///
     /// # Errors
     /// The device's.

@@ -18,7 +18,8 @@ pub fn available() -> u64 {
     available_by(&system).unwrap_or(ASSUMED)
 }
 
-/// The most address space that the process may have, stacks of threads included, and how much of it is left; nothing where there is no limit.
+/// The most address space that the process may have, stacks of threads included, and how much of it is left; nothing
+/// where there is no limit.
 pub fn address_space() -> Option<(u64, u64)> {
     limit_and_rest(&system, "Max address space", "VmSize:")
 }
@@ -53,8 +54,8 @@ thread_local! {
     static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the allocation that this thread makes now may fail: somebody looks at what comes of it. An allocator that ends
-/// the program in an orderly way where memory is out returns null then.
+/// Whether the allocation that this thread makes now may fail: somebody looks at what comes of it. An allocator that
+/// ends the program in an orderly way where memory is out returns null then.
 pub fn may_fail() -> bool {
     MAY_FAIL.get()
 }
@@ -75,7 +76,8 @@ pub fn out_of(bytes: u64) -> Error {
     Error::Memory(format!("{bytes} bytes more could not be had, {} are available", available()))
 }
 
-/// Refuses what would take `bytes` where that is more than half of what is available: `what` says what would take them, as the beginning of a sentence.
+/// Refuses what would take `bytes` where that is more than half of what is available: `what` says what would take them,
+/// as the beginning of a sentence.
 ///
 /// # Errors
 /// [`Error::Memory`] with both figures.

@@ -92,8 +92,8 @@ impl Network {
         self.functions.iter().fold(0, |sum, function| add(sum, least(function))).min(self.top)
     }
 
-    /// A lower bound on totals as the file writes it, rounding taken off. None from `top` on: no total is left below it, so that there
-    /// is no number to tell.
+    /// A lower bound on totals as the file writes it, rounding taken off. None from `top` on: no total is left below
+    /// it, so that there is no number to tell.
     pub fn bound(&self, lower: Cost) -> Option<Number> {
         (lower < self.top).then(|| self.units.bound(lower))
     }

@@ -50,8 +50,8 @@ impl Units {
         self.number(cost.saturating_sub(self.rounded.div_ceil(2) as Cost))
     }
 
-    /// How far off the file's own numbers a sum may be by rounding, in the file's unit; where a value is `proved` optimal, with
-    /// its bound, what that leaves open.
+    /// How far off the file's own numbers a sum may be by rounding, in the file's unit; where a value is `proved`
+    /// optimal, with its bound, what that leaves open.
     pub fn precision_slack(&self, proved: Option<(Number, Number)>) -> f64 {
         match proved {
             Some((value, bound)) => (bound.as_f64() - value.as_f64()).abs(),

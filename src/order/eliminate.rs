@@ -21,8 +21,8 @@ pub(super) enum Rule<'a> {
 pub(super) const EFFORT: u64 = 140_000_000;
 
 /// Eliminates all variables; the steps it took are told, too. `None` as soon as the sum of joint tables passes `limit`. After `effort`
-/// steps no more fill edges are added: the order is then completed by the degrees that are left, and its cost is infinite. That of an order
-/// whose making is stopped is, too, and it is any: the neighbours may be missing then.
+/// steps no more fill edges are added: the order is then completed by the degrees that are left, and its cost is
+/// infinite. That of an order whose making is stopped is, too, and it is any: the neighbours may be missing then.
 pub(super) fn eliminate(
     neighbours: &[Vec<u32>],
     domains: &[u32],

@@ -79,7 +79,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// The last variable that a walk meets. It takes no longer than its component has edges: there may be a million of them.
+    /// The last variable that a walk meets. It takes no longer than its component has edges: there may be a million of
+    /// them.
     fn farthest(&mut self, neighbours: &[Vec<u32>], start: u32, stop: &Stop) -> Result<u32, Error> {
         self.queue.clear();
         self.queue.push(start);

@@ -51,8 +51,8 @@ impl Console {
         Console { line: None, verbosity, state: Arc::default(), last: (0.0, 0) }
     }
 
-    /// Shows a progress line if standard error is a terminal and the verbosity allows it. It is drawn on a thread of its own: time goes on
-    /// where the run is busy.
+    /// Shows a progress line if standard error is a terminal and the verbosity allows it. It is drawn on a thread of
+    /// its own: time goes on where the run is busy.
     pub fn progress(mut self, activity: &Activity, started: Instant, budget: Option<Duration>) -> Self {
         if self.verbosity > Verbosity::Quiet && std::io::stderr().is_terminal() {
             let (activity, state) = (activity.clone(), self.state.clone());
@@ -156,7 +156,8 @@ fn clock(elapsed: Duration, budget: Option<Duration>) -> String {
     }
 }
 
-/// The parts of the progress line that fit into so many columns, each as a whole: a number that is cut off would be another one.
+/// The parts of the progress line that fit into so many columns, each as a whole: a number that is cut off would be
+/// another one.
 fn fit(clock: &str, activity: &str, state: &State, columns: usize) -> String {
     let [best, bound, gap] = &state.sides;
     let shown = [clock, best, bound, gap, state.rate.as_deref().unwrap_or(""), activity];

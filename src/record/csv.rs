@@ -42,7 +42,8 @@ struct Row<'a> {
     seed: Option<u64>,
 }
 
-/// A CSV file that has every row on its way to the disk as soon as it is known. Rows that cannot be written are kept for the next try.
+/// A CSV file that has every row on its way to the disk as soon as it is known. Rows that cannot be written are kept
+/// for the next try.
 #[derive(Debug)]
 pub struct CsvFile {
     writer: csv::Writer<AppendedFile>,
@@ -112,12 +113,12 @@ pub struct Recorded {
     pub curve: Curve,
 }
 
-/// Reads a convergence CSV. Only the columns `time_s`, `upper_bound` and `lower_bound` must be there, in any order; a file
-/// without `sense` tells it by which side its solutions and bounds change.
+/// Reads a convergence CSV. Only the columns `time_s`, `upper_bound` and `lower_bound` must be there, in any order; a
+/// file without `sense` tells it by which side its solutions and bounds change.
 ///
 /// # Errors
-/// A file that cannot be read or is no such CSV, with line and column; [`Error::Waiting`] where `stop` is set before a pipe has said
-/// all.
+/// A file that cannot be read or is no such CSV, with line and column; [`Error::Waiting`] where `stop` is set before a
+/// pipe has said all.
 pub fn read_run(path: &Path, stop: &Stop) -> Result<Recorded, Error> {
     let stream = files::open(path, stop).map_err(|error| cannot_read(&path.display().to_string(), error, stop))?;
     parse(ShortLines::new(stream, LONGEST_ROW), path).map_err(|error| match error {

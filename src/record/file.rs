@@ -1,5 +1,6 @@
-//! Files that are replaced as a whole, files that grow, and what is written in place: devices and pipes. None waits for a disk to have
-//! room or for a pipe to have a reader: what could not be written is kept, and written when it is tried again.
+//! Files that are replaced as a whole, files that grow, and what is written in place: devices and pipes. None waits for
+//! a disk to have room or for a pipe to have a reader: what could not be written is kept, and written when it is tried
+//! again.
 
 use crate::error::Error;
 use crate::files::{self, PATIENCE};
@@ -37,8 +38,9 @@ pub fn insist(stop: &Stop, mut attempt: impl FnMut() -> io::Result<()>) -> io::R
 
 /// A file whose readers see either the old content or the new one, never a part.
 ///
-/// The new content goes to a temporary file in the same folder, which then takes the name and, where there was a file, its mode and
-/// owner. What is no regular file (a device, a pipe) is written in place instead, and a symbolic link keeps pointing where it does.
+/// The new content goes to a temporary file in the same folder, which then takes the name and, where there was a file,
+/// its mode and owner. What is no regular file (a device, a pipe) is written in place instead, and a symbolic link
+/// keeps pointing where it does.
 #[derive(Debug)]
 pub struct ReplacedFile {
     path: PathBuf,
@@ -76,8 +78,8 @@ impl ReplacedFile {
     /// Replaces the content.
     ///
     /// # Errors
-    /// What the system says; the old content stays then, and [`retry`](Self::retry) tries again. Where a pipe has no reader that is
-    /// [`ErrorKind::WouldBlock`].
+    /// What the system says; the old content stays then, and [`retry`](Self::retry) tries again. Where a pipe has no
+    /// reader that is [`ErrorKind::WouldBlock`].
     pub fn write(&mut self, content: Vec<u8>) -> io::Result<()> {
         self.content = content;
         self.waits = true;
@@ -147,8 +149,8 @@ impl ReplacedFile {
         Ok(())
     }
 
-    /// A file to write to, which is open to no more users than the `old` one. Files are private by default; a new one becomes the
-    /// user's file, so the umask decides.
+    /// A file to write to, which is open to no more users than the `old` one. Files are private by default; a new one
+    /// becomes the user's file, so the umask decides.
     fn temporary(&self, old: Option<&Metadata>) -> io::Result<tempfile::NamedTempFile> {
         let mut builder = tempfile::Builder::new();
         let _ = builder.prefix(".fangs-");
@@ -176,14 +178,15 @@ fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(old.permissions())
 }
 
-/// A file that grows, or what is written in place. Bytes are kept until they are written: [`Write::write`] never fails, and
-/// [`Write::flush`] may be tried again.
+/// A file that grows, or what is written in place. Bytes are kept until they are written: [`Write::write`] never fails,
+/// and [`Write::flush`] may be tried again.
 #[derive(Debug)]
 pub struct AppendedFile {
     path: PathBuf,
     /// A pipe is open once it has a reader.
     file: Option<File>,
-    /// Bytes of a regular file that were written as a whole, to which it is cut back when a write fails: no row stands there in part.
+    /// Bytes of a regular file that were written as a whole, to which it is cut back when a write fails: no row stands
+    /// there in part.
     whole: Option<u64>,
     pending: Vec<u8>,
     /// The reader has gone away with a part of it.

@@ -1,7 +1,7 @@
 //! What a run leaves behind: convergence rows, solution files, pictures, the progress line and the summary.
 //!
-//! Everything is written as it happens. A file that cannot be written is reported once and tried again at each tick and at the end;
-//! the run goes on.
+//! Everything is written as it happens. A file that cannot be written is reported once and tried again at each tick and
+//! at the end; the run goes on.
 
 pub mod comparison;
 mod console;

@@ -92,8 +92,8 @@ impl Recorder {
         self.console.warn(message);
     }
 
-    /// Writes what could not be written before and ends the progress line. Waits for the readers of pipes until the stop flag is set; says
-    /// what is not complete.
+    /// Writes what could not be written before and ends the progress line. Waits for the readers of pipes until the
+    /// stop flag is set; says what is not complete.
     pub fn finish(mut self, stop: &Stop) -> Ended {
         self.console.finish();
         let told = |result: Option<Result<(), Error>>| match result {

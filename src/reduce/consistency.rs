@@ -151,7 +151,8 @@ impl Reducer {
     }
 }
 
-/// Looks row by row, and only into rows that may hold a support still missing. What has been seen says nothing where it is stopped.
+/// Looks row by row, and only into rows that may hold a support still missing. What has been seen says nothing where it
+/// is stopped.
 fn scan_dense(
     costs: &[Cost],
     unary: &[&[Cost]],

@@ -113,8 +113,8 @@ impl Reducer {
     /// done: unary costs apart, functions of one scope merged, minima moved to the constant.
     ///
     /// # Errors
-    /// [`Error::Stopped`] where `stop` is set before all functions are taken over; [`Error::Memory`]. Later stops only leave a larger core
-    /// ([`Reducer::problem_until`] says that there was one).
+    /// [`Error::Stopped`] where `stop` is set before all functions are taken over; [`Error::Memory`]. Later stops only
+    /// leave a larger core ([`Reducer::problem_until`] says that there was one).
     pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         let mut reducer = Reducer::load(network, named::values(network), reduce, stop)?;
         reducer.run(stop);
@@ -158,7 +158,8 @@ impl Reducer {
         self.queue_dear();
     }
 
-    /// The core, its variables renumbered in their order. Where the reductions were stopped it may hold costs at or above the top.
+    /// The core, its variables renumbered in their order. Where the reductions were stopped it may hold costs at or
+    /// above the top.
     pub fn problem(&self) -> Problem {
         self.problem_until(&Stop::new()).expect("nobody stops")
     }

@@ -1,11 +1,12 @@
-//! Values of long domains that no function names: they are the same to all functions, so that the first of them stands for all, and what a network takes
-//! follows the size of its file and not the sizes that it states.
+//! Values of long domains that no function names: they are the same to all functions, so that the first of them stands
+//! for all, and what a network takes follows the size of its file and not the sizes that it states.
 
 use crate::model::{CostFunction, Network, SparseTable, Table};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Domains of more values are looked at: those that local search has no room for. Reducing shorter ones is left to the reductions.
+/// Domains of more values are looked at: those that local search has no room for. Reducing shorter ones is left to the
+/// reductions.
 const LONG: u32 = u16::MAX as u32;
 
 /// What is left of long domains, by variable: values that functions name and one of those that none does, ascending.
@@ -100,7 +101,8 @@ mod tests {
         assert_eq!(named("t 1 65535 1 9 65535 1 0 4 1 1 1"), None);
     }
 
-    /// Small random functions over long domains: the best cost is that of all combinations of values that are named, and one that is not.
+    /// Small random functions over long domains: the best cost is that of all combinations of values that are named,
+    /// and one that is not.
     #[test]
     fn the_optimum_stays() {
         let mut rng = Rng::new(7);

@@ -15,10 +15,19 @@ pub(crate) struct Boarding {
     choice: Choice,
     thread: Option<JoinHandle<Result<Opened, Error>>>,
     over: Stop,
+    /// Ends the waiting: set where the run has ended without the device.
+    left: Stop,
+}
+
+impl Drop for Boarding {
+    fn drop(&mut self) {
+        self.left.set(Cause::Time);
+    }
 }
 
 impl Boarding {
-    /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `met` ends what the CPU does meanwhile.
+    /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `met` ends what the
+    /// CPU does meanwhile.
     pub fn unless_there(
         opening: &Opening,
         waits: bool,
@@ -46,10 +55,10 @@ impl Boarding {
 
     /// Waits for the device, then for the kernels that its first rounds take.
     fn new(opening: Opening, kernels: First, met: &Stop, stop: &Stop) -> io::Result<Boarding> {
-        let over = met.below();
+        let (over, left) = (met.below(), stop.below());
         let choice = opening.choice();
         let thread = threads::start("boarding", {
-            let (stop, over, busy) = (stop.clone(), over.clone(), Busy::new());
+            let (stop, over, busy) = (left.clone(), over.clone(), Busy::new());
             move || {
                 let opened = opening.wait(&stop);
                 if let Ok(Opened { cuda: Some(cuda), .. }) = &opened {
@@ -61,7 +70,7 @@ impl Boarding {
                 opened
             }
         })?;
-        Ok(Boarding { choice, thread: Some(thread), over })
+        Ok(Boarding { choice, thread: Some(thread), over, left })
     }
 
     /// Set once the device is there, or the run is to end: what the CPU does meanwhile is over.

@@ -15,7 +15,8 @@ use crate::threads;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long drivers beside the others are waited for once their rounds are over: two hundred times what they have to look at the stop flag.
+/// How long drivers beside the others are waited for once their rounds are over: two hundred times what they have to
+/// look at the stop flag.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whoever takes turns, and whoever does not.

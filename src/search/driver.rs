@@ -281,7 +281,8 @@ pub struct Picks {
     pub taken_changed: u64,
     /// Of the groups taken, those after which the state was better than it had ever been.
     pub taken_improved: u64,
-    /// Values changed by the passes of cheapest values that end flights. With those that picks and groups changed they are all moves.
+    /// Values changed by the passes of cheapest values that end flights. With those that picks and groups changed they
+    /// are all moves.
     pub settled: u64,
     /// Bytes of its states, at most.
     pub bytes: u64,

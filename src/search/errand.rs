@@ -33,8 +33,8 @@ impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
         self.here
     }
 
-    /// Sends it away, if it is here. Where `threads` are its own a thread waits for what it has them do, unless none can be started; otherwise it is
-    /// one of theirs, with which whoever else is at work there goes on.
+    /// Sends it away, if it is here. Where `threads` are its own a thread waits for what it has them do, unless none
+    /// can be started; otherwise it is one of theirs, with which whoever else is at work there goes on.
     pub fn begin(&mut self, threads: &Threads, work: impl FnOnce(&mut T) -> R + Send + 'static) {
         let task = self.task(work);
         let task =

@@ -81,9 +81,9 @@ impl Event {
     }
 }
 
-/// |upper - lower| / max(|upper|, |lower|) of the numbers shown, 0 where the bound has come to the cost. That is decided in the
-/// network's units: the bound that is shown is without what rounding may have added. `found` are the least cost in these units and
-/// the best value in the file's convention.
+/// |upper - lower| / max(|upper|, |lower|) of the numbers shown, 0 where the bound has come to the cost. That is
+/// decided in the network's units: the bound that is shown is without what rounding may have added. `found` are the
+/// least cost in these units and the best value in the file's convention.
 pub fn gap(network: &Network, found: Option<(Cost, Number)>, bound: Cost) -> Option<f64> {
     let (cost, value) = found?;
     if bound >= cost {
@@ -174,7 +174,8 @@ pub struct Summary {
     pub stopped_by: StoppedBy,
     /// Best cost found, in the file's convention, recomputed by the independent evaluator.
     pub cost: Option<Number>,
-    /// Best proven bound, in the file's convention, rounding taken off; none where there is no number, as without any solution.
+    /// Best proven bound, in the file's convention, rounding taken off; none where there is no number, as without any
+    /// solution.
     pub bound: Option<Number>,
     /// Relative gap.
     pub gap: Option<f64>,

@@ -7,8 +7,8 @@ use crate::stop::{Cause, Stop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Why a run ends that has found a solution (its least cost in the network's units, and the best value as the file writes it) and
-/// knows the bound `lower`, if it does.
+/// Why a run ends that has found a solution (its least cost in the network's units, and the best value as the file
+/// writes it) and knows the bound `lower`, if it does.
 pub(crate) fn reached(
     network: &Network,
     options: &Options,
@@ -29,12 +29,14 @@ pub(crate) fn reached(
     gap(network, found, lower).is_some_and(|gap| gap <= wanted).then_some(StoppedBy::Gap)
 }
 
-/// Whether a run has nothing left to do before it begins. A heuristic that was asked for has to fit the core all the same.
+/// Whether a run has nothing left to do before it begins. A heuristic that was asked for has to fit the core all the
+/// same.
 pub(crate) fn settled(network: &Network, options: &Options, found: Option<(Cost, Number)>, lower: Cost) -> bool {
     options.heuristic.is_none() && reached(network, options, found, lower).is_some()
 }
 
-/// The best total and the best bound that any part of a run knows. Its flag is set once they meet, so that rounds on their way end.
+/// The best total and the best bound that any part of a run knows. Its flag is set once they meet, so that rounds on
+/// their way end.
 #[derive(Clone)]
 pub(crate) struct Meeting {
     ends: Arc<[AtomicI64; 2]>,

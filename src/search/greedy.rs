@@ -46,8 +46,9 @@ fn urgency(prices: &[Price]) -> Urgency {
     (Reverse(count), (next.0 - best.0, next.1.saturating_sub(best.1)))
 }
 
-/// Tells `found` of an assignment that no single variable betters, or of what there was when the work ended or `stop` was set, if there was
-/// any, and then of better ones as long as it wants more. They may hold forbidden combinations. Returns one as good as the last.
+/// Tells `found` of an assignment that no single variable betters, or of what there was when the work ended or `stop`
+/// was set, if there was any, and then of better ones as long as it wants more. They may hold forbidden combinations.
+/// Returns one as good as the last.
 pub(crate) fn assignments(
     network: &Network,
     rng: &mut Rng,

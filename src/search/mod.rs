@@ -176,14 +176,15 @@ fn summary(
     }
 }
 
-/// The goal was reached before there was anything to search: a device that was asked for by its number has to be there all the same.
+/// The goal was reached before there was anything to search: a device that was asked for by its number has to be there
+/// all the same.
 fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(News)) -> Result<Option<Ending>, Error> {
     tell(News::Note(Boarding::missed(&options.device, stop)?));
     Ok(None)
 }
 
-/// The search on threads of its own, or on this one where the system allows no other. Returns how many there are; no ending where there was nothing left to
-/// search.
+/// The search on threads of its own, or on this one where the system allows no other. Returns how many there are; no
+/// ending where there was nothing left to search.
 fn search(
     options: &Options,
     work: impl FnOnce(&Stop, &mut dyn FnMut(News)) -> Result<Option<Ending>, Error> + Send + 'static,
@@ -225,7 +226,8 @@ fn reduce(
     }
 }
 
-/// The loop on one of the `workers`, so that the run ends without it where a large network keeps it from looking at the stop flag.
+/// The loop on one of the `workers`, so that the run ends without it where a large network keeps it from looking at the
+/// stop flag.
 fn beside(
     workers: ThreadPool,
     work: impl FnOnce(&Stop, &mut dyn FnMut(News)) -> Result<Option<Ending>, Error> + Send + 'static,
@@ -259,7 +261,8 @@ fn ended(what: String) -> Error {
     Error::Internal(format!("the search ended ({what})"))
 }
 
-/// What the run begins with, on a thread of its own where there is one: on large networks it takes seconds, each of which has its tick.
+/// What the run begins with, on a thread of its own where there is one: on large networks it takes seconds, each of
+/// which has its tick.
 fn first(
     network: &Network,
     options: &Options,

@@ -1,4 +1,5 @@
-//! One meaning of `top`: runs, the evaluator and certificates against brute force over the numbers that a `.wcsp` file states.
+//! One meaning of `top`: runs, the evaluator and certificates against brute force over the numbers that a `.wcsp` file
+//! states.
 
 use super::{BoundChoice, EventKind, Options, Status, solve};
 use crate::certificate::Certificate;

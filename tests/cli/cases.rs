@@ -1,5 +1,5 @@
-//! Small inputs of the kinds that public bug reports, other programs' writers and fuzzing have shown to matter, each with what is
-//! right. The texts are our own; the comments say what is odd about them.
+//! Small inputs of the kinds that public bug reports, other programs' writers and fuzzing have shown to matter, each
+//! with what is right. The texts are our own; the comments say what is odd about them.
 
 use super::*;
 
@@ -97,7 +97,8 @@ const CASES: &[(&str, &str, &[&str], Right)] = &[
         &[],
         Optimal(3.0),
     ),
-    // graphs: edges in both directions, comments and blank lines anywhere, `p edges`, `p col`, tabs, lines of other kinds
+    // graphs: edges in both directions, comments and blank lines anywhere, `p edges`, `p col`, tabs, lines of other
+    // kinds
     ("both.col", "p edge 3 6\ne 1 2\ne 2 1\ne 2 3\ne 3 2\ne 1 3\ne 3 1\n", &["--colors", "2"], Optimal(1.0)),
     (
         "comments.col",

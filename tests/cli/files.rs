@@ -1,4 +1,5 @@
-//! Files that are missing for a while, pipes without another end, outputs that are inputs, and text that a terminal would obey.
+//! Files that are missing for a while, pipes without another end, outputs that are inputs, and text that a terminal
+//! would obey.
 
 use super::*;
 use std::fs::File;

@@ -3,7 +3,8 @@
 use super::{Result, fangs, hard, refused};
 use serde_json::Value;
 
-/// A search and an elimination that the memory does not take are refused, but where the run ends before that is known there is a bound.
+/// A search and an elimination that the memory does not take are refused, but where the run ends before that is known
+/// there is a bound.
 #[test]
 fn out_of_time_is_no_error() -> Result {
     let (_folder, file) = hard()?;

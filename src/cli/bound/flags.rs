@@ -31,8 +31,8 @@ pub struct BoundFlags {
     z: Option<u32>,
     /// Elimination order: best, min-fill, weighted-min-fill, min-degree, sweep, or file:ORDER
     ///
-    /// best takes the best of all rules where exact elimination is in sight, otherwise min-fill. A file has all variables
-    /// of the network, the first eliminated first.
+    /// best takes the best of all rules where exact elimination is in sight, otherwise min-fill. A file has all
+    /// variables of the network, the first eliminated first.
     #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse,
         help_heading = help::BOUNDS)]
     order: OrderChoice,

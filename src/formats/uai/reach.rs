@@ -27,8 +27,8 @@ impl Reach {
     }
 }
 
-/// The reach of the best assignment that some descents find, which gives the variables of `fixed` their values. Every entry is within
-/// reach where all that were found are impossible.
+/// The reach of the best assignment that some descents find, which gives the variables of `fixed` their values. Every
+/// entry is within reach where all that were found are impossible.
 pub(super) fn near_a_witness(
     builder: &Builder,
     scopes: &[Box<[u32]>],
@@ -124,7 +124,8 @@ impl<'a> Descent<'a> {
         Ok(())
     }
 
-    /// What the functions of a variable cost with one of its values: how many are impossible, and the sum of the others.
+    /// What the functions of a variable cost with one of its values: how many are impossible, and the sum of the
+    /// others.
     fn cost(&self, v: usize, value: u32) -> (u32, f64) {
         self.functions[v].iter().fold((0, 0.0), |(impossible, sum), &function| {
             let cost = self.entry_with(function, |u| if u == v { value } else { self.values[u] });

@@ -1,6 +1,6 @@
-//! Global cost functions, expanded to tables. One is read so far: `salldiff`, in toulbar2's form `salldiff METRIC COST`, where
-//! the metric `var` counts for each value the variables beyond the first that have it, and `dec` (or `decbi`) the pairs
-//! of equal variables.
+//! Global cost functions, expanded to tables. One is read so far: `salldiff`, in toulbar2's form `salldiff METRIC
+//! COST`, where the metric `var` counts for each value the variables beyond the first that have it, and `dec` (or
+//! `decbi`) the pairs of equal variables.
 
 use super::Reader;
 use crate::error::Error;

@@ -64,8 +64,8 @@ impl Heuristic {
     /// Reads a file for a network of `variables`.
     ///
     /// # Errors
-    /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`] where `stop` is set
-    /// before a pipe has said all.
+    /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`]
+    /// where `stop` is set before a pipe has said all.
     pub fn read(path: &Path, variables: &[Variable], stop: &Stop) -> Result<Heuristic, Error> {
         Heuristic::of(File::read(path, &Variables::of(variables), stop)?)
     }

@@ -66,7 +66,8 @@ pub(super) enum Entries {
 }
 
 impl Frame {
-    /// `None` where costs are too large for sums of 64 bits, and once `stop` is set. Costs from `ub` on need not be told apart.
+    /// `None` where costs are too large for sums of 64 bits, and once `stop` is set. Costs from `ub` on need not be
+    /// told apart.
     pub fn new(problem: &Arc<Problem>, ub: Cost, sequence: &[u32], stop: &Stop) -> Option<Frame> {
         let range = cap(problem, ub.min(problem.top)).max(1);
         if range >= LONG {

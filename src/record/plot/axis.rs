@@ -81,8 +81,8 @@ impl TimeAxis {
     }
 }
 
-/// The axis of costs. Curves start far off, and what matters happens near their ends, so what is far above or below stands
-/// behind a break, on a scale of its own.
+/// The axis of costs. Curves start far off, and what matters happens near their ends, so what is far above or below
+/// stands behind a break, on a scale of its own.
 #[derive(Debug)]
 pub struct CostAxis {
     main: Range<f64>,
@@ -92,8 +92,8 @@ pub struct CostAxis {
 }
 
 impl CostAxis {
-    /// The axis for these runs. Its main part shows the second half of the time (or an earlier part where nothing changes there), and at least
-    /// as much above and below.
+    /// The axis for these runs. Its main part shows the second half of the time (or an earlier part where nothing
+    /// changes there), and at least as much above and below.
     pub fn of(curves: &[Curve], time: &TimeAxis) -> Self {
         let Some((least, greatest)) = extremes(curves, time.at(0.0)) else {
             return CostAxis { main: 0.0..1.0, below: None, above: None };

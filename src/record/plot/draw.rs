@@ -1,4 +1,5 @@
-//! The picture of a chart: what a run found is a solid line, what is proven a dashed one, and between them is a light band.
+//! The picture of a chart: what a run found is a solid line, what is proven a dashed one, and between them is a light
+//! band.
 
 use super::axis::{CostAxis, TimeAxis, grouped};
 use super::legend::{self, Key};

@@ -1,9 +1,10 @@
 //! Large cliques: the colors of a clique all differ, so its size is a lower bound.
 //!
-//! Each clique has a vertex that comes first in the smallest-last order; the others are among its later neighbours, which are few
-//! (Eppstein and Strash, "Listing all maximal cliques in large sparse real-world graphs", 2011). There a branch and bound whose
-//! bound is a greedy coloring looks for a larger one (Tomita and Seki, "An efficient branch-and-bound algorithm for finding a
-//! maximum clique", 2003). It gives up after some leaves, so that all vertices have their turn; later passes allow more.
+//! Each clique has a vertex that comes first in the smallest-last order; the others are among its later neighbours,
+//! which are few (Eppstein and Strash, "Listing all maximal cliques in large sparse real-world graphs", 2011). There a
+//! branch and bound whose bound is a greedy coloring looks for a larger one (Tomita and Seki, "An efficient
+//! branch-and-bound algorithm for finding a maximum clique", 2003). It gives up after some leaves, so that all vertices
+//! have their turn; later passes allow more.
 
 use super::dsatur::SmallestLast;
 use crate::search::graph::Graph;
@@ -145,7 +146,8 @@ impl Branch {
         self.leaves = self.leaves.saturating_sub(1);
     }
 
-    /// The candidates by classes of a greedy coloring, each with the number of classes so far: no clique of these is larger.
+    /// The candidates by classes of a greedy coloring, each with the number of classes so far: no clique of these is
+    /// larger.
     fn by_colors(&mut self, candidates: &Bits) -> Vec<(u32, u32)> {
         let (mut left, mut colors, mut order) = (candidates.clone(), 0, Vec::new());
         while left.iter().any(|&word| word != 0) {

@@ -1,5 +1,6 @@
-//! First colorings: by saturation (DSATUR; Brelaz, "New methods to color the vertices of a graph", 1979), and last vertices
-//! first (smallest-last; Matula and Beck, "Smallest-last ordering and clustering and graph coloring algorithms", 1983).
+//! First colorings: by saturation (DSATUR; Brelaz, "New methods to color the vertices of a graph", 1979), and last
+//! vertices first (smallest-last; Matula and Beck, "Smallest-last ordering and clustering and graph coloring
+//! algorithms", 1983).
 
 use crate::search::graph::Graph;
 use crate::stop::Stop;
@@ -11,8 +12,8 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Vertices between two looks at the stop flag: less than a millisecond.
 const LOOK: usize = 256;
 
-/// A coloring with at most `most` colors where DSATUR needs no more, and where it is not stopped. The vertex next to the most
-/// colors is next, of these the one with the most neighbours, and takes the first color that none of them has.
+/// A coloring with at most `most` colors where DSATUR needs no more, and where it is not stopped. The vertex next to
+/// the most colors is next, of these the one with the most neighbours, and takes the first color that none of them has.
 pub(super) fn dsatur(graph: &Graph, most: u32, stop: &Stop) -> Option<Vec<u32>> {
     let n = graph.len();
     let words = most.div_ceil(64) as usize;
@@ -52,9 +53,9 @@ pub(super) fn dsatur(graph: &Graph, most: u32, stop: &Stop) -> Option<Vec<u32>> 
     Some(colors)
 }
 
-/// The vertices in the order in which the one with the fewest neighbours left is taken away, and their core numbers: the most
-/// neighbours left that any had by then. Vertices whose number is at least k are those left where all with fewer than k
-/// neighbours go, one after the other.
+/// The vertices in the order in which the one with the fewest neighbours left is taken away, and their core numbers:
+/// the most neighbours left that any had by then. Vertices whose number is at least k are those left where all with
+/// fewer than k neighbours go, one after the other.
 #[derive(Debug)]
 pub(super) struct SmallestLast {
     pub order: Vec<u32>,
@@ -62,8 +63,8 @@ pub(super) struct SmallestLast {
 }
 
 impl SmallestLast {
-    /// By counting sort of the degrees, kept up to date by exchanges (Batagelj and Zaversnik, "An O(m) algorithm for cores
-    /// decomposition of networks", 2003).
+    /// By counting sort of the degrees, kept up to date by exchanges (Batagelj and Zaversnik, "An O(m) algorithm for
+    /// cores decomposition of networks", 2003).
     pub fn new(graph: &Graph) -> Self {
         let n = graph.len();
         let mut degree: Vec<u32> = (0..n).map(|v| graph.neighbours(v).len() as u32).collect();
@@ -96,7 +97,8 @@ impl SmallestLast {
         SmallestLast { order, core: degree }
     }
 
-    /// Colors the vertices with fewer than `k` neighbours left, last first: each has a color that none of its neighbours has.
+    /// Colors the vertices with fewer than `k` neighbours left, last first: each has a color that none of its
+    /// neighbours has.
     pub fn complete(&self, graph: &Graph, k: u32, colors: &mut [u32]) {
         let mut taken = vec![NONE; k as usize];
         let left_out = self.order.partition_point(|&v| self.core[v as usize] < k);

@@ -1,6 +1,7 @@
-//! Whether so many colors are enough: branch and bound by saturation, a slice at a time. The vertex next to the most colors is next;
-//! it takes each color that none of its neighbours has, and of those not in use yet only the first, as they are interchangeable
-//! (Brelaz, "New methods to color the vertices of a graph", 1979). The vertices of a clique have their colors from the start.
+//! Whether so many colors are enough: branch and bound by saturation, a slice at a time. The vertex next to the most
+//! colors is next; it takes each color that none of its neighbours has, and of those not in use yet only the first, as
+//! they are interchangeable (Brelaz, "New methods to color the vertices of a graph", 1979). The vertices of a clique
+//! have their colors from the start.
 
 use super::dsatur::NONE;
 use crate::search::graph::Graph;

@@ -1,7 +1,7 @@
-//! The least number of colors of a graph: first colorings by greedy choices, then one color less at a time, as long as a search for
-//! an assignment without conflicts comes to one. It is the search of any network, on the network that counts conflicts; it begins
-//! with the last coloring, whose smallest class is shared out. Beside it, in turns, go proofs that no fewer colors are enough:
-//! larger cliques, and a branch and bound.
+//! The least number of colors of a graph: first colorings by greedy choices, then one color less at a time, as long as
+//! a search for an assignment without conflicts comes to one. It is the search of any network, on the network that
+//! counts conflicts; it begins with the last coloring, whose smallest class is shared out. Beside it, in turns, go
+//! proofs that no fewer colors are enough: larger cliques, and a branch and bound.
 //!
 //! A budget of rounds is one for all: a number of colors takes as many as it needs, the next one has the rest.
 
@@ -34,11 +34,12 @@ use std::sync::Arc;
 
 /// Entries that the first look for a clique takes, for each vertex and edge: a small part of what reading them took.
 const FIRST_CLIQUES: u64 = 16;
-/// Ratings of the search for each entry that proofs look at in turn with it: what a proof has not found by an eighth of the time
-/// it seldom finds by all of it.
+/// Ratings of the search for each entry that proofs look at in turn with it: what a proof has not found by an eighth of
+/// the time it seldom finds by all of it.
 const PROOF_SHARE: u64 = 8;
 
-/// Colors a graph with few colors: `observe` sees every event as it happens, with the number of colors as the cost; setting
+/// Colors a graph with few colors: `observe` sees every event as it happens, with the number of colors as the cost;
+/// setting
 /// `stop` from anywhere ends the run. The solution has a color from 0 for each vertex.
 ///
 /// # Errors
@@ -276,7 +277,8 @@ impl<'a> Coloring<'a> {
         Ok(())
     }
 
-    /// Whether `k` colors are enough for the edges of a core, and who says so; nothing where the budget is spent before.
+    /// Whether `k` colors are enough for the edges of a core, and who says so; nothing where the budget is spent
+    /// before.
     fn decide(
         &mut self,
         k: u32,
@@ -340,7 +342,8 @@ impl<'a> Coloring<'a> {
         Ok(decided)
     }
 
-    /// The best coloring with one color less: its smallest class is shared out, each vertex to the color that fewest neighbours have.
+    /// The best coloring with one color less: its smallest class is shared out, each vertex to the color that fewest
+    /// neighbours have.
     fn shared_out(&self) -> Vec<u32> {
         let mut sizes = vec![0u32; self.upper as usize];
         self.best.iter().for_each(|&color| sizes[color as usize] += 1);

@@ -30,7 +30,8 @@ fn queens(side: u32) -> Graph {
     })
 }
 
-/// Each vertex of the last graph has a copy next to its neighbours, and one more vertex is next to all copies (Mycielski).
+/// Each vertex of the last graph has a copy next to its neighbours, and one more vertex is next to all copies
+/// (Mycielski).
 fn mycielski(steps: u32) -> Graph {
     let (mut vertices, mut edges) = (2, vec![[0, 1]]);
     for _ in 1..steps {

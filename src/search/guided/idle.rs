@@ -53,8 +53,8 @@ impl ValueHeuristic for Watched<'_> {
     }
 }
 
-/// What to say of a heuristic that has made no pick: its condition, and the inputs of that which never changed. Nothing where it is
-/// active in flights from `starts`.
+/// What to say of a heuristic that has made no pick: its condition, and the inputs of that which never changed. Nothing
+/// where it is active in flights from `starts`.
 pub(super) fn explain(
     ground: &Ground<'_>,
     heuristic: &dyn ValueHeuristic,

@@ -350,8 +350,8 @@ impl Driver for Guided {
 }
 
 impl Guided {
-    /// Where flights are made from now on, by how many states. `effort` tells why it is not the device where there is one, and of fewer states than were
-    /// asked for.
+    /// Where flights are made from now on, by how many states. `effort` tells why it is not the device where there is
+    /// one, and of fewer states than were asked for.
     fn choose(&mut self, ground: &Ground<'_>, effort: &mut Effort) -> Result<usize, DeviceError> {
         let field = ground.field;
         let wanted = wanted(field);

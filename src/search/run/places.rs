@@ -27,7 +27,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Shares the CPU's threads out once the first rounds are over: networks that are solved in milliseconds need no more.
+    /// Shares the CPU's threads out once the first rounds are over: networks that are solved in milliseconds need no
+    /// more.
     pub(super) fn part(&mut self) {
         let has_parts = self.device.cuda.is_some() || self.bounds.are_parted();
         if has_parts || self.cannot_part || !Portfolio::may_part(self.options) || self.crew.is_opening() {
