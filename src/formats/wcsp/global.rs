@@ -25,8 +25,8 @@ impl Reader<'_, '_> {
         let combinations = self.sizes.iter().fold(1u64, |n, &size| n.saturating_mul(size.into()));
         if combinations > COMBINATIONS {
             let hint = format!(
-                "function {function} is expanded to a table: its {} variables have {combinations} combinations of \
-                 values, at most {COMBINATIONS} are possible",
+                "function {function} is a global cost function, expanded to a table: its {} variables have \
+                 {combinations} combinations of values, at most {COMBINATIONS} are possible",
                 self.scope.len()
             );
             return Err(self.tokens.error_with("a smaller scope", hint));
