@@ -159,7 +159,17 @@ fn a_plug_in_survives_its_device() {
     let _ = generated.args(["generate", "grid", "--side", "25", "--p2", "0.2", "-o"]).arg(&file).assert().success();
     for launch in ["1", "3"] {
         let mut solved = Command::cargo_bin("fangs").expect("the program is built");
-        let _ = solved.args(["solve", "--driver", "guided", "--heuristic", "boltzmann", "--device", "cuda", "-t", "2"]);
+        let _ = solved.args([
+            "solve",
+            "--driver",
+            "guided",
+            "--heuristic",
+            "boltzmann",
+            "--device",
+            "cuda",
+            "--rounds",
+            "20",
+        ]);
         let _ = solved.args(["--json", "--bound", "none"]).arg(&file).env("FANGS_FAIL_LAUNCH", launch);
         let output = solved.assert().success().get_output().clone();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -6,10 +6,67 @@ use crate::model::{Decimal, Stated};
 /// Digits that a [`Decimal`] keeps.
 const DIGITS: u32 = 19;
 
+/// The powers of ten that doubles hold exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
 /// Understands a word as a number: its sign apart where it is out of the range of normal doubles.
 pub(super) fn parse(word: &[u8]) -> Option<Stated> {
+    if let Some(double) = plain(word) {
+        return Some(Stated::Double(double));
+    }
     let double: f64 = std::str::from_utf8(word).ok()?.parse().ok()?;
     if double.is_normal() { Some(Stated::Double(double)) } else { Some(extreme(word, double)) }
+}
+
+/// A few digits and a small exponent, most of what files have: an integer and a power of ten that doubles hold exactly, so that
+/// their product or quotient is rounded once, as std has it (Clinger, "How to read floating point numbers accurately", 1990).
+#[inline]
+fn plain(word: &[u8]) -> Option<f64> {
+    let (mut digits, mut behind, mut point) = (0u64, 0i32, false);
+    let (mut exponent, mut count) = (0, 0);
+    // 18 digits fit 64 bits
+    let mut rest = if word.len() <= 18 { word.iter() } else { return None };
+    while let Some(&byte) = rest.next() {
+        match byte.wrapping_sub(b'0') {
+            digit @ 0..=9 => {
+                digits = 10 * digits + u64::from(digit);
+                behind += i32::from(point);
+                count += 1;
+            }
+            _ if byte == b'.' && !point => point = true,
+            _ if byte | 0x20 == b'e' => {
+                exponent = small_exponent(rest.as_slice())?;
+                rest = [].iter();
+            }
+            _ => return None,
+        }
+    }
+    if count == 0 || digits >= 1 << 53 {
+        return None;
+    }
+    let (digits, power) = (digits as f64, exponent - behind);
+    let tens = *POWERS.get(power.unsigned_abs() as usize)?;
+    Some(if power < 0 { digits / tens } else { digits * tens })
+}
+
+/// An exponent of one or two digits.
+fn small_exponent(text: &[u8]) -> Option<i32> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let value = match digits {
+        [ones] if ones.is_ascii_digit() => i32::from(ones - b'0'),
+        [tens, ones] if tens.is_ascii_digit() && ones.is_ascii_digit() => {
+            10 * i32::from(tens - b'0') + i32::from(ones - b'0')
+        }
+        _ => return None,
+    };
+    Some(if negative { -value } else { value })
 }
 
 /// What a word means whose double is 0, below the normal ones, infinite or no number.
@@ -76,6 +133,25 @@ mod tests {
         for text in ["", "1..2", "0x1", "1e", "e5", "--1"] {
             assert_eq!(parse(text.as_bytes()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_few_digits_are_as_std_has_them() {
+        let mut rng = crate::rng::Rng::new(1);
+        for _ in 0..100_000 {
+            let digits = rng.draw() % 10u64.pow(1 + rng.below(16) as u32);
+            let mut text = digits.to_string();
+            text.insert(rng.index(text.len() + 1), '.');
+            if rng.below(2) == 0 {
+                text += &format!("{}{}", ["e", "E-", "e+"][rng.index(3)], rng.below(30));
+            }
+            assert_eq!(plain(text.as_bytes()).or_else(|| text.parse().ok()), text.parse().ok(), "{text}");
+        }
+        assert_eq!([&b"0"[..], b".5", b"7.", b"000.250", b"5e-10"].map(plain), [0.0, 0.5, 7.0, 0.25, 5e-10].map(Some));
+        assert_eq!(
+            [&b""[..], b".", b"e5", b"1.2.3", b"-1", b"1e", b"1e-", b"1e1.5", b"9999999999999999", b"1e300"].map(plain),
+            [None; 10]
+        );
     }
 
     #[test]

@@ -85,14 +85,18 @@ fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> 
     Parts { builder, scopes, numbers, scale, precision: options.precision, fixed: Vec::new() }.build(file, stop)
 }
 
-/// Equal entries, held once.
+/// Entries of a table that its hash is made of.
+const TOLD: usize = 16;
+
+/// Equal entries, held once; of different ones that begin alike only the first is looked for.
 #[derive(Default)]
 struct Distinct(FxHashMap<u64, Arc<Numbers>>);
 
 impl Distinct {
     fn share(&mut self, numbers: Numbers) -> Arc<Numbers> {
         let mut hasher = FxHasher::default();
-        numbers.doubles().iter().for_each(|double| double.to_bits().hash(&mut hasher));
+        // the first entries tell most tables apart
+        numbers.doubles().iter().take(TOLD).for_each(|double| double.to_bits().hash(&mut hasher));
         match self.0.entry(hasher.finish()) {
             Entry::Occupied(known) if **known.get() == numbers => known.get().clone(),
             Entry::Occupied(_) => numbers.into(),
