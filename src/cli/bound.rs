@@ -104,7 +104,10 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         }
         (Err(error), found) => {
             // what was found so far stays in the files
-            found.into_iter().for_each(|mut found| found.tell(EventKind::End));
+            if let Some(mut found) = found {
+                found.tell(EventKind::End);
+                let _ = found.recorder.finish(&stop);
+            }
             Err(error)
         }
         (Ok(()), None) => Err(Error::Internal("what was found is gone".into())),

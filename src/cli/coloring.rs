@@ -6,6 +6,7 @@ use fangs::formats::{self, Graph};
 use fangs::record::seconds;
 use fangs::search::{Clock, Colors, greedy_colors};
 use fangs::stop::Stop;
+use fangs::terminal::line;
 use fangs::{Error, check};
 use serde::Serialize;
 use std::fmt;
@@ -69,7 +70,7 @@ impl fmt::Display for Description<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Description { instance, vertices, edges, density, degeneracy, clique, bound, greedy_colors, .. } = self;
         let Degrees { min, mean, max } = self.degrees;
-        writeln!(f, "{instance}: a graph to color with few colors (--colors K: the network of K colors)")?;
+        writeln!(f, "{}: a graph to color with few colors (--colors K: the network of K colors)", line(instance))?;
         writeln!(f, "  {vertices} vertices, {edges} edges, density {density:.4}")?;
         writeln!(f, "  degrees {min} to {max}, {mean:.2} on average; degeneracy {degeneracy}")?;
         writeln!(f, "  a clique of {clique} vertices; at least {bound} colors, {greedy_colors} by greedy choices")?;
@@ -116,7 +117,7 @@ struct Verdict<'a> {
 
 impl fmt::Display for Verdict<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {} colors", self.instance, self.cost)?;
+        writeln!(f, "{}: {} colors", line(self.instance), self.cost)?;
         Monochromatic::list(&self.monochromatic, f)
     }
 }

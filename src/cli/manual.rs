@@ -3,7 +3,7 @@
 use super::{Exit, Flags, output};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
-use fangs::Error;
+use fangs::{Error, terminal};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -24,7 +24,7 @@ pub struct ManFlags {
 pub fn completions(flags: CompletionsFlags) -> Result<Exit, Error> {
     let mut script = Vec::new();
     clap_complete::generate(flags.shell, &mut Flags::command(), "fangs", &mut script);
-    output::print(&String::from_utf8_lossy(&script))?;
+    output::print_raw(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 
@@ -32,12 +32,12 @@ pub fn completions(flags: CompletionsFlags) -> Result<Exit, Error> {
 pub fn man(flags: ManFlags) -> Result<Exit, Error> {
     match flags.folder {
         Some(folder) => clap_mangen::generate_to(Flags::command(), &folder)
-            .map_err(|source| Error::Usage(format!("{}: cannot write: {source}", folder.display())))?,
+            .map_err(|source| Error::Usage(format!("{}: cannot write: {source}", terminal::path(&folder))))?,
         None => {
             let mut page = Vec::new();
             let cannot = |source| Error::Io { path: "<memory>".into(), action: "cannot write", source };
             clap_mangen::Man::new(Flags::command()).render(&mut page).map_err(cannot)?;
-            output::print(&String::from_utf8_lossy(&page))?;
+            output::print_raw(&String::from_utf8_lossy(&page))?;
         }
     }
     Ok(Exit::Done)

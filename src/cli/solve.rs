@@ -242,9 +242,17 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let mut observe = |event: &Event| {
         recorder.observe(event, |solution| formats::write_solution(&network, solution, config.output.solution_format));
     };
-    let summary = match &graph {
-        Some(graph) => search::color(graph, &options, &stop, &mut observe)?,
-        None => search::solve(&network, &options, &stop, &mut observe)?,
+    let solved = match &graph {
+        Some(graph) => search::color(graph, &options, &stop, &mut observe),
+        None => search::solve(&network, &options, &stop, &mut observe),
+    };
+    let summary = match solved {
+        Ok(summary) => summary,
+        Err(error) => {
+            // what was found so far stays in the files
+            let _ = recorder.finish(&stop);
+            return Err(error);
+        }
     };
     let mut written = true;
     if let Some(file) = certificate {

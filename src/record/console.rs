@@ -60,7 +60,9 @@ impl Console {
                 let columns = usize::from(console::Term::stderr().size().1).saturating_sub(SPINNER);
                 let state = state.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 // what cannot be formatted is not shown
-                let _ = out.write_str(&fit(&clock(started.elapsed(), budget), &activity.to_string(), &state, columns));
+                let doing = activity.to_string();
+                let _ =
+                    out.write_str(&fit(&clock(started.elapsed(), budget), &terminal::line(&doing), &state, columns));
             };
             let style = ProgressStyle::with_template("{spinner} {shown}");
             let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner()).with_key("shown", shown);

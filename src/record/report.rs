@@ -262,7 +262,7 @@ impl Display for BoundReport {
             let streamed = if self.streamed { ", streamed" } else { "" };
             let spilled = match self.spilled_bytes {
                 0 => String::new(),
-                bytes => format!(", {} of them in files in {}", HumanBytes(bytes), spill_folder().display()),
+                bytes => format!(", {} of them in files in {}", HumanBytes(bytes), terminal::path(&spill_folder())),
             };
             line("tables", &format_args!("{}{streamed}{spilled}", HumanBytes(self.table_bytes)))?;
             let [largest, joint] = [self.largest_table, self.joint_entries].map(grouped);

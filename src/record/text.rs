@@ -80,7 +80,7 @@ pub fn assignment(values: &[u32], file: Option<&std::path::Path>) -> String {
     }
     let count = counted(values.len(), "value");
     match file {
-        Some(file) => format!("{count} in {}", file.display()),
+        Some(file) => format!("{count} in {}", crate::terminal::path(file)),
         None => format!("{count}; --solution FILE writes them, --json prints them"),
     }
 }
