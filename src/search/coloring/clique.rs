@@ -14,7 +14,7 @@ use crate::stop::Stop;
 const MORE: u64 = 8;
 
 /// The search for a clique, a slice at a time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Cliques {
     best: Vec<u32>,
     /// Vertices with many later neighbours first, and each vertex's place in the smallest-last order.

@@ -2,6 +2,7 @@
 //! vertices first (smallest-last; Matula and Beck, "Smallest-last ordering and clustering and graph coloring
 //! algorithms", 1983).
 
+use crate::error::Error;
 use crate::search::graph::Graph;
 use crate::stop::Stop;
 use std::cmp::Reverse;
@@ -56,7 +57,7 @@ pub(super) fn dsatur(graph: &Graph, most: u32, stop: &Stop) -> Option<Vec<u32>> 
 /// The vertices in the order in which the one with the fewest neighbours left is taken away, and their core numbers:
 /// the most neighbours left that any had by then. Vertices whose number is at least k are those left where all with
 /// fewer than k neighbours go, one after the other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SmallestLast {
     pub order: Vec<u32>,
     pub core: Vec<u32>,
@@ -65,7 +66,7 @@ pub(super) struct SmallestLast {
 impl SmallestLast {
     /// By counting sort of the degrees, kept up to date by exchanges (Batagelj and Zaversnik, "An O(m) algorithm for
     /// cores decomposition of networks", 2003).
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &Graph, stop: &Stop) -> Result<Self, Error> {
         let n = graph.len();
         let mut degree: Vec<u32> = (0..n).map(|v| graph.neighbours(v).len() as u32).collect();
         // where the vertices of each degree begin
@@ -78,7 +79,8 @@ impl SmallestLast {
             order[place[v]] = v as u32;
             free[degree[v] as usize] += 1;
         }
-        for next in 0..n {
+        for next in stop.each(0..n) {
+            let next = next?;
             let v = order[next] as usize;
             for &u in graph.neighbours(v) {
                 let u = u as usize;
@@ -94,7 +96,7 @@ impl SmallestLast {
                 }
             }
         }
-        SmallestLast { order, core: degree }
+        Ok(SmallestLast { order, core: degree })
     }
 
     /// Colors the vertices with fewer than `k` neighbours left, last first: each has a color that none of its

@@ -39,8 +39,7 @@ const FIRST_CLIQUES: u64 = 16;
 const PROOF_SHARE: u64 = 8;
 
 /// Colors a graph with few colors: `observe` sees every event as it happens, with the number of colors as the cost;
-/// setting
-/// `stop` from anywhere ends the run. The solution has a color from 0 for each vertex.
+/// setting `stop` from anywhere ends the run. The solution has a color from 0 for each vertex.
 ///
 /// # Errors
 /// As [`solve`](super::solve); certificates are refused.
@@ -167,14 +166,12 @@ impl<'a> Coloring<'a> {
         tell: &'a mut dyn FnMut(News),
     ) -> Result<Self, Error> {
         options.activity.step("first solution");
-        let near = graph::Graph::of_edges(graph.vertices as usize, &graph.edges, stop)?;
-        let smallest_last = SmallestLast::new(&near);
         Ok(Coloring {
             palette: graph.palette()?,
-            cliques: Cliques::new(&near, &smallest_last),
+            cliques: Cliques::default(),
+            near: graph::Graph::of_edges(graph.vertices as usize, &graph.edges, stop)?,
             graph,
-            near,
-            smallest_last,
+            smallest_last: SmallestLast::default(),
             options,
             stop,
             tell,
@@ -228,14 +225,17 @@ impl<'a> Coloring<'a> {
             class.iter().for_each(|&v| colors[v as usize] = color as u32);
         }
         self.found(&colors, "greedy")?;
-        self.search_cliques(FIRST_CLIQUES * (self.graph.vertices as u64 + self.graph.edges.len() as u64));
         // more would not be told, and a graph without odd cycles never gets a third color (Brelaz)
         if let Some(colors) = dsatur(&self.near, self.upper.saturating_sub(1).max(2), self.stop) {
             self.found(&colors, "dsatur")?;
         }
-        if self.upper > 2 && !self.stop.is_set() {
+        if self.upper > 2 {
+            self.stop.check()?;
             self.raise(3, "odd cycle");
         }
+        self.smallest_last = SmallestLast::new(&self.near, self.stop)?;
+        self.cliques = Cliques::new(&self.near, &self.smallest_last);
+        self.search_cliques(FIRST_CLIQUES * (self.graph.vertices as u64 + self.graph.edges.len() as u64));
         Ok(())
     }
 
@@ -307,6 +307,7 @@ impl<'a> Coloring<'a> {
             }
             News::Bound { bound, source, .. } => {
                 if bound > 0 && decided.is_none() {
+                    let source = if source == "trivial" { "reduce".into() } else { source };
                     decided = Some((Decision::Infeasible, source));
                     over.set(Cause::Signal);
                 }

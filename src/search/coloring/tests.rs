@@ -17,6 +17,10 @@ fn near_of(vertices: usize, edges: &[[u32; 2]]) -> graph::Graph {
     graph::Graph::of_edges(vertices, edges, &Stop::new()).expect("nobody stops")
 }
 
+fn smallest_last(near: &graph::Graph) -> SmallestLast {
+    SmallestLast::new(near, &Stop::new()).expect("nobody stops")
+}
+
 /// Edges with probability `percent`.
 fn random(rng: &mut Rng, vertices: u32, percent: u64) -> Graph {
     let drawn: Vec<bool> = (0..vertices * vertices).map(|_| rng.below(100) < percent).collect();
@@ -156,7 +160,7 @@ fn cores_are_what_is_left_where_vertices_of_few_neighbours_go() {
         let percent = 5 + rng.below(40);
         let graph = random(&mut rng, 25, percent);
         let near = near_of(25, &graph.edges);
-        let smallest_last = SmallestLast::new(&near);
+        let smallest_last = smallest_last(&near);
         for k in 0..25u32 {
             let mut left = vec![true; 25];
             let few = |left: &[bool]| {
@@ -183,7 +187,7 @@ fn the_largest_clique_is_found_in_the_end() {
         let percent = 10 + rng.below(85);
         let graph = random(&mut rng, 14, percent);
         let near = near_of(14, &graph.edges);
-        let mut cliques = Cliques::new(&near, &SmallestLast::new(&near));
+        let mut cliques = Cliques::new(&near, &smallest_last(&near));
         while !cliques.search(&near, 1, &Stop::new()) {}
         let is_clique = |set: u32| {
             let members: Vec<u32> = (0..14).filter(|v| set >> v & 1 == 1).collect();
