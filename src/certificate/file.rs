@@ -5,9 +5,11 @@ use crate::error::Error;
 use crate::model::{Cost, Network, Table};
 use crate::stop::Stop;
 use crate::{files, memory};
+use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What the second line begins with.
 const SEAL: &str = "sha256 ";
@@ -58,37 +60,50 @@ impl Certificate {
     }
 }
 
-/// The SHA-256 of a network as it was read: variables, tables, top and units. Neither names nor the way a file is compressed
-/// or laid out matter.
+/// The SHA-256 of a network as it was read: variables, tables, top and units. Neither names nor the way a file is
+/// compressed or laid out matter. A table counts by its own SHA-256, so that one that functions share is read once.
 pub fn digest(network: &Network) -> String {
     let mut hasher = Sha256::new();
-    let mut number = |n: i64| hasher.update(n.to_le_bytes());
     let units = network.units();
-    number(network.top());
-    number(units.decimals.into());
-    number(units.maximise.into());
-    number(units.rounded as i64);
-    number(network.domains().len() as i64);
-    network.domains().iter().for_each(|&domain| number(domain.into()));
-    number(network.functions().len() as i64);
+    let domains = network.domains();
+    let numbers = [network.top(), units.decimals.into(), units.maximise.into(), units.rounded as i64];
+    numbers.into_iter().for_each(|n| add(&mut hasher, n));
+    add(&mut hasher, domains.len() as i64);
+    domains.iter().for_each(|&domain| add(&mut hasher, domain.into()));
+    add(&mut hasher, network.functions().len() as i64);
+    let mut tables = FxHashMap::default();
     for function in network.functions() {
-        number(function.scope.len() as i64);
-        function.scope.iter().for_each(|&v| number(v.into()));
-        match &function.table {
-            Table::Dense(costs) => {
-                number(0);
-                costs.iter().for_each(|&cost| number(cost));
-            }
-            Table::Sparse(table) => {
-                number(1);
-                number(table.default_cost());
-                number(table.len() as i64);
-                table.tuples().iter().for_each(|&value| number(value.into()));
-                table.costs().iter().for_each(|&cost| number(cost));
-            }
-        }
+        add(&mut hasher, function.scope.len() as i64);
+        function.scope.iter().for_each(|&v| add(&mut hasher, v.into()));
+        let address = match &function.table {
+            Table::Dense(costs) => costs.as_ptr().addr(),
+            Table::Sparse(table) => Arc::as_ptr(table).addr(),
+        };
+        hasher.update(tables.entry(address).or_insert_with(|| digest_of_table(&function.table)));
     }
     hex(hasher.finalize())
+}
+
+fn digest_of_table(table: &Table) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    match table {
+        Table::Dense(costs) => {
+            add(&mut hasher, 0);
+            costs.iter().for_each(|&cost| add(&mut hasher, cost));
+        }
+        Table::Sparse(table) => {
+            add(&mut hasher, 1);
+            add(&mut hasher, table.default_cost());
+            add(&mut hasher, table.len() as i64);
+            table.tuples().iter().for_each(|&value| add(&mut hasher, value.into()));
+            table.costs().iter().for_each(|&cost| add(&mut hasher, cost));
+        }
+    }
+    hasher.finalize().into()
+}
+
+fn add(hasher: &mut Sha256, number: i64) {
+    hasher.update(number.to_le_bytes());
 }
 
 /// A first line and what comes after it.

@@ -83,7 +83,7 @@ pub fn check(graph: &Graph, solution: Option<&Path>, certificate: bool, json: bo
     let Some(path) = solution.filter(|_| !certificate) else {
         return Err(Error::Usage("the certificate of a .col graph needs --colors".into()));
     };
-    let colors = formats::read_solution(path, &graph.palette()?, &Stop::new())?;
+    let colors = formats::read_solution(path, &graph.palette(&Stop::new())?, &Stop::new())?;
     let edges = check::monochromatic(&graph.edges, &colors).chain(graph.loops.iter().map(|&v| [v, v]));
     let monochromatic: Vec<Monochromatic> = edges.map(|edge| Monochromatic::new(edge, &colors)).collect();
     let verdict = Verdict {

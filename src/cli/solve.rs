@@ -204,7 +204,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         move || {
             let graph = input.graph(&console, &stop)?;
             let network = match &graph {
-                Some(graph) => graph.palette()?,
+                Some(graph) => graph.palette(&stop)?,
                 None => input.load(&console, &stop)?,
             };
             let load_s = started.elapsed().as_secs_f64();

@@ -4,7 +4,8 @@
 use super::ReadOptions;
 use super::tokens::{Repeated, Tokens};
 use crate::error::{Error, Warning};
-use crate::model::{Builder, ModelError, Network};
+use crate::model::{Builder, Network};
+use crate::stop::Stop;
 use rustc_hash::FxHashSet;
 
 /// Vertices are announced, not listed: this is what a line of text may claim.
@@ -33,10 +34,10 @@ impl Graph {
     /// to itself.
     ///
     /// # Errors
-    /// A number of colors that is 0 or too large.
-    pub fn network(&self, colors: u32) -> Result<Network, Error> {
+    /// A number of colors that is 0 or too large; [`Error::Stopped`] once `stop` is set.
+    pub fn network(&self, colors: u32, stop: &Stop) -> Result<Network, Error> {
         check_colors(colors)?;
-        let mut builder = conflicts(&self.name, self.vertices, &self.edges, colors)?;
+        let mut builder = conflicts(&self.name, self.vertices, &self.edges, colors, stop)?;
         for &vertex in &self.loops {
             let _ = builder.dense(&[vertex], vec![1; colors as usize])?;
         }
@@ -49,23 +50,30 @@ impl Graph {
     /// at where the number of colors is not given.
     ///
     /// # Errors
-    /// None for a graph that was read.
-    pub fn palette(&self) -> Result<Network, Error> {
-        Ok(conflicts(&self.name, self.vertices, &[], self.vertices)?.build())
+    /// [`Error::Stopped`] once `stop` is set.
+    pub fn palette(&self, stop: &Stop) -> Result<Network, Error> {
+        Ok(conflicts(&self.name, self.vertices, &[], self.vertices, stop)?.build())
     }
 }
 
 /// Begins the network that counts which of these edges have one color.
-pub(crate) fn conflicts(name: &str, vertices: u32, edges: &[[u32; 2]], colors: u32) -> Result<Builder, ModelError> {
+pub(crate) fn conflicts(
+    name: &str,
+    vertices: u32,
+    edges: &[[u32; 2]],
+    colors: u32,
+    stop: &Stop,
+) -> Result<Builder, Error> {
     let mut builder = Network::builder(name);
-    for _ in 0..vertices {
+    for vertex in stop.each(0..vertices) {
+        let _ = vertex?;
         let _ = builder.variable(colors)?;
     }
     let mut edges = edges.iter();
     if let Some(first) = edges.next() {
         let first = builder.dense(first, one_color(colors))?;
-        for edge in edges {
-            let _ = builder.shared(edge, first)?;
+        for edge in stop.each(edges) {
+            let _ = builder.shared(edge?, first)?;
         }
     }
     Ok(builder)
@@ -77,7 +85,8 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
         return Err(Error::Usage(format!("{}: a .col graph needs a number of colors: --colors K", tokens.file())));
     };
     check_colors(colors)?;
-    read_graph(tokens)?.network(colors)
+    let stop = tokens.stop();
+    read_graph(tokens)?.network(colors, stop)
 }
 
 fn check_colors(colors: u32) -> Result<(), Error> {

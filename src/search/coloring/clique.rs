@@ -7,6 +7,7 @@
 //! have their turn; later passes allow more.
 
 use super::dsatur::SmallestLast;
+use crate::error::Error;
 use crate::search::graph::Graph;
 use crate::stop::Stop;
 
@@ -32,16 +33,18 @@ pub(super) struct Cliques {
 
 impl Cliques {
     /// Nothing but a vertex, where there is one.
-    pub fn new(graph: &Graph, smallest_last: &SmallestLast) -> Self {
+    pub fn new(graph: &Graph, smallest_last: &SmallestLast, stop: &Stop) -> Result<Self, Error> {
         let n = graph.len();
         let mut place = vec![0; n];
         smallest_last.order.iter().enumerate().for_each(|(p, &v)| place[v as usize] = p as u32);
         let later =
             |v: u32| graph.neighbours(v as usize).iter().filter(|&&u| place[u as usize] > place[v as usize]).count();
+        let later = stop.each(0..n as u32).map(|v| Ok(later(v?))).collect::<Result<Vec<_>, Error>>()?;
         let mut starts: Vec<u32> = (0..n as u32).collect();
-        starts.sort_by_cached_key(|&v| std::cmp::Reverse(later(v)));
+        starts.sort_by_key(|&v| std::cmp::Reverse(later[v as usize]));
         let best = starts.first().copied().into_iter().collect();
-        Cliques { best, starts, place, next: 0, leaves: 1, cut: false, complete: false, local: vec![u32::MAX; n] }
+        let local = vec![u32::MAX; n];
+        Ok(Cliques { best, starts, place, next: 0, leaves: 1, cut: false, complete: false, local })
     }
 
     /// The largest clique so far.

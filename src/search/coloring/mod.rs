@@ -48,7 +48,7 @@ pub fn color(graph: &Graph, options: &Options, stop: &Stop, observe: &mut dyn Fn
     if options.certificate {
         return Err(Error::Usage("the least number of colors has no certificate: a number of colors has".into()));
     }
-    let palette = graph.palette()?;
+    let palette = graph.palette(stop)?;
     if let Some(start) = &options.warm_start {
         super::check_assignment(&palette, start)?;
     }
@@ -167,7 +167,7 @@ impl<'a> Coloring<'a> {
     ) -> Result<Self, Error> {
         options.activity.step("first solution");
         Ok(Coloring {
-            palette: graph.palette()?,
+            palette: graph.palette(stop)?,
             cliques: Cliques::default(),
             near: graph::Graph::of_edges(graph.vertices as usize, &graph.edges, stop)?,
             graph,
@@ -234,7 +234,7 @@ impl<'a> Coloring<'a> {
             self.raise(3, "odd cycle");
         }
         self.smallest_last = SmallestLast::new(&self.near, self.stop)?;
-        self.cliques = Cliques::new(&self.near, &self.smallest_last);
+        self.cliques = Cliques::new(&self.near, &self.smallest_last, self.stop)?;
         self.search_cliques(FIRST_CLIQUES * (self.graph.vertices as u64 + self.graph.edges.len() as u64));
         Ok(())
     }
@@ -286,7 +286,7 @@ impl<'a> Coloring<'a> {
         core: Vec<u32>,
         edges: &[[u32; 2]],
     ) -> Result<Option<(Decision, String)>, Error> {
-        let network = conflicts(&self.graph.name, self.graph.vertices, edges, k)?.build();
+        let network = conflicts(&self.graph.name, self.graph.vertices, edges, k, self.stop)?.build();
         let options = Options {
             rounds: self.options.rounds.map(|rounds| rounds - self.totals.rounds),
             warm_start: Some(start),

@@ -187,7 +187,7 @@ fn the_largest_clique_is_found_in_the_end() {
         let percent = 10 + rng.below(85);
         let graph = random(&mut rng, 14, percent);
         let near = near_of(14, &graph.edges);
-        let mut cliques = Cliques::new(&near, &smallest_last(&near));
+        let mut cliques = Cliques::new(&near, &smallest_last(&near), &Stop::new()).unwrap();
         while !cliques.search(&near, 1, &Stop::new()) {}
         let is_clique = |set: u32| {
             let members: Vec<u32> = (0..14).filter(|v| set >> v & 1 == 1).collect();
