@@ -6,7 +6,7 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use fangs::inference::{Limits, Plan, Progress, Run};
+use fangs::elimination::{Limits, Plan, Progress, Run};
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use fangs::order::{Method, Order};
 use fangs::rng::Rng;

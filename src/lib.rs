@@ -26,16 +26,17 @@
 
 pub mod activity;
 pub mod bench;
+pub mod bounds;
 pub mod certificate;
 pub mod check;
 pub mod device;
+pub mod elimination;
 pub mod error;
 pub mod fang;
 pub mod files;
 pub mod formats;
 pub mod generate;
 pub mod heuristics;
-pub mod inference;
 pub mod memory;
 pub mod model;
 pub mod order;
@@ -44,6 +45,7 @@ pub mod reduce;
 pub mod rng;
 pub mod search;
 pub mod stop;
+mod tensor;
 pub mod terminal;
 pub mod threads;
 

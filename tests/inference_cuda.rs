@@ -4,12 +4,10 @@
 
 #![cfg(feature = "cuda")]
 
+use fangs::bounds::{Branch, Climb, Graphs, JoinGraph, Ladder, Means, Patience, RowLimits, Shift, Spent, Stage, Style};
 use fangs::device::Cuda;
+use fangs::elimination::{Gpu, Limits, Outcome, Plan, Progress, Run, Width};
 use fangs::formats::{ReadOptions, Source, read};
-use fangs::inference::{
-    Branch, Climb, Gpu, Graphs, JoinGraph, Ladder, Limits, Means, Outcome, Patience, Plan, Progress, RowLimits, Run,
-    Shift, Spent, Stage, Style, Width,
-};
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use fangs::order::{Method, Order, best_orders};
 use fangs::reduce::Reducer;

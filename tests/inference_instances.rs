@@ -1,8 +1,9 @@
 //! Bucket elimination and mini-buckets on published instances, where their folder is there
 //! (`FANGS_INSTANCES`, or `../shared/instances`).
 
+use fangs::bounds::{Ladder, trivial_bound};
+use fangs::elimination::{Limits, Outcome, Plan, Progress, Run};
 use fangs::formats::{self, ReadOptions, Source};
-use fangs::inference::{Ladder, Limits, Outcome, Plan, Progress, Run, trivial_bound};
 use fangs::model::Problem;
 use fangs::order::{Method, best_order, best_orders};
 use fangs::reduce::Reducer;

@@ -2,9 +2,10 @@
 //! looks, and what it has found until then is right.
 
 use fangs::Error;
+use fangs::bounds::{Climb, Ladder, Spent, Stage, trivial_bound};
+use fangs::elimination::{Progress, Run};
 use fangs::formats::{Format, ReadOptions, read_from, write_wcsp};
 use fangs::generate::generate;
-use fangs::inference::{Climb, Ladder, Progress, Run, Spent, Stage, trivial_bound};
 use fangs::model::{Cost, Network};
 use fangs::order::{Method, best_orders};
 use fangs::reduce::Reducer;

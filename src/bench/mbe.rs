@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, PushKernelArg, Source};
-use crate::inference::{Gpu, Limits, Plan, Progress, Run, measure};
+use crate::elimination::{Gpu, Limits, Plan, Progress, Run, measure};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::rng::Rng;

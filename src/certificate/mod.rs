@@ -13,12 +13,10 @@
 //! themselves are logged by `reduce` and by `inference` as they go ([`Proof`] collects them).
 
 mod file;
-mod proof;
 
 pub use file::digest;
 #[cfg(test)]
 pub(crate) use file::seal;
-pub use proof::{Proof, weaker};
 
 use crate::model::{Cost, Network, Scale};
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,8 @@
 
 use super::state::State;
 use super::steps::ascending;
-use super::tables::{self, axes, combinations};
+use super::tables;
+use super::tables::{axes, combinations};
 use crate::certificate::{Elimination, Join};
 use crate::model::{Cost, FORBIDDEN};
 use rayon::prelude::*;

@@ -1,8 +1,10 @@
 //! Certificates of searches over values against brute force.
 
 use super::tests::{follow, random, solved};
-use crate::certificate::{Certificate, Ending, Proof, seal};
-use crate::inference::{Branch, Progress, Style};
+use crate::bounds::Proof;
+use crate::bounds::{Branch, Style};
+use crate::certificate::{Certificate, Ending, seal};
+use crate::elimination::Progress;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::order::{Method, best_orders};
 use crate::reduce::Reducer;

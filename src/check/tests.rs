@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::Error;
-use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Proof, Step, seal};
-use crate::inference::{Climb, Ladder, Progress, Run, Spent, Stage, trivial_bound};
+use crate::bounds::Proof;
+use crate::bounds::{Climb, Ladder, Spent, Stage, trivial_bound};
+use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step, seal};
+use crate::elimination::{Progress, Run};
 use crate::model::ModelError;
 use crate::order::{Method, best_orders};
 use crate::reduce::{Reducer, ValueBounds};

@@ -5,12 +5,10 @@ mod found;
 
 use super::orders::Ordering;
 use super::{Exit, output, record_unloaded, signals, ticks, values, worker};
-use fangs::certificate::Proof;
+use fangs::bounds::Proof;
+use fangs::bounds::{Attempt, Branch, Climb, DeviceGraphs, Ladder, Spent, Stage, trivial_bound, what_fails};
 use fangs::device::{Choice, DeviceError, Opened, Opening};
-use fangs::inference::{
-    Attempt, Branch, Climb, DeviceGraphs, Gpu, Ladder, Limits, Outcome, Plan, Progress, Run, Spent, Stage,
-    trivial_bound, what_fails,
-};
+use fangs::elimination::{Gpu, Limits, Outcome, Plan, Progress, Run};
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::Order;
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile};

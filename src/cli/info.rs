@@ -4,7 +4,7 @@ use super::input::{Input, InputFlags};
 use super::orders::restarts;
 use super::{Exit, coloring, help, output, values};
 use clap::Args;
-use fangs::inference::{Limits, Plan};
+use fangs::elimination::{Limits, Plan};
 use fangs::model::{FORBIDDEN, Number, Problem};
 use fangs::order::{Method, Order, best_order};
 use fangs::record::text::{counted, grouped, objective, sense};

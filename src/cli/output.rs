@@ -3,7 +3,7 @@
 use super::{help, values};
 use clap::Args;
 use fangs::Error;
-use fangs::certificate::Proof;
+use fangs::bounds::Proof;
 use fangs::check;
 use fangs::files::Identity;
 use fangs::formats::SolutionFormat;

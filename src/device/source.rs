@@ -47,7 +47,8 @@ const AREAS: &[fn() -> Vec<Source>] = &[
     shared,
     crate::fang::cuda::sources,
     crate::heuristics::language::sources,
-    crate::inference::sources,
+    crate::elimination::sources,
+    crate::bounds::sources,
     crate::bench::mbe::sources,
     crate::search::sources,
 ];

@@ -14,6 +14,7 @@
 //! [`manhattan`] does all of this for points on a plane; [`cuda`] runs states on a device.
 
 mod active;
+pub(crate) mod boltzmann;
 pub mod cuda;
 mod dispatch;
 mod engine;

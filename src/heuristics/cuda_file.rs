@@ -1,9 +1,11 @@
 //! Heuristics that users write in CUDA alone: a text as `heuristics/network.cuh` wants it, compiled when the program runs.
 
 use super::{INPUTS, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
-use crate::device::{self, DeviceError, Source};
+use crate::device;
+use crate::device::{DeviceError, Source};
 use crate::error::Error;
-use crate::files::{self, LARGEST_TEXT};
+use crate::files;
+use crate::files::LARGEST_TEXT;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use std::path::Path;
@@ -32,7 +34,7 @@ impl FromCuda {
     /// # Errors
     /// The compiler's messages, with the file's name and lines, or there is no compiler.
     pub fn check(&self) -> Result<(), DeviceError> {
-        device::compiles(&crate::search::guided::instance_of(self))
+        device::compiles(&crate::search::drivers::guided::instance_of(self))
     }
 }
 

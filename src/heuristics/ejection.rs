@@ -4,7 +4,7 @@
 use super::{Neighbourhood, View};
 use crate::device::Source;
 use crate::rng::Rng;
-use crate::search::guided::MEMBERS;
+use crate::search::drivers::guided::MEMBERS;
 
 /// A random variable takes another value. The variables of the functions that then cost more take their cheapest values, those of
 /// the dearest first, and so on.

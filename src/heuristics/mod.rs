@@ -33,7 +33,7 @@ mod swap;
 mod template;
 mod view;
 
-pub use crate::search::boltzmann::Boltzmann as Weights;
+pub use crate::fang::boltzmann::Boltzmann as Weights;
 pub use boltzmann::Boltzmann;
 pub use coloring::{Coloring, Kempe};
 pub use cuda_file::FromCuda;

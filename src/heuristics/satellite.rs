@@ -122,7 +122,7 @@ impl Neighbourhood for Insert {
 mod tests {
     use super::*;
     use crate::model::{CostFunction, Table};
-    use crate::search::guided::Field;
+    use crate::search::drivers::guided::Field;
     use std::sync::Arc;
 
     #[test]

@@ -1,7 +1,7 @@
 //! A state's assignment as heuristics see it.
 
 use crate::model::Problem;
-use crate::search::guided::Field;
+use crate::search::drivers::guided::Field;
 
 /// One assignment of a core. Variables and values have the core's numbers; [`View::origin`] has the network's.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use super::seconds;
 use super::text::{assignment, counted, ended, grouped, objective, or_dash, per_cent, sense};
 use crate::device::Compiled;
-use crate::inference::spill_folder;
+use crate::elimination::spill_folder;
 use crate::model::{Network, Number};
 use crate::search::{Options, Picks, Status, StoppedBy, Summary};
 use crate::terminal;

@@ -1,7 +1,8 @@
 //! Exact elimination of variables (bucket elimination, Dechter 1999, where the new table stays small; of
 //! bounded degree in Larrosa and Dechter, "Boosting search with variable elimination", 2003).
 
-use super::table::{self, sum};
+use super::table;
+use super::table::sum;
 use super::{Function, Reducer, components};
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Odometer, Table};

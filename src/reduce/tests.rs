@@ -3,7 +3,7 @@
 use super::elimination::Limits;
 use super::named::Named;
 use super::{Reducer, ValueBounds, components};
-use crate::certificate::Proof;
+use crate::bounds::Proof;
 use crate::model::{Cost, FORBIDDEN, Network, Problem, Table, add};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};

@@ -1,7 +1,8 @@
 //! What solutions with a value cost at least, and what that forbids.
 
 use super::Reducer;
-use crate::certificate::{Proof, Step};
+use crate::bounds::Proof;
+use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN};
 use std::collections::BTreeMap;
 use std::sync::Arc;

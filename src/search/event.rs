@@ -1,7 +1,7 @@
 //! What a run tells while it goes on, and its summary.
 
-use super::driver::Picks;
-use crate::certificate::Proof;
+use super::scheduler::driver::Picks;
+use crate::bounds::Proof;
 use crate::model::{Cost, Network, Number};
 use crate::stop::Cause;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! How fast the search's sweeps are, for `fangs bench search`.
 
-use super::breed::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, steps};
-use super::cuda::CudaHerd;
-use super::driver::Field;
-use super::guided::speed::passes;
-use super::host_herd::{HostHerd, state_bytes};
-use super::rows::Rows;
+use super::context::value_tables::Rows;
+use super::drivers::annealing::cpu::{HostHerd, state_bytes};
+use super::drivers::annealing::cuda::CudaHerd;
+use super::drivers::annealing::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, steps};
+use super::drivers::guided::speed::passes;
+use super::scheduler::driver::Field;
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::model::{Network, Problem};

@@ -1,68 +1,28 @@
 //! The search: one loop owns time, stopping and recording; drivers make bounded rounds.
 
-mod account;
-mod anneal;
-mod arms;
-mod beside;
-mod boarding;
-pub(crate) mod boltzmann;
-mod bounds;
-mod breed;
-mod choices;
-mod clock;
 mod coloring;
-mod construct;
-mod couples;
-mod crew;
+pub(crate) mod context;
 mod cuda;
-mod dives;
-mod driver;
-mod errand;
+pub(crate) mod drivers;
 mod event;
-mod first;
-mod forest;
-mod goal;
-mod graph;
-mod greedy;
-pub(crate) mod guided;
-mod heat_bath;
-mod host_herd;
-mod host_walkers;
-mod islands;
-mod kept;
 pub mod measure;
-mod merge;
-mod news;
 mod options;
-mod part;
-mod portfolio;
-mod recorder;
-mod rows;
 mod run;
-mod schedule;
+mod scheduler;
 mod session;
-mod shares;
-mod state;
-mod sweep;
-mod tabu;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-mod threads;
 #[cfg(test)]
 mod top_tests;
-mod walk;
-mod weigh;
-mod weighers;
-mod weights;
 
-pub use clock::Clock;
 pub use coloring::{Colors, color, greedy_colors};
 pub(crate) use cuda::sources;
-pub use driver::Picks;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 pub use options::{Assertions, BoundChoice, DriverChoice, MAX_THREADS, Options};
+pub use run::clock::Clock;
+pub use scheduler::driver::Picks;
 pub use session::{Session, start};
 
 use crate::device::Busy;
@@ -70,13 +30,13 @@ use crate::error::Error;
 use crate::model::Network;
 use crate::stop::Stop;
 use crate::threads::{caught, pool, pool_of_this, start_in};
-use boarding::Boarding;
-use first::First;
-use goal::settled;
-use news::{Ending, News, Totals};
 use rayon::ThreadPool;
-use recorder::Recorder;
 use run::Run;
+use run::goal::settled;
+use run::handover::Boarding;
+use run::initial::First;
+use run::messages::{Ending, News, Totals};
+use run::publisher::Recorder;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 

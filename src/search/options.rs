@@ -1,9 +1,9 @@
 //! What a caller may ask of a run.
 
 use crate::activity::Activity;
+use crate::bounds::{Graphs, Means, Style};
 use crate::device::Opening;
 use crate::heuristics::ValueHeuristic;
-use crate::inference::{Graphs, Means, Style};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

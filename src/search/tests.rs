@@ -1,13 +1,13 @@
 //! Rows, heat baths, and sweeps against energies recomputed from the core's tables; the graph of random cores.
 
-use super::boltzmann::Boltzmann;
-use super::driver::{Field, Pool};
-use super::graph::{Graph, Region};
-use super::heat_bath::{HeatBath, Least};
-use super::rows::{PADDING, Rows};
-use super::state::{Elite, State, hash};
-use super::sweep::sweep;
+use super::context::graph::{Graph, Region};
+use super::context::value_tables::{PADDING, Rows};
+use super::drivers::annealing::heat_bath::{HeatBath, Least};
+use super::drivers::annealing::state::{Elite, State, hash};
+use super::drivers::annealing::sweep::sweep;
+use super::scheduler::driver::{Field, Pool};
 use super::testing::{assignment, price, random, random_dense};
+use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{LocalHeuristic, Scratch, assign_variable};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::rng::Rng;
@@ -218,7 +218,8 @@ fn heat_baths_agree_with_their_single_forms() {
 fn long_rows_of_weights_are_summed_without_overflow() {
     let ratings = vec![7; 5000];
     let mut weights = vec![0; 5000];
-    let total = super::heat_bath::boltzmann_weights(&Boltzmann::new(1.0), &ratings, Least(7), &mut weights);
+    let total =
+        super::drivers::annealing::heat_bath::boltzmann_weights(&Boltzmann::new(1.0), &ratings, Least(7), &mut weights);
     assert_eq!(total, 5000 << 21);
 }
 

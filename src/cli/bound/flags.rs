@@ -8,7 +8,7 @@ use crate::cli::values;
 use clap::Args;
 use fangs::activity::Activity;
 use fangs::device::Choice;
-use fangs::inference::spill_room;
+use fangs::elimination::spill_room;
 use fangs::record::Verbosity;
 use fangs::search::BoundChoice;
 use fangs::{Error, memory};

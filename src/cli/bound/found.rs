@@ -2,7 +2,7 @@
 
 use super::Config;
 use crate::cli::{Exit, output};
-use fangs::certificate::{Proof, weaker};
+use fangs::bounds::{Proof, weaker};
 use fangs::check::{self, Evaluation};
 use fangs::model::{Cost, Network, Number};
 use fangs::record::{BoundReport, Recorder, ReplacedFile};

@@ -8,7 +8,7 @@
 
 use super::dsatur::SmallestLast;
 use crate::error::Error;
-use crate::search::graph::Graph;
+use crate::search::context::graph::Graph;
 use crate::stop::Stop;
 
 /// By how much a pass allows more leaves than the one before.

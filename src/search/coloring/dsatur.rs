@@ -3,7 +3,7 @@
 //! algorithms", 1983).
 
 use crate::error::Error;
-use crate::search::graph::Graph;
+use crate::search::context::graph::Graph;
 use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -4,7 +4,7 @@
 //! have their colors from the start.
 
 use super::dsatur::NONE;
-use crate::search::graph::Graph;
+use crate::search::context::graph::Graph;
 use crate::stop::Stop;
 
 /// What a search came to.

@@ -11,15 +11,15 @@ mod exact;
 #[cfg(test)]
 mod tests;
 
-use super::boarding::Boarding;
+use super::context::graph;
 use super::event::{Event, StoppedBy, Summary};
-use super::first::First;
-use super::goal::reached;
-use super::graph;
-use super::news::{Ending, News, Totals};
 use super::options::{BoundChoice, Options};
-use super::recorder::Recorder;
 use super::run::Run;
+use super::run::goal::reached;
+use super::run::handover::Boarding;
+use super::run::initial::First;
+use super::run::messages::{Ending, News, Totals};
+use super::run::publisher::Recorder;
 use super::{Clock, checked, search, summary};
 use crate::check;
 use crate::error::Error;

@@ -1,12 +1,12 @@
 //! Where the parts of a run work: on a device once it is there, on threads of their own where there are many.
 
 use super::Run;
+use super::handover::Boarding;
+use super::messages::News;
+use crate::elimination::Gpu;
 use crate::error::Error;
-use crate::inference::Gpu;
-use crate::search::boarding::Boarding;
-use crate::search::news::News;
-use crate::search::portfolio::Portfolio;
-use crate::search::threads::Parts;
+use crate::search::scheduler::portfolio::Portfolio;
+use crate::search::scheduler::threads::Parts;
 
 impl Run<'_> {
     /// Moves to the device once it is there.

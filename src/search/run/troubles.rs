@@ -1,10 +1,10 @@
 //! What has failed in a run that goes on without it.
 
 use super::Run;
+use super::messages::{News, Spilling};
 use crate::device::DeviceError;
-use crate::search::bounds::Bounds;
-use crate::search::news::{News, Spilling};
-use crate::search::portfolio::Lost;
+use crate::search::scheduler::bounds::Bounds;
+use crate::search::scheduler::portfolio::Lost;
 
 impl Run<'_> {
     /// The device has failed: says so once, and the run goes on without it.

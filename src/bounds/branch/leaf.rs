@@ -1,0 +1,257 @@
+//! Nodes that elimination finishes: what it would take, and doing it.
+
+use super::frame::{Frame, NEVER};
+use super::residual::State;
+use crate::device::DeviceError;
+use crate::elimination::{Gpu, Limits, Outcome, Plan, Progress, Run};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
+use crate::order::{Method, Order, best_order};
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// Combinations that a device makes in the time of one entry of the CPU: about what an H200 makes for one core of its host
+/// (`fangs bench mbe`).
+pub(crate) const DEVICE_SPEED: u64 = 1000;
+
+/// What an elimination may take, and where it runs if that pays.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget<'a> {
+    pub joint_entries: f64,
+    pub bytes: u64,
+    pub gpu: Option<&'a Arc<Gpu>>,
+}
+
+/// What planning a node's elimination takes for each variable and function, in combinations.
+const PLANNING: u64 = 2000;
+
+/// The part of a node's network that is not assigned.
+pub(crate) struct Rest {
+    /// Which variables of the whole it has.
+    variables: Vec<u32>,
+    /// Scaled, with the constant of the node.
+    problem: Arc<Problem>,
+}
+
+/// What eliminating the variables takes that are not assigned, in the order of the frame.
+pub(crate) struct Elimination {
+    /// Combinations looked at; infinite where counting ended at the limit.
+    pub joint_entries: f64,
+    /// The variables of the bucket with the most combinations, and how many.
+    pub hubs: Vec<u32>,
+    pub largest: f64,
+    /// Words of variables read.
+    pub work: u64,
+}
+
+impl Elimination {
+    /// Of a node, were `but` assigned as well. Counts no further than `limit`.
+    pub fn new(frame: &Frame, state: &State, but: Option<u32>, limit: f64) -> Elimination {
+        let n = frame.variables();
+        let is_open = |v: u32| state.count(v as usize) > 1 && Some(v) != but;
+        let mut open = vec![0u64; n.div_ceil(64)];
+        for v in (0..n as u32).filter(|&v| is_open(v)) {
+            open[v as usize / 64] |= 1 << (v % 64);
+        }
+        // neighbours that a variable gets when those before it are eliminated: all go to the one eliminated next
+        let mut filled: Vec<Option<Box<[u64]>>> = vec![None; n];
+        let mut elimination = Elimination { joint_entries: 0.0, hubs: Vec::new(), largest: 0.0, work: n as u64 };
+        let mut bucket = Vec::new();
+        for &v in frame.sequence.iter().filter(|&&v| is_open(v)) {
+            let own = v as usize;
+            elimination.work += 2 * open.len() as u64;
+            open[own / 64] &= !(1 << (v % 64));
+            let mut joined = frame.neighbours[own].clone();
+            if let Some(filled) = filled[own].take() {
+                joined.iter_mut().zip(&filled).for_each(|(word, more)| *word |= more);
+            }
+            joined.iter_mut().zip(&open).for_each(|(word, open)| *word &= open);
+            bucket.clear();
+            bucket.push(v);
+            for (at, &word) in (0..).zip(&joined) {
+                let mut word = word;
+                while word != 0 {
+                    bucket.push(at * 64 + word.trailing_zeros());
+                    word &= word - 1;
+                }
+            }
+            let entries: f64 = bucket.iter().map(|&u| f64::from(state.count(u as usize))).product();
+            elimination.joint_entries += entries;
+            if elimination.joint_entries > limit {
+                elimination.joint_entries = f64::INFINITY;
+                break;
+            }
+            if entries > elimination.largest {
+                elimination.largest = entries;
+                elimination.hubs.clone_from(&bucket);
+            }
+            if let Some(&next) = bucket[1..].iter().min_by_key(|&&u| frame.place[u as usize]) {
+                match &mut filled[next as usize] {
+                    Some(filled) => filled.iter_mut().zip(&joined).for_each(|(word, more)| *word |= more),
+                    none => *none = Some(joined),
+                }
+            }
+        }
+        elimination
+    }
+}
+
+impl Rest {
+    /// What is left at a node.
+    pub fn new(frame: &Frame, state: &State) -> Rest {
+        let n = frame.variables();
+        let variables: Vec<u32> = (0..n as u32).filter(|&v| state.count(v as usize) > 1).collect();
+        let mut index = vec![u32::MAX; n];
+        for (i, &v) in (0..).zip(&variables) {
+            index[v as usize] = i;
+        }
+        let allowed = |cost: Cost| if cost >= NEVER / 2 { FORBIDDEN } else { cost };
+        let mut constant = state.constant;
+        let mut unary: Vec<Vec<Cost>> = Vec::with_capacity(variables.len());
+        for (v, &index) in index.iter().enumerate() {
+            let costs = state.values(frame, v).iter().map(|&value| state.unary(frame, v, value));
+            if index == u32::MAX {
+                constant += costs.sum::<Cost>();
+            } else {
+                unary.push(costs.collect());
+            }
+        }
+        let mut functions = Vec::new();
+        for function in &frame.functions {
+            let scope: Box<[u32]> =
+                function.scope.iter().map(|&v| index[v as usize]).filter(|&v| v != u32::MAX).collect();
+            let costs = costs(frame, state, function);
+            match scope[..] {
+                [] => constant += costs[0],
+                [v] => {
+                    let unary = &mut unary[v as usize];
+                    unary.iter_mut().zip(&costs).for_each(|(sum, &cost)| *sum = (*sum + cost).min(NEVER));
+                }
+                _ => {
+                    let table = Table::dense(costs.into_iter().map(allowed).collect());
+                    functions.push(CostFunction { scope, table });
+                }
+            }
+        }
+        let problem = Problem {
+            domains: unary.iter().map(|costs| costs.len() as u32).collect(),
+            unary: unary.into_iter().map(|costs| costs.into_iter().map(allowed).collect()).collect(),
+            functions,
+            constant: constant.min(state.limit),
+            top: state.limit,
+        };
+        Rest { variables, problem: Arc::new(problem) }
+    }
+
+    /// Combinations that could be looked at in the time that orders and plans take.
+    pub fn planning(&self) -> u64 {
+        let (variables, functions) = (self.variables.len() as u64, self.problem.functions.len() as u64);
+        PLANNING * (variables + functions) + variables
+    }
+
+    /// Eliminates it: exactly if that keeps within the budget, with split buckets otherwise. `trouble` says why a device did
+    /// not do what it was meant to: the CPU has done it.
+    pub fn solve(
+        &self,
+        frame: &Frame,
+        state: &State,
+        budget: Budget,
+        trouble: &mut Option<DeviceError>,
+        stop: &Stop,
+    ) -> Solved {
+        let mut assignment: Vec<u32> = (0..frame.variables()).map(|v| state.values(frame, v)[0]).collect();
+        if self.variables.is_empty() {
+            let better = self.problem.constant < self.problem.top;
+            return Solved::Done(better.then_some(assignment), 1);
+        }
+        let order = best_order(&self.problem, &[Method::MinFill, Method::WeightedMinFill, Method::Sweep], 1, 0, stop);
+        let Some(plan) = self.plan(&order, budget) else {
+            return Solved::Bound { bound: self.problem.constant, assignment: None, work: 1 };
+        };
+        let gpu = budget.gpu.filter(|_| Gpu::pays(plan.joint_entries as f64));
+        let (work, exact) = (plan.joint_entries / if gpu.is_some() { DEVICE_SPEED } else { 1 }, plan.exact);
+        let mut run = Run::on(gpu, self.problem.clone(), plan);
+        loop {
+            if let Some(error) = run.trouble() {
+                // the CPU does as much as it does in the same time
+                *trouble = Some(error.clone());
+                let budget = Budget { joint_entries: budget.joint_entries / DEVICE_SPEED as f64, gpu: None, ..budget };
+                return self.solve(frame, state, budget, trouble, stop);
+            }
+            match run.advance(u64::MAX, stop) {
+                Progress::Done => break,
+                Progress::More if stop.is_set() => return Solved::Stopped,
+                Progress::More => {}
+            }
+        }
+        let outcome: Option<Outcome> = run.finish();
+        let Some(outcome) = outcome else { return Solved::Stopped };
+        if outcome.lower_bound() >= self.problem.top {
+            return Solved::Done(None, work);
+        }
+        let bound = outcome.lower_bound();
+        let Some(values) = outcome.assign() else { return Solved::Bound { bound, assignment: None, work } };
+        for (&v, &value) in self.variables.iter().zip(&values) {
+            assignment[v as usize] = state.values(frame, v as usize)[value as usize];
+        }
+        let assignment = Some(assignment);
+        if exact { Solved::Done(assignment, work) } else { Solved::Bound { bound, assignment, work } }
+    }
+}
+
+impl Rest {
+    /// The exact plan, else the one of the largest z that keeps within the budget.
+    fn plan(&self, order: &Order, budget: Budget) -> Option<Plan> {
+        let plan = |z| Plan::new(&self.problem, order, &Limits { z, ..Limits::new(budget.bytes) });
+        // a device holds all functions at a time too, and sums of some
+        let fits = |plan: &Plan| budget.gpu.is_none() || Gpu::bytes(plan) <= budget.bytes;
+        let work = budget.joint_entries;
+        if order.joint_entries <= work {
+            let plan = plan(None);
+            if fits(&plan) {
+                return Some(plan);
+            }
+        }
+        let (mut low, mut high) = (1, order.width.saturating_add(2));
+        let mut best = None;
+        while low + 1 < high {
+            let z = low.midpoint(high);
+            let plan = plan(Some(z));
+            if plan.joint_entries as f64 <= work && fits(&plan) {
+                low = z;
+                best = Some(plan);
+            } else {
+                high = z;
+            }
+        }
+        best
+    }
+}
+
+/// How elimination of a node went.
+pub(crate) enum Solved {
+    /// The best assignment below the limit, if there is one, and combinations looked at.
+    Done(Option<Vec<u32>>, u64),
+    /// Nothing below the node costs less; an assignment that its messages lead to.
+    Bound { bound: Cost, assignment: Option<Vec<u32>>, work: u64 },
+    /// Told to stop.
+    Stopped,
+}
+
+/// What is left of a function over the values left, the last variable running fastest.
+fn costs(frame: &Frame, state: &State, function: &super::frame::Function) -> Vec<Cost> {
+    let lists: Vec<&[u32]> = function.scope.iter().map(|&v| state.values(frame, v as usize)).collect();
+    let mut at = vec![0; lists.len()];
+    let mut values: Vec<u32> = lists.iter().map(|list| list[0]).collect();
+    let mut costs = Vec::with_capacity(lists.iter().map(|list| list.len()).product());
+    loop {
+        let taken: Cost = values.iter().enumerate().map(|(k, &value)| state.taken(function, k, value)).sum();
+        costs.push((function.entry(frame, &values) - taken).min(NEVER));
+        let Some(k) = (0..at.len()).rev().find(|&k| at[k] + 1 < lists[k].len()) else { return costs };
+        at[k] += 1;
+        values[k] = lists[k][at[k]];
+        for k in k + 1..at.len() {
+            at[k] = 0;
+            values[k] = lists[k][0];
+        }
+    }
+}

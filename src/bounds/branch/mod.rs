@@ -1,0 +1,395 @@
+//! Conditioning with pruning: a search over values whose open nodes bound the network from below at any time.
+//!
+//! A node is the network with fewer values for some variables. Its bound is what cost shifting makes constant, starting from
+//! its parent's shifted network; values that reach the upper bound are dropped on the way. What is left of a node is
+//! eliminated exactly once that takes few enough combinations. Nodes are taken best first, a few at a time, and each is
+//! searched depth first for a limited work; what remains of it joins the open nodes again (hybrid best-first search: Allouche,
+//! de Givry, Katsirelos, Schiex, Zytnicki, "Anytime hybrid best-first search with tree decomposition for weighted CSP", 2015).
+//! So the least bound of an open node rises during the search and is the optimum at its end.
+//!
+//! The work of a batch is counted and its nodes are searched apart from each other, so threads do not change anything.
+
+mod depth_first;
+mod frame;
+mod leaf;
+mod probe;
+mod residual;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use super::Proof;
+use crate::device::DeviceError;
+use crate::elimination::cuda::Gpu;
+use crate::elimination::run::Progress;
+use crate::model::{Cost, Problem};
+use crate::order::Order;
+use crate::reduce::Reducer;
+use crate::stop::Stop;
+pub use depth_first::Style;
+use depth_first::{Dive, Found, Node};
+use frame::Frame;
+use leaf::{Budget, DEVICE_SPEED};
+pub(crate) use probe::{Probe, Probed};
+use rayon::prelude::*;
+use residual::State;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use trace::Branched;
+pub use trace::{Fork, Forks};
+
+/// Nodes of a batch. A fixed number, so that threads do not change the result.
+const BATCH: usize = 16;
+/// Entries that a node of a batch is searched for, at first and at most.
+const LEAST_DIVE: u64 = 1 << 18;
+const MOST_DIVE: u64 = 1 << 24;
+/// The same for the first descent from the best of them, as a factor: solutions come from leaves.
+const DESCENT: u64 = 1 << 10;
+/// Combinations that a light node is eliminated for rather than searched: from 10^4 to 10^6 it hardly matters on CELAR.
+const LEAF: f64 = 65536.0;
+/// Combinations for the mini-buckets of a heavy node, at least, and as a share of the work so far.
+const LEAST_MINI: f64 = 1e7;
+const MINI_SHARE: f64 = 1.0 / 16.0;
+/// Combinations of a heavy node on a device, at least: what surrounds them takes as long as some 10^11 of them.
+const DEVICE_MINI: f64 = 1e11;
+/// States that memory is counted for. A fixed number, so that nothing depends on the machine.
+const THREADS: u64 = 16;
+/// Bytes that an open node takes, about.
+const NODE: u64 = 256;
+/// Passes at the root: each pair has to gain a thousandth of the gap.
+const ROOT_PASSES: u32 = 400;
+const ROOT_PART: Cost = 1000;
+
+/// A search on its way.
+#[derive(Debug)]
+pub struct Branch {
+    frame: Frame,
+    /// The whole network, shifted.
+    root: State,
+    open: BinaryHeap<Node>,
+    style: Style,
+    /// Solutions from here on are of no interest, unscaled.
+    ub: Cost,
+    /// The best solution found, until it is asked for.
+    solution: Option<Vec<u32>>,
+    /// Unscaled.
+    bound: Cost,
+    memory: u64,
+    begun: bool,
+    /// The limit when values of the root were dropped last.
+    dropped: Cost,
+    serial: u64,
+    dive: u64,
+    work: u64,
+    nodes: u64,
+    /// Combinations for the elimination of a light node; for mini-buckets of a heavy one, at least.
+    leaf: f64,
+    mini: f64,
+    /// Where heavy nodes are eliminated that pay there.
+    gpu: Option<Arc<Gpu>>,
+    trouble: Option<DeviceError>,
+    /// What was branched on, where a certificate is wanted.
+    forks: Option<Forks>,
+}
+
+impl Branch {
+    /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along `order`, or
+    /// better. Tables and open nodes take about `memory` bytes. `None` where costs are too large for sums of 64 bits, or
+    /// the network itself takes more, and once `stop` is set.
+    pub fn new(
+        problem: &Arc<Problem>,
+        ub: Option<Cost>,
+        order: &Order,
+        memory: u64,
+        style: Style,
+        stop: &Stop,
+    ) -> Option<Branch> {
+        let (tables, state) = Frame::bytes(problem);
+        let taken = tables.saturating_add(state.saturating_mul(THREADS));
+        let memory = memory.checked_sub(taken)?;
+        let ub = ub.unwrap_or(problem.top).min(problem.top);
+        let frame = Frame::new(problem, ub, &order.sequence, stop)?;
+        let root = State::new(&frame, frame.limit(ub));
+        Some(Branch {
+            frame,
+            root,
+            open: BinaryHeap::new(),
+            style,
+            ub,
+            solution: None,
+            bound: problem.constant.min(ub),
+            memory,
+            begun: false,
+            dropped: 0,
+            serial: 0,
+            dive: LEAST_DIVE,
+            work: 0,
+            nodes: 0,
+            leaf: LEAF,
+            mini: LEAST_MINI,
+            gpu: None,
+            trouble: None,
+            forks: None,
+        })
+    }
+
+    /// Eliminates heavy nodes on a device from now on, with tables that fit there. What it does counts by the time it takes. Where forks
+    /// are kept they stay on the CPU: whoever checks a certificate makes their tables there.
+    pub fn board(&mut self, gpu: &Arc<Gpu>) {
+        if self.style == Style::Heavy && self.forks.is_none() {
+            self.gpu = Some(gpu.clone());
+            // the device's mini-buckets of one node say more than those of all that the CPU's have split it into, and each of these takes
+            // as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such nodes)
+            self.begin_again();
+        }
+    }
+
+    /// Goes on with the root alone; the bound stays.
+    fn begin_again(&mut self) {
+        if !self.open.is_empty() {
+            self.open.clear();
+            self.open.push(self.whole());
+        }
+    }
+
+    /// The node above all others.
+    fn whole(&self) -> Node {
+        Node { bound: self.root.constant, part: 1.0, depth: 0, serial: 0, path: None }
+    }
+
+    /// Keeps what is branched on, for a certificate.
+    pub fn keep_forks(mut self) -> Branch {
+        (self.forks, self.gpu) = (Some(Forks::default()), None);
+        self
+    }
+
+    /// Leaves are eliminated, and heavy nodes bounded, only where that takes no more than so many combinations: tests have small
+    /// networks.
+    #[cfg(test)]
+    pub fn leaves(mut self, joint_entries: f64) -> Branch {
+        (self.leaf, self.mini) = (joint_entries, 2.0 * joint_entries);
+        self
+    }
+
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
+    pub fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
+        Some(Proof::reductions(reducer)?.searched(
+            self.frame.bits,
+            self.forks.as_ref()?,
+            (Frame::bytes(&self.frame.problem).1, self.memory),
+        ))
+    }
+
+    /// Why heavy nodes went from the device to the CPU, told once.
+    pub fn take_trouble(&mut self) -> Option<DeviceError> {
+        self.trouble.take()
+    }
+
+    /// A better solution is known: only what is better than `ub` is searched for from now on.
+    pub fn tighten(&mut self, ub: Cost) {
+        if ub < self.ub {
+            self.ub = ub;
+            self.root.limit = self.frame.limit(ub);
+        }
+    }
+
+    /// Searches for about `work` entries, at least one batch. Done once no node is open: the bound is then the optimum, or
+    /// the upper bound where nothing is better.
+    pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
+        let end = self.work.saturating_add(work);
+        if !self.begun {
+            self.begin(stop);
+        }
+        while self.begun && !self.open.is_empty() {
+            if self.work >= end || stop.is_set() {
+                return Progress::More;
+            }
+            if self.root.limit < self.dropped {
+                self.drop_values(stop);
+            } else {
+                self.batch(stop);
+            }
+        }
+        if self.begun { Progress::Done } else { Progress::More }
+    }
+
+    fn begin(&mut self, stop: &Stop) {
+        let before = self.root.work;
+        let open = self.root.limit > 0 && self.root.propagate(&self.frame, ROOT_PART, ROOT_PASSES, stop);
+        self.work += self.root.work - before;
+        if stop.is_set() {
+            // the passes done keep: costs are only shifted
+            return;
+        }
+        self.begun = true;
+        self.dropped = self.root.limit;
+        if open {
+            self.open.push(self.whole());
+        }
+        self.settle();
+    }
+
+    /// The limit has fallen: drops what reaches it at the root, for all nodes.
+    fn drop_values(&mut self, stop: &Stop) {
+        self.dropped = self.root.limit;
+        let before = self.root.work;
+        if !self.root.propagate(&self.frame, ROOT_PART, ROOT_PASSES, stop) {
+            self.open.clear();
+        }
+        self.work += (self.root.work - before).max(1);
+        self.settle();
+    }
+
+    /// Searches the best open nodes.
+    fn batch(&mut self, stop: &Stop) {
+        // heavy nodes are shared out by their eliminations
+        let batch = if self.style == Style::Light { BATCH } else { 1 };
+        let nodes: Vec<Node> = (0..batch).map_while(|_| self.open.pop()).collect();
+        // where there is no room for more open nodes, nodes are searched for longer
+        let crowded = self.open.len() as u64 > self.memory / 2 / NODE;
+        let work = if self.style == Style::Light { self.dive } else { 0 };
+        let mini = self.mini.max(self.work as f64 * MINI_SHARE);
+        let room = self.gpu.as_ref().map(|gpu| gpu.budget()).transpose().unwrap_or_else(|error| {
+            self.lose(error);
+            None
+        });
+        let gpu = self.gpu.clone();
+        let budget = match (self.style, room) {
+            (Style::Light, _) => Budget { joint_entries: self.leaf, bytes: self.memory / 2 / batch as u64, gpu: None },
+            (Style::Heavy, Some(bytes)) => {
+                Budget { joint_entries: (mini * DEVICE_SPEED as f64).max(DEVICE_MINI), bytes, gpu: gpu.as_ref() }
+            }
+            (Style::Heavy, None) => Budget { joint_entries: mini, bytes: self.memory / 2, gpu: None },
+        };
+        let dive = Dive {
+            frame: &self.frame,
+            style: self.style,
+            work: if crowded { self.dive.saturating_mul(64) } else { work },
+            descent: 0,
+            discrepancies: usize::MAX,
+            failures: Some(&self.root.failures),
+            budget,
+        };
+        let descent = Dive { descent: work.saturating_mul(DESCENT), ..dive };
+        let search = |state: &mut State, (at, node): (usize, Node)| {
+            let dive = if at == 0 { &descent } else { &dive };
+            dive.search(state, node, stop)
+        };
+        let nodes = nodes.into_par_iter().enumerate().with_max_len(1);
+        let found: Vec<Found> = nodes.map_init(|| self.root.clone(), search).collect();
+        let (mut spent, mut replayed, mut mini) = (0, 0, 0);
+        let mut forks = Vec::new();
+        for (at, found) in found.into_iter().enumerate() {
+            // in the order of the nodes: threads do not change anything
+            if at > 0 {
+                // failures far down say little of the nodes above: with those of descents CELAR6-SUB1-24 took twice as many
+                self.root.failures.iter_mut().zip(&found.failures).for_each(|(all, of_dive)| *all += of_dive);
+            }
+            spent += found.work;
+            replayed += found.replayed;
+            self.nodes += found.nodes;
+            forks.extend(found.forks);
+            mini = mini.max(found.mini);
+            if let Some(error) = found.trouble {
+                self.lose(error);
+            }
+            for mut node in found.open {
+                self.serial += 1;
+                node.serial = self.serial;
+                self.open.push(node);
+            }
+            if let Some(assignment) = found.solution {
+                self.found(assignment);
+            }
+        }
+        self.work += spent.max(1);
+        if let Some(log) = &self.forks {
+            let total = |fork: Branched| Branched { bound: self.frame.total(fork.bound), ..fork };
+            log.add(forks.into_iter().map(total), if self.style == Style::Heavy { mini } else { 0 });
+        }
+        // as much as a tenth of the work on the way back to open nodes (hybrid best-first search)
+        if replayed * 10 > spent {
+            self.dive = (self.dive * 2).min(MOST_DIVE);
+        } else if replayed * 20 < spent {
+            self.dive = (self.dive / 2).max(LEAST_DIVE);
+        }
+        self.settle();
+    }
+
+    /// The CPU does from now on what the device was meant to.
+    fn lose(&mut self, error: DeviceError) {
+        (self.gpu, self.trouble) = (None, Some(error));
+    }
+
+    fn found(&mut self, assignment: Vec<u32>) {
+        let cost = self.frame.problem.cost(&assignment);
+        if cost < self.ub {
+            self.tighten(cost);
+            self.solution = Some(assignment);
+        }
+    }
+
+    /// The bound of what is open; nodes that cannot hold anything better go.
+    fn settle(&mut self) {
+        if let Some(log) = &self.forks {
+            log.spent(self.work);
+        }
+        let least = self.open.peek().map(|node| node.bound).filter(|&bound| bound < self.root.limit);
+        match least {
+            Some(bound) => self.bound = self.bound.max(self.frame.total(bound)).min(self.ub),
+            None => {
+                self.open.clear();
+                self.bound = self.ub;
+            }
+        }
+    }
+
+    /// Whether no node is open.
+    pub fn is_done(&self) -> bool {
+        self.begun && self.open.is_empty()
+    }
+
+    /// No solution costs less; the upper bound where nothing is better.
+    pub fn lower_bound(&self) -> Cost {
+        self.bound.min(self.ub)
+    }
+
+    /// The best solution found since it was last asked for.
+    pub fn take_solution(&mut self) -> Option<Vec<u32>> {
+        self.solution.take()
+    }
+
+    /// What it searches.
+    pub fn problem(&self) -> &Arc<Problem> {
+        &self.frame.problem
+    }
+
+    /// How.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// Entries looked at and combinations eliminated.
+    pub fn work_done(&self) -> u64 {
+        self.work
+    }
+
+    /// Work to its end, were the rest of the tree like what is closed of it, the children of a node alike (after the weighted backtrack
+    /// estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest number until something is closed.
+    pub fn work_left(&self) -> u64 {
+        let open: f64 = self.open.iter().filter(|node| node.bound < self.root.limit).map(|node| node.part).sum();
+        // as an integer at most the largest one
+        if self.begun { (self.work as f64 * (open / (1.0 - open).max(0.0))) as u64 } else { u64::MAX }
+    }
+
+    /// Nodes visited.
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// Nodes open.
+    pub fn open_nodes(&self) -> usize {
+        self.open.len()
+    }
+}

@@ -1,0 +1,414 @@
+//! The network at a node: the values left, costs shifted between functions, and a trail to go back by.
+
+use super::frame::{Entries, Frame, Function, LATE, NEVER};
+use super::scan::Pair;
+use crate::model::Cost;
+use crate::stop::Stop;
+
+/// Entries that could be looked at in the time that a function takes besides.
+const FUNCTION_WORK: u64 = 32;
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// What every assignment left costs, scaled and without the network's own constant.
+    pub constant: Cost,
+    /// Assignments from here on are of no interest.
+    pub limit: Cost,
+    /// Entries looked at.
+    pub work: u64,
+    /// Unary costs by value, then what was taken from functions by place and value; negative where more was given.
+    cells: Vec<Cost>,
+    /// By variable the values left, ascending, at the front of its part.
+    values: Vec<u32>,
+    counts: Vec<u32>,
+    /// The level that last kept a block: a variable's values with their costs, or what was taken at a place of a function.
+    kept: Vec<u64>,
+    /// Of the level at work; never used again.
+    name: u64,
+    names: u64,
+    levels: Vec<Level>,
+    trail: Vec<Kept>,
+    old_cells: Vec<Cost>,
+    old_values: Vec<u32>,
+    /// Assigned variables that have been visited since: they have nothing more to give.
+    settled: Vec<bool>,
+    /// By function how often nothing was left of one of its variables.
+    pub failures: Vec<u32>,
+    sum: Vec<Cost>,
+    least: Vec<Cost>,
+    row: Vec<Cost>,
+    digits: Vec<u32>,
+    sums: Vec<(Cost, usize)>,
+    /// Functions of the variable at work with its place, and whether they have variables to come.
+    met: Vec<(u32, u32, bool)>,
+}
+
+#[derive(Clone, Debug)]
+struct Level {
+    name: u64,
+    constant: Cost,
+    trail: usize,
+}
+
+/// A block before a level changed it.
+#[derive(Clone, Debug)]
+struct Kept {
+    block: u32,
+    cell: usize,
+    cells: usize,
+    /// Of a variable: how many values were left, and whether it was settled.
+    count: u32,
+    settled: bool,
+}
+
+/// Where a visit's costs go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Give {
+    /// They stay with the variable.
+    Nowhere,
+    /// To functions with variables to come.
+    Forward,
+    /// The same on the way back.
+    Backward,
+}
+
+impl State {
+    /// All values are left and nothing is shifted.
+    pub fn new(frame: &Frame, limit: Cost) -> State {
+        let mut cells: Vec<Cost> = Vec::with_capacity(frame.cells);
+        let mut values = Vec::new();
+        for unary in &frame.problem.unary {
+            cells.extend(unary.iter().map(|&cost| frame.scaled(cost)));
+            values.extend(0..unary.len() as u32);
+        }
+        cells.resize(frame.cells, 0);
+        let blocks = frame.variables() + frame.functions.iter().map(|f| f.scope.len()).sum::<usize>();
+        State {
+            constant: 0,
+            limit,
+            work: 0,
+            cells,
+            values,
+            counts: frame.problem.domains.clone(),
+            kept: vec![0; blocks],
+            name: 0,
+            names: 0,
+            levels: Vec::new(),
+            trail: Vec::new(),
+            old_cells: Vec::new(),
+            old_values: Vec::new(),
+            settled: vec![false; frame.variables()],
+            failures: vec![0; frame.functions.len()],
+            sum: Vec::new(),
+            least: Vec::new(),
+            row: Vec::new(),
+            digits: Vec::new(),
+            sums: Vec::new(),
+            met: Vec::new(),
+        }
+    }
+
+    /// The values of a variable that are left, ascending.
+    pub fn values<'a>(&'a self, frame: &Frame, v: usize) -> &'a [u32] {
+        let first = frame.first[v] as usize;
+        &self.values[first..first + self.counts[v] as usize]
+    }
+
+    /// How many they are.
+    pub fn count(&self, v: usize) -> u32 {
+        self.counts[v]
+    }
+
+    /// The unary cost of a value that is left.
+    pub fn unary(&self, frame: &Frame, v: usize, value: u32) -> Cost {
+        self.cells[frame.first[v] as usize + value as usize]
+    }
+
+    /// What was taken from a function for a value at a place.
+    pub fn taken(&self, function: &Function, place: usize, value: u32) -> Cost {
+        self.cells[function.taken[place] + value as usize]
+    }
+
+    /// Begins a level.
+    pub fn push(&mut self) {
+        self.levels.push(Level { name: self.name, constant: self.constant, trail: self.trail.len() });
+        self.names += 1;
+        self.name = self.names;
+    }
+
+    /// Undoes the last level.
+    pub fn pop(&mut self, frame: &Frame) {
+        let Some(level) = self.levels.pop() else { return };
+        for kept in self.trail.drain(level.trail..).rev() {
+            let from = self.old_cells.len() - kept.cells;
+            self.cells[kept.cell..kept.cell + kept.cells].copy_from_slice(&self.old_cells[from..]);
+            self.old_cells.truncate(from);
+            if (kept.block as usize) < frame.variables() {
+                let (first, count) = (frame.first[kept.block as usize] as usize, kept.count as usize);
+                let from = self.old_values.len() - count;
+                self.values[first..first + count].copy_from_slice(&self.old_values[from..]);
+                self.old_values.truncate(from);
+                self.counts[kept.block as usize] = kept.count;
+                self.settled[kept.block as usize] = kept.settled;
+            }
+        }
+        self.constant = level.constant;
+        self.name = level.name;
+    }
+
+    /// Undoes all levels.
+    pub fn clear(&mut self, frame: &Frame) {
+        while !self.levels.is_empty() {
+            self.pop(frame);
+        }
+    }
+
+    /// Keeps a variable's block before it changes.
+    fn keep_variable(&mut self, frame: &Frame, v: usize) {
+        if self.levels.is_empty() || std::mem::replace(&mut self.kept[v], self.name) == self.name {
+            return;
+        }
+        let (first, end) = (frame.first[v] as usize, frame.first[v + 1] as usize);
+        let count = self.counts[v];
+        self.old_cells.extend_from_slice(&self.cells[first..end]);
+        self.old_values.extend_from_slice(&self.values[first..first + count as usize]);
+        self.trail.push(Kept { block: v as u32, cell: first, cells: end - first, count, settled: self.settled[v] });
+    }
+
+    /// Keeps what was taken at a place of a function before it changes.
+    fn keep_taken(&mut self, function: &Function, place: usize, size: usize) {
+        let block = function.block as usize + place;
+        if self.levels.is_empty() || std::mem::replace(&mut self.kept[block], self.name) == self.name {
+            return;
+        }
+        let cell = function.taken[place];
+        self.old_cells.extend_from_slice(&self.cells[cell..cell + size]);
+        self.trail.push(Kept { block: block as u32, cell, cells: size, count: 0, settled: false });
+    }
+
+    /// Leaves a variable only some of its values, given in ascending order. Returns whether any is left.
+    pub fn restrict(&mut self, frame: &Frame, v: usize, keep: &[u32]) -> bool {
+        self.keep_variable(frame, v);
+        let first = frame.first[v] as usize;
+        let mut count = 0;
+        for at in 0..self.counts[v] as usize {
+            let value = self.values[first + at];
+            if keep.binary_search(&value).is_ok() {
+                self.values[first + count] = value;
+                count += 1;
+            }
+        }
+        self.counts[v] = count as u32;
+        count > 0
+    }
+
+    /// Collects what a variable's functions cost for each of its values, adds what all of them cost to the constant, drops
+    /// values that reach the limit, and gives the rest on. Returns whether a solution below the limit may be left.
+    pub fn visit(&mut self, frame: &Frame, v: usize, give: Give) -> bool {
+        self.keep_variable(frame, v);
+        let (first, count) = (frame.first[v] as usize, self.counts[v] as usize);
+        let size = frame.first[v + 1] as usize - first;
+        let mut sum = std::mem::take(&mut self.sum);
+        let mut least = std::mem::take(&mut self.least);
+        sum.clear();
+        sum.extend(self.values[first..first + count].iter().map(|&value| self.cells[first + value as usize]));
+        let mut met = std::mem::take(&mut self.met);
+        met.clear();
+        let (mut onward, mut back) = (0, 0);
+        for &(index, place) in &frame.incidence[v] {
+            let function = &frame.functions[index as usize];
+            if !self.least(frame, function, place as usize, &mut least) {
+                continue;
+            }
+            let open = |&u: &u32| self.counts[u as usize] > 1;
+            let after = function.scope.iter().any(|u| *u as usize > v && open(u));
+            let before = function.scope.iter().any(|u| (*u as usize) < v && open(u));
+            onward += Cost::from(after);
+            back += Cost::from(before);
+            met.push((index, place, if give == Give::Forward { after } else { before }));
+            if least.iter().all(|&least| least == 0) {
+                continue;
+            }
+            self.keep_taken(function, place as usize, size);
+            let values = &self.values[first..first + count];
+            let taken = &mut self.cells[function.taken[place as usize]..];
+            for ((sum, &least), &value) in sum.iter_mut().zip(&least).zip(values) {
+                if least >= NEVER / 2 {
+                    *sum = NEVER;
+                } else {
+                    *sum = (*sum + least).min(NEVER);
+                    taken[value as usize] += least;
+                }
+            }
+        }
+        let lowest = sum.iter().copied().min().unwrap_or(NEVER);
+        self.constant = self.constant.saturating_add(lowest).min(NEVER);
+        let mut left = 0;
+        if self.constant < self.limit {
+            for (at, sum) in sum.iter().enumerate() {
+                let rest = sum - lowest;
+                if rest + self.constant < self.limit {
+                    let value = self.values[first + at];
+                    self.values[first + left] = value;
+                    self.cells[first + value as usize] = rest;
+                    left += 1;
+                }
+            }
+            self.counts[v] = left as u32;
+        }
+        if left == 0 {
+            frame.incidence[v].iter().for_each(|&(index, _)| self.failures[index as usize] += 1);
+        }
+        self.settled[v] = count == 1;
+        self.sum = sum;
+        self.least = least;
+        if give != Give::Nowhere && left > 1 {
+            let ahead = if give == Give::Forward { onward } else { back };
+            self.give(frame, v, &met, ahead, onward.max(back));
+        }
+        self.met = met;
+        left > 0
+    }
+
+    /// Gives shares of a variable's unary costs to `ahead` functions, those with variables to come.
+    fn give(&mut self, frame: &Frame, v: usize, met: &[(u32, u32, bool)], ahead: Cost, parts: Cost) {
+        let (first, left) = (frame.first[v] as usize, self.counts[v] as usize);
+        let size = frame.first[v + 1] as usize - first;
+        let small = |&value: &u32| self.cells[first + value as usize] < parts;
+        if ahead == 0 || self.values[first..first + left].iter().all(small) {
+            return;
+        }
+        for &(index, place, _) in met.iter().filter(|(_, _, ahead)| *ahead) {
+            let (function, place) = (&frame.functions[index as usize], place as usize);
+            self.keep_taken(function, place, size);
+            for at in first..first + left {
+                let value = self.values[at] as usize;
+                let share = self.cells[first + value] / parts;
+                self.cells[function.taken[place] + value] -= share;
+            }
+        }
+        for at in first..first + left {
+            let cell = first + self.values[at] as usize;
+            self.cells[cell] -= self.cells[cell] / parts * ahead;
+        }
+    }
+
+    /// Passes over all variables there and back while they raise the constant by a `part` of what is missing to the limit.
+    /// Returns whether a solution below the limit may be left.
+    pub fn propagate(&mut self, frame: &Frame, part: Cost, most: u32, stop: &Stop) -> bool {
+        let n = frame.variables();
+        for pass in 0..most {
+            let before = self.constant;
+            for at in 0..n {
+                let (v, give) = if pass % 2 == 0 { (at, Give::Forward) } else { (n - 1 - at, Give::Backward) };
+                if !self.settled[v] && !self.visit(frame, v, give) {
+                    return false;
+                }
+            }
+            let slow = (self.constant - before).saturating_mul(part) < self.limit - self.constant;
+            if pass % 2 == 1 && slow || stop.is_set() {
+                break;
+            }
+        }
+        true
+    }
+
+    /// Whether a function's entries are few enough to be looked at.
+    fn takes_part(&self, function: &Function) -> bool {
+        let few = |function: &Function| {
+            let left = |product: u64, &u: &u32| product.saturating_mul(u64::from(self.counts[u as usize]));
+            function.scope.iter().fold(1, left) <= LATE
+        };
+        matches!(function.entries, Entries::Dense(_)) || few(function)
+    }
+
+    /// The least entry of a function for each value left of the variable at a place; [`NEVER`] or about that where none is
+    /// allowed. Returns whether the function takes part.
+    fn least(&mut self, frame: &Frame, function: &Function, place: usize, least: &mut Vec<Cost>) -> bool {
+        if !self.takes_part(function) {
+            return false;
+        }
+        least.clear();
+        let mut row = std::mem::take(&mut self.row);
+        match (&function.entries, &function.scope[..]) {
+            (Entries::Dense(entries), &[x, y]) => {
+                let pair = Pair {
+                    entries,
+                    stride: function.strides[0],
+                    values: [x, y].map(|u| self.values(frame, u as usize)),
+                    taken: [0, 1].map(|place: usize| &self.cells[function.taken[place]..]),
+                };
+                let work = pair.values.iter().map(|values| values.len() as u64).product::<u64>();
+                pair.least(place, least, &mut row);
+                self.work += work + FUNCTION_WORK;
+            }
+            _ => self.least_of_many(frame, function, place, least),
+        }
+        self.row = row;
+        true
+    }
+
+    /// The same for any arity, dense or sparse.
+    fn least_of_many(&mut self, frame: &Frame, function: &Function, place: usize, least: &mut Vec<Cost>) {
+        let mut digits = std::mem::take(&mut self.digits);
+        let mut sums = std::mem::take(&mut self.sums);
+        let arity = function.scope.len();
+        // two parts: how far each digit has come, and the values it stands for
+        digits.clear();
+        digits.resize(2 * arity, 0);
+        let (at, values) = digits.split_at_mut(arity);
+        for (value, &u) in values.iter_mut().zip(&function.scope) {
+            *value = self.values(frame, u as usize)[0];
+        }
+        let own = self.values(frame, function.scope[place] as usize);
+        let stride = function.strides[place];
+        least.resize(own.len(), NEVER);
+        // of the digits before each: what was taken, and where their entries begin
+        sums.clear();
+        sums.resize(arity + 1, (0, 0));
+        let (mut rows, mut changed) = (0, 0);
+        'all: loop {
+            for k in changed..arity {
+                let (taken, base) = sums[k];
+                let value = values[k] as usize;
+                sums[k + 1] = match k == place {
+                    true => (taken, base),
+                    false => (taken + self.cells[function.taken[k] + value], base + value * function.strides[k]),
+                };
+            }
+            let (outer, base) = sums[arity];
+            match &function.entries {
+                Entries::Dense(entries) => {
+                    for (least, &a) in least.iter_mut().zip(own) {
+                        *least = (*least).min(entries[base + a as usize * stride] - outer);
+                    }
+                }
+                Entries::Sparse(_) => {
+                    for (least, &a) in least.iter_mut().zip(own) {
+                        values[place] = a;
+                        *least = (*least).min(function.entry(frame, values) - outer);
+                    }
+                }
+            }
+            rows += 1;
+            for k in (0..arity).rev().filter(|&k| k != place) {
+                let left = self.values(frame, function.scope[k] as usize);
+                at[k] += 1;
+                if (at[k] as usize) < left.len() {
+                    values[k] = left[at[k] as usize];
+                    changed = k;
+                    continue 'all;
+                }
+                at[k] = 0;
+                values[k] = left[0];
+            }
+            break;
+        }
+        for (least, &a) in least.iter_mut().zip(own) {
+            *least -= self.cells[function.taken[place] + a as usize];
+        }
+        self.work += (rows * own.len()) as u64 + 2 * FUNCTION_WORK;
+        (self.digits, self.sums) = (digits, sums);
+    }
+}

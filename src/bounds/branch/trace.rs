@@ -1,0 +1,90 @@
+//! What a search branched on, kept for a certificate: the replay searches again, led by that.
+
+use super::depth_first::Choice;
+use crate::model::Cost;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The forks of a search that may still be at work; clones are the same ones.
+#[derive(Clone, Debug, Default)]
+pub struct Forks(Arc<Mutex<Log>>);
+
+#[derive(Debug, Default)]
+struct Log {
+    forks: Vec<Branched>,
+    work: u64,
+    mini: u64,
+}
+
+/// A node that was branched.
+#[derive(Clone, Debug)]
+pub(crate) struct Branched {
+    /// The last choice on the way to it.
+    pub path: Option<Arc<Choice>>,
+    /// What was branched on.
+    pub variable: u32,
+    /// What it costs at least.
+    pub bound: Cost,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fork {
+    /// What was branched on.
+    pub variable: u32,
+    /// The fork before it, by its place, and the value chosen there; of the first one nothing.
+    pub before: u32,
+    /// The value that was chosen there.
+    pub value: u32,
+}
+
+impl Forks {
+    /// Adds forks of a batch, with unscaled bounds, and combinations of a heavy node.
+    pub(crate) fn add(&self, forks: impl Iterator<Item = Branched>, mini: u64) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.forks.extend(forks);
+        log.mini = log.mini.max(mini);
+    }
+
+    /// The search has done so much work, that at the root included.
+    pub(crate) fn spent(&self, work: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).work = work;
+    }
+
+    /// Combinations of mini-buckets of a node, at most; none of light nodes.
+    pub fn mini(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).mini
+    }
+
+    /// Entries that the search has looked at.
+    pub fn work(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).work
+    }
+
+    /// The forks, each after the one that leads to it, and how many follow each other at most. Where mini-buckets alone showed that
+    /// a node costs `bound` it is none: somebody who is led past it would have to bound its cases.
+    pub fn list(&self, bound: Cost) -> (Vec<Fork>, u32) {
+        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = |path: &Option<Arc<Choice>>| path.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+        let mut known: FxHashMap<*const Choice, (u32, u32, u32)> = FxHashMap::default();
+        let (mut forks, mut deepest) = (Vec::new(), 0);
+        for Branched { path, variable, .. } in log.forks.iter().filter(|fork| log.mini == 0 || fork.bound < bound) {
+            let place = forks.len() as u32;
+            let (before, value, depth) = match path {
+                None => (0, 0, 1),
+                Some(choice) => match known.get(&name(&choice.before)) {
+                    Some(&(before, parent, depth)) if parent == choice.variable => {
+                        (before, choice.values[0], depth + 1)
+                    }
+                    // below one that is not known
+                    _ => continue,
+                },
+            };
+            if known.insert(name(path), (place, *variable, depth)).is_none() {
+                forks.push(Fork { variable: *variable, before, value });
+                deepest = deepest.max(depth);
+            }
+        }
+        (forks, deepest)
+    }
+}

@@ -1,0 +1,193 @@
+//! Visits of cost shifting as words for the kernel (kernels/shift.cu): which block of threads looks at what.
+
+use super::Layout;
+use crate::model::Cost;
+use crate::tensor::tiles::Movable;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Rows of a piece, at most, and its entries, about.
+const ROWS: usize = 128;
+const PIECE: usize = 1024;
+/// Pieces of a block of threads: two for each warp.
+const PIECES: usize = 16;
+
+/// `Piece` of kernels/shift.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PieceWords {
+    pub entries: u64,
+    pub row: u64,
+    pub size: u32,
+    pub rows: u32,
+    pub first: u32,
+    pub digits: u32,
+    pub digit: u32,
+}
+
+/// `Digit` of kernels/shift.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DigitWords {
+    pub row: u64,
+    pub size: u64,
+}
+
+/// `Visit` of kernels/shift.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct VisitWords {
+    pub unary: u64,
+    pub row: u64,
+    pub size: u32,
+    pub uses: u32,
+    pub blocks: u32,
+    pub used: u32,
+    pub onward: [u32; 2],
+}
+
+/// `Block` of kernels/shift.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BlockWords {
+    pub visit: u32,
+    pub begin: u32,
+    pub end: u32,
+}
+
+/// All visits.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    pub pieces: Vec<PieceWords>,
+    pub digits: Vec<DigitWords>,
+    pub visits: Vec<VisitWords>,
+    pub blocks: Vec<BlockWords>,
+    pub uses: Vec<u32>,
+    /// Blocks of each wave of a pass there.
+    pub waves: Vec<Range<u32>>,
+}
+
+/// The tables of functions, each with the values of one of its variables fastest: of equal ones there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    /// The function and the place in its scope.
+    pub all: Vec<(u32, u32)>,
+    /// By function and place, where in the memory it begins, in entries.
+    at: Vec<Vec<u64>>,
+    pub entries: u64,
+}
+
+impl Tables {
+    pub fn new(layout: &Layout) -> Tables {
+        let mut tables = Tables::default();
+        let mut known: FxHashMap<(*const Cost, &[usize], u32), u64> = FxHashMap::default();
+        for (function, own) in (0..).zip(&layout.functions) {
+            let mut at = Vec::new();
+            for place in 0..own.rows.len() as u32 {
+                let Some(entries) = &own.entries else { continue };
+                at.push(*known.entry((entries.as_ptr(), &own.sizes, place)).or_insert_with(|| {
+                    tables.all.push((function, place));
+                    tables.entries += entries.len() as u64;
+                    tables.entries - entries.len() as u64
+                }));
+            }
+            tables.at.push(at);
+        }
+        tables
+    }
+
+    pub fn at(&self, function: u32, place: u32) -> u64 {
+        self.at[function as usize][place as usize]
+    }
+
+    /// A table's entries.
+    pub fn table<E: Movable>(layout: &Layout, (function, place): (u32, u32)) -> Vec<E> {
+        let function = &layout.functions[function as usize];
+        let size = function.sizes[place as usize];
+        let run: usize = function.sizes[place as usize + 1..].iter().product();
+        let entries = function.entries.as_deref().unwrap_or(&[]);
+        let entry = |&cost: &Cost| E::from_cost(cost.min(E::NEVER.cost()));
+        let row = |lot: usize, low: usize| entries[lot * size * run + low..].iter().step_by(run).take(size).map(entry);
+        let rows = (0..entries.len() / (size * run)).flat_map(|lot| (0..run).map(move |low| (lot, low)));
+        rows.flat_map(|(lot, low)| row(lot, low)).collect()
+    }
+}
+
+/// Where the costs of each variable lie one behind the other, and how many there are.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    pub unary: Vec<u64>,
+    pub rows: Vec<u64>,
+}
+
+impl Places {
+    /// Of variables with so many values and uses.
+    pub fn new(sizes: impl Iterator<Item = (usize, usize)>) -> Places {
+        let mut places = Places { unary: vec![0], rows: vec![0] };
+        let (mut unary, mut rows) = (0, 0);
+        for (values, taken) in sizes {
+            (unary, rows) = (unary + values as u64, rows + taken as u64);
+            places.unary.push(unary);
+            places.rows.push(rows);
+        }
+        places
+    }
+}
+
+impl Words {
+    /// Of a layout; `table` is the address of a function's table with a place's values fastest.
+    pub fn new(layout: &Layout, places: &Places, bytes: u64, table: impl Fn(u32, u32) -> u64) -> Words {
+        let mut words = Words::default();
+        for wave in &layout.waves {
+            let start = words.blocks.len() as u32;
+            for &v in &wave.variables {
+                words.visit(layout, places, v as usize, bytes, &table);
+            }
+            words.waves.push(start..words.blocks.len() as u32);
+        }
+        words
+    }
+
+    fn visit(&mut self, layout: &Layout, places: &Places, v: usize, bytes: u64, table: impl Fn(u32, u32) -> u64) {
+        let (uses, size) = (&layout.uses[v], (places.unary[v + 1] - places.unary[v]) as usize);
+        let begin = self.pieces.len();
+        for (number, own) in uses.iter().enumerate() {
+            let function = &layout.functions[own.function as usize];
+            let digit = self.digits.len() as u32;
+            for place in (0..function.sizes.len()).rev().filter(|&place| place != own.place as usize) {
+                let (u, start) = function.rows[place];
+                let row = places.rows[u as usize] + start as u64;
+                self.digits.push(DigitWords { row, size: function.sizes[place] as u64 });
+            }
+            let rows: usize = function.entries.as_ref().map_or(0, |entries| entries.len() / size.max(1));
+            let entries = table(own.function, own.place);
+            let most = (PIECE / size.max(1)).clamp(1, ROWS);
+            self.pieces.extend((0..rows).step_by(most).map(|first| PieceWords {
+                entries: entries + (first * size) as u64 * bytes,
+                row: places.rows[v] + (number * size) as u64,
+                size: size as u32,
+                rows: most.min(rows - first) as u32,
+                first: first as u32,
+                digits: function.sizes.len() as u32 - 1,
+                digit,
+            }));
+        }
+        let (pieces, visit) = (self.pieces.len() - begin, self.visits.len() as u32);
+        let blocks = pieces.div_ceil(PIECES).max(1);
+        self.blocks.extend((0..blocks).map(|block| {
+            let at = |piece: usize| (begin + piece.min(pieces)) as u32;
+            BlockWords { visit, begin: at(block * PIECES), end: at((block + 1) * PIECES) }
+        }));
+        let used = self.uses.len() as u32;
+        self.uses.extend(uses.iter().map(|own| u32::from(own.onward[0]) | u32::from(own.onward[1]) << 1));
+        self.visits.push(VisitWords {
+            unary: places.unary[v],
+            row: places.rows[v],
+            size: size as u32,
+            uses: uses.len() as u32,
+            blocks: blocks as u32,
+            used,
+            onward: [0, 1].map(|back: usize| uses.iter().filter(|own| own.onward[back]).count() as u32),
+        });
+    }
+}

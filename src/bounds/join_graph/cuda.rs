@@ -1,0 +1,408 @@
+//! The tables of a join graph in device memory: the host's passes, wave by wave, with the host's result (kernels/joingraph.cu).
+//!
+//! A wave is three launches whatever it has: its operations on tables, the least of what moves, the moves. A large table is shared
+//! out among thread blocks, small ones take one each. Nothing is waited for but what has become constant.
+
+#![allow(unsafe_code, reason = "launches of kernels are foreign")]
+
+use super::Origin;
+use super::cuda_words::Words;
+use super::schedule::{INPUTS, Kind, Layout, Operation, Slot, Wave};
+use super::tables::{Tables, lay_out, source, wide};
+use crate::device::{self, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
+use crate::elimination::cuda::Gpu;
+use crate::elimination::cuda::execution::Element;
+use crate::elimination::plan::{Plan, Source};
+use crate::model::Cost;
+use crate::stop::Stop;
+use crate::tensor::tiles::{Movable, NEVER};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+/// What every byte is of a slot that nothing was read into: more than any entry.
+const UNSET: u8 = 0x3f;
+/// Entries of functions that are copied at a time.
+const STAGED: usize = 1 << 24;
+
+/// `Pass` of kernels/joingraph.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Addresses {
+    operations: u64,
+    lies: u64,
+    sizes: u64,
+    strides: u64,
+    moves: u64,
+    map: u64,
+    lowest: u64,
+    constant: u64,
+}
+
+// SAFETY: the kernels' struct, field by field.
+unsafe impl DeviceRepr for Addresses {}
+// SAFETY: plain numbers, laid out as the kernels read them.
+unsafe impl DeviceRepr for super::cuda_words::OperationWords {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for super::cuda_words::LieWords {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for super::cuda_words::MoveWords {}
+
+/// The name of an entry type in the kernels, and the kernels.
+pub(crate) trait Moved: Movable + Element {
+    const NAME: &'static str;
+}
+impl Moved for i32 {
+    const NAME: &'static str = "int";
+}
+impl Moved for i64 {
+    const NAME: &'static str = "long long";
+}
+
+const TEXT: &str = "joingraph.cu";
+
+/// The kernels for an entry type.
+pub(crate) fn expressions(entry: &str) -> [String; 3] {
+    ["relax", "lowest", "exchange"].map(|name| format!("graph_{name}<{entry}>"))
+}
+
+/// The kernels, to compile without a device.
+pub(crate) fn kernels() -> device::Source {
+    [i32::NAME, i64::NAME]
+        .into_iter()
+        .flat_map(expressions)
+        .fold(device::Source::embedded(TEXT), device::Source::kernel)
+}
+
+/// The tables of a join graph on a device.
+#[derive(Debug)]
+pub(crate) struct Graph<E> {
+    gpu: Arc<Gpu>,
+    layout: Arc<Layout>,
+    kernels: [Kernel; 3],
+    tables: CudaSlice<E>,
+    slots: CudaSlice<E>,
+    /// Where tables and slots begin, in entries, and where they end.
+    tables_at: Vec<u64>,
+    slots_at: Vec<u64>,
+    /// Where the inner digits of a slot lie; by slot.
+    offsets: Offsets,
+    lowest: CudaSlice<i64>,
+    constant: CudaSlice<i64>,
+    passes: FxHashMap<Kind, Uploaded>,
+}
+
+/// The descriptors of a pass on the device.
+#[derive(Debug)]
+struct Uploaded {
+    words: Words,
+    _memory: Memory,
+    addresses: Addresses,
+}
+
+#[derive(Debug)]
+struct Memory {
+    _operations: CudaSlice<super::cuda_words::OperationWords>,
+    _lies: CudaSlice<super::cuda_words::LieWords>,
+    _sizes: CudaSlice<u32>,
+    _strides: CudaSlice<u64>,
+    _moves: CudaSlice<super::cuda_words::MoveWords>,
+    _map: CudaSlice<u32>,
+}
+
+/// Offsets of slots within blocks.
+#[derive(Debug)]
+struct Offsets {
+    memory: CudaSlice<u32>,
+    at: Vec<u64>,
+}
+
+impl Offsets {
+    fn new(gpu: &Gpu, slots: &[Slot]) -> Result<Offsets, DeviceError> {
+        // slots of equal sizes lie alike
+        let mut known: FxHashMap<&[u32], u64> = FxHashMap::default();
+        let (mut all, mut at) = (Vec::new(), Vec::with_capacity(slots.len()));
+        for slot in slots {
+            let offsets = &slot.lie.offsets[..];
+            at.push(*known.entry(offsets).or_insert_with(|| {
+                all.extend_from_slice(offsets);
+                (all.len() - offsets.len()) as u64
+            }));
+        }
+        Ok(Offsets { memory: gpu.cuda().upload(&all)?, at })
+    }
+
+    fn address(&self, gpu: &Gpu, slot: usize) -> u64 {
+        self.memory.device_ptr(gpu.cuda().stream()).0 + self.at[slot] * size_of::<u32>() as u64
+    }
+}
+
+/// Sums of the numbers before each, and of all.
+fn places(sizes: impl Iterator<Item = usize>) -> Vec<u64> {
+    let mut at = vec![0];
+    at.extend(sizes.scan(0u64, |sum, size| {
+        *sum += size as u64;
+        Some(*sum)
+    }));
+    at
+}
+
+/// Begins to compile the kernels.
+pub(crate) fn begin(gpu: &Gpu, short: bool) {
+    let name = if short { i32::NAME } else { i64::NAME };
+    expressions(name).iter().for_each(|expression| gpu.begin(TEXT, expression));
+}
+
+impl<E: Moved> Graph<E> {
+    /// The sums of the functions of each mini-bucket; what costs `range` is not allowed. `None` as long as the kernels are not
+    /// compiled, after some milliseconds.
+    ///
+    /// # Errors
+    /// The device's, and tables that do not fit.
+    pub fn new(
+        gpu: &Arc<Gpu>,
+        layout: &Arc<Layout>,
+        origin: &Origin,
+        plan: &Plan,
+        range: Cost,
+    ) -> Result<Option<Self>, DeviceError> {
+        let mut kernels = Vec::new();
+        for expression in expressions(E::NAME) {
+            gpu.begin(TEXT, &expression);
+            match gpu.poll(TEXT, &expression)? {
+                Some(kernel) => kernels.push(kernel),
+                None => return Ok(None),
+            }
+        }
+        let Ok(kernels) = <[Kernel; 3]>::try_from(kernels) else { return Ok(None) };
+        let (cuda, bytes, free) = (gpu.cuda(), layout.entries().saturating_mul(size_of::<E>() as u64), gpu.budget()?);
+        if bytes > free {
+            let what = format!("a join graph takes {bytes} bytes of device memory, {free} are free");
+            return Err(DeviceError::Unusable(what));
+        }
+        // what becomes constant in a wave is added up before it is looked at
+        if range.saturating_mul(layout.slots.len() as Cost) > 1 << 62 {
+            return Err(DeviceError::Unusable("a join graph's costs are too large to be added on a device".into()));
+        }
+        let tables_at = places(layout.clusters.iter().map(|cluster| cluster.entries));
+        let slots_at = places(layout.slots.iter().map(|slot| slot.entries));
+        let last = |at: &[u64]| at.last().copied().unwrap_or(0) as usize;
+        let mut graph = Graph {
+            gpu: gpu.clone(),
+            layout: layout.clone(),
+            kernels,
+            tables: cuda.zeros(last(&tables_at))?,
+            slots: cuda.reserve(last(&slots_at))?,
+            tables_at,
+            slots_at,
+            offsets: Offsets::new(gpu, &layout.slots)?,
+            lowest: cuda.reserve(layout.slots.len())?,
+            constant: cuda.zeros(1)?,
+            passes: FxHashMap::default(),
+        };
+        graph.build(origin, plan, range)?;
+        Ok(Some(graph))
+    }
+
+    fn table_address(&self, cluster: usize) -> u64 {
+        self.tables.device_ptr(self.gpu.cuda().stream()).0 + self.tables_at[cluster] * size_of::<E>() as u64
+    }
+
+    /// Sums up the functions; those that another graph has on the device are read there.
+    fn build(&mut self, origin: &Origin, plan: &Plan, range: Cost) -> Result<(), DeviceError> {
+        let gpu = self.gpu.clone();
+        let (mut sources, mut addresses) = (Vec::new(), Vec::new());
+        let mut missing: Vec<(usize, u32, usize)> = Vec::new();
+        let mut waves: Vec<Wave> = Vec::new();
+        for (cluster, step) in plan.steps.iter().enumerate() {
+            let mut inputs = Vec::new();
+            for (number, input) in step.inputs.iter().enumerate() {
+                if matches!(input.source, Source::Message(_)) {
+                    continue;
+                }
+                let known = origin.address(input.source, plan.sequence[input.scope[0] as usize]);
+                let slot = source(cluster, &self.layout.clusters[cluster], plan, input);
+                match known {
+                    Some((address, bytes)) if bytes == size_of::<E>() => addresses.push(address),
+                    _ => {
+                        missing.push((cluster, number as u32, slot.entries));
+                        addresses.push(0);
+                    }
+                }
+                inputs.push(sources.len() as u32);
+                sources.push(slot);
+            }
+            for (number, inputs) in inputs.chunks(INPUTS).enumerate() {
+                if waves.len() <= number {
+                    waves.push(Wave::default());
+                }
+                let operation = Operation { cluster: cluster as u32, inputs: inputs.to_vec(), output: None };
+                waves[number].operations.push(operation);
+            }
+        }
+        let functions = self.upload(origin, plan, range, &missing)?;
+        let mut next = functions.device_ptr(gpu.cuda().stream()).0;
+        let mut entries = missing.iter().map(|&(_, _, entries)| entries);
+        for address in addresses.iter_mut().filter(|address| **address == 0) {
+            *address = next;
+            next += (entries.next().unwrap_or(0) * size_of::<E>()) as u64;
+        }
+        let offsets = Offsets::new(&gpu, &sources)?;
+        let pass = self.describe(&waves, &sources, &addresses, &offsets)?;
+        self.launch(&pass, 0..waves.len(), range)?;
+        // the functions and descriptors are read until then
+        gpu.cuda().synchronize()
+    }
+
+    /// Functions of the host, one after the other.
+    fn upload(
+        &self,
+        origin: &Origin,
+        plan: &Plan,
+        range: Cost,
+        missing: &[(usize, u32, usize)],
+    ) -> Result<CudaSlice<E>, DeviceError> {
+        let cuda = self.gpu.cuda();
+        let mut memory = cuda.reserve::<E>(missing.iter().map(|&(_, _, entries)| entries).sum())?;
+        let (mut staged, mut start) = (Vec::new(), 0);
+        for &(cluster, number, _) in missing {
+            let input = &plan.steps[cluster].inputs[number as usize];
+            if let Some(costs) = lay_out::<E>(origin, plan, input, range)? {
+                staged.extend_from_slice(&costs);
+            }
+            if staged.len() >= STAGED {
+                cuda.write(&staged, &mut memory.slice_mut(start..start + staged.len()))?;
+                start += staged.len();
+                staged.clear();
+            }
+        }
+        if !staged.is_empty() {
+            cuda.write(&staged, &mut memory.slice_mut(start..start + staged.len()))?;
+        }
+        Ok(memory)
+    }
+
+    /// Puts the descriptors of waves on the device, whose slots are at these addresses.
+    fn describe(
+        &self,
+        waves: &[Wave],
+        slots: &[Slot],
+        addresses: &[u64],
+        offsets: &Offsets,
+    ) -> Result<Uploaded, DeviceError> {
+        let cuda = self.gpu.cuda();
+        let stream = cuda.stream();
+        let table = |cluster: u32| self.table_address(cluster as usize);
+        let slot = |slot: u32| (addresses[slot as usize], offsets.address(&self.gpu, slot as usize));
+        let words = Words::new(waves, &self.layout.clusters, slots, table, slot);
+        let (operations, lies) = (cuda.upload(&words.operations)?, cuda.upload(&words.lies)?);
+        let (sizes, strides) = (cuda.upload(&words.sizes)?, cuda.upload(&words.strides)?);
+        let (moves, map) = (cuda.upload(&words.moves)?, cuda.upload(&words.map)?);
+        let addresses = Addresses {
+            operations: operations.device_ptr(stream).0,
+            lies: lies.device_ptr(stream).0,
+            sizes: sizes.device_ptr(stream).0,
+            strides: strides.device_ptr(stream).0,
+            moves: moves.device_ptr(stream).0,
+            map: map.device_ptr(stream).0,
+            lowest: self.lowest.device_ptr(stream).0,
+            constant: self.constant.device_ptr(stream).0,
+        };
+        let _memory =
+            Memory { _operations: operations, _lies: lies, _sizes: sizes, _strides: strides, _moves: moves, _map: map };
+        Ok(Uploaded { words, _memory, addresses })
+    }
+
+    fn launch(&self, pass: &Uploaded, waves: Range<usize>, range: Cost) -> Result<(), DeviceError> {
+        let stream = self.gpu.cuda().stream();
+        let addresses = pass.addresses;
+        let [relax, lowest, exchange] = &self.kernels;
+        for wave in &pass.words.waves[waves] {
+            let (operations, moves) = (wave.operations.clone(), wave.moves.clone());
+            // SAFETY: the arguments are the kernels'; all addresses lie in the memory of the pass, of `self`, or in functions that the
+            // caller holds.
+            unsafe {
+                if !operations.is_empty() {
+                    relax.launch(stream, (operations.len() as u32, THREADS, 0), |arguments| {
+                        let _ = arguments.arg(&addresses).arg(&operations.start).arg(&range);
+                    })?;
+                }
+                if !moves.is_empty() {
+                    lowest.launch(stream, (moves.len() as u32, THREADS, 0), |arguments| {
+                        let _ = arguments.arg(&addresses).arg(&moves.start);
+                    })?;
+                    exchange.launch(stream, (moves.len() as u32, THREADS, 0), |arguments| {
+                        let _ = arguments.arg(&addresses).arg(&moves.start).arg(&range);
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<E: Moved> Tables for Graph<E> {
+    fn run(
+        &mut self,
+        kind: Kind,
+        pass: &[Wave],
+        waves: Range<usize>,
+        range: Cost,
+        _: &Stop,
+    ) -> Result<(), DeviceError> {
+        let cuda = self.gpu.cuda();
+        if waves.start == 0 {
+            cuda.set_bytes(&self.slots, UNSET)?;
+            cuda.set_bytes(&self.lowest, UNSET)?;
+        }
+        if !self.passes.contains_key(&kind) {
+            let base = self.slots.device_ptr(cuda.stream()).0;
+            let address = |&at: &u64| base + at * size_of::<E>() as u64;
+            let addresses: Vec<u64> = self.slots_at.iter().map(address).collect();
+            let uploaded = self.describe(pass, &self.layout.slots, &addresses, &self.offsets)?;
+            let _ = self.passes.insert(kind, uploaded);
+        }
+        self.passes.get(&kind).map_or(Ok(()), |pass| self.launch(pass, waves, range))
+    }
+
+    fn constant(&mut self) -> Result<Cost, DeviceError> {
+        Ok(self.gpu.cuda().read(&self.constant)?.first().copied().unwrap_or(0))
+    }
+
+    fn marginals(&mut self) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError> {
+        let cuda = self.gpu.cuda();
+        let mut slots = Vec::new();
+        let mut wave = Wave::default();
+        for (index, cluster) in self.layout.clusters.iter().enumerate() {
+            for (digit, &size) in cluster.sizes.iter().enumerate() {
+                let places: Vec<_> = (0..cluster.sizes.len()).map(|at| (at == digit).then_some(0)).collect();
+                let lie = cluster.blocks.lie(&places, &[size]);
+                let output = Some(slots.len() as u32);
+                wave.operations.push(Operation { cluster: index as u32, inputs: Vec::new(), output });
+                slots.push(Slot { cluster: index as u32, lie, entries: size });
+            }
+        }
+        let at = places(slots.iter().map(|slot| slot.entries));
+        let memory = cuda.reserve::<E>(at.last().copied().unwrap_or(0) as usize)?;
+        cuda.set_bytes(&memory, UNSET)?;
+        let base = memory.device_ptr(cuda.stream()).0;
+        let addresses: Vec<u64> = at.iter().map(|at| base + at * size_of::<E>() as u64).collect();
+        let offsets = Offsets::new(&self.gpu, &slots)?;
+        let pass = self.describe(&[wave], &slots, &addresses, &offsets)?;
+        self.launch(&pass, 0..1, NEVER)?;
+        let mut least = cuda.read(&memory)?.into_iter().map(wide);
+        let mut digit = |&size: &usize| least.by_ref().take(size).collect();
+        Ok(self.layout.clusters.iter().map(|cluster| cluster.sizes.iter().map(&mut digit).collect()).collect())
+    }
+
+    fn table(&self, cluster: usize) -> Result<Vec<Cost>, DeviceError> {
+        let range = self.tables_at[cluster] as usize..self.tables_at[cluster + 1] as usize;
+        Ok(self.gpu.cuda().read(&self.tables.slice(range))?.into_iter().map(wide).collect())
+    }
+
+    fn address(&self, cluster: usize) -> Option<(u64, usize)> {
+        Some((self.table_address(cluster), size_of::<E>()))
+    }
+}

@@ -1,0 +1,144 @@
+//! Which order join graphs go along next. Which variables meet in a mini-bucket is much a matter of luck: of scen06 the first order
+//! ends at 1710, another at 2472. One round of passes shows which (results/notes/shifting.md), so several orders have a round each, and
+//! the best of them goes on.
+
+use crate::model::Cost;
+
+/// Orders that have a round before the best of them goes on.
+const FIRST: u32 = 9;
+/// Orders at most.
+const ORDERS: u32 = 25;
+/// The part of the bound that a round must gain for another along the same order.
+const WORTHWHILE: Cost = 500;
+
+/// What comes after a round of passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Another along the same order.
+    Further,
+    /// The first graph along the order of this number.
+    Along(u32),
+    /// None.
+    End,
+}
+
+/// Orders by their numbers; 0 is the one that graphs begin with.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    at: u32,
+    /// How many have had a round.
+    tried: u32,
+    /// Whether the one at work goes to its end.
+    chosen: bool,
+    /// Whether the best of the first has gone to its end.
+    settled: bool,
+    /// What the one at work has come to.
+    own: Option<Cost>,
+    /// The best after a round.
+    best: Option<(Cost, u32)>,
+}
+
+impl Orders {
+    /// Whether the best of the first orders is still on its way.
+    pub fn are_open(&self) -> bool {
+        !self.settled
+    }
+
+    /// Whether the first has not had its round.
+    pub fn is_at_first(&self) -> bool {
+        self.tried == 0
+    }
+
+    /// A graph that is not the last along its order has come to a bound.
+    pub fn grown(&mut self, bound: Cost) {
+        self.own = Some(bound);
+    }
+
+    /// A round over the last graph along an order has come to a bound. Whether there are other orders.
+    pub fn note(&mut self, bound: Cost, others: bool) -> Next {
+        let little = self.own.replace(bound).is_some_and(|own| bound - own <= bound.max(0) / WORTHWHILE);
+        if self.chosen || !others {
+            self.chosen = true;
+            if !little {
+                return Next::Further;
+            }
+            self.settled = true;
+            return if others { self.another() } else { Next::End };
+        }
+        self.tried += 1;
+        let (best, at) = *self.best.get_or_insert((bound, self.at));
+        let leads = bound >= best;
+        if leads {
+            self.best = Some((bound, self.at));
+        }
+        self.chosen = self.tried >= FIRST && leads;
+        if self.chosen {
+            return Next::Further;
+        }
+        if self.tried == FIRST && !self.settled {
+            self.chosen = true;
+            return self.along(at);
+        }
+        self.another()
+    }
+
+    fn another(&mut self) -> Next {
+        self.chosen = false;
+        if self.tried >= ORDERS { Next::End } else { self.along(self.tried) }
+    }
+
+    fn along(&mut self, at: u32) -> Next {
+        (self.at, self.own) = (at, None);
+        Next::Along(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers of the orders whose graphs are made, where the n-th gains `gains[n]` in its first round and then half as much in each.
+    fn walk(gains: &[Cost], others: bool) -> Vec<u32> {
+        let (mut orders, mut all, mut bound, mut at) = (Orders::default(), vec![0], 0, 0);
+        let mut gain = gains[0];
+        for _ in 0..1000 {
+            bound += gain;
+            gain /= 2;
+            match orders.note(bound, others) {
+                Next::Further => {}
+                Next::Along(next) => {
+                    at = next as usize;
+                    all.push(next);
+                    (bound, gain) = (0, gains.get(at).copied().unwrap_or(1));
+                }
+                Next::End => return all,
+            }
+        }
+        panic!("it does not end: {all:?} at {at}");
+    }
+
+    #[test]
+    fn the_best_of_the_first_goes_on_and_a_later_one_only_where_it_is_better() {
+        let mut gains = vec![1000; ORDERS as usize];
+        gains[3] = 2000;
+        gains[11] = 3000;
+        let all = walk(&gains, true);
+        let first: Vec<u32> = (0..FIRST).collect();
+        assert_eq!(all[..FIRST as usize], first);
+        assert_eq!(all[FIRST as usize..][..4], [3, FIRST, FIRST + 1, FIRST + 2]);
+        assert_eq!(all.last(), Some(&(ORDERS - 1)));
+    }
+
+    #[test]
+    fn where_the_last_of_the_first_leads_it_goes_on_at_once() {
+        let mut gains = vec![1000; ORDERS as usize];
+        gains[FIRST as usize - 1] = 2000;
+        let all: Vec<u32> = (0..ORDERS).collect();
+        assert_eq!(walk(&gains, true), all);
+    }
+
+    #[test]
+    fn one_order_goes_to_its_end() {
+        assert_eq!(walk(&[1000], false), [0]);
+    }
+}

@@ -1,0 +1,293 @@
+//! What passes over a join graph do, decided once for whoever does it: CPU threads or a device, with the same result to the last bit.
+//!
+//! A pass is a sequence of moves along edges. A move reads what the tables at its ends cost at least for each combination of what
+//! they share, and leaves a change for each end; a table takes all its changes when it is read next, so that it is gone through
+//! once a move and not three times. Moves that read different tables, after all changes to them are known, share a wave: the
+//! operations of a wave on tables, then its moves. The waves are the sequence's own dependencies, so their result is the
+//! sequence's, whatever runs beside what.
+
+use crate::elimination::plan::{Plan, Source, Step};
+use crate::error::Error;
+use crate::stop::Stop;
+use crate::tensor::tiles::{Blocks, Lie};
+
+/// Changes that a table takes at a time (kernels/joingraph.cu).
+pub(crate) const INPUTS: usize = 8;
+
+/// A table over all variables of a mini-bucket.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    /// Sizes of its digits, the variable that is eliminated first.
+    pub sizes: Vec<usize>,
+    pub blocks: Blocks,
+    pub entries: usize,
+}
+
+/// A smaller table along a cluster's: what moves.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub cluster: u32,
+    pub lie: Lie,
+    pub entries: usize,
+}
+
+/// A join graph: clusters, and the edges along which costs move.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub clusters: Vec<Cluster>,
+    /// Two for each edge; one for each cluster without a parent, whose least cost becomes constant.
+    pub slots: Vec<Slot>,
+    links: Vec<Links>,
+    /// Clusters of each variable of the plan's sequence.
+    first: Vec<u32>,
+}
+
+/// The edges of a cluster, by their first slots. An edge's slots follow each other.
+#[derive(Debug, Default)]
+struct Links {
+    /// To the one that takes its message, or to nobody.
+    parent: u32,
+    orphan: bool,
+    /// From those whose messages it takes.
+    children: Vec<u32>,
+    /// From one of the same variable.
+    sibling: Option<u32>,
+}
+
+/// What happens to the contents of slots, by their numbers. What is left besides becomes constant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Move {
+    /// All of the first to the second, if there is one.
+    Push(u32, Option<u32>),
+    /// One of so many parts of what the first has to the second.
+    Share(u32, u32, u32),
+    /// Half of the difference.
+    Level(u32, u32),
+}
+
+/// Changes that a table takes, and what is then read of it.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub cluster: u32,
+    pub inputs: Vec<u32>,
+    pub output: Option<u32>,
+}
+
+/// Operations on different tables, and what then moves.
+#[derive(Debug, Default)]
+pub(crate) struct Wave {
+    pub operations: Vec<Operation>,
+    pub moves: Vec<Move>,
+    /// Entries looked at.
+    pub work: u64,
+}
+
+/// Which moves a pass has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Kind {
+    /// Down the plan; or back.
+    pub forward: bool,
+    /// Half of the difference along all edges.
+    pub symmetric: bool,
+}
+
+impl Layout {
+    /// The graph of a plan's mini-buckets: each with the one that takes its message, and with the one before it of the same
+    /// variable that it shares most with.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn new(plan: &Plan, stop: &Stop) -> Result<Layout, Error> {
+        let scopes = stop.each(0..plan.steps.len()).map(|index| Ok(plan.scope(index?)));
+        let scopes: Vec<Vec<u32>> = scopes.collect::<Result<_, Error>>()?;
+        let sizes =
+            |scope: &[u32]| -> Vec<usize> { scope.iter().map(|&p| plan.domains[p as usize] as usize).collect() };
+        let clusters = stop.each(&scopes).map(|scope| Ok(Cluster::new(sizes(scope?))));
+        let clusters: Vec<Cluster> = clusters.collect::<Result<_, Error>>()?;
+        let mut slots: Vec<Slot> = Vec::new();
+        let mut slot = |cluster: usize, shared: &[u32]| {
+            slots.push(clusters[cluster].slot(cluster, &scopes[cluster], shared, &sizes(shared)));
+            slots.len() as u32 - 1
+        };
+        let mut links: Vec<Links> = scopes.iter().map(|_| Links { orphan: true, ..Links::default() }).collect();
+        for item in stop.each(plan.steps.iter().enumerate()) {
+            let (index, step) = item?;
+            for input in &step.inputs {
+                if let Source::Message(from) = input.source {
+                    let edge = slot(from as usize, &input.scope);
+                    let _ = slot(index, &input.scope);
+                    (links[from as usize].parent, links[from as usize].orphan) = (edge, false);
+                    links[index].children.push(edge);
+                }
+            }
+            if let Some((other, shared)) = sibling(plan, &scopes, index) {
+                links[index].sibling = Some(slot(other, &shared));
+                let _ = slot(index, &shared);
+            }
+        }
+        for (index, links) in links.iter_mut().enumerate().filter(|(_, links)| links.orphan) {
+            links.parent = slot(index, &[]);
+        }
+        Ok(Layout { clusters, slots, links, first: plan.first.clone() })
+    }
+
+    /// The clusters at the other ends of a cluster's edges: the one that takes its message, and the one before it of the same variable.
+    pub fn neighbours(&self, cluster: usize) -> (Option<u32>, Option<u32>) {
+        let links = &self.links[cluster];
+        let of = |slot: u32| self.slots[slot as usize].cluster;
+        ((!links.orphan).then(|| of(links.parent + 1)), links.sibling.map(of))
+    }
+
+    /// The same of a plan's graph before it is made.
+    pub fn entries_of(plan: &Plan) -> u64 {
+        let scopes: Vec<Vec<u32>> = (0..plan.steps.len()).map(|index| plan.scope(index)).collect();
+        let size = |&p: &u32| u64::from(plan.domains[p as usize]);
+        let sizes = |shared: &[u32]| shared.iter().map(size).fold(1, u64::saturating_mul);
+        let own = |(index, step): (usize, &Step)| {
+            let sibling = sibling(plan, &scopes, index).map_or(0, |(_, shared)| sizes(&shared));
+            step.joint.saturating_add(2 * step.entries.saturating_add(sibling))
+        };
+        plan.steps.iter().enumerate().map(own).fold(0, u64::saturating_add)
+    }
+
+    /// Entries of all tables and slots.
+    pub fn entries(&self) -> u64 {
+        let clusters = self.clusters.iter().map(|cluster| cluster.entries as u64);
+        let slots = self.slots.iter().map(|slot| slot.entries as u64);
+        clusters.chain(slots).fold(0, u64::saturating_add)
+    }
+
+    /// A pass over all variables; at its end all tables have all their changes.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn pass(&self, kind: Kind, stop: &Stop) -> Result<Vec<Wave>, Error> {
+        let clusters = self.clusters.len();
+        let mut pass =
+            Scheduler { layout: self, waves: Vec::new(), free: vec![0; clusters], pending: vec![Vec::new(); clusters] };
+        let last = self.first.len() - 1;
+        for place in stop.each(0..last) {
+            let place = place?;
+            self.visit(&mut pass, if kind.forward { place } else { last - 1 - place }, kind);
+        }
+        for cluster in stop.each(0..clusters as u32) {
+            pass.take(cluster?, 0);
+        }
+        Ok(pass.waves)
+    }
+
+    /// The moves of the clusters of a variable.
+    fn visit(&self, pass: &mut Scheduler<'_>, position: usize, kind: Kind) {
+        let clusters = &self.links[self.first[position] as usize..self.first[position + 1] as usize];
+        for links in clusters {
+            if let Some(edge) = links.sibling {
+                pass.add(Move::Level(edge, edge + 1));
+            }
+        }
+        for links in clusters {
+            match (kind.forward, links.orphan) {
+                (true, true) => pass.add(Move::Push(links.parent, None)),
+                (true, false) if kind.symmetric => pass.add(Move::Level(links.parent, links.parent + 1)),
+                (true, false) => pass.add(Move::Push(links.parent, Some(links.parent + 1))),
+                (false, _) => {
+                    for (place, &edge) in links.children.iter().enumerate() {
+                        let parts = (links.children.len() - place + 1) as u32;
+                        pass.add(if kind.symmetric {
+                            Move::Level(edge, edge + 1)
+                        } else {
+                            Move::Share(edge + 1, edge, parts)
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The mini-bucket before one, of the same variable, that it shares most with, and what they share.
+fn sibling(plan: &Plan, scopes: &[Vec<u32>], index: usize) -> Option<(usize, Vec<u32>)> {
+    let first = plan.first[plan.steps[index].position as usize] as usize;
+    let common = |other: usize| -> Vec<u32> {
+        scopes[index].iter().copied().filter(|p| scopes[other].binary_search(p).is_ok()).collect()
+    };
+    (first..index).map(|other| (other, common(other))).max_by_key(|(_, shared)| shared.len())
+}
+
+impl Cluster {
+    fn new(sizes: Vec<usize>) -> Cluster {
+        Cluster { blocks: Blocks::new(&sizes), entries: sizes.iter().product(), sizes }
+    }
+
+    /// A table over some of a cluster's positions.
+    pub fn slot(&self, cluster: usize, scope: &[u32], shared: &[u32], sizes: &[usize]) -> Slot {
+        let places: Vec<_> = scope.iter().map(|p| shared.binary_search(p).ok()).collect();
+        Slot { cluster: cluster as u32, lie: self.blocks.lie(&places, sizes), entries: sizes.iter().product() }
+    }
+}
+
+/// A pass on its way.
+struct Scheduler<'a> {
+    layout: &'a Layout,
+    waves: Vec<Wave>,
+    /// The first wave in which a cluster may be read: it was read before, and its changes are known.
+    free: Vec<usize>,
+    /// Changes that a cluster has not taken.
+    pending: Vec<Vec<u32>>,
+}
+
+impl Scheduler<'_> {
+    fn cluster(&self, slot: u32) -> u32 {
+        self.layout.slots[slot as usize].cluster
+    }
+
+    fn wave(&mut self, number: usize) -> &mut Wave {
+        if self.waves.len() <= number {
+            self.waves.resize_with(number + 1, Wave::default);
+        }
+        &mut self.waves[number]
+    }
+
+    /// A cluster takes its changes, as early as possible, but for `left` of them.
+    fn take(&mut self, cluster: u32, left: usize) {
+        let index = cluster as usize;
+        while self.pending[index].len() > left {
+            let some = self.pending[index].len().min(INPUTS);
+            let inputs: Vec<u32> = self.pending[index].drain(..some).collect();
+            let wave = self.free[index];
+            self.place(wave, Operation { cluster, inputs, output: None });
+        }
+    }
+
+    fn place(&mut self, number: usize, operation: Operation) {
+        let entries = self.layout.clusters[operation.cluster as usize].entries;
+        self.free[operation.cluster as usize] = number + 1;
+        let wave = self.wave(number);
+        wave.work += (entries * (operation.inputs.len() + usize::from(operation.output.is_some()))) as u64;
+        wave.operations.push(operation);
+    }
+
+    fn add(&mut self, what: Move) {
+        let (reads, changes) = match what {
+            Move::Push(from, to) => ([Some(from), None], [Some(from), to]),
+            Move::Share(from, to, _) => ([Some(from), None], [Some(from), Some(to)]),
+            Move::Level(a, b) => ([Some(a), Some(b)], [Some(a), Some(b)]),
+        };
+        let mut number = 0;
+        for slot in reads.into_iter().flatten() {
+            let cluster = self.cluster(slot);
+            self.take(cluster, INPUTS);
+            number = number.max(self.free[cluster as usize]);
+        }
+        for slot in reads.into_iter().flatten() {
+            let cluster = self.cluster(slot);
+            let inputs = std::mem::take(&mut self.pending[cluster as usize]);
+            self.place(number, Operation { cluster, inputs, output: Some(slot) });
+        }
+        self.wave(number).moves.push(what);
+        for slot in changes.into_iter().flatten() {
+            let cluster = self.cluster(slot) as usize;
+            self.pending[cluster].push(slot);
+            self.free[cluster] = self.free[cluster].max(number + 1);
+        }
+    }
+}

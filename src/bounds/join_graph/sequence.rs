@@ -1,0 +1,320 @@
+//! The way up by join graphs: mini-buckets of growing z, costs shifted between them, each graph made of the tables that the last one
+//! left. A larger z gains more than further passes (results/notes/shifting.md), so each has few; the last that fits in memory goes on.
+//! A device also goes along other orders ([`orders`]).
+
+use super::orders::{Next, Orders};
+use super::passes::Passes;
+use super::{JoinGraph, Patience};
+use crate::bounds::cost_shifting::Shift;
+use crate::bounds::schedule::sizes::Ladder;
+use crate::bounds::shifting::{Between, Shifting};
+use crate::elimination::cuda::Gpu;
+use crate::elimination::plan::{Limits, Plan};
+use crate::error::Error;
+use crate::model::{Cost, Problem};
+use crate::order::{Method, Order};
+use crate::rng::mix;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// Entries of a graph at most on the CPU, whatever the memory: a pass over more takes longer than a second.
+const LARGEST: u64 = 1 << 26;
+/// The same on a device.
+const DEVICE_LARGEST: u64 = 1 << 34;
+/// The same where a certificate is wanted, on any device: whoever checks it makes as many passes, on a CPU, with entries of 64 bits.
+const CHECKED_LARGEST: u64 = 1 << 23;
+/// Entries from which on a graph is not small to a device.
+const DEVICE: u64 = 1 << 21;
+/// How many times the entries the next graph has at least, where there is room.
+const GROWTH: u64 = 4;
+/// Variables of the first graph's mini-buckets: with two of them there is little to gain after shifting between functions.
+const FIRST: u32 = 3;
+
+/// What a graph's work counts less than that of a run of mini-buckets: on satellite schedules it gains more.
+const LEADING: u64 = 4;
+
+/// Which graphs are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Graphs {
+    /// None.
+    None,
+    /// Each of the network as it is and with one pass: mini-buckets with moment matching.
+    Matching,
+    /// Each of the tables that the last one left.
+    Growing,
+}
+
+/// Bytes of a graph on the host with those of the problem that it becomes.
+fn host_bytes(plan: &Plan) -> u64 {
+    JoinGraph::bytes(plan).saturating_add(plan.joint_entries.saturating_mul(size_of::<Cost>() as u64))
+}
+
+/// Which of them a device takes, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceGraphs {
+    /// None: their sizes depend on its free memory.
+    None,
+    /// Those that the CPU cannot take, as it has other work.
+    Large,
+    /// All but small ones.
+    Most,
+}
+
+/// Graphs of growing z.
+#[derive(Debug)]
+pub(crate) struct GraphWay {
+    /// What the first graph is made of.
+    problem: Arc<Problem>,
+    shift: Arc<Shift>,
+    first: Order,
+    /// The one at work, which may be another.
+    order: Order,
+    graphs: Graphs,
+    gpu: Option<Arc<Gpu>>,
+    /// Entries from which on a graph is the device's.
+    large: u64,
+    /// Entries of a graph at most.
+    most: u64,
+    /// What the last graph left.
+    left: Option<JoinGraph>,
+    /// Those of the last plan.
+    z: u32,
+    entries: u64,
+    /// Less than the first z.
+    begin: u32,
+    fixed: Option<u32>,
+    /// No larger one fits.
+    last: bool,
+    done: bool,
+    orders: Orders,
+    /// The number of the order that the next graph is the first along.
+    along: Option<u32>,
+    /// Work of the last one.
+    pub work: u64,
+    /// The best bound, and what the last ones gained.
+    pub reached: Option<(Cost, Cost)>,
+}
+
+impl GraphWay {
+    /// Graphs of a shifted problem, along a ladder's first order and of its z if it has a fixed one.
+    pub fn new(
+        problem: &Arc<Problem>,
+        shift: &Arc<Shift>,
+        ladder: &Ladder,
+        graphs: Graphs,
+        gpu: Option<&Arc<Gpu>>,
+        on_device: DeviceGraphs,
+    ) -> Option<GraphWay> {
+        let (problem, shift, order) = (problem.clone(), shift.clone(), ladder.order()?.clone());
+        let fixed = ladder.fixed();
+        let begin = fixed.unwrap_or(if graphs == Graphs::Matching { 2 } else { FIRST }) - 1;
+        Some(GraphWay {
+            problem,
+            shift,
+            first: order.clone(),
+            order,
+            graphs,
+            gpu: gpu.filter(|_| on_device != DeviceGraphs::None).cloned(),
+            large: if on_device == DeviceGraphs::Large { LARGEST } else { DEVICE },
+            most: u64::MAX,
+            left: None,
+            z: begin,
+            entries: 0,
+            begin,
+            fixed,
+            last: false,
+            done: false,
+            orders: Orders::default(),
+            along: None,
+            work: 0,
+            reached: None,
+        })
+    }
+
+    /// Graphs that somebody can follow who checks a certificate.
+    pub fn checked(mut self, wanted: bool) -> GraphWay {
+        self.most = if wanted { CHECKED_LARGEST } else { u64::MAX };
+        self
+    }
+
+    /// The next graph and its bytes of the host's memory, of at most so many; `None` once there is none, or `stop` is
+    /// set.
+    pub fn next(&mut self, ub: Option<Cost>, memory: u64, stop: &Stop) -> Option<(Shifting, u64)> {
+        if self.done {
+            return None;
+        }
+        if let Some(number) = self.along.take() {
+            self.begin_again(number, stop);
+        }
+        let outline = match &self.left {
+            Some(left) => Some(Arc::new(left.outline(stop).ok()?)),
+            None => None,
+        };
+        let problem = outline.as_ref().unwrap_or(&self.problem).clone();
+        let limit = self.shift.limit();
+        let ub = Some(ub.map_or(limit, |ub| self.shift.scaled(ub).min(limit)));
+        let grown = if self.last || self.fixed.is_some() && self.entries > 0 {
+            None
+        } else {
+            self.grow(&problem, ub, memory, stop).ok()?
+        };
+        let matching = self.graphs == Graphs::Matching;
+        self.last |= grown.as_ref().is_none_or(|(plan, _)| plan.exact);
+        let patience = match (matching, self.last) {
+            (true, _) => Patience::Once,
+            (false, false) => Patience::Short,
+            (false, true) => Patience::Long,
+        };
+        self.done |= self.last && matching;
+        let mut bytes = 0;
+        let graph = match grown {
+            Some((plan, on_device)) => {
+                bytes = if on_device { 0 } else { host_bytes(&plan) };
+                self.done |= plan.exact;
+                (self.z, self.entries) = (plan.z, plan.joint_entries);
+                let graph = match (self.left.take(), outline) {
+                    (Some(left), Some(outline)) => left.after(outline, &plan, patience, stop),
+                    _ => JoinGraph::new(&problem, &plan, patience, stop),
+                };
+                graph.map(|graph| graph.on(self.gpu.as_ref().filter(|_| on_device)))
+            }
+            None => self.left.take().filter(|_| !matching).map(|mut graph| {
+                graph.resume(patience);
+                graph
+            }),
+        };
+        let Some(graph) = graph else {
+            self.done = true;
+            return None;
+        };
+        let name = format!("{}({})", if matching { "mbe-mm" } else { "jg" }, self.z);
+        Some((Shifting { name, between: Between::MiniBuckets(graph, self.shift.clone()) }, bytes))
+    }
+
+    /// The first plan of a larger z with several times the entries, else the largest with more of them that fits; and whether a
+    /// device takes it.
+    fn grow(
+        &self,
+        problem: &Problem,
+        ub: Option<Cost>,
+        memory: u64,
+        stop: &Stop,
+    ) -> Result<Option<(Plan, bool)>, Error> {
+        let device = self.budget();
+        // the host's also take those of the problem that they become
+        let on_host = |plan: &Plan| plan.joint_entries <= LARGEST.min(self.most) && host_bytes(plan) <= memory;
+        let on_device =
+            |plan: &Plan| plan.joint_entries <= DEVICE_LARGEST.min(self.most) && JoinGraph::bytes(plan) <= device;
+        let mut best: Option<Plan> = None;
+        let mut z = self.z;
+        loop {
+            z += 1;
+            let plan = self.plan(problem, z, ub, stop)?;
+            let stuck = plan.z < z;
+            let small = best.as_ref().map_or(self.entries, |best| best.joint_entries);
+            let fits = on_host(&plan) || on_device(&plan);
+            let enough = plan.exact || plan.joint_entries / GROWTH >= self.entries;
+            let found = fits && (plan.exact || plan.joint_entries > small);
+            if found {
+                best = Some(plan);
+            }
+            if found && enough || stuck || !fits {
+                let large = |plan: &Plan| plan.joint_entries >= self.large || self.left_on_device();
+                return Ok(best.map(|plan| {
+                    let on_device = on_device(&plan) && (large(&plan) || !on_host(&plan));
+                    (plan, on_device)
+                }));
+            }
+        }
+    }
+
+    fn left_on_device(&self) -> bool {
+        self.left.as_ref().is_some_and(JoinGraph::on_device)
+    }
+
+    /// Bytes that a graph may take on the device: plans and searches go on there.
+    fn budget(&self) -> u64 {
+        self.gpu.as_ref().and_then(|gpu| gpu.budget().ok()).unwrap_or(0) / 4 * 3
+    }
+
+    fn plan(&self, problem: &Problem, z: u32, ub: Option<Cost>, stop: &Stop) -> Result<Plan, Error> {
+        // its messages are never made
+        let limits = Limits { z: Some(z), max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
+        Plan::until(problem, &self.order, &limits, stop)
+    }
+
+    /// Whether a device takes the next graph, and is soon done with it: the first time that graphs grow, and then along the first
+    /// orders as long as no other way has come much further: what graphs have gained is seven eighths of what leads to `best`.
+    pub fn is_brief(&self, best: Cost) -> bool {
+        let large = self.large == DEVICE || self.entries.saturating_mul(GROWTH) >= self.large;
+        let begins = self.orders.is_at_first();
+        let grows = begins && !self.last;
+        let begin = self.shift.bound(self.problem.constant);
+        let gained = |bound: Cost| i128::from(bound) - i128::from(begin);
+        let near = |(bound, _): (Cost, Cost)| 8 * gained(bound) >= 7 * gained(best);
+        let leads = self.orders.are_open() && self.reached.is_some_and(near);
+        self.gpu.is_some() && (grows || leads) && (large || self.left_on_device() || !begins)
+    }
+
+    /// Entries of the last graph.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Whether the next graph is the first along another order: what was left goes.
+    pub fn begins_again(&self) -> bool {
+        self.along.is_some()
+    }
+
+    /// Graphs of the network as it is, along an order with other ties.
+    fn begin_again(&mut self, number: u32, stop: &Stop) {
+        self.order = match number {
+            0 => self.first.clone(),
+            _ => {
+                let method = Method::ALL[number as usize % 3].1;
+                Order::greedy(&self.problem, method, mix(1 << 32, u64::from(number)), stop)
+            }
+        };
+        (self.left, self.last) = (None, false);
+        (self.z, self.entries) = (self.begin, 0);
+    }
+
+    /// A graph has come to a bound; what it left is what the next is made of. Where its device failed all begins again on the CPU.
+    /// Whether there was no better one along another order.
+    pub fn note(&mut self, graph: JoinGraph, work: u64, bound: Cost) -> bool {
+        if graph.tables().is_none() && graph.on_device() {
+            (self.gpu, self.left, self.last, self.done) = (None, None, false, false);
+            (self.z, self.entries) = (self.begin, 0);
+        } else if self.graphs == Graphs::Growing {
+            self.left = Some(graph);
+        }
+        // the last one goes on for as long as what else there is to do takes
+        self.work = if self.last { self.work.saturating_add(work) } else { work / LEADING };
+        let (before, gain) = self.reached.unwrap_or((bound, 0));
+        if !self.last {
+            self.orders.grown(bound);
+        } else if !self.done {
+            let others = self.left_on_device() && self.graphs == Graphs::Growing && self.fixed.is_none();
+            match self.orders.note(bound, others) {
+                Next::Further => {}
+                Next::Along(number) => self.along = Some(number),
+                Next::End => self.done = true,
+            }
+        }
+        self.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
+        bound >= before
+    }
+
+    /// What was done until there is what the last graph left.
+    pub fn passes(&self) -> Vec<Arc<Passes>> {
+        self.left.as_ref().map(JoinGraph::passes).unwrap_or_default()
+    }
+
+    /// The problem that is left, if its tables take at most so many bytes.
+    pub fn problem(&self, bytes: u64) -> Option<Problem> {
+        let left = self.left.as_ref()?;
+        let needed = self.entries.saturating_mul(size_of::<Cost>() as u64);
+        // a device that fails is noticed by the next graph
+        if needed <= bytes { left.problem().ok().flatten() } else { None }
+    }
+}

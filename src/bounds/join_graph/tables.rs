@@ -1,0 +1,319 @@
+//! The tables of a join graph in the host's memory, and what does a pass's waves there: any number of threads, with the same result.
+
+use super::Origin;
+use super::schedule::{Cluster, Kind, Layout, Move, Operation, Slot, Wave};
+use crate::device::DeviceError;
+use crate::elimination::plan::{Input, Plan, Source};
+use crate::elimination::table;
+use crate::elimination::table::strides;
+use crate::error::Error;
+use crate::model::Cost;
+use crate::stop::Stop;
+use crate::tensor::storage::Storage;
+use crate::tensor::tiles::{Lie, Movable, relax};
+use rayon::prelude::*;
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Entries looked at in a wave from which on several threads are worth it.
+const SHARED: u64 = 1 << 15;
+
+/// The tables of a join graph, wherever they are.
+pub(crate) trait Tables: Debug + Send + Sync {
+    /// Does waves of a pass. With the constant no solution costs `range`. All changes of the pass are done with its
+    /// last wave. Once `stop` is set tables are good for nothing any more.
+    ///
+    /// # Errors
+    /// The device's.
+    fn run(
+        &mut self,
+        kind: Kind,
+        pass: &[Wave],
+        waves: Range<usize>,
+        range: Cost,
+        stop: &Stop,
+    ) -> Result<(), DeviceError>;
+
+    /// What has become constant; `range` or more where there is no solution.
+    ///
+    /// # Errors
+    /// The device's.
+    fn constant(&mut self) -> Result<Cost, DeviceError>;
+
+    /// For each digit of each table the least cost of each of its values, [`crate::tensor::tiles::NEVER`] where none is allowed.
+    ///
+    /// # Errors
+    /// The device's.
+    fn marginals(&mut self) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError>;
+
+    /// A table; [`crate::tensor::tiles::NEVER`] where nothing is allowed.
+    ///
+    /// # Errors
+    /// The device's.
+    fn table(&self, cluster: usize) -> Result<Vec<Cost>, DeviceError>;
+
+    /// Where on a device a table is, and bytes of an entry; `None` where it is on the host.
+    fn address(&self, cluster: usize) -> Option<(u64, usize)> {
+        let _ = cluster;
+        None
+    }
+}
+
+/// Tables of the host.
+#[derive(Debug)]
+pub(crate) struct Host<E> {
+    layout: Arc<Layout>,
+    tables: Vec<Storage<E>>,
+    slots: Vec<Vec<E>>,
+    constant: Cost,
+}
+
+/// An operation on its way, with what it changes.
+struct Job<'a, E> {
+    operation: &'a Operation,
+    table: Storage<E>,
+    least: Vec<E>,
+}
+
+/// The slots that a move changes.
+struct Change<E> {
+    what: Move,
+    from: Vec<E>,
+    to: Vec<E>,
+    lowest: Cost,
+}
+
+impl<E: Movable> Host<E> {
+    /// The sums of the functions of each mini-bucket; what costs `range` is not allowed. `None` once `stop` is set.
+    ///
+    /// # Errors
+    /// Those of a device that has tables of the origin.
+    pub fn new(
+        layout: &Arc<Layout>,
+        origin: &Origin,
+        plan: &Plan,
+        range: Cost,
+        stop: &Stop,
+    ) -> Result<Option<Self>, DeviceError> {
+        let build = |(index, cluster): (usize, &Cluster)| {
+            if stop.is_set() {
+                return Ok(Storage::default());
+            }
+            let mut table = Storage::new(cluster.entries);
+            let limit = E::from_cost(range.min(E::NEVER.cost()));
+            for input in &plan.steps[index].inputs {
+                if let Some(costs) = lay_out::<E>(origin, plan, input, range)? {
+                    let lie = source(index, cluster, plan, input).lie;
+                    relax(&mut table, &cluster.blocks, &[(&lie, &costs)], None, limit);
+                }
+            }
+            Ok(table)
+        };
+        let tables: Result<_, _> = layout.clusters.par_iter().enumerate().map(build).collect();
+        let tables = tables?;
+        let slots: Result<_, Error> = stop.each(&layout.slots).map(|slot| Ok(vec![E::NEVER; slot?.entries])).collect();
+        Ok(slots.ok().map(|slots| Host { layout: layout.clone(), tables, slots, constant: 0 }))
+    }
+
+    fn operate(&mut self, wave: &Wave, limit: E, stop: &Stop) {
+        let mut jobs: Vec<Job<'_, E>> = Vec::with_capacity(wave.operations.len());
+        for operation in &wave.operations {
+            let least = operation.output.map(|slot| std::mem::take(&mut self.slots[slot as usize]));
+            let table = std::mem::take(&mut self.tables[operation.cluster as usize]);
+            jobs.push(Job { operation, table, least: least.unwrap_or_default() });
+        }
+        let Layout { clusters, slots, .. } = &*self.layout;
+        let values = &self.slots;
+        let work = |job: &mut Job<'_, E>| {
+            if stop.is_set() {
+                return;
+            }
+            let inputs: Vec<(&Lie, &[E])> = job
+                .operation
+                .inputs
+                .iter()
+                .map(|&slot| (&slots[slot as usize].lie, &values[slot as usize][..]))
+                .collect();
+            job.least.fill(E::NEVER);
+            let output = job.operation.output.map(|slot| (&slots[slot as usize].lie, &mut job.least[..]));
+            relax(&mut job.table, &clusters[job.operation.cluster as usize].blocks, &inputs, output, limit);
+        };
+        if wave.work >= SHARED {
+            jobs.par_iter_mut().for_each(work)
+        } else {
+            jobs.iter_mut().for_each(work)
+        }
+        for Job { operation, table, least } in jobs {
+            self.tables[operation.cluster as usize] = table;
+            if let Some(slot) = operation.output {
+                self.slots[slot as usize] = least;
+            }
+        }
+    }
+
+    fn exchange(&mut self, wave: &Wave, range: Cost, stop: &Stop) {
+        if stop.is_set() {
+            return;
+        }
+        let mut take = |slot: u32| std::mem::take(&mut self.slots[slot as usize]);
+        let begin = |&what: &Move| {
+            let (from, to) = what.slots();
+            Change { what, from: take(from), to: to.map(&mut take).unwrap_or_default(), lowest: 0 }
+        };
+        let mut changes: Vec<Change<E>> = wave.moves.iter().map(begin).collect();
+        if wave.work >= SHARED {
+            changes.par_iter_mut().for_each(Change::make);
+        } else {
+            changes.iter_mut().for_each(Change::make);
+        }
+        for Change { what, from, to, lowest } in changes {
+            let (a, b) = what.slots();
+            self.slots[a as usize] = from;
+            if let Some(b) = b {
+                self.slots[b as usize] = to;
+            }
+            self.constant = (self.constant + lowest).min(range);
+        }
+    }
+}
+
+impl Move {
+    /// The slots whose contents it changes.
+    pub fn slots(self) -> (u32, Option<u32>) {
+        match self {
+            Move::Push(from, to) => (from, to),
+            Move::Share(a, b, _) | Move::Level(a, b) => (a, Some(b)),
+        }
+    }
+}
+
+impl<E: Movable> Change<E> {
+    /// What was the least becomes what to add: equal and opposite but for the lowest, which becomes constant.
+    fn make(&mut self) {
+        let (never, zero) = (E::NEVER, E::from_cost(0));
+        let Change { what, from, to, lowest } = self;
+        let least = |costs: &[E]| costs.iter().copied().min().unwrap_or(zero);
+        match *what {
+            Move::Push(_, target) => {
+                let low = least(from);
+                *lowest = low.cost();
+                if target.is_some() {
+                    let rest = |(to, &cost): (&mut E, &E)| *to = if cost >= never { never } else { cost - low };
+                    to.iter_mut().zip(&*from).for_each(rest);
+                }
+                from.iter_mut().for_each(|cost| *cost = if *cost >= never { zero } else { zero - *cost });
+            }
+            Move::Share(_, _, parts) => {
+                let low = least(from);
+                *lowest = low.cost();
+                let (low, parts) = (low.cost(), Cost::from(parts));
+                for (from, to) in from.iter_mut().zip(to) {
+                    let cost = from.cost();
+                    let part = (cost - low) / parts;
+                    (*from, *to) =
+                        if *from >= never { (zero, never) } else { (E::from_cost(-(part + low)), E::from_cost(part)) };
+                }
+            }
+            Move::Level(..) => {
+                let low = from.iter().zip(&*to).map(|(&a, &b)| a + b).min().unwrap_or(zero);
+                *lowest = low.cost();
+                for (a, b) in from.iter_mut().zip(to) {
+                    if *a + *b >= never {
+                        (*a, *b) = (never, never);
+                    } else {
+                        let left = (*a + *b - low).cost();
+                        (*a, *b) = (E::from_cost(left / 2) - *a, E::from_cost(left - left / 2) - *b);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<E: Movable> Tables for Host<E> {
+    fn run(
+        &mut self,
+        _: Kind,
+        pass: &[Wave],
+        waves: Range<usize>,
+        range: Cost,
+        stop: &Stop,
+    ) -> Result<(), DeviceError> {
+        for wave in &pass[waves] {
+            let limit = range - self.constant;
+            if limit <= 0 || stop.is_set() {
+                break;
+            }
+            self.operate(wave, E::from_cost(limit.min(E::NEVER.cost())), stop);
+            self.exchange(wave, range, stop);
+        }
+        Ok(())
+    }
+
+    fn constant(&mut self) -> Result<Cost, DeviceError> {
+        Ok(self.constant)
+    }
+
+    fn marginals(&mut self) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError> {
+        let least = |(table, cluster): (&Storage<E>, &Cluster)| {
+            let steps = strides(&cluster.sizes);
+            let digit = |(&size, &step): (&usize, &usize)| {
+                let mut least = vec![E::NEVER; size];
+                for (run, costs) in table.chunks(step).enumerate() {
+                    let lowest = costs.iter().copied().min().unwrap_or(E::NEVER);
+                    least[run % size] = least[run % size].min(lowest);
+                }
+                least.into_iter().map(wide).collect()
+            };
+            cluster.sizes.iter().zip(&steps).map(digit).collect()
+        };
+        Ok(self.tables.par_iter().zip(&self.layout.clusters).map(least).collect())
+    }
+
+    fn table(&self, cluster: usize) -> Result<Vec<Cost>, DeviceError> {
+        Ok(self.tables[cluster].iter().copied().map(wide).collect())
+    }
+}
+
+/// An entry as a cost of 64 bits.
+pub(crate) fn wide<E: Movable>(entry: E) -> Cost {
+    if entry >= E::NEVER { crate::tensor::tiles::NEVER } else { entry.cost() }
+}
+
+/// How an input of a mini-bucket lies along its table.
+pub(crate) fn source(index: usize, cluster: &Cluster, plan: &Plan, input: &Input) -> Slot {
+    let sizes: Vec<usize> = input.scope.iter().map(|&p| plan.domains[p as usize] as usize).collect();
+    cluster.slot(index, &plan.scope(index), &input.scope, &sizes)
+}
+
+/// An input as a table; `None` for messages, which are never made.
+///
+/// # Errors
+/// Those of a device that has it.
+pub(crate) fn lay_out<E: Movable>(
+    origin: &Origin,
+    plan: &Plan,
+    input: &Input,
+    range: Cost,
+) -> Result<Option<Storage<E>>, DeviceError> {
+    let entry = |cost: Cost| if cost >= range { E::NEVER } else { E::from_cost(cost) };
+    let cluster = match (input.source, origin) {
+        (Source::Message(_), _) => return Ok(None),
+        (source, Origin::Graph(graph)) => graph.cluster_of(source, plan.sequence[input.scope[0] as usize]),
+        (Source::Unary, Origin::Problem(problem)) => {
+            let costs = &problem.unary[plan.sequence[input.scope[0] as usize] as usize];
+            return Ok(Some(costs.iter().map(|&cost| entry(cost)).collect()));
+        }
+        (Source::Function(f), Origin::Problem(problem)) => {
+            let variables: Vec<u32> = input.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
+            let cap = E::NEVER.cost();
+            let mut costs = table::lay_out(&problem.functions[f as usize], &variables, &problem.domains, cap);
+            costs.iter_mut().for_each(|cost: &mut E| *cost = entry(cost.cost()));
+            return Ok(Some(costs));
+        }
+    };
+    let (Origin::Graph(graph), Some(cluster)) = (origin, cluster) else { return Ok(None) };
+    let Some(tables) = graph.tables() else { return Ok(None) };
+    Ok(Some(tables.table(cluster)?.into_iter().map(entry).collect()))
+}

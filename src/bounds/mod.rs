@@ -1,0 +1,44 @@
+//! Lower bounds: what raises them, one step after the other.
+//!
+//! [`Shift`] moves costs between functions, [`JoinGraph`] between mini-buckets, so that these lose less. A [`Branch`]
+//! searches over values with both in its nodes. A [`Ladder`] says which plan of mini-buckets to run next, a [`Climb`]
+//! which of all that.
+//!
+//! Plans by rows ([`RowLimits`]) leave out entries that no solution below the limit uses: their bound is at most the limit.
+
+mod branch;
+mod cost_shifting;
+mod join_graph;
+mod proof;
+mod schedule;
+mod shifting;
+pub(crate) mod sparse;
+
+pub use branch::{Branch, Fork, Forks, Style};
+pub(crate) use branch::{Probe, Probed};
+pub use cost_shifting::{Entry, Shift};
+pub use join_graph::{DeviceGraphs, Graphs, JoinGraph, MiniBucket, Passes, Patience};
+pub use proof::{Proof, weaker};
+pub use schedule::{Attempt, Climb, Ladder, Means, Rung, Spent, Stage, what_fails};
+pub use shifting::Shifting;
+pub use sparse::RowLimits;
+
+use crate::device::Source;
+use crate::model::{Cost, Problem, add};
+
+/// The kernels of bounds, to compile them without a device.
+pub(crate) fn sources() -> Vec<Source> {
+    vec![join_graph::kernels(), cost_shifting::kernels(), sparse::DeviceRows::kernels()]
+}
+
+/// The bound that is there at once: the constant and the least entry of every function.
+pub fn trivial_bound(problem: &Problem) -> Cost {
+    let mut bound = problem.constant;
+    for unary in &problem.unary {
+        bound = add(bound, unary.iter().copied().min().unwrap_or(0));
+    }
+    for function in &problem.functions {
+        bound = add(bound, function.min(&problem.domains));
+    }
+    bound.min(problem.top)
+}

@@ -1,0 +1,282 @@
+//! From the reductions, the shifts and the plan that led to a bound to its certificate.
+
+use super::{Entry, Forks, MiniBucket, Passes, Shift};
+use crate::certificate::{
+    Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Lemma, Rows, Search, Solution, Step,
+};
+use crate::elimination::{Plan, Source};
+use crate::model::{Cost, Network, Problem};
+use crate::reduce::{Forbidden, Reducer};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a bound follows from, kept until somebody wants the certificate.
+#[derive(Clone, Debug, Default)]
+pub struct Proof {
+    /// The reductions, which kept a log; none where the bound is that of the network's own minima.
+    reducer: Option<Arc<Reducer>>,
+    shifting: Option<Shifting>,
+    /// Join graphs, each of what the one before left.
+    graphs: Vec<Arc<Passes>>,
+    plan: Option<Eliminated>,
+    rows: Option<Plan>,
+    search: Option<Searched>,
+}
+
+/// A plan, and the scopes of the functions that it joins, of the core's variables.
+#[derive(Clone, Debug)]
+struct Eliminated {
+    plan: Plan,
+    scopes: Vec<Box<[u32]>>,
+}
+
+/// A search over values.
+#[derive(Clone, Debug)]
+struct Searched {
+    bits: u32,
+    forks: Forks,
+    /// Bytes of a node, and of all that it has.
+    bytes: (u64, u64),
+}
+
+/// How many times as much as the search, or an elimination by rows, the replay may do: it bounds in its own way, and visits each node
+/// anew. It took as much at most where that was measured (results/notes/certificates.md).
+const MORE_WORK: u64 = 8;
+/// Work, bytes of rows and nodes that it may have besides.
+const LEAST_WORK: u64 = 1 << 22;
+const LEAST_BYTES: u64 = 1 << 26;
+const MORE_DEPTH: u64 = 64;
+/// Times that the passes and searches of a lemma may look at all tables.
+const LOOKS: u64 = 1 << 7;
+/// Passes over the last join graph that the replay may make besides those made: it ends once it has come to the bound.
+const MORE_PASSES: u32 = 16;
+
+/// How costs were shifted.
+#[derive(Clone, Debug)]
+struct Shifting {
+    bits: u32,
+    entries: Vec<Entry>,
+}
+
+impl Proof {
+    /// The minima that the reductions lead to; `None` where they kept no log ([`Reducer::logged`]).
+    pub fn reductions(reducer: &Arc<Reducer>) -> Option<Proof> {
+        reducer.steps().map(|_| Proof { reducer: Some(reducer.clone()), ..Proof::default() })
+    }
+
+    /// Costs shifted after that; `None` where that kept no journal ([`Shift::keep_journal`]).
+    pub fn shifted(mut self, shift: &Shift) -> Option<Proof> {
+        self.shifting = Some(Shifting { bits: shift.bits(), entries: shift.entries()? });
+        Some(self)
+    }
+
+    /// A search over values after the reductions, with costs multiplied by 2^`bits`, nodes of so many bytes and so many for all it has.
+    /// It may go on: what it branches on later is told as well.
+    pub fn searched(mut self, bits: u32, forks: &Forks, bytes: (u64, u64)) -> Proof {
+        self.search = Some(Searched { bits, forks: forks.clone(), bytes });
+        self
+    }
+
+    /// Costs moved between mini-buckets after that.
+    pub fn joined(mut self, graphs: Vec<Arc<Passes>>) -> Proof {
+        self.graphs = graphs;
+        self
+    }
+
+    /// Elimination after that, of the functions of `problem`.
+    pub fn eliminated(mut self, plan: &Plan, problem: &Problem) -> Proof {
+        let scopes = problem.functions.iter().map(|function| function.scope.clone()).collect();
+        self.plan = Some(Eliminated { plan: plan.clone(), scopes });
+        self
+    }
+
+    /// Elimination by rows after that; `plan` says what that took.
+    pub fn by_rows(mut self, plan: &Plan) -> Proof {
+        self.rows = Some(plan.clone());
+        self
+    }
+
+    /// The certificate that `bound` is one, with the best solution known and its cost.
+    pub fn certificate(&self, network: &Network, bound: Cost, solution: Option<(Cost, &[u32])>) -> Certificate {
+        let solution = solution.map(|(cost, values)| Solution { cost, values: values.to_vec() });
+        Certificate::new(network, bound, solution, self.branch(bound))
+    }
+
+    fn branch(&self, bound: Cost) -> Branch {
+        let Some(reducer) = &self.reducer else {
+            return Branch { steps: Vec::new(), ending: Ending::Constant };
+        };
+        let mut steps = reductions(reducer, bound);
+        let core = Core::new(reducer);
+        if self.shifting.is_some() || self.plan.is_some() || self.rows.is_some() || self.search.is_some() {
+            // whatever was known then: what costs as much as the bound does not speak against it
+            steps.push(Step::Limit(bound));
+        }
+        let last = self.plan.is_none() && self.rows.is_none();
+        self.moves(&core, if last { MORE_PASSES } else { 0 }, &mut steps);
+        if let Some(searched) = &self.search {
+            steps.push(Step::Scale(searched.bits));
+            return Branch { steps, ending: Ending::Search(core.search(searched, bound)) };
+        }
+        let ending = match (&self.plan, &self.rows) {
+            (Some(plan), _) => Ending::Elimination(core.elimination(plan)),
+            (None, Some(plan)) => Ending::Rows(core.rows(plan)),
+            (None, None) => Ending::Constant,
+        };
+        Branch { steps, ending }
+    }
+
+    /// Costs shifted and moved over join graphs, the last of which may have more passes.
+    fn moves(&self, core: &Core, more: u32, steps: &mut Vec<Step>) {
+        if let Some(Shifting { bits, entries }) = &self.shifting {
+            steps.push(Step::Scale(*bits));
+            steps.extend(entries.iter().map(|entry| core.step(entry)));
+        }
+        for (place, passes) in (1..).zip(&self.graphs) {
+            steps.push(Step::Graph(core.graph(passes, if place == self.graphs.len() { more } else { 0 })));
+        }
+    }
+
+    /// That solutions with some values of the network cost `bound` at least.
+    fn lemma(&self, reducer: &Arc<Reducer>, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Lemma {
+        let core = Core::new(reducer);
+        let mut steps = vec![Step::Limit(bound)];
+        self.moves(&core, MORE_PASSES, &mut steps);
+        let problem = reducer.problem();
+        let room = |scope: &[u32]| {
+            scope.iter().fold(1, |room: u64, &v| room.saturating_mul(problem.domains[v as usize].into()))
+        };
+        let clusters = self.graphs.last().map(|passes| passes.clusters.iter().map(|cluster| &cluster.scope));
+        let functions = problem.functions.iter().map(|function| &function.scope);
+        let scopes: Vec<_> = clusters.into_iter().flatten().chain(functions).collect();
+        let entries = scopes.iter().map(|scope| room(scope)).fold(0, u64::saturating_add);
+        let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
+        let cells = scopes.iter().map(|scope| sizes(scope)).sum::<u64>();
+        Lemma {
+            steps,
+            back: self.plan.as_ref().map(|plan| core.elimination(plan)),
+            values: values.iter().map(|(&v, values)| (v, values[..].into())).collect(),
+            work: entries.saturating_mul(LOOKS).saturating_add(LEAST_WORK),
+            bytes: cells.saturating_mul(8 * MORE_DEPTH).saturating_add(LEAST_BYTES),
+        }
+    }
+}
+
+/// What there is to say where the certificate proves less than was found.
+pub fn weaker(network: &Network, proven: Cost, found: Cost) -> String {
+    let [proven, found] = [proven, found].map(|bound| match network.bound(bound) {
+        Some(bound) => format!("the bound {bound}"),
+        None => "that there is no solution".into(),
+    });
+    format!("the certificate proves {proven}: how {found} came about was not kept")
+}
+
+/// What the reductions did, with what bounds of values rest on where these were made.
+fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
+    let log = reducer.steps().unwrap_or_default();
+    let lemmas = reducer.lemmas().iter().filter_map(|Forbidden { proof, values }| {
+        let reducer = proof.reducer.as_ref()?;
+        Some((reducer.steps()?.len(), Step::Lemma(proof.lemma(reducer, bound, values))))
+    });
+    let mut lemmas: Vec<(usize, Step)> = lemmas.collect();
+    lemmas.sort_by_key(|(place, _)| *place);
+    let mut lemmas = lemmas.into_iter().peekable();
+    let mut steps = Vec::new();
+    for place in 0..=log.len() {
+        while let Some((_, lemma)) = lemmas.next_if(|(at, _)| *at <= place) {
+            steps.push(lemma);
+        }
+        steps.extend(log.get(place).cloned());
+    }
+    steps
+}
+
+/// The network's names of a core's variables, ascending.
+fn named(reducer: &Reducer, scope: &[u32]) -> Box<[u32]> {
+    let mut names: Box<[u32]> = scope.iter().map(|&v| reducer.variables()[v as usize]).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The names that the network has for what the core consists of.
+struct Core<'a> {
+    reducer: &'a Reducer,
+    scopes: Vec<Box<[u32]>>,
+}
+
+impl<'a> Core<'a> {
+    fn new(reducer: &'a Reducer) -> Self {
+        let problem = reducer.problem();
+        let scopes = problem.functions.iter().map(|function| named(reducer, &function.scope)).collect();
+        Core { reducer, scopes }
+    }
+
+    fn step(&self, entry: &Entry) -> Step {
+        let name = |&variable: &u32| self.reducer.variables()[variable as usize];
+        match entry {
+            Entry::Move { function, variable, amounts } => Step::Move {
+                scope: self.scopes[*function as usize].clone(),
+                variable: name(variable),
+                amounts: amounts[..].into(),
+            },
+            Entry::Lost { variable, values } => {
+                let originals = self.reducer.values(*variable as usize);
+                let values = values.iter().map(|&value| originals[value as usize]).collect();
+                Step::TooDear { variable: name(variable), values }
+            }
+        }
+    }
+
+    fn search(&self, Searched { forks, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
+        let (list, deepest) = forks.list(bound);
+        let mini = forks.mini();
+        // no table of a mini-bucket is larger than what is looked at for it; entries of the run may have half as many bits
+        let tables = mini.saturating_mul(size_of::<Cost>() as u64).min(all.saturating_mul(2));
+        let name = |v: u32| self.reducer.variables()[v as usize];
+        let fork = |fork: &super::Fork| {
+            let parent = list[fork.before as usize].variable;
+            let value = self.reducer.values(parent as usize).get(fork.value as usize).copied().unwrap_or_default();
+            (name(fork.variable), fork.before, value)
+        };
+        Search {
+            work: forks.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
+            bytes: node.saturating_mul(u64::from(deepest) + MORE_DEPTH).saturating_add(tables),
+            mini,
+            forks: list.iter().map(fork).collect(),
+        }
+    }
+
+    fn rows(&self, plan: &Plan) -> Rows {
+        let order = plan.sequence.iter().map(|&v| self.reducer.variables()[v as usize]).collect();
+        let more = |taken: u64, least: u64| taken.saturating_mul(MORE_WORK).saturating_add(least);
+        Rows { order, work: more(plan.joint_entries, LEAST_WORK), bytes: more(plan.table_bytes, LEAST_BYTES) }
+    }
+
+    fn graph(&self, passes: &Passes, more: u32) -> Graph {
+        let cluster = |bucket: &MiniBucket| Cluster {
+            over: named(self.reducer, &bucket.scope),
+            to: bucket.to,
+            beside: bucket.beside,
+        };
+        let clusters = passes.clusters.iter().map(cluster).collect();
+        Graph { clusters, passes: passes.directed, even: passes.even + more }
+    }
+
+    fn elimination(&self, Eliminated { plan, scopes }: &Eliminated) -> Elimination {
+        let variable = |&position: &u32| self.reducer.variables()[plan.sequence[position as usize] as usize];
+        let join = |step: &crate::elimination::Step| {
+            let mut join = Join { variable: variable(&step.position), ..Join::default() };
+            for input in &step.inputs {
+                match input.source {
+                    Source::Unary => join.unary = true,
+                    Source::Function(function) => join.functions.push(function),
+                    Source::Message(from) => join.messages.push(from),
+                }
+            }
+            join.keep = step.lowered.then(|| step.scope.iter().map(variable).collect());
+            join
+        };
+        let functions = scopes.iter().map(|scope| named(self.reducer, scope)).collect();
+        Elimination { functions, joins: plan.steps.iter().map(join).collect() }
+    }
+}

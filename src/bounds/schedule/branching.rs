@@ -1,0 +1,205 @@
+//! Turns of searches over values, between plans and join graphs.
+
+use super::{BEHIND, Climb, FIRST_TURN, SEARCH_MEMORY, Stage, is_behind, weight};
+use crate::bounds::branch::{Branch, Style};
+use crate::model::Cost;
+use crate::stop::Stop;
+
+/// The part of the work that the light search has before an exact plan and while join graphs grow.
+const LIGHT_PART: u64 = 4;
+/// The light search has one part in so many of the time for bounds, whatever leads: more once the larger part of its way is done, as far as it can
+/// tell; less once it has tried for a while and will not end before it has taken so many times as much, and beside a device, which waits meanwhile.
+const MORE_TIME: u64 = 2;
+const LIGHT_TIME: u64 = 3;
+const LESS_TIME: u64 = 8;
+const TRIED: u64 = 1 << 30;
+const HOPELESS: u64 = 1000;
+/// A search that will end before it has taken so many times the work so far leads to a proof: only such a part of its own counts.
+const ENDING: u64 = 8;
+
+/// What the light search has taken, and everything else: nanoseconds, or work where a run must be repeated. Work is no measure
+/// of time: a join graph's was found to take six times as long as a search's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    light: u64,
+    others: u64,
+}
+
+impl Spent {
+    /// A stage, or a slice of one, has taken so much.
+    pub fn note(&mut self, is_light: bool, units: u64) {
+        let of = if is_light { &mut self.light } else { &mut self.others };
+        *of = of.saturating_add(units);
+    }
+
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.light.saturating_add(self.others)
+    }
+
+    /// Whether the light search has had less than one part in `parts`.
+    fn owes_light(&self, parts: u64) -> bool {
+        self.light.saturating_mul(parts - 1) < self.others
+    }
+}
+
+impl Stage {
+    /// Whether it is a turn of the light search.
+    pub fn is_light(&self) -> bool {
+        matches!(self, Stage::Branch(search, _) if search.style() == Style::Light)
+    }
+
+    /// What it does, in words.
+    pub fn doing(&self) -> &'static str {
+        match self {
+            Stage::Shift(shifting) if shifting.is_of_functions() => "cost shifting",
+            Stage::Shift(_) => "join graph",
+            Stage::Run(_, plan) if plan.rows.is_some() => "sparse elimination",
+            Stage::Run(_, plan) if plan.exact => "bucket elimination",
+            Stage::Run(..) => "mini-buckets",
+            Stage::Branch(..) => "branch and bound",
+        }
+    }
+}
+
+impl Climb {
+    /// A turn of the light search where it has had less than its part of the time: others that lead, or seem to, would keep it from its proof.
+    /// Nor may it keep them from theirs: on SPOT5 42b it believes for ever that half of the way is done (results/notes/branch.md).
+    pub(crate) fn owed(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
+        let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
+        let search = &self.searches[at].0;
+        let (done, left) = (search.work_done(), search.work_left());
+        let hopeless = done > TRIED && left / HOPELESS > done;
+        let parts = if hopeless || self.gpu.is_some() {
+            LESS_TIME
+        } else if left <= done {
+            MORE_TIME
+        } else {
+            LIGHT_TIME
+        };
+        spent.owes_light(parts).then(|| self.turn(at, ub))
+    }
+
+    /// The turn of a search that has had no more work than the plans, all of them together with the next one; any, where there is
+    /// none. Work of those that are not about to lead counts more here, too. Where a large plan had come before the turns of
+    /// as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
+    pub(crate) fn search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        let plans = self.pending.is_some();
+        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
+        let slow = slow && self.graphs.as_ref().is_none_or(|way| is_behind(way.reached, self.best));
+        let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
+        let due = |weight: u64| !plans || weight <= planned;
+        while let Some(style) = self.styles.pop() {
+            let memory = self.ladder.memory() / SEARCH_MEMORY;
+            if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style, stop) {
+                self.reserve(memory);
+                let mut search = if self.journal { search.keep_forks() } else { search };
+                if let Some(gpu) = &self.gpu {
+                    search.board(gpu);
+                }
+                return Some(Stage::Branch(Box::new(search), FIRST_TURN));
+            }
+        }
+        let weight = |at: usize| {
+            let (search, gain) = &self.searches[at];
+            match self.is_ending(search) {
+                true => search.work_done() / ENDING,
+                false => weight(search.work_done(), Some((search.lower_bound(), *gain)), self.best),
+            }
+        };
+        let (weight, at) = (0..self.searches.len()).map(|at| (weight(at), at)).min()?;
+        if !due(weight) {
+            return None;
+        }
+        Some(self.turn(at, ub))
+    }
+
+    /// A turn of a search: as much again as before. Shorter ones, up to level with the plans, were worse (results/notes/shifting.md).
+    fn turn(&mut self, at: usize, ub: Option<Cost>) -> Stage {
+        let (mut search, _) = self.searches.swap_remove(at);
+        if let Some(ub) = ub {
+            search.tighten(ub);
+        }
+        let work = search.work_done().max(FIRST_TURN);
+        Stage::Branch(Box::new(search), work)
+    }
+
+    /// The turn of the light search that it has before an exact plan and while join graphs grow: up to a part of the work, up to all of it
+    /// where such a part will do for the rest. It proves small networks in less time than graphs take to grow.
+    pub(crate) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        if self.styles.last() == Some(&Style::Light) {
+            return self.search(ub, stop);
+        }
+        let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
+        let (search, part) = (&self.searches[at].0, self.work / LIGHT_PART);
+        let (done, left) = (search.work_done(), search.work_left());
+        (done < part || done < self.work && left < part).then(|| self.turn(at, ub))
+    }
+
+    /// Whether a search will have come to its end before it has taken [`ENDING`] times the work of all plans and its own so far, as far as it
+    /// can tell. Its bound does not: that of CELAR6-SUB2 is a third of the optimum after half of the work.
+    fn is_ending(&self, search: &Branch) -> bool {
+        search.work_left() / ENDING <= self.work.saturating_add(search.work_done())
+    }
+
+    /// Whether a search is about to end.
+    pub fn ends_soon(&self) -> bool {
+        self.searches.iter().any(|(search, _)| self.is_ending(search))
+    }
+
+    /// A search has had its turn, which began with a bound of `before`.
+    pub fn searched(&mut self, search: Box<Branch>, before: Cost) {
+        let bound = search.lower_bound();
+        self.best = self.best.max(bound);
+        if !search.is_done() {
+            self.searches.push((*search, bound - before));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounds::{Ladder, trivial_bound};
+    use crate::elimination::Progress;
+    use crate::model::Problem;
+    use crate::order::{Method, best_orders};
+    use crate::search::BoundChoice;
+    use crate::stop::Stop;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_light_search_has_its_part_of_the_time() {
+        let network = crate::generate::generate("random", &[("n", "40"), ("d", "6"), ("p2", "0")], 3).expect("a kind");
+        let stop = Stop::new();
+        let reducer = crate::reduce::Reducer::new(&network, false, &stop).expect("no limit");
+        let problem: Arc<Problem> = Arc::new(reducer.problem());
+        let orders = best_orders(&problem, &[Method::MinFill], 1, 2, 1, &stop);
+        let mut climb = Climb::new(&problem, Ladder::new(orders, 1 << 28, None), BoundChoice::Auto.means());
+        let (mut spent, mut owed, mut best) = (Spent::default(), 0, trivial_bound(&problem));
+        for _ in 0..40 {
+            let waits = climb.searches.iter().any(|(search, _)| search.style() == Style::Light);
+            let owes = waits && spent.owes_light(LIGHT_TIME);
+            let Some(stage) = climb.next(None, spent, &stop) else { break };
+            assert!(stage.is_light() || !owes, "{stage:?}");
+            owed += u32::from(owes);
+            // the others take three times as long
+            spent.note(stage.is_light(), if stage.is_light() { 1 } else { 3 });
+            match stage {
+                Stage::Shift(mut shifting) => {
+                    assert_eq!(shifting.advance(u64::MAX, &stop), Progress::Done);
+                    best = best.max(shifting.lower_bound(problem.top));
+                    climb.shifted(*shifting, &stop);
+                }
+                Stage::Run(attempt, _) => climb.note(&attempt, best),
+                // its turn may be as short as one likes
+                Stage::Branch(mut search, _) => {
+                    let before = search.lower_bound();
+                    let _ = search.advance(1, &stop);
+                    climb.searched(search, before);
+                }
+            }
+        }
+        assert!(owed > 5, "{owed}");
+    }
+}

@@ -1,0 +1,505 @@
+//! What raises the bound next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on the
+//! network as it is and as it was shifted, and searches over values in between. Shifting doubles the bound on satellite
+//! schedules and lowers it on frequency assignment (results/notes/shifting.md), which only searches prove
+//! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
+
+mod attempt;
+mod branching;
+mod rows;
+pub(crate) mod sizes;
+#[cfg(test)]
+mod tests;
+
+use super::branch::{Branch, Style};
+use super::cost_shifting::Shift;
+use super::join_graph::passes::Passes;
+use super::join_graph::sequence::{DeviceGraphs, GraphWay, Graphs};
+use super::shifting::{Between, Shifting};
+use super::trivial_bound;
+use crate::elimination::cuda::Gpu;
+use crate::elimination::plan::Plan;
+use crate::elimination::run::Outcome;
+use crate::error::Error;
+use crate::model::{Cost, Problem};
+use crate::stop::Stop;
+pub use attempt::Attempt;
+pub use branching::Spent;
+use rows::RowWay;
+pub use sizes::{Ladder, Rung};
+use std::sync::Arc;
+
+/// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
+/// was given up at first: on SPOT5 505 plain mini-buckets pass the shifted ones at z = 16.
+const BEHIND: u64 = 4;
+/// Work on bounds of values that need not be earned by work on bounds of the network: less than a second.
+const FREE: u64 = 100_000_000;
+/// How many times the work of a join graph's plan is worth running plain on what the graph left.
+const BEYOND: u64 = 4;
+/// Work of the first turn of a search: a tenth of a second. Each turn doubles the search's work.
+const FIRST_TURN: u64 = 1 << 26;
+/// Work of an exact plan on the CPU that the light search has its part of: some tenths of a second. Promedas_24 has one of 2.4e9, whose
+/// tables would have taken half a minute where memory is slow to come, and a light search that proves it in 0.3 s.
+const LONG_EXACT: u64 = 1 << 28;
+/// Combinations that could be looked at in the time of a row.
+const ROW: u64 = 8;
+/// The part of the memory that a search may take.
+const SEARCH_MEMORY: u64 = 8;
+
+/// Which ways are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// Mini-buckets of the network as it is.
+    pub plain: bool,
+    /// Cost shifting.
+    pub shift: bool,
+    /// Mini-buckets of the shifted network.
+    pub shifted: bool,
+    /// Shifting between mini-buckets.
+    pub graphs: Graphs,
+    /// Exact elimination by rows of what shifting leaves.
+    pub rows: bool,
+    /// Searches over values.
+    pub branch: &'static [Style],
+}
+
+impl Means {
+    /// Cost shifting between functions alone.
+    const SHIFT: Means =
+        Means { plain: false, shift: true, shifted: false, graphs: Graphs::None, rows: false, branch: &[] };
+}
+
+/// The ways to a better bound on one network.
+#[derive(Debug)]
+pub struct Climb {
+    problem: Arc<Problem>,
+    ladder: Ladder,
+    means: Means,
+    /// Whether shifting keeps a journal.
+    journal: bool,
+    begun: bool,
+    /// Whether an exact plan with tables in files may still come, once all ways have ended.
+    spill: bool,
+    plain: Option<Way>,
+    shifted: Option<Way>,
+    graphs: Option<GraphWay>,
+    /// The name, for plans, of what the last graph left, until they go on with that.
+    left: Option<String>,
+    rows: Option<RowWay>,
+    /// Searches not begun; those that wait for their turn, with what their last one gained.
+    styles: Vec<Style>,
+    searches: Vec<(Branch, Cost)>,
+    /// The plan or join graph that comes next once searches have had their turns.
+    pending: Option<Stage>,
+    /// Combinations of all plans so far, the next one included.
+    work: u64,
+    gpu: Option<Arc<Gpu>>,
+    device_graphs: DeviceGraphs,
+    best: Cost,
+    /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
+    /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
+    gains: bool,
+    /// What join graphs have of the memory.
+    graph_bytes: u64,
+    /// Work of the rungs, and of bounds of values.
+    forward: u64,
+    backward: u64,
+    /// How far the dearest value was above the bound of its rung.
+    reach: Option<Cost>,
+}
+
+/// A network and the plans for it.
+#[derive(Debug)]
+struct Way {
+    problem: Arc<Problem>,
+    shift: Option<Arc<Shift>>,
+    /// What was done over join graphs until there was the problem.
+    graphs: Vec<Arc<Passes>>,
+    /// Goes before the names of plans.
+    prefix: String,
+    ladder: Ladder,
+    /// The best bound, and what the last rungs gained; nothing is known before the first.
+    reached: Option<(Cost, Cost)>,
+}
+
+impl Way {
+    /// The work of the last rung, as it counts.
+    fn weight(&self, best: Cost) -> u64 {
+        weight(self.ladder.work(), self.reached, best)
+    }
+
+    /// Whether another rung like the last would not lead.
+    fn is_behind(&self, best: Cost) -> bool {
+        is_behind(self.reached, best)
+    }
+}
+
+/// The work of what was last done on a way, as it counts.
+fn weight(work: u64, reached: Option<(Cost, Cost)>, best: Cost) -> u64 {
+    work.saturating_mul(if is_behind(reached, best) { BEHIND } else { 1 })
+}
+
+/// Whether as much again as a way, or a search, gained last would not bring it into the lead.
+fn is_behind(reached: Option<(Cost, Cost)>, best: Cost) -> bool {
+    reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best)
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Stage {
+    /// To shift costs ([`Shifting::advance`]), then [`Climb::shifted`].
+    Shift(Box<Shifting>),
+    /// To run a plan on the attempt's network, then [`Climb::note`].
+    Run(Box<Attempt>, Plan),
+    /// To search for so much work ([`Branch::advance`]), then [`Climb::searched`].
+    Branch(Box<Branch>, u64),
+}
+
+/// What there is to say of a plan that failed, and what bounds go on with.
+pub fn what_fails(error: &Error) -> String {
+    match error {
+        Error::Memory(_) => format!("{error}; going on with half of the memory for tables"),
+        _ => format!("{error}; going on without tables in files"),
+    }
+}
+
+impl Climb {
+    /// Ways for `problem`, plans by copies of `ladder`. Shifting and the shifted network may each take a quarter of its memory,
+    /// which the plans then have less.
+    pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means) -> Climb {
+        let way = || Way {
+            problem: problem.clone(),
+            shift: None,
+            graphs: Vec::new(),
+            prefix: String::new(),
+            ladder: ladder.clone(),
+            reached: None,
+        };
+        let plain = means.plain.then(way);
+        // taken from the end
+        let styles = means.branch.iter().rev().copied().collect();
+        let (problem, best) = (problem.clone(), Cost::MIN);
+        Climb {
+            problem,
+            ladder,
+            means,
+            journal: false,
+            begun: false,
+            spill: means.plain,
+            plain,
+            shifted: None,
+            graphs: None,
+            left: None,
+            rows: None,
+            styles,
+            searches: Vec::new(),
+            pending: None,
+            work: 0,
+            gpu: None,
+            device_graphs: DeviceGraphs::None,
+            gains: false,
+            graph_bytes: 0,
+            best,
+            forward: 0,
+            backward: 0,
+            reach: None,
+        }
+    }
+
+    /// Searches may use a device, also those that have begun, and so may some join graphs.
+    pub fn on(mut self, gpu: Option<&Arc<Gpu>>, graphs: DeviceGraphs) -> Climb {
+        (self.gpu, self.device_graphs) = (gpu.cloned(), graphs);
+        if let Some(gpu) = gpu {
+            self.searches.iter_mut().for_each(|(search, _)| search.board(gpu));
+        }
+        self
+    }
+
+    /// Elimination is exact up to so much work without mini-buckets before it.
+    pub fn exact_work(mut self, work: u64) -> Climb {
+        self.ladder = self.ladder.exact_work(work);
+        self
+    }
+
+    /// Shifting keeps a journal and searches what they branch on, for a certificate.
+    pub fn keep_journal(mut self, keep: bool) -> Climb {
+        self.journal = keep;
+        self
+    }
+
+    /// Goes on with searches that another climb began, perhaps on a network whose solutions include all better ones of this.
+    pub fn resume(&mut self, searches: Vec<Branch>) {
+        for search in searches {
+            self.styles.retain(|&style| style != search.style());
+            self.reserve(self.ladder.memory() / SEARCH_MEMORY);
+            self.searches.push((search, 0));
+        }
+    }
+
+    /// The searches that are not at work.
+    pub fn into_searches(self) -> Vec<Branch> {
+        self.searches.into_iter().map(|(search, _)| search).collect()
+    }
+
+    /// Goes on after a plan that failed: without files for tables or, where there was no memory for one, with half of
+    /// it.
+    pub fn after(&mut self, failure: &Error) {
+        if matches!(failure, Error::Memory(_)) {
+            self.reserve(self.ladder.memory() / 2);
+        }
+        self.without_spill();
+    }
+
+    fn without_spill(&mut self) {
+        self.spill = false;
+        self.ladder.without_spill();
+        for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
+            way.ladder.without_spill();
+        }
+    }
+
+    /// Leaves bytes to others than the plans.
+    fn reserve(&mut self, bytes: u64) {
+        self.ladder.reserve(bytes);
+        for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
+            way.ladder.reserve(bytes);
+        }
+    }
+
+    /// The next stage; `None` once there is none or `stop` is set. `ub` is the cost of the best solution known.
+    pub fn next(&mut self, ub: Option<Cost>, spent: Spent, stop: &Stop) -> Option<Stage> {
+        if stop.is_set() {
+            return None;
+        }
+        if !std::mem::replace(&mut self.begun, true) && self.shifts() {
+            let order: Vec<u32> = (0..self.problem.variables() as u32).collect();
+            if let Some(mut shift) = Shift::new(&self.problem, ub, &order, stop) {
+                if self.journal {
+                    shift.keep_journal();
+                }
+                // beside a search each of many small launches would wait for the search's (results/notes/bounds-cuda.md)
+                let gpu = self.gpu.as_ref().filter(|_| self.device_graphs == DeviceGraphs::Most);
+                let shift = shift.on(gpu, self.means == Means::SHIFT);
+                let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
+                if self.means.shift {
+                    return Some(Stage::Shift(Box::new(shifting)));
+                }
+                self.shifted(shifting, stop);
+            }
+        }
+        if let Some(stage) = self.owed(ub, spent) {
+            return Some(stage);
+        }
+        if self.pending.is_none() {
+            self.pending = self.rung(ub, stop);
+        }
+        // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound more than
+        // anything else in the time
+        let (first, long) = match &self.pending {
+            Some(Stage::Run(_, plan)) => {
+                let first = self.ladder.affords(plan);
+                (first, first && self.gpu.is_none() && plan.work() > LONG_EXACT)
+            }
+            Some(Stage::Shift(shifting)) => {
+                let grows =
+                    shifting.is_brief() || self.graphs.as_ref().is_some_and(|graphs| graphs.is_brief(self.best));
+                (grows, grows)
+            }
+            _ => (false, false),
+        };
+        if long && let Some(stage) = self.light_search(ub, stop) {
+            return Some(stage);
+        }
+        let searched = self.searches.iter().map(|(search, _)| search.work_done());
+        let so_far = searched.fold(self.work, u64::saturating_add).max(FIRST_TURN);
+        if !first && let Some(stage) = self.by_rows(ub, so_far / ROW, stop) {
+            return Some(stage);
+        }
+        if !first && let Some(stage) = self.search(ub, stop) {
+            return Some(stage);
+        }
+        // whatever it takes once nothing else is left
+        self.pending.take().or_else(|| self.by_rows(ub, u64::MAX, stop)).filter(|_| !stop.is_set())
+    }
+
+    /// The next plan or join graph of the way that is next.
+    fn rung(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        while !stop.is_set() {
+            let weight_of = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
+            let graphs = self.graphs.as_ref().map(|way| weight(way.work, way.reached, self.best));
+            let others = [weight_of(&self.shifted), weight_of(&self.plain)];
+            let brief = self.graphs.as_ref().is_some_and(|graphs| graphs.is_brief(self.best));
+            if brief || graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
+                match self.next_graph(ub, stop) {
+                    Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
+                    None => {
+                        let _ = self.follow_graphs();
+                        self.graphs = None;
+                    }
+                }
+                continue;
+            }
+            let plain = match others {
+                [None, None] => return self.spilled(ub, stop),
+                [Some(shifted), Some(plain)] => plain < shifted,
+                [shifted, _] => shifted.is_none(),
+            };
+            if !plain && self.gains {
+                let _ = self.follow_graphs();
+            }
+            let slot = if plain { &mut self.plain } else { &mut self.shifted };
+            let way = slot.as_mut()?;
+            let limit = match (&way.shift, ub) {
+                (Some(shift), Some(ub)) => Some(shift.scaled(ub)),
+                (_, ub) => ub,
+            };
+            match way.ladder.next(&way.problem, limit, stop).ok()? {
+                Some(Rung { name, work, plan, .. }) => {
+                    self.work = self.work.saturating_add(work);
+                    let name = way.prefix.clone() + &name;
+                    let (problem, shift, graphs) = (way.problem.clone(), way.shift.clone(), way.graphs.clone());
+                    let attempt = Attempt { name, work, problem, shift, graphs, by_rows: false };
+                    return Some(Stage::Run(Box::new(attempt), plan));
+                }
+                None => *slot = None,
+            }
+        }
+        None
+    }
+
+    /// Plans of the shifted network go on with what the last graph left; whether the memory takes that.
+    fn follow_graphs(&mut self) -> bool {
+        let (Some(prefix), Some(graphs)) = (self.left.take(), &self.graphs) else { return true };
+        let Some(problem) = graphs.problem(self.ladder.memory() / 4).map(Arc::new) else { return false };
+        if let Some(way) = &mut self.rows {
+            (way.problem, way.graphs, way.prefix) = (problem.clone(), graphs.passes(), prefix.clone());
+        }
+        if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
+            (way.problem, way.graphs, way.prefix) = (problem, graphs.passes(), prefix);
+        }
+        true
+    }
+
+    /// An exact plan with tables in files: it may take long, so all else comes first.
+    fn spilled(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        let last = std::mem::take(&mut self.spill).then(|| self.ladder.last(&self.problem, ub, stop));
+        let Rung { name, work, plan, .. } = last??;
+        self.work = self.work.saturating_add(work);
+        let attempt =
+            Attempt { name, work, problem: self.problem.clone(), shift: None, graphs: Vec::new(), by_rows: false };
+        Some(Stage::Run(Box::new(attempt), plan))
+    }
+
+    /// The next join graph. It may take half of the memory, which the plans then have less.
+    fn next_graph(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Shifting> {
+        if self.graphs.as_ref().is_some_and(GraphWay::begins_again) {
+            let _ = self.follow_graphs();
+        }
+        let held = self.graph_bytes;
+        let (shifting, bytes) = self.graphs.as_mut()?.next(ub, (self.ladder.memory() + held) / 2, stop)?;
+        self.reserve(bytes.saturating_sub(held));
+        self.graph_bytes = bytes.max(held);
+        Some(shifting)
+    }
+
+    /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
+    fn shifts(&self) -> bool {
+        let exact = self.means.plain && self.ladder.affordable();
+        let wanted = self.means.shift || self.means.graphs != Graphs::None || self.means.rows;
+        wanted && !exact && Shift::bytes(&self.problem).0 <= self.ladder.memory() / 4
+    }
+
+    /// Costs are shifted: what comes next works on what they left. Nothing does once `stop` is set.
+    pub fn shifted(&mut self, shifting: Shifting, stop: &Stop) {
+        let bound = shifting.lower_bound(self.problem.top);
+        let (prefix, work) = (format!("{}+", shifting.name), shifting.work_done());
+        match shifting.between {
+            Between::Functions(shift) => {
+                if shift.has_lost_device() {
+                    self.gpu = None;
+                }
+                let (own, shifted) = Shift::bytes(&self.problem);
+                let goes_on = self.means.shifted || self.means.graphs != Graphs::None || self.means.rows;
+                if !goes_on || shifted > self.ladder.memory() / 4 {
+                    return;
+                }
+                self.reserve(own + shifted);
+                self.gains = bound > trivial_bound(&self.problem);
+                let Ok(problem) = shift.problem(stop) else { return };
+                let (problem, shift) = (Arc::new(problem), Arc::new(shift));
+                if self.means.rows {
+                    let (begin, constant) = (shift.scaled(trivial_bound(&self.problem)), problem.constant);
+                    let (problem, shift, prefix) = (problem.clone(), shift.clone(), prefix.clone());
+                    self.rows =
+                        Some(RowWay { problem, shift, graphs: Vec::new(), prefix, begin, constant, tried: None });
+                }
+                if self.means.graphs != Graphs::None {
+                    let gpu = self.gpu.as_ref();
+                    let way = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_graphs);
+                    self.graphs = way.map(|way| way.checked(self.journal));
+                }
+                // the same network, where nothing was gained
+                if self.means.shifted && self.gains {
+                    let (ladder, shift) = (self.ladder.clone(), Some(shift));
+                    self.shifted = Some(Way { problem, shift, graphs: Vec::new(), prefix, ladder, reached: None });
+                }
+            }
+            Between::MiniBuckets(graph, shift) => {
+                let Some(graphs) = &mut self.graphs else { return };
+                self.work = self.work.saturating_add(work);
+                if graphs.note(graph, work, bound) {
+                    self.left = Some(prefix);
+                    if let Some(way) = &mut self.rows {
+                        way.constant = shift.scaled(bound);
+                    }
+                }
+                if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
+                    way.ladder.follow(graphs.entries().saturating_mul(BEYOND));
+                }
+            }
+        }
+        self.best = self.best.max(bound);
+    }
+
+    /// An attempt has come to a bound.
+    pub fn note(&mut self, attempt: &Attempt, bound: Cost) {
+        if attempt.by_rows {
+            self.best = self.best.max(bound);
+            return;
+        }
+        let way = if attempt.is_plain() { &mut self.plain } else { &mut self.shifted };
+        if let Some(way) = way {
+            // of several orders at one z the best counts
+            let (before, gain) = way.reached.unwrap_or((self.problem.constant, 0));
+            way.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
+        }
+        self.best = self.best.max(bound);
+    }
+
+    /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below `ub`, as the
+    /// last time tells, within the memory of a plan and about as much work as the attempts took.
+    pub fn value_bounds(
+        &mut self,
+        attempt: &Attempt,
+        outcome: &Outcome,
+        ub: Cost,
+        stop: &Stop,
+    ) -> Option<Vec<Vec<Cost>>> {
+        if attempt.by_rows {
+            return None;
+        }
+        self.forward = self.forward.saturating_add(attempt.work);
+        let (work, plan) = (outcome.value_bounds_work(), outcome.plan());
+        let gap = ub.saturating_sub(attempt.lower_bound(outcome));
+        let hopeless = self.reach.is_some_and(|reach| gap / 2 > reach);
+        let dear = self.backward.saturating_add(work) > self.forward.saturating_add(FREE);
+        if plan.exact || hopeless || dear || plan.table_bytes + plan.peak_bytes > self.ladder.memory() {
+            return None;
+        }
+        self.backward += work;
+        let bounds = outcome.value_bounds(stop)?;
+        let bounds = if let Some(shift) = &attempt.shift { shift.values(bounds) } else { bounds };
+        let dearest = bounds.iter().flatten().copied().max().unwrap_or(0).min(ub);
+        self.reach = Some(dearest.saturating_sub(attempt.lower_bound(outcome)));
+        Some(bounds)
+    }
+}

@@ -1,0 +1,113 @@
+//! Shifting of any kind, as a stage on the way up: between the functions of a network, or between mini-buckets.
+
+use super::Proof;
+use super::cost_shifting::Shift;
+use super::join_graph::JoinGraph;
+use crate::device::DeviceError;
+use crate::elimination::run::Progress;
+use crate::model::{Cost, FORBIDDEN};
+use crate::reduce::Reducer;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// Costs on the move, with what they are called. All costs that come and go are those of the network as it is.
+#[derive(Debug)]
+pub struct Shifting {
+    pub(crate) name: String,
+    pub(crate) between: Between,
+}
+
+/// What costs move between.
+#[derive(Debug)]
+pub(crate) enum Between {
+    /// Functions.
+    Functions(Shift),
+    /// The mini-buckets of a plan for the network that was scaled or shifted before.
+    MiniBuckets(JoinGraph, Arc<Shift>),
+}
+
+impl Shifting {
+    /// `shift`, or `jg(z)` and `mbe-mm(z)`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether costs move between functions alone, not between mini-buckets.
+    pub fn is_of_functions(&self) -> bool {
+        matches!(self.between, Between::Functions(_))
+    }
+
+    /// Works on about so many entries.
+    pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
+        match &mut self.between {
+            Between::Functions(shift) => shift.advance(work, stop),
+            Between::MiniBuckets(graph, _) => graph.advance(work, stop),
+        }
+    }
+
+    /// Whether a device is soon done with it.
+    pub(crate) fn is_brief(&self) -> bool {
+        matches!(&self.between, Between::MiniBuckets(graph, _) if graph.is_brief())
+    }
+
+    /// Why a device that was meant to does nothing any more, told once.
+    pub fn take_trouble(&mut self) -> Option<DeviceError> {
+        match &mut self.between {
+            Between::Functions(shift) => shift.take_trouble(),
+            Between::MiniBuckets(graph, _) => graph.take_trouble(),
+        }
+    }
+
+    /// Entries looked at so far.
+    pub fn work_done(&self) -> u64 {
+        match &self.between {
+            Between::Functions(shift) => shift.work_done(),
+            Between::MiniBuckets(graph, _) => graph.work_done(),
+        }
+    }
+
+    /// A better solution is known.
+    pub fn below(&mut self, ub: Cost) {
+        match &mut self.between {
+            Between::Functions(shift) => shift.below(ub),
+            Between::MiniBuckets(graph, shift) => graph.below(shift.scaled(ub)),
+        }
+    }
+
+    /// No solution costs less; `limit` where there is none below.
+    pub fn lower_bound(&self, limit: Cost) -> Cost {
+        match &self.between {
+            Between::Functions(shift) => shift.lower_bound(limit),
+            Between::MiniBuckets(graph, shift) => match graph.lower_bound(FORBIDDEN) {
+                FORBIDDEN => limit,
+                bound => shift.bound(bound).min(limit),
+            },
+        }
+    }
+
+    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
+    pub fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
+        let reduced = Proof::reductions(reducer)?;
+        match &self.between {
+            Between::Functions(shift) => reduced.shifted(shift),
+            Between::MiniBuckets(graph, shift) => Some(reduced.shifted(shift)?.joined(graph.passes())),
+        }
+    }
+
+    /// What a solution with each value costs at least; [`FORBIDDEN`] where none of interest has it.
+    pub fn value_bounds(&mut self) -> Vec<Vec<Cost>> {
+        match &mut self.between {
+            Between::Functions(shift) => shift.value_bounds(),
+            Between::MiniBuckets(graph, shift) => shift.values(graph.value_bounds()),
+        }
+    }
+}
+
+impl Shift {
+    /// Bounds for the values of the shifted network as those of the network as it is.
+    pub(crate) fn values(&self, mut bounds: Vec<Vec<Cost>>) -> Vec<Vec<Cost>> {
+        let finite = bounds.iter_mut().flatten().filter(|bound| **bound < FORBIDDEN);
+        finite.for_each(|bound| *bound = self.bound(*bound));
+        bounds
+    }
+}

@@ -1,0 +1,421 @@
+//! Elimination by rows on a device: the CPU's recipe for each bucket, by hash tables instead of sorted runs.
+//!
+//! kernels/sparse.cu says how. Messages stay on the device until the end; then they are sorted on the host, where
+//! assignments are made of them. What a message lists does not depend on how it is made, so rows, bounds and counted work are
+//! the CPU's.
+
+#![allow(unsafe_code, reason = "launches of kernels are foreign")]
+
+use super::{Ledger, Operand, Projection, Recipe, Row, StageRecipe, loader};
+use crate::device::{self, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
+use crate::elimination::cuda::Gpu;
+use crate::elimination::plan::{Plan, Source};
+use crate::model::{Cost, Problem};
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// Keys of all ones are none, so that they have a bit less than their words.
+const BITS: u32 = 63;
+const THREADS: u32 = 256;
+/// Rows of the driver between two looks at the limits.
+const LAUNCH: u64 = 1 << 22;
+/// Slots of the smallest table.
+const FEWEST: u64 = 1 << 10;
+/// Bytes of a message's slot, and of a row in a list.
+const SLOT: u64 = 16;
+
+/// `Move` of kernels/sparse.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    mask: u64,
+    up: u32,
+    down: u32,
+}
+
+/// `Moves` of kernels/sparse.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Moves {
+    address: u64,
+    count: u64,
+}
+
+/// `Stage` of kernels/sparse.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    shared: Moves,
+    keys: u64,
+    heads: u64,
+    mask: u64,
+    next: u64,
+    fields: u64,
+    costs: u64,
+    rest: i64,
+    grows: u64,
+}
+
+/// `Found` of kernels/sparse.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    keys: u64,
+    costs: u64,
+    mask: u64,
+    count: u64,
+    work: u64,
+    full: u64,
+}
+
+/// `Join` of kernels/sparse.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Join {
+    stages: u64,
+    keys: u64,
+    costs: u64,
+    rows: u64,
+    lay: Moves,
+    message: u64,
+    limit: i64,
+    count: u32,
+    unused: u32,
+}
+
+// SAFETY: plain numbers, laid out as the kernel reads them.
+unsafe impl DeviceRepr for Move {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Moves {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Stage {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Found {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Join {}
+
+/// Rows on the device, in any order: where they are.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    keys: u64,
+    costs: u64,
+    rows: u64,
+}
+
+/// A list with the memory that it lies in.
+#[derive(Debug)]
+struct Message {
+    keys: CudaSlice<u64>,
+    costs: CudaSlice<i64>,
+    list: List,
+}
+
+/// The stages of a step, and the memory that they lie in.
+#[derive(Debug)]
+struct Stages {
+    words: CudaSlice<Stage>,
+    lay: Moves,
+    _moves: CudaSlice<Move>,
+    _slots: CudaSlice<u64>,
+    _rows: CudaSlice<u64>,
+}
+
+/// An elimination by rows on a device.
+#[derive(Debug)]
+pub(crate) struct DeviceRows {
+    gpu: Arc<Gpu>,
+    index: Kernel,
+    join: Kernel,
+    list: Kernel,
+    /// What is counted, as on the CPU.
+    pub(crate) ledger: Ledger,
+    messages: Vec<Option<Message>>,
+}
+
+/// Blocks for so many rows.
+fn blocks(rows: u64) -> u32 {
+    rows.div_ceil(THREADS.into()).clamp(1, 1 << 16) as u32
+}
+
+fn slots(rows: u64) -> u64 {
+    (2 * rows).next_power_of_two().max(FEWEST)
+}
+
+fn address<T>(gpu: &Gpu, slice: &CudaSlice<T>) -> u64 {
+    slice.device_ptr(gpu.cuda().stream()).0
+}
+
+const TEXT: &str = "sparse.cu";
+
+impl DeviceRows {
+    const KERNELS: [&'static str; 3] = ["index_rows", "join_rows", "list_rows"];
+
+    /// The kernels, to compile without a device.
+    pub(crate) fn kernels() -> device::Source {
+        Self::KERNELS.into_iter().fold(device::Source::embedded(TEXT), device::Source::kernel)
+    }
+
+    /// Whether a device's keys hold those of a plan.
+    pub(crate) fn fits(widest: u32) -> bool {
+        widest <= BITS
+    }
+
+    /// Begins a plan whose keys fit.
+    pub(crate) fn new(gpu: Arc<Gpu>, ledger: Ledger, steps: usize) -> Result<Self, DeviceError> {
+        Self::KERNELS.iter().for_each(|name| gpu.begin(TEXT, name));
+        let [index, join, list] = [
+            gpu.kernel(TEXT, Self::KERNELS[0])?,
+            gpu.kernel(TEXT, Self::KERNELS[1])?,
+            gpu.kernel(TEXT, Self::KERNELS[2])?,
+        ];
+        Ok(DeviceRows { gpu, index, join, list, ledger, messages: (0..steps).map(|_| None).collect() })
+    }
+
+    /// Does about so much work; whether all is done that will be. A message that is interrupted is made anew.
+    pub(crate) fn advance(
+        &mut self,
+        problem: &Problem,
+        plan: &Plan,
+        work: u64,
+        stop: &Stop,
+    ) -> Result<bool, DeviceError> {
+        let until = self.ledger.after(work);
+        while self.ledger.goes_on(plan, until) && !stop.is_set() {
+            self.step(problem, plan, stop)?;
+        }
+        Ok(self.ledger.has_ended())
+    }
+
+    /// The messages, sorted.
+    pub(crate) fn messages(&self) -> Result<Vec<Vec<Row<u64>>>, DeviceError> {
+        let list = |message: &Option<Message>| {
+            let Some(Message { keys, costs, .. }) = message else { return Ok(Vec::new()) };
+            let (keys, costs) = (self.gpu.cuda().read(keys)?, self.gpu.cuda().read(costs)?);
+            Ok(keys.into_iter().zip(costs).collect())
+        };
+        self.messages.iter().map(list).collect()
+    }
+
+    /// Whether the device has so many bytes.
+    fn has(&self, bytes: u64) -> Result<bool, DeviceError> {
+        Ok(bytes <= self.gpu.budget()?)
+    }
+
+    fn step(&mut self, problem: &Problem, plan: &Plan, stop: &Stop) -> Result<(), DeviceError> {
+        let step = &plan.steps[self.ledger.step()];
+        let open = self.ledger.open(problem, plan);
+        let room = self.ledger.room::<u64>();
+        // what the host has goes up together
+        let (mut keys, mut costs, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, input) in step.inputs.iter().enumerate() {
+            if !matches!(input.source, Source::Message(_)) {
+                let Some(rows) = loader::rows::<u64>(problem, plan, step, input, open.limit_of(number), room) else {
+                    self.ledger.give_up();
+                    return Ok(());
+                };
+                keys.extend(rows.iter().map(|row| row.0));
+                costs.extend(rows.iter().map(|row| row.1));
+            }
+            ends.push(keys.len() as u64);
+        }
+        if step.inputs.is_empty() {
+            // a variable that nothing reads
+            (keys, costs, ends) = (vec![0], vec![0], vec![1]);
+        }
+        let (keys, costs) = (self.gpu.cuda().upload(&keys)?, self.gpu.cuda().upload(&costs)?);
+        let list = |k: usize| match step.inputs.get(k).map(|input| input.source) {
+            Some(Source::Message(from)) => self.messages[from as usize].as_ref().map(|message| message.list),
+            _ => {
+                let begin = if k == 0 { 0 } else { ends[k - 1] };
+                let at = |base: u64| base + 8 * begin;
+                let (keys, costs) = (at(address(&self.gpu, &keys)), at(address(&self.gpu, &costs)));
+                Some(List { keys, costs, rows: ends[k] - begin })
+            }
+        };
+        let missing = || DeviceError::Unusable("a message is missing on the device".into());
+        let lists = (0..ends.len()).map(list).collect::<Option<Vec<List>>>().ok_or_else(missing)?;
+        let alone = [step.position];
+        let operand = |k: usize| Operand {
+            scope: step.inputs.get(k).map_or(&alone[..], |input| &input.scope),
+            rows: lists[k].rows as usize,
+            least: open.least.get(k).copied().unwrap_or(0),
+        };
+        let operands: Vec<Operand<'_>> = (0..lists.len()).map(operand).collect();
+        let recipe = Recipe::<u64>::of_step(plan, step, &operands, open.limit);
+        let bytes =
+            recipe.stages.iter().map(|stage| lists[stage.operand].rows).map(|rows| 12 * (slots(rows) + rows + 1));
+        if lists.iter().any(|list| list.rows >= u64::from(u32::MAX)) || !self.has(bytes.sum())? {
+            self.ledger.give_up();
+            return Ok(());
+        }
+        let stages = self.stages(&recipe, &lists)?;
+        let driver = lists[recipe.driver];
+        let join = Join {
+            stages: address(&self.gpu, &stages.words),
+            keys: driver.keys,
+            costs: driver.costs,
+            rows: driver.rows,
+            lay: stages.lay,
+            message: recipe.message,
+            limit: recipe.limit,
+            count: recipe.stages.len() as u32,
+            unused: 0,
+        };
+        let own: u64 = lists.iter().map(|list| list.rows).sum();
+        let mut slots = slots(2 * driver.rows);
+        let (message, least, work) = loop {
+            let made = if self.has(slots * SLOT)? { self.join(join, slots, own, room, stop)? } else { Made::TooMuch };
+            match made {
+                Made::Message(message, least, work) => break (message, least, work),
+                Made::Full => slots *= 4,
+                Made::Stopped => return Ok(()),
+                Made::TooMuch => {
+                    self.ledger.give_up();
+                    return Ok(());
+                }
+            }
+        };
+        let rows = message.list.rows;
+        let place = self.ledger.step();
+        self.messages[place] = Some(message);
+        if !plan.keep_messages {
+            for input in &step.inputs {
+                if let Source::Message(from) = input.source {
+                    self.messages[from as usize] = None;
+                }
+            }
+        }
+        self.ledger.spend(own + work);
+        self.ledger.close::<u64>(plan, &open, rows, (rows > 0).then_some(least));
+        Ok(())
+    }
+
+    /// Indexes the tables that extend keys.
+    fn stages(&self, recipe: &Recipe<u64>, lists: &[List]) -> Result<Stages, DeviceError> {
+        let (gpu, cuda) = (&self.gpu, self.gpu.cuda());
+        let mut moves: Vec<Move> = Vec::new();
+        let mut place = |projection: &Projection<u64>| {
+            let first = moves.len() as u64;
+            moves.extend(projection.moves().map(|(mask, up, down)| Move { mask, up, down }));
+            Moves { address: first * size_of::<Move>() as u64, count: moves.len() as u64 - first }
+        };
+        let lay = place(&recipe.lay);
+        let of_stage = |stage: &StageRecipe<u64>| [place(&stage.shared), place(&stage.of_table), place(&stage.added)];
+        let projections: Vec<[Moves; 3]> = recipe.stages.iter().map(of_stage).collect();
+        let moves = cuda.upload(&moves)?;
+        let base = address(gpu, &moves);
+        let placed = |moves: Moves| Moves { address: base + moves.address, ..moves };
+        let rows_of = |stage: &StageRecipe<u64>| lists[stage.operand].rows;
+        // keys and heads of all slots, then fields and nexts of all rows: heads and nexts are half as wide
+        let slot_words: u64 = recipe.stages.iter().map(|stage| slots(rows_of(stage)) / 2 * 3).sum();
+        let row_words: u64 = recipe.stages.iter().map(|stage| rows_of(stage) + rows_of(stage).div_ceil(2)).sum();
+        let slot_memory = cuda.reserve::<u64>(slot_words as usize)?;
+        let row_memory = cuda.reserve::<u64>(row_words as usize)?;
+        cuda.set_bytes(&slot_memory, 0xff)?;
+        let (mut at_slot, mut at_row) = (address(gpu, &slot_memory), address(gpu, &row_memory));
+        let mut words = Vec::new();
+        for (stage, &[shared, of_table, added]) in recipe.stages.iter().zip(&projections) {
+            let (list, slots) = (lists[stage.operand], slots(rows_of(stage)));
+            let stage = Stage {
+                shared: placed(shared),
+                keys: at_slot,
+                heads: at_slot + 8 * slots,
+                mask: slots - 1,
+                next: at_row + 8 * list.rows,
+                fields: at_row,
+                costs: list.costs,
+                rest: stage.rest,
+                grows: u64::from(stage.grows),
+            };
+            at_slot += 12 * slots;
+            at_row += 8 * (list.rows + list.rows.div_ceil(2));
+            words.push(stage);
+            if list.rows == 0 {
+                continue;
+            }
+            let (of_table, added) = (placed(of_table), placed(added));
+            // SAFETY: the arguments are index_rows's; all memory has the sizes that its words say.
+            unsafe {
+                self.index.launch(cuda.stream(), (blocks(list.rows), THREADS, 0), |arguments| {
+                    let _ = arguments.arg(&stage).arg(&list.keys).arg(&list.rows).arg(&of_table).arg(&added);
+                })?;
+            }
+        }
+        let words = cuda.upload(&words)?;
+        Ok(Stages { words, lay: placed(lay), _moves: moves, _slots: slot_memory, _rows: row_memory })
+    }
+
+    /// A message of at most `room` rows in a table of so many slots, where `own` rows were looked at before.
+    fn join(&self, join: Join, slots: u64, own: u64, room: u64, stop: &Stop) -> Result<Made, DeviceError> {
+        let (gpu, cuda) = (&self.gpu, self.gpu.cuda());
+        let keys = cuda.reserve::<u64>(slots as usize)?;
+        let costs = cuda.reserve::<i64>(slots as usize)?;
+        cuda.set_bytes(&keys, 0xff)?;
+        // more than any cost
+        cuda.set_bytes(&costs, 0x7f)?;
+        // keys found, rows looked at, whether it is full, places given out, the least cost
+        let counts = cuda.upload(&[0, 0, 0, 0, Cost::MAX])?;
+        let at = address(gpu, &counts);
+        let found = Found {
+            keys: address(gpu, &keys),
+            costs: address(gpu, &costs),
+            mask: slots - 1,
+            count: at,
+            work: at + 8,
+            full: at + 16,
+        };
+        let mut first = 0u64;
+        let (mut rows, mut work) = (0, 0);
+        while first < join.rows {
+            let last = join.rows.min(first + LAUNCH);
+            // SAFETY: the arguments are join_rows's; what the words point to lives until the launch is over, which `read` waits for.
+            unsafe {
+                self.join.launch(cuda.stream(), (blocks(last - first), THREADS, 0), |arguments| {
+                    let _ = arguments.arg(&join).arg(&found).arg(&first).arg(&last);
+                })?;
+            }
+            let counted = cuda.read(&counts)?;
+            (rows, work) = (counted[0] as u64, counted[1] as u64);
+            if rows > room || !self.ledger.allows(own + work) {
+                return Ok(Made::TooMuch);
+            }
+            if counted[2] != 0 {
+                return Ok(Made::Full);
+            }
+            if stop.is_set() {
+                return Ok(Made::Stopped);
+            }
+            first = last;
+        }
+        let mut to_keys = cuda.reserve::<u64>(rows as usize)?;
+        let mut to_costs = cuda.reserve::<i64>(rows as usize)?;
+        let (place, least) = (at + 24, at + 32);
+        // SAFETY: the arguments are list_rows's; the lists have room for the rows that were counted.
+        unsafe {
+            self.list.launch(cuda.stream(), (blocks(slots), THREADS, 0), |arguments| {
+                let _ = arguments
+                    .arg(&found.keys)
+                    .arg(&found.costs)
+                    .arg(&slots)
+                    .arg(&mut to_keys)
+                    .arg(&mut to_costs)
+                    .arg(&place)
+                    .arg(&least);
+            })?;
+        }
+        let least = cuda.read(&counts)?[4];
+        let list = List { keys: address(gpu, &to_keys), costs: address(gpu, &to_costs), rows };
+        Ok(Made::Message(Message { keys: to_keys, costs: to_costs, list }, least, work))
+    }
+}
+
+/// What became of a message.
+enum Made {
+    /// It, its least cost and the rows looked at.
+    Message(Message, Cost, u64),
+    /// There were too few slots.
+    Full,
+    /// A limit was passed.
+    TooMuch,
+    Stopped,
+}

@@ -1,0 +1,250 @@
+//! An assignment out of the messages of a finished run, where those are: on the device.
+//!
+//! kernels/assign.cu walks the reverse elimination order; here is what it reads: for each position the tables that
+//! [`CostToGo::rate`](crate::elimination::CostToGo::rate) looks up, as addresses and strides. Functions go up as they are, not
+//! capped, so that ratings are the CPU's. (Beams of states that drew their values from the same ratings brought nothing:
+//! results/notes/bounds-cuda.md.)
+
+#![allow(unsafe_code, reason = "launches of kernels are foreign")]
+
+use super::execution::Resident;
+use super::program::Program;
+use super::{DECODER, Gpu, entry};
+use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
+use crate::elimination::plan::{Plan, Source, Width};
+use crate::elimination::table;
+use crate::model::{Cost, FORBIDDEN, Problem};
+use std::sync::Arc;
+
+/// Entries of functions that are copied, at most: a gigabyte.
+const FUNCTIONS: u64 = 1 << 27;
+/// Shared memory of a block that is not for rows.
+const OWN: u32 = 1 << 10;
+
+const FUNCTION: u32 = 0;
+const MESSAGE: u32 = 1;
+const SENT: u32 = 2;
+
+/// `Term` of kernels/assign.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Term {
+    /// In entries of the functions or of the device's tables before it goes up.
+    address: u64,
+    own: u64,
+    first: u32,
+    digits: u32,
+    kind: u32,
+    unused: u32,
+}
+
+/// `Digit` of kernels/assign.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Digit {
+    stride: u64,
+    position: u32,
+    unused: u32,
+}
+
+/// `Place` of kernels/assign.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    domain: u32,
+    unary: u32,
+    first: u32,
+    terms: u32,
+}
+
+/// `Guide` of kernels/assign.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Guide {
+    places: u64,
+    terms: u64,
+    digits: u64,
+    unary: u64,
+    positions: u32,
+    row: u32,
+}
+
+// SAFETY: plain numbers, laid out as the kernel reads them.
+unsafe impl DeviceRepr for Term {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Digit {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Place {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Guide {}
+
+/// What the kernel reads, before it goes up.
+#[derive(Debug, Default)]
+struct Layout {
+    places: Vec<Place>,
+    terms: Vec<Term>,
+    digits: Vec<Digit>,
+    unary: Vec<Cost>,
+    functions: Vec<Cost>,
+}
+
+impl Layout {
+    /// `None` where the functions are too large.
+    fn new(problem: &Problem, plan: &Plan, program: &Program) -> Option<Layout> {
+        let size = |scope: &[u32]| {
+            scope.iter().fold(1u64, |size, &v| size.saturating_mul(u64::from(problem.domains[v as usize])))
+        };
+        let all = problem.functions.iter().map(|function| size(&function.scope)).fold(0, u64::saturating_add);
+        if all > FUNCTIONS {
+            return None;
+        }
+        let mut position = vec![0u32; plan.sequence.len()];
+        for (place, &v) in plan.sequence.iter().enumerate() {
+            position[v as usize] = place as u32;
+        }
+        let mut layout = Layout::default();
+        for (place, &variable) in plan.sequence.iter().enumerate() {
+            let first = layout.terms.len() as u32;
+            for (number, step) in plan.bucket(place).iter().enumerate() {
+                for input in &step.inputs {
+                    match input.source {
+                        Source::Unary => {}
+                        Source::Function(f) => {
+                            let function = &problem.functions[f as usize];
+                            let at = layout.functions.len() as u64;
+                            let entries = table::lay_out(function, &function.scope, &problem.domains, FORBIDDEN);
+                            layout.functions.extend_from_slice(&entries);
+                            let sizes: Vec<usize> =
+                                function.scope.iter().map(|&v| problem.domains[v as usize] as usize).collect();
+                            let strides = table::strides(&sizes);
+                            let digits = function.scope.iter().zip(strides);
+                            let digits = digits.map(|(&v, stride)| (position[v as usize], stride as u64));
+                            layout.term(FUNCTION, at, place as u32, digits);
+                        }
+                        Source::Message(from) => {
+                            layout.message(MESSAGE, plan, program, from as usize, place as u32);
+                        }
+                    }
+                }
+                layout.message(SENT, plan, program, plan.first[place] as usize + number, place as u32);
+            }
+            layout.places.push(Place {
+                domain: plan.domains[place],
+                unary: layout.unary.len() as u32,
+                first,
+                terms: layout.terms.len() as u32 - first,
+            });
+            layout.unary.extend(&problem.unary[variable as usize]);
+        }
+        Some(layout)
+    }
+
+    fn message(&mut self, kind: u32, plan: &Plan, program: &Program, step: usize, place: u32) {
+        let table = &program.tables[program.messages[step]];
+        let strides = table.strides(&plan.domains);
+        self.term(kind, table.at, place, table.scope.iter().copied().zip(strides));
+    }
+
+    fn term(&mut self, kind: u32, address: u64, place: u32, digits: impl Iterator<Item = (u32, u64)>) {
+        let mut term = Term { address, first: self.digits.len() as u32, kind, ..Term::default() };
+        for (position, stride) in digits {
+            if position == place {
+                term.own = stride;
+            } else {
+                self.digits.push(Digit { stride, position, unused: 0 });
+            }
+        }
+        term.digits = self.digits.len() as u32 - term.first;
+        self.terms.push(term);
+    }
+}
+
+/// Makes an assignment on the device that has the messages.
+#[derive(Debug)]
+pub(crate) struct Pilot {
+    messages: Arc<Resident>,
+    kernel: Kernel,
+    guide: Guide,
+    _memory: Memory,
+    sequence: Vec<u32>,
+}
+
+/// What the guide points to.
+#[derive(Debug)]
+struct Memory {
+    _places: CudaSlice<Place>,
+    _terms: CudaSlice<Term>,
+    _digits: CudaSlice<Digit>,
+    _unary: CudaSlice<Cost>,
+    _functions: CudaSlice<Cost>,
+}
+
+impl Pilot {
+    /// Begins to compile what pilots take.
+    pub(crate) fn begin(gpu: &Gpu, plan: &Plan) {
+        gpu.begin(DECODER, &Self::expression(plan.width));
+    }
+
+    /// The kernel's name.
+    pub(crate) fn expression(width: Width) -> String {
+        format!("grow<{}>", entry(width))
+    }
+
+    /// Shared memory that its kernel may ask for.
+    pub(crate) fn shared(limit: u32) -> u32 {
+        limit.saturating_sub(OWN)
+    }
+
+    /// A pilot for messages on a device; `None` where functions or domains are too large for it.
+    pub(crate) fn new(messages: &Arc<Resident>, problem: &Problem, plan: &Plan) -> Result<Option<Pilot>, DeviceError> {
+        let gpu = messages.gpu();
+        let cuda = gpu.cuda();
+        let row = plan.domains.iter().copied().max().unwrap_or(0);
+        let fits = u64::from(row) * 8 <= u64::from(Self::shared(cuda.info.shared_memory));
+        let Some(mut layout) = Layout::new(problem, plan, messages.program()).filter(|_| fits) else { return Ok(None) };
+        let kernel = gpu.kernel(DECODER, &Self::expression(plan.width))?;
+        let stream = cuda.stream();
+        let functions = cuda.upload(&layout.functions)?;
+        let (own, theirs) = (functions.device_ptr(stream).0, messages.address());
+        for term in &mut layout.terms {
+            term.address = match term.kind {
+                FUNCTION => own + term.address * size_of::<Cost>() as u64,
+                _ => theirs + term.address * plan.width.bytes(),
+            };
+        }
+        let (places, terms) = (cuda.upload(&layout.places)?, cuda.upload(&layout.terms)?);
+        let (digits, unary) = (cuda.upload(&layout.digits)?, cuda.upload(&layout.unary)?);
+        let guide = Guide {
+            places: places.device_ptr(stream).0,
+            terms: terms.device_ptr(stream).0,
+            digits: digits.device_ptr(stream).0,
+            unary: unary.device_ptr(stream).0,
+            positions: plan.sequence.len() as u32,
+            row,
+        };
+        let _memory = Memory { _places: places, _terms: terms, _digits: digits, _unary: unary, _functions: functions };
+        Ok(Some(Pilot { messages: messages.clone(), kernel, guide, _memory, sequence: plan.sequence.clone() }))
+    }
+
+    /// What [`Outcome::assign`](crate::elimination::Outcome::assign) makes.
+    ///
+    /// # Errors
+    /// The device's.
+    pub(crate) fn assign(&self) -> Result<Vec<u32>, DeviceError> {
+        let cuda = self.messages.gpu().cuda();
+        let positions = self.sequence.len();
+        let mut values = cuda.zeros::<u32>(positions)?;
+        // SAFETY: the arguments are grow's; `values` has a number for each position, and all that the guide points to is held by
+        // `self`.
+        unsafe {
+            self.kernel.launch(cuda.stream(), (1, 32, 8 * self.guide.row), |arguments| {
+                let _ = arguments.arg(&self.guide).arg(&mut values);
+            })?;
+        }
+        let mut assignment = vec![0; positions];
+        for (&v, value) in self.sequence.iter().zip(cuda.read(&values)?) {
+            assignment[v as usize] = value;
+        }
+        Ok(assignment)
+    }
+}

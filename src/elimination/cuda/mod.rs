@@ -1,0 +1,213 @@
+//! Elimination on a CUDA device: the same plan, the same messages to the last bit.
+//!
+//! [`Program`](program::Program) lays a plan out (tables in device memory, steps in levels, launches), [`tile`] decides how a
+//! step is cut, kernels/bucket.cu and kernels/staged.cu compute. Functions go up once, messages stay where they were made; what a level
+//! of the bucket tree needs runs in one launch for each kernel that its steps take, and the host waits at the end of
+//! a slice of work only. A plan whose tables do not fit runs in [`parts`], with the host as the place of all messages
+//! ([`stream`]).
+
+mod choose;
+mod decoder;
+pub(crate) mod execution;
+mod parts;
+mod program;
+mod stage;
+mod staging;
+mod stream;
+mod tile;
+mod words;
+
+pub(crate) use decoder::Pilot;
+pub(crate) use execution::{Execution, Resident};
+pub(crate) use stream::Streamed;
+
+use super::plan::{Plan, Width};
+use crate::device::{Cuda, DeviceError, Kernel, Source};
+use crate::model::{Cost, Problem};
+use stage::Staged;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tile::{Chip, Kinds, Variant};
+
+/// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
+#[derive(Debug)]
+pub struct Gpu {
+    cuda: Arc<Cuda>,
+    /// Bytes that tables may take in any case.
+    limit: u64,
+    /// By expression: what they are compiled from is long.
+    kernels: Mutex<HashMap<String, Kernel>>,
+}
+
+/// How long a kernel is waited for at a time.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// The part of free device memory that tables may take.
+const USABLE: f64 = 0.9;
+/// Combinations for each thread of the CPU below which it is done before a device has begun.
+const SMALL: f64 = 1e7;
+
+impl Gpu {
+    /// Uses a device that is open.
+    pub fn new(cuda: Arc<Cuda>) -> Arc<Gpu> {
+        Gpu::limited(cuda, u64::MAX)
+    }
+
+    /// Uses a device whose tables take `limit` bytes at most.
+    pub fn limited(cuda: Arc<Cuda>, limit: u64) -> Arc<Gpu> {
+        Arc::new(Gpu { cuda, limit, kernels: Mutex::default() })
+    }
+
+    /// Whether so many combinations are worth the way to a device. A few are not: copies and launches take longer.
+    pub fn pays(joint_entries: f64) -> bool {
+        joint_entries >= SMALL * rayon::current_num_threads() as f64
+    }
+
+    /// The device.
+    pub fn cuda(&self) -> &Arc<Cuda> {
+        &self.cuda
+    }
+
+    /// Bytes of tables that fit the device now: a budget to make plans with.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn budget(&self) -> Result<u64, DeviceError> {
+        Ok(((self.cuda.free_memory()? as f64 * USABLE) as u64).min(self.limit))
+    }
+
+    /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
+    pub fn bytes(plan: &Plan) -> u64 {
+        // it is laid out as far as its size
+        let entries =
+            program::Program::new(plan, 0, &Chip::default()).map_or_else(|entries| entries, |program| program.entries);
+        entries.saturating_mul(plan.width.bytes())
+    }
+
+    /// Begins to compile a kernel.
+    pub(crate) fn begin(&self, text: &'static str, expression: &str) {
+        // what is wrong with it is said to whoever takes it
+        let _ = self.ready(text, expression);
+    }
+
+    /// A kernel; `None` where it takes longer than some milliseconds.
+    pub(crate) fn poll(&self, text: &'static str, expression: &str) -> Result<Option<Kernel>, DeviceError> {
+        self.wait(text, expression, PATIENCE)
+    }
+
+    /// The same, at once.
+    pub(crate) fn ready(&self, text: &'static str, expression: &str) -> Result<Option<Kernel>, DeviceError> {
+        self.wait(text, expression, Duration::ZERO)
+    }
+
+    fn wait(&self, text: &'static str, expression: &str, patience: Duration) -> Result<Option<Kernel>, DeviceError> {
+        let known = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = known().get(expression) {
+            return Ok(Some(kernel.clone()));
+        }
+        let Some(module) = self.cuda.poll(&Source::embedded(text).kernel(expression), patience)? else {
+            return Ok(None);
+        };
+        let shared = match text {
+            DECODER => Pilot::shared(self.cuda.info.shared_memory),
+            STAGED => self.cuda.info.shared_memory,
+            _ => 0,
+        };
+        let kernel = module.kernel(expression, shared)?;
+        let _ = known().insert(expression.into(), kernel.clone());
+        Ok(Some(kernel))
+    }
+
+    /// A kernel, once it is compiled.
+    pub(crate) fn kernel(&self, text: &'static str, expression: &str) -> Result<Kernel, DeviceError> {
+        loop {
+            if let Some(kernel) = self.poll(text, expression)? {
+                return Ok(kernel);
+            }
+        }
+    }
+}
+
+/// What a plan takes on a device.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Milliseconds for all launches, the median.
+    pub ms: f64,
+    /// The entries asked for.
+    pub entries: Vec<Cost>,
+    /// Its kernels and their blocks.
+    pub launch: String,
+    /// How many launches.
+    pub launches: usize,
+}
+
+/// Times a plan, everything that it needs being on the device; `entries` of its first message are looked at.
+///
+/// # Errors
+/// The device's, and a plan that does not fit.
+pub fn measure(
+    gpu: &Arc<Gpu>,
+    problem: &Problem,
+    plan: &Plan,
+    repeats: usize,
+    entries: &[u64],
+) -> Result<Measured, DeviceError> {
+    let Some(mut execution) = Execution::new(gpu.clone(), problem, plan)? else {
+        return Err(DeviceError::Unusable(format!("{} takes {} bytes of the device", plan.name(), Gpu::bytes(plan))));
+    };
+    let ms = execution.time(repeats)?;
+    let (launch, launches) = (execution.describe(), execution.launches());
+    let resident = execution.leave();
+    let wanted: Vec<(u32, u64)> = entries.iter().map(|&index| (0, index)).collect();
+    Ok(Measured { ms, entries: resident.entries(&wanted)?, launch, launches })
+}
+
+/// The texts of the kernels: steps in tiles or one by one, large steps of few inputs, the decoder.
+pub(crate) const BUCKET: &str = "bucket.cu";
+pub(crate) const STAGED: &str = "staged.cu";
+pub(crate) const DECODER: &str = "assign.cu";
+
+/// The name of an entry type in the kernels.
+fn entry(width: Width) -> &'static str {
+    match width {
+        Width::I32 => "int",
+        Width::I64 => "long long",
+    }
+}
+
+/// Sources of every kind of kernel that plans may ask for, to compile without a device.
+pub fn sources() -> Vec<Source> {
+    let few = |runs, singles| Kinds::Few { runs, singles };
+    let mut source = Source::embedded(BUCKET);
+    for width in [Width::I32, Width::I64] {
+        let entry = entry(width);
+        source = source.kernel(format!("gather<{entry}>")).kernel(Variant::Each.expression(entry));
+        let tiles: &[[u32; 4]] = match width {
+            Width::I32 => &[[4, 2, 2, 4], [5, 5, 2, 1]],
+            Width::I64 => &[[2, 2, 2, 1]],
+        };
+        for &tile in tiles {
+            for kinds in [[few(1, 0); 4], [Kinds::Many; 4]] {
+                source =
+                    source.kernel(Variant::Tile(tile, [kinds[0], kinds[1], kinds[2], Kinds::NONE]).expression(entry));
+            }
+            source =
+                source.kernel(Variant::Tile(tile, [few(1, 1), Kinds::NONE, few(0, 1), Kinds::Many]).expression(entry));
+        }
+    }
+    source =
+        source.kernel(Variant::Tile([5, 2, 1, 4], [Kinds::NONE, few(2, 1), few(1, 1), Kinds::NONE]).expression("int"));
+    let staged = |tile, tiles, lanes, inputs| {
+        Variant::Staged(Staged { tile, tiles, lanes, blocks: 1 }, inputs).expression(entry(Width::I32))
+    };
+    let staged = Source::embedded(STAGED)
+        .kernel(staged([5, 5, 3], [1, 5, 3], 16, [1, 1, 1]))
+        .kernel(staged([4, 4, 4], [2, 2, 2], 20, [2, 2, 1]))
+        .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
+    let pilot = Source::embedded(DECODER);
+    let pilot = [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)));
+    vec![source, staged, pilot]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! A plan whose tables do not fit into a device's memory, as parts that do: plain data, decided before anything runs.
+//!
+//! The host holds every message. A part is a run of steps whose tables fit together: what earlier parts sent it is copied
+//! to the device, what its steps send each other stays there, and its messages are copied back. A step that does not fit
+//! alone is *cut* into slices ([`Cut`]). To a device a slice is a step like others, over smaller domains.
+
+use super::program::{ALIGNMENT, Program};
+use super::tile::Chip;
+use crate::elimination::plan::Plan;
+use crate::elimination::slices::Cut;
+use std::ops::Range;
+
+/// Slices of a step that is cut, at least: while one is made the next is on its way to the device.
+const SLICES: u64 = 8;
+
+/// Steps that are on the device together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub steps: Range<usize>,
+    /// How its only step is cut, if that does not fit.
+    pub cut: Option<Cut>,
+    /// Entries of device memory that it takes; of one slice where it is cut, and there is room for two.
+    pub entries: u64,
+}
+
+/// Shares a plan out in parts of up to `limit` entries. `None` where not even slices of single entries fit.
+pub(crate) fn parts(plan: &Plan, limit: u64) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    let mut first = 0;
+    while first < plan.steps.len() {
+        let part = run(plan, first, limit).or_else(|| cut(plan, first, limit))?;
+        first = part.steps.end;
+        parts.push(part);
+    }
+    Some(parts)
+}
+
+/// The longest run of steps from `first` on that fits. A function that is lowered is made by the host and fits always.
+fn run(plan: &Plan, first: usize, limit: u64) -> Option<Part> {
+    let (mut best, mut stride, mut grows) = (None, 1, true);
+    let mut end = first;
+    while stride > 0 {
+        let steps = first..end + stride;
+        let entries = if steps.end <= plan.steps.len() { extent(plan, steps.clone()) } else { u64::MAX };
+        if entries <= limit {
+            end = steps.end;
+            best = Some(Part { steps, cut: None, entries });
+        } else {
+            grows = false;
+        }
+        stride = if grows { 2 * stride } else { stride / 2 };
+    }
+    let alone = || Part { steps: first..first + 1, cut: None, entries: 0 };
+    best.or_else(|| plan.steps[first].lowered.then(alone))
+}
+
+/// The largest slices of a step of which two fit.
+fn cut(plan: &Plan, index: usize, limit: u64) -> Option<Part> {
+    let entries = |cut: Cut| extent(&cut.of(plan, index), index..index + 1).next_multiple_of(ALIGNMENT);
+    let cut = Cut::largest(plan, &plan.steps[index], SLICES, |cut| entries(cut) <= limit / 2)?;
+    Some(Part { steps: index..index + 1, cut: Some(cut), entries: entries(cut) })
+}
+
+/// Entries that some steps take together.
+fn extent(plan: &Plan, steps: Range<usize>) -> u64 {
+    Program::part(plan, steps, 0, &Chip::default()).map_or_else(|entries| entries, |program| program.entries)
+}

@@ -1,0 +1,493 @@
+//! The program of a plan, executed on the host as its descriptors say.
+
+use super::execution::lay_out;
+use super::parts::parts;
+use super::program::{Content, DeviceTable, Program};
+use super::stage::{GROUPS, Staged};
+use super::staging::{gather, scatter, windows};
+use super::tile::{Chip, INPUTS, Kinds, Variant};
+use super::words::{BoxWords, DigitWords, InputWords};
+use crate::elimination::plan::{Plan, Source, Step};
+use crate::elimination::slices::Stretch;
+use crate::elimination::table;
+use crate::elimination::tests::{messages, random, run, shuffled, wide};
+use crate::elimination::{Limits, Width};
+use crate::model::{Cost, CostFunction, Problem, Table};
+use crate::order::Order;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use crate::tensor::storage::Storage;
+use std::sync::Arc;
+
+/// What the kernels do, thread by thread, on 64-bit entries; memory starts as garbage, which gaps may spread to gaps only.
+struct Emulator<'a> {
+    program: &'a Program,
+    memory: Vec<Cost>,
+    bytes: u64,
+    cap: Cost,
+}
+
+impl<'a> Emulator<'a> {
+    fn new(program: &'a Program, problem: &Problem, plan: &Plan) -> Self {
+        let mut memory = vec![-7; program.entries as usize];
+        for table in &program.tables {
+            let filled: Storage<Cost> = lay_out(problem, plan, table);
+            for (index, &entry) in filled.iter().enumerate() {
+                memory[(table.at + table.place(index as u64)) as usize] = entry;
+            }
+        }
+        Emulator::over(program, plan, memory)
+    }
+
+    fn over(program: &'a Program, plan: &Plan, memory: Vec<Cost>) -> Self {
+        Emulator { program, memory, bytes: plan.width.bytes(), cap: plan.cap() }
+    }
+
+    fn entry(&self, at: u64) -> Cost {
+        assert_eq!(at % self.bytes, 0);
+        self.memory[(at / self.bytes) as usize]
+    }
+
+    fn run(&mut self) {
+        for launch in &self.program.launches {
+            // what a launch writes, no block of it may read: written at its end
+            let mut written = Vec::new();
+            for block in launch.first..launch.first + launch.blocks {
+                match (launch.tiled, launch.variant) {
+                    (Some(step), Variant::Staged(staged, inputs)) => {
+                        self.staged(&staged, inputs, &self.program.tiled[step], block, &mut written);
+                    }
+                    (Some(step), _) => self.tiled(launch.variant, &self.program.tiled[step], block, &mut written),
+                    (None, _) => self.each(block, &mut written),
+                }
+            }
+            for (at, entry) in written {
+                self.memory[(at / self.bytes) as usize] = entry;
+            }
+        }
+    }
+
+    fn each(&self, block: u32, written: &mut Vec<(u64, Cost)>) {
+        let step = self.program.steps[self.program.map[block as usize] as usize];
+        let columns = step.inputs as usize + 1;
+        let digits = &self.program.digits[step.digit_at as usize..][..step.digits as usize];
+        let inputs = &self.program.inputs[step.input_at as usize..][..step.inputs as usize];
+        let strides =
+            |digit: usize, column: usize| self.program.strides[step.stride_at as usize + digit * columns + column];
+        for thread in (0..step.threads).step_by(1 << step.split) {
+            let values = values(digits, step.spread, block - step.first, thread >> step.split);
+            let at = |table: u64, column: usize| {
+                let digits = values.iter().enumerate();
+                table + digits.map(|(digit, &value)| strides(digit, column) * u64::from(value)).sum::<u64>()
+            };
+            let sum = |a: u64| {
+                inputs.iter().enumerate().map(|(k, input)| self.entry(at(input.table, k) + a * input.slab)).sum()
+            };
+            let least: Cost = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
+            written.push((at(step.out, columns - 1), least.min(self.cap)));
+        }
+    }
+
+    fn staged(&self, staged: &Staged, inputs: [u32; 3], step: &BoxWords, block: u32, written: &mut Vec<(u64, Cost)>) {
+        let Staged { tile, tiles, lanes, .. } = *staged;
+        let starts = values(&step.digit[..step.digits as usize], 0, block, 0);
+        let at = |table: u64, column: usize| {
+            let digits = starts.iter().enumerate();
+            table + digits.map(|(digit, &value)| step.stride[digit][column] * u64::from(value)).sum::<u64>()
+        };
+        // where value `own` of tile `number` of a digit of the tile is, from the beginning of the box
+        let value =
+            |digit: usize, number: u32, own: u32| (number * tile[digit]).min(step.values[digit] - tile[digit]) + own;
+        // by group its first input
+        let begins = [0, step.ends[0], step.ends[1], step.ends[2]];
+        assert_eq!(begins[3], step.inputs);
+        let mut least = vec![self.cap; (tile.iter().product::<u32>() * staged.threads()) as usize];
+        for slab in 0..u64::from(step.domain) {
+            // a stage as it is filled, by input
+            let mut stages = Vec::new();
+            for (group, [a, b]) in GROUPS.into_iter().enumerate() {
+                assert_eq!(inputs[group], begins[group + 1] - begins[group]);
+                for k in begins[group]..begins[group + 1] {
+                    let input = &step.input[k as usize];
+                    assert_eq!(input.tile[(0..3).find(|digit| *digit != a && *digit != b).unwrap()], 0);
+                    let mut stage = Vec::new();
+                    for row in 0..tile[a] * tile[b] * tiles[a] * tiles[b] {
+                        let (number, own) = (row % (tiles[a] * tiles[b]), row / (tiles[a] * tiles[b]));
+                        let first = u64::from(value(a, number / tiles[b], own / tile[b]));
+                        let second = u64::from(value(b, number % tiles[b], own % tile[b]));
+                        let place = at(input.table, k as usize) + slab * input.slab;
+                        let place = place + first * u64::from(input.tile[a]) + second * u64::from(input.tile[b]);
+                        assert_eq!(place % 16, 0);
+                        stage.extend((0..u64::from(lanes)).map(|lane| self.entry(place + lane * self.bytes)));
+                    }
+                    stages.push((a, b, stage));
+                }
+            }
+            for (output, least) in least.iter_mut().enumerate() {
+                let (number, own, lane) = staged_output(staged, output as u32);
+                let entry = |&(a, b, ref stage): &(usize, usize, Vec<Cost>)| {
+                    let row = (own[a] * tile[b] + own[b]) * tiles[a] * tiles[b] + number[a] * tiles[b] + number[b];
+                    stage[(row * lanes + lane) as usize]
+                };
+                *least = (*least).min(stages.iter().map(entry).fold(0, Cost::saturating_add));
+            }
+        }
+        for (output, least) in least.into_iter().enumerate() {
+            let (number, own, lane) = staged_output(staged, output as u32);
+            let along: u64 = (0..3).map(|d| u64::from(value(d, number[d], own[d])) * step.tile[d]).sum();
+            written.push((at(step.out, step.inputs as usize) + along + u64::from(lane) * self.bytes, least));
+        }
+    }
+
+    fn tiled(&self, variant: Variant, step: &BoxWords, block: u32, written: &mut Vec<(u64, Cost)>) {
+        let Variant::Tile([rx, ry, rz, run], kinds) = variant else { panic!("{variant:?}") };
+        let inputs = &step.input[..step.inputs as usize];
+        for thread in 0..step.threads {
+            let values = values(&step.digit[..step.digits as usize], step.spread, block, thread);
+            let at = |table: u64, column: usize| {
+                let digits = values.iter().enumerate();
+                table + digits.map(|(digit, &value)| step.stride[digit][column] * u64::from(value)).sum::<u64>()
+            };
+            for place in 0..rx * ry * rz * run {
+                let neighbour = u64::from(place % run);
+                let own = [place / run % rx, place / run / rx % ry, place / run / rx / ry].map(u64::from);
+                let sum = |a: u64| -> Cost {
+                    let entry = |(k, input): (usize, &InputWords)| {
+                        // an input does not read the digit that its group leaves out
+                        let group = step.ends.iter().position(|&end| (k as u32) < end).unwrap();
+                        if let Some(missing) = [2, 1, 0].get(group) {
+                            assert_eq!(input.tile[*missing], 0);
+                        }
+                        let place = k as u32 - if group == 0 { 0 } else { step.ends[group - 1] };
+                        let side = match kinds[group] {
+                            Kinds::Few { runs, singles } => {
+                                assert!(place < runs + singles);
+                                run > 1 && place < runs
+                            }
+                            Kinds::Many => run > 1 && input.run != 0,
+                        };
+                        let along: u64 = (0..3).map(|digit| own[digit] * u64::from(input.tile[digit])).sum();
+                        let at = at(input.table, k) + a * input.slab + along;
+                        if side {
+                            assert_eq!(at % (u64::from(run) * self.bytes), 0);
+                        }
+                        self.entry(at + if side { neighbour * self.bytes } else { 0 })
+                    };
+                    inputs.iter().enumerate().map(entry).fold(0, Cost::saturating_add)
+                };
+                let least = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
+                let along: u64 = (0..3).map(|digit| own[digit] * step.tile[digit]).sum();
+                let at = at(step.out, inputs.len()) + along + neighbour * self.bytes;
+                written.push((at, least.min(self.cap)));
+            }
+        }
+    }
+}
+
+/// Of an output of a box in stages: its tile's number along each digit, its place in the tile, and its lane.
+fn staged_output(staged: &Staged, output: u32) -> ([u32; 3], [u32; 3], u32) {
+    let Staged { tile: [x, y, z], tiles: [_, ty, tz], lanes, .. } = *staged;
+    let (thread, own) = (output / (x * y * z), output % (x * y * z));
+    let number = thread / lanes;
+    ([number / tz / ty, number / tz % ty, number % tz], [own / z / y, own / z % y, own % z], thread % lanes)
+}
+
+/// An H200 to which many steps are worth a kernel for their box.
+const CHIP: Chip = Chip { multiprocessors: 132, shared: 232_448, staged: 1 << 17 };
+
+/// The values of all digits where a thread begins.
+fn values(digits: &[DigitWords], spread: u32, block: u32, mut rank: u32) -> Vec<u32> {
+    let mut values = Vec::new();
+    for (number, digit) in digits.iter().enumerate() {
+        let start = (block / digit.below % digit.boxes * digit.extent * digit.tile).min(digit.last);
+        if number >= spread as usize {
+            assert_eq!(digit.extent, 1);
+            values.push(start);
+            continue;
+        }
+        let quotient = (rank * digit.magic) >> 20;
+        assert_eq!(quotient, rank / digit.extent);
+        values.push((start + rank % digit.extent * digit.tile).min(digit.last));
+        rank = quotient;
+    }
+    assert_eq!(rank, 0);
+    values
+}
+
+/// Messages of a program against those of the CPU; returns the kernels that it took.
+fn conforms(problem: &Arc<Problem>, plan: &Plan, chip: &Chip) -> Vec<Variant> {
+    let program = Program::new(plan, u64::MAX, chip).expect("no limit");
+    assert!(program.inputs.len() <= INPUTS * program.steps.len());
+    let mut emulator = Emulator::new(&program, problem, plan);
+    emulator.run();
+    let outcome = run(problem, plan.clone());
+    let work: u64 = program.launches.iter().map(|launch| launch.work).sum();
+    assert_eq!(work + program.filled, plan.joint_entries);
+    let constants = program.constants.clone().map(|at| emulator.memory[at as usize]).fold(0, Cost::saturating_add);
+    if plan.keep_messages {
+        for (step, expected) in messages(&outcome).iter().enumerate() {
+            let table = &program.tables[program.messages[step]];
+            let own = |index: usize| emulator.memory[(table.at + table.place(index as u64)) as usize];
+            let own: Vec<Cost> = (0..expected.len()).map(own).collect();
+            assert_eq!(own, expected[..], "step {step} of {}", plan.steps.len());
+        }
+    }
+    let bound = if constants >= plan.cap { plan.limit } else { (problem.constant + constants).min(plan.limit) };
+    assert_eq!(bound, outcome.lower_bound());
+    program.variants()
+}
+
+#[test]
+fn programs_of_random_plans_make_the_messages_of_the_cpu() {
+    let mut rng = Rng::new(21);
+    for round in 0..1500u32 {
+        let problem = Arc::new(random(&mut rng, 7));
+        let order = shuffled(&problem, &mut rng);
+        let z = [None, Some(1), Some(2), Some(3)][rng.index(4)];
+        let ub = [None, Some(rng.below(60) as Cost)][rng.index(2)];
+        let max_bytes = [60, 400, 3000, 1 << 30][rng.index(4)];
+        let mut plan =
+            Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub });
+        if round.is_multiple_of(5) {
+            plan.width = Width::I64;
+        }
+        let _ = conforms(&problem, &plan, &CHIP);
+    }
+}
+
+#[test]
+fn programs_of_large_steps_make_the_messages_of_the_cpu() {
+    let mut rng = Rng::new(22);
+    let mut seen = Vec::new();
+    for (n, domain, reach) in [(24, 2, 22), (13, 3, 13), (12, 4, 11), (8, 9, 7), (8, 7, 8), (7, 11, 6), (5, 25, 5)] {
+        let problem = Arc::new(wide(&mut rng, n, domain, reach));
+        let sequence: Vec<u32> = (0..n as u32).collect();
+        let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
+        for z in [None, Some(3)] {
+            let plan = Plan::new(&problem, &order, &Limits { z, ..Limits::new(1 << 30) });
+            // as on devices without asynchronous copies
+            seen.extend(conforms(&problem, &plan, &Chip { shared: 0, ..CHIP }));
+        }
+    }
+    for run in [1, 4] {
+        let tiled = |variant: &Variant| matches!(variant, Variant::Tile([.., own], _) if *own == run);
+        assert!(seen.iter().any(tiled), "{seen:?}");
+    }
+}
+
+/// Every value of a hub has hundreds of messages: they are added up in passes.
+#[test]
+fn many_inputs_are_joined_before() {
+    let mut rng = Rng::new(23);
+    for leaves in [11, 12, 13, 40, 300] {
+        let function = |leaf: u32, rng: &mut Rng| CostFunction {
+            scope: [0, leaf].into(),
+            table: Table::dense((0..9).map(|_| rng.below(100) as Cost).collect()),
+        };
+        let functions = (1..=leaves).map(|leaf| function(leaf, &mut rng)).collect();
+        let n = leaves as usize + 1;
+        let problem =
+            Problem { domains: vec![3; n], unary: vec![vec![1, 0, 2]; n], functions, constant: 0, top: 1 << 60 };
+        let problem = Arc::new(problem);
+        for last in [true, false] {
+            // the hub goes last, or among the first with a mini-bucket of many functions
+            let mut sequence: Vec<u32> = (1..=leaves).collect();
+            sequence.insert(if last { leaves as usize } else { leaves.saturating_sub(8) as usize }, 0);
+            let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
+            let _ = conforms(&problem, &Plan::new(&problem, &order, &Limits::new(1 << 26)), &CHIP);
+        }
+    }
+}
+
+/// Functions that each leave out another one of three variables, and some that leave out more.
+const THREE: &[&[u32]] = &[&[1], &[2], &[3]];
+const FOUR: &[&[u32]] = &[&[1, 2, 3], &[3, 4, 5], &[5, 6, 7], &[7, 8, 9]];
+
+/// A bucket of functions of variable 0 and `w` others, `d` values each, that each leave out some of those; without their
+/// tables where there is no generator.
+fn bucket(d: u32, w: u32, left_out: &[&[u32]], mut rng: Option<&mut Rng>) -> (Arc<Problem>, Plan) {
+    let function = |left_out: &&[u32]| {
+        let scope: Box<[u32]> = (0..=w).filter(|v| !left_out.contains(v)).collect();
+        let costs = rng
+            .as_mut()
+            .map_or_else(Vec::new, |rng| (0..d.pow(scope.len() as u32)).map(|_| rng.below(1000) as Cost).collect());
+        CostFunction { scope, table: Table::dense(costs) }
+    };
+    let functions = left_out.iter().map(function).collect();
+    let n = w as usize + 1;
+    let unary = vec![vec![0; d as usize]; n];
+    let problem = Arc::new(Problem { domains: vec![d; n], unary, functions, constant: 0, top: 1 << 60 });
+    let sequence: Vec<u32> = (0..=w).collect();
+    let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
+    let mut plan = Plan::new(&problem, &order, &Limits::new(1 << 45));
+    if rng.is_none() {
+        // the bucket alone
+        plan.steps.truncate(1);
+    }
+    (problem, plan)
+}
+
+/// Functions that leave out different digits: boxes that divide their digits and boxes that do not.
+#[test]
+fn staged_buckets_make_the_messages_of_the_cpu() {
+    let mut rng = Rng::new(24);
+    // tiles may share digits among several inputs, too
+    let five: &[&[u32]] = &[&[1], &[2], &[3], &[2, 3], &[1]];
+    let cases: [(u32, u32, &[&[u32]]); 5] = [(4, 8, THREE), (5, 7, THREE), (7, 6, THREE), (16, 4, THREE), (4, 8, five)];
+    for (d, w, left_out) in cases {
+        let (_, plan) = bucket(d, w, left_out, None);
+        let program = Program::new(&plan, u64::MAX, &CHIP).expect("no limit");
+        let taken = program.variants();
+        assert!(taken.iter().any(|variant| matches!(variant, Variant::Staged(..))), "d = {d}: {taken:?}");
+        let (problem, plan) = bucket(d, w, left_out, Some(&mut rng));
+        let _ = conforms(&problem, &plan, &CHIP);
+    }
+}
+
+/// A plan in parts of little device memory, executed on the host as its descriptors say. Returns parts and slices.
+fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Option<(usize, u64)> {
+    let plan = Plan { keep_messages: true, ..plan.clone() };
+    let parts = parts(&plan, limit)?;
+    assert_eq!(parts.first().map_or(0, |part| part.steps.start), 0);
+    assert!(parts.windows(2).all(|pair| pair[0].steps.end == pair[1].steps.start));
+    assert_eq!(parts.last().map_or(0, |part| part.steps.end), plan.steps.len());
+    let lowered = |step: &Step| -> Vec<Cost> {
+        let Source::Function(f) = step.inputs[0].source else { panic!("{step:?}") };
+        let scope: Vec<u32> = step.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
+        table::lay_out(&problem.functions[f as usize], &scope, &problem.domains, plan.cap()).to_vec()
+    };
+    let mut own: Vec<Vec<Cost>> = Vec::new();
+    let mut slices = 0;
+    for part in &parts {
+        assert!(part.entries * if part.cut.is_some() { 2 } else { 1 } <= limit);
+        for step in &plan.steps[part.steps.clone()] {
+            own.push(if step.lowered { lowered(step) } else { vec![-1; step.entries as usize] });
+        }
+        if part.entries == 0 {
+            continue;
+        }
+        let first = part.steps.start;
+        let slice = part.cut.map_or_else(|| plan.clone(), |cut| cut.of(&plan, first));
+        let program = Program::part(&slice, part.steps.clone(), part.entries, &CHIP).expect("it was looked at");
+        let count = part.cut.map_or(1, |cut| cut.slices(&plan, &plan.steps[first]));
+        for number in 0..count {
+            let begin = part.cut.map_or_else(Vec::new, |cut| cut.begin(&plan, &plan.steps[first], number));
+            let mut emulator = Emulator::over(&program, &plan, vec![-7; program.entries as usize]);
+            let stretch = |table: &DeviceTable| Stretch::new(&table.scope, &plan, &slice, &begin);
+            let filled = |&table: &usize| program.tables[table].content != Content::Made;
+            for own_window in windows(&program.tables, (0..program.tables.len()).filter(filled).collect(), window) {
+                for share in &own_window.shares {
+                    let table = &program.tables[share.table];
+                    let laid_out: Storage<Cost> = lay_out(problem, &plan, table);
+                    let source = match table.content {
+                        Content::Message(from) => &own[from as usize][..],
+                        _ => &laid_out,
+                    };
+                    let out = &mut emulator.memory[(table.at + share.from) as usize..][..share.entries as usize];
+                    gather(out, table, share.from, stretch(table), source);
+                }
+            }
+            emulator.run();
+            let made = program.messages.iter().copied().filter(|&table| !filled(&table)).collect();
+            for own_window in windows(&program.tables, made, window) {
+                let entries = &emulator.memory[own_window.at as usize..][..own_window.entries as usize];
+                for share in &own_window.shares {
+                    let table = &program.tables[share.table];
+                    let step = program.messages.iter().position(|&own| own == share.table).expect("a message");
+                    let at = (table.at + share.from - own_window.at) as usize;
+                    let share_entries = &entries[at..at + share.entries as usize];
+                    scatter(share_entries, table, share.from, stretch(table), &mut own[first + step]);
+                }
+            }
+        }
+        slices += count;
+    }
+    for (step, expected) in messages(&run(problem, plan.clone())).iter().enumerate() {
+        assert_eq!(own[step], expected[..], "step {step} of {}: {:?}", plan.steps.len(), plan.steps[step]);
+    }
+    Some((parts.len(), slices))
+}
+
+#[test]
+fn parts_of_plans_make_the_messages_of_the_cpu() {
+    let mut rng = Rng::new(24);
+    let (mut whole, mut parted, mut cut, mut none) = (0, 0, 0, 0);
+    for round in 0..1500u32 {
+        let problem = Arc::new(random(&mut rng, 7));
+        let order = shuffled(&problem, &mut rng);
+        let z = [None, Some(1), Some(2), Some(3)][rng.index(4)];
+        let max_bytes = [60, 400, 3000, 1 << 30][rng.index(4)];
+        let mut plan =
+            Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub: None });
+        if round.is_multiple_of(5) {
+            plan.width = Width::I64;
+        }
+        let limit = [200, 300, 500, 1 << 20][rng.index(4)];
+        match streamed(&problem, &plan, limit, [1, 7, 64, 1000][rng.index(4)]) {
+            None => none += 1,
+            Some((1, _)) => whole += 1,
+            Some((parts, slices)) if slices > parts as u64 => cut += 1,
+            Some(_) => parted += 1,
+        }
+    }
+    assert!(whole > 100 && parted > 100 && cut > 0 && none < 500, "{whole} {parted} {cut} {none}");
+}
+
+/// As `wide`, of domains from 3 to 9 values.
+fn mixed(rng: &mut Rng, n: usize, reach: usize) -> Problem {
+    let domains: Vec<u32> = (0..n).map(|_| 3 + rng.below(7) as u32).collect();
+    let pairs = (0..n).flat_map(|a| (a + 1..n.min(a + reach)).map(move |b| (a, b)));
+    let function = |(a, b): (usize, usize)| CostFunction {
+        scope: [a as u32, b as u32].into(),
+        table: Table::dense((0..domains[a] * domains[b]).map(|_| rng.below(100) as Cost).collect()),
+    };
+    let functions = pairs.map(function).collect();
+    let unary = domains.iter().map(|&domain| (0..domain).map(Cost::from).collect()).collect();
+    Problem { domains, unary, functions, constant: 0, top: 1 << 60 }
+}
+
+#[test]
+fn slices_of_large_steps_make_the_messages_of_the_cpu() {
+    let mut rng = Rng::new(25);
+    for (n, domain, reach) in
+        [(20, 2, 18), (11, 3, 11), (10, 4, 9), (7, 9, 6), (6, 11, 6), (5, 25, 4), (8, 0, 7), (7, 0, 7)]
+    {
+        let problem = Arc::new(if domain > 0 { wide(&mut rng, n, domain, reach) } else { mixed(&mut rng, n, reach) });
+        let sequence: Vec<u32> = (0..n as u32).collect();
+        let order = Order::given(&problem, &sequence, &Stop::new()).expect("a permutation");
+        let plan = Plan::new(&problem, &order, &Limits::new(1 << 30));
+        for divisor in [2, 9, 50] {
+            let limit = plan.largest_table / divisor + 4000;
+            let (parts, slices) = streamed(&problem, &plan, limit, 5000).expect("slices fit");
+            assert!(slices > parts as u64, "domain {domain}, a {divisor}th: {parts} parts, {slices} slices");
+        }
+    }
+}
+
+/// Offsets of the kernels' `Box`, which is handed over as it lies in memory.
+#[test]
+fn a_box_is_laid_out_as_the_kernels_declare_it() {
+    use std::mem::{offset_of, size_of};
+    assert_eq!((offset_of!(BoxWords, tile), offset_of!(BoxWords, domain), offset_of!(BoxWords, ends)), (8, 32, 52));
+    assert_eq!((offset_of!(BoxWords, values), offset_of!(BoxWords, one), offset_of!(BoxWords, digit)), (72, 84, 88));
+    assert_eq!((offset_of!(BoxWords, input), offset_of!(BoxWords, stride), size_of::<BoxWords>()), (376, 760, 2008));
+}
+
+/// What is chosen for buckets of `fangs bench mbe` on an H200: where their boxes were measured, none was faster by more than a
+/// fiftieth. The last one has inputs without the fastest digit, for which tiles in registers were faster.
+#[test]
+fn measured_buckets_take_their_boxes() {
+    let taken = |d: u32, w: u32, left_out: &[&[u32]]| {
+        let (_, plan) = bucket(d, w, left_out, None);
+        let variants = Program::new(&plan, u64::MAX, &CHIP).expect("no limit").variants();
+        assert_eq!(variants.len(), 1);
+        variants[0]
+    };
+    let staged = |tile, tiles, lanes, blocks| Variant::Staged(Staged { tile, tiles, lanes, blocks }, [1; 3]);
+    assert_eq!(taken(25, 5, THREE), staged([5, 5, 3], [1, 1, 3], 64, 2));
+    assert_eq!(taken(44, 4, THREE), staged([9, 3, 3], [1, 4, 8], 16, 1));
+    for (d, w) in [(10, 7), (4, 12)] {
+        assert!(matches!(taken(d, w, THREE), Variant::Staged(..)));
+    }
+    assert!(matches!(taken(10, 9, FOUR), Variant::Tile(..)));
+}

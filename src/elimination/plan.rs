@@ -1,0 +1,474 @@
+//! The plan: what is joined with what, decided once as plain data under a memory budget.
+//!
+//! All scopes are lists of *positions* in the elimination order, ascending, and tables are laid out in that
+//! order with the last position running fastest. So the variable that a table is waiting for is always its
+//! slowest digit: for each of its values the table holds one contiguous slab over the rest, which is what the
+//! kernel wants. The variables eliminated last, which most messages share, run fastest.
+
+use super::cpu::kernel::Shape;
+use super::slices::entries;
+use super::spill::{Spill, share};
+use super::table;
+use crate::bounds::sparse;
+use crate::bounds::sparse::RowLimits;
+use crate::elimination::cap;
+use crate::error::Error;
+use crate::model::{Cost, Problem};
+use crate::order::Order;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// What a plan may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most variables of a mini-bucket, the eliminated one included; a single function may be larger.
+    pub z: Option<u32>,
+    /// Bytes of all tables alive at a time.
+    pub max_bytes: u64,
+    /// Bytes of messages that files may take beyond that, for an exact plan that does not fit otherwise.
+    pub spill: u64,
+    /// Keep every message: needed to assign values or to rate partial assignments afterwards.
+    pub keep_messages: bool,
+    /// Only solutions below this are of interest, besides the problem's own `top`.
+    pub ub: Option<Cost>,
+}
+
+impl Limits {
+    /// Keeps messages within `max_bytes`.
+    pub fn new(max_bytes: u64) -> Self {
+        Limits { z: None, max_bytes, spill: 0, keep_messages: true, ub: None }
+    }
+}
+
+/// The entry type of all tables of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// 32-bit entries: five capped entries add up below 2^31.
+    I32,
+    /// 64-bit entries.
+    I64,
+}
+
+impl Width {
+    /// Bytes of an entry.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Width::I32 => 4,
+            Width::I64 => 8,
+        }
+    }
+}
+
+/// Where an input comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The unary costs of the eliminated variable.
+    Unary,
+    /// A function of the problem.
+    Function(u32),
+    /// The message of an earlier step.
+    Message(u32),
+}
+
+/// A table that is joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Where it comes from.
+    pub source: Source,
+    /// Positions it reads, ascending; the first is the one eliminated.
+    pub scope: Box<[u32]>,
+}
+
+/// One mini-bucket: join the inputs, take the minimum over the variable at `position`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Position of the eliminated variable.
+    pub position: u32,
+    /// What is joined.
+    pub inputs: Box<[Input]>,
+    /// Positions of the message, ascending; the message goes to the bucket of the first. Empty for a constant.
+    pub scope: Box<[u32]>,
+    /// Entries of the message.
+    pub entries: u64,
+    /// Combinations looked at: entries times the domain size of the eliminated variable.
+    pub joint: u64,
+    /// The only input is a function too large to lay out: the message is its minimum over all positions that
+    /// are missing from `scope`, made from its own entries.
+    pub lowered: bool,
+}
+
+/// A plan of bucket or mini-bucket elimination.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The variables, the first eliminated first.
+    pub sequence: Vec<u32>,
+    /// Mini-buckets in the order of their execution; those of one variable follow each other.
+    pub steps: Vec<Step>,
+    /// `steps[first[p]..first[p + 1]]` eliminate position `p`.
+    pub first: Vec<u32>,
+    /// Domain size at each position.
+    pub domains: Vec<u32>,
+    /// Most variables of a mini-bucket that was allowed; the most that there are where nothing was split.
+    pub z: u32,
+    /// No bucket was split and no function lowered: the bound is the optimum.
+    pub exact: bool,
+    /// Work: value combinations of all mini-buckets together.
+    pub joint_entries: u64,
+    /// Entries of the largest message.
+    pub largest_table: u64,
+    /// Bytes of all messages.
+    pub table_bytes: u64,
+    /// Bytes of memory alive at the worst moment: messages, the inputs of a step and scratch.
+    pub peak_bytes: u64,
+    /// Entry type.
+    pub width: Width,
+    /// Whether messages stay after they were consumed.
+    pub keep_messages: bool,
+    /// Tables list only entries that a solution below the limit may use, within these limits. Entries, combinations and bytes
+    /// are those of dense tables, which nobody makes then; an outcome's plan has those of the rows.
+    pub rows: Option<RowLimits>,
+    /// What lies in files.
+    pub(crate) spill: Option<Arc<Spill>>,
+    /// What entries are clamped to.
+    pub(crate) cap: Cost,
+    /// Solutions from here on are of no interest.
+    pub(crate) limit: Cost,
+}
+
+/// Mini-buckets of one bucket that an input tries, newest first. Only hubs with thousands of functions ever
+/// have more.
+const TRIES: usize = 32;
+
+/// Threads that scratch memory is counted for. A fixed number, so that plans do not depend on the machine.
+pub(crate) const THREADS: u64 = 16;
+
+impl Plan {
+    /// Plans elimination along `order`: exact where `limits` allow, otherwise with the largest z that fits.
+    /// Always returns a plan; in the worst case it joins nothing and sums minima.
+    pub fn new(problem: &Problem, order: &Order, limits: &Limits) -> Plan {
+        Plan::until(problem, order, limits, &Stop::new()).expect("nobody stops")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] once `stop` is set.
+    pub fn until(problem: &Problem, order: &Order, limits: &Limits, stop: &Stop) -> Result<Plan, Error> {
+        let limit = limits.ub.map_or(problem.top, |ub| ub.min(problem.top));
+        let cap = cap(problem, limit);
+        // five terms meet before a sum is capped again: base, stage and three direct inputs
+        let width = if cap < (1 << 31) / 5 { Width::I32 } else { Width::I64 };
+        let context = Context::new(problem, order, limits, (width, cap, limit), stop)?;
+        // a bucket has width + 1 variables; a larger z changes nothing
+        let widest = order.width.saturating_add(1);
+        let mut high = limits.z.unwrap_or(widest).clamp(1, widest.max(1));
+        let message = context.limits.max_bytes / width.bytes();
+        high = high.min(context.most_variables(message).saturating_add(1)).max(1);
+        if let Some(plan) = context.plan(high, message, true)? {
+            return Ok(plan);
+        }
+        if let Some(plan) = Plan::spilled(problem, order, limits, (width, cap, limit), stop)? {
+            return Ok(plan);
+        }
+        let mut best = None;
+        let mut low = 1;
+        while low < high {
+            let z = low + (high - low) / 2;
+            match context.plan(z, message, true)? {
+                Some(plan) => {
+                    best = Some(plan);
+                    low = z + 1;
+                }
+                None => high = z,
+            }
+        }
+        if let Some(plan) = best {
+            return Ok(plan);
+        }
+        let mut message = message;
+        while message > 1 {
+            message /= 4;
+            if let Some(plan) = context.plan(1, message, true)? {
+                return Ok(plan);
+            }
+        }
+        Ok(context.plan(1, 1, false)?.expect("a plan without a memory limit"))
+    }
+
+    /// Plans exact elimination along `order` by rows, whatever dense tables would take: whether rows fit is known only as it goes.
+    /// `None` where keys would be too wide, and once `stop` is set.
+    pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits, stop: &Stop) -> Option<Plan> {
+        let limit = ub.map_or(problem.top, |ub| ub.min(problem.top));
+        let limits = Limits { z: None, max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
+        let context = Context::new(problem, order, &limits, (Width::I64, cap(problem, limit), limit), stop).ok()?;
+        let plan = Plan { rows: Some(rows), ..context.plan(u32::MAX, u64::MAX, false).ok()?? };
+        (plan.exact && sparse::fits(&plan)).then_some(plan)
+    }
+
+    /// The exact plan, with files for what the memory does not hold.
+    fn spilled(
+        problem: &Problem,
+        order: &Order,
+        limits: &Limits,
+        (width, cap, limit): (Width, Cost, Cost),
+        stop: &Stop,
+    ) -> Result<Option<Plan>, Error> {
+        let Limits { z: None, max_bytes, spill: room @ 1.., .. } = *limits else { return Ok(None) };
+        let both = Limits { max_bytes: max_bytes.saturating_add(room), ..*limits };
+        let context = Context::new(problem, order, &both, (width, cap, limit), stop)?;
+        let plan = context.plan(order.width.saturating_add(1), context.limits.max_bytes / width.bytes(), true)?;
+        Ok(plan.and_then(|plan| share(plan, max_bytes, room)).filter(|plan| plan.exact))
+    }
+
+    /// Bytes of messages that lie in files.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spill.as_ref().map_or(0, |spill| spill.bytes)
+    }
+
+    /// Combinations of all mini-buckets, and what could be looked at while files are written and read.
+    pub fn work(&self) -> u64 {
+        self.joint_entries.saturating_add(self.spill.as_ref().map_or(0, |spill| spill.work()))
+    }
+
+    /// The largest value that entries are clamped to.
+    pub fn cap(&self) -> Cost {
+        self.cap
+    }
+
+    /// `be` or `mbe(z)`.
+    pub fn name(&self) -> String {
+        if self.exact { "be".into() } else { format!("mbe({})", self.z) }
+    }
+
+    /// All positions of a mini-bucket, ascending.
+    pub(crate) fn scope(&self, step: usize) -> Vec<u32> {
+        std::iter::once(self.steps[step].position).chain(self.steps[step].scope.iter().copied()).collect()
+    }
+
+    /// The steps that eliminate a position.
+    pub fn bucket(&self, position: usize) -> &[Step] {
+        &self.steps[self.first[position] as usize..self.first[position + 1] as usize]
+    }
+}
+
+/// What all trials of one plan share.
+struct Context<'a> {
+    problem: &'a Problem,
+    order: &'a Order,
+    limits: Limits,
+    width: Width,
+    cap: Cost,
+    limit: Cost,
+    domains: Vec<u32>,
+    /// The scope of each function as ascending positions.
+    scopes: Vec<Box<[u32]>>,
+    stop: &'a Stop,
+}
+
+/// Inputs joined so far and the positions they cover.
+struct MiniBucket {
+    scope: Vec<u32>,
+    combinations: u64,
+    inputs: Vec<Input>,
+}
+
+impl<'a> Context<'a> {
+    fn new(
+        problem: &'a Problem,
+        order: &'a Order,
+        limits: &Limits,
+        (width, cap, limit): (Width, Cost, Cost),
+        stop: &'a Stop,
+    ) -> Result<Self, Error> {
+        let mut position = vec![0u32; problem.variables()];
+        for (place, &v) in order.sequence.iter().enumerate() {
+            position[v as usize] = place as u32;
+        }
+        let scopes = stop.each(&problem.functions).map(|function| {
+            let mut scope: Box<[u32]> = function?.scope.iter().map(|&v| position[v as usize]).collect();
+            scope.sort_unstable();
+            Ok(scope)
+        });
+        let scopes = scopes.collect::<Result<_, Error>>()?;
+        let domains = order.sequence.iter().map(|&v| problem.domains[v as usize]).collect();
+        // sizes in bytes are added up: keep the sums far from overflow
+        let limits = Limits { max_bytes: limits.max_bytes.min(1 << 50), ..*limits };
+        Ok(Context { problem, order, limits, width, cap, limit, scopes, domains, stop })
+    }
+
+    /// No message within `entries` has more variables than this, so that no larger z makes a difference.
+    fn most_variables(&self, entries: u64) -> u32 {
+        let mut sizes = self.domains.clone();
+        sizes.sort_unstable();
+        let mut product = 1u64;
+        let mut fits = |&size: &u32| {
+            product = product.saturating_mul(u64::from(size));
+            product <= entries
+        };
+        sizes.iter().take_while(|&size| fits(size)).count() as u32
+    }
+
+    fn combinations(&self, scope: &[u32]) -> u64 {
+        entries(scope, &self.domains)
+    }
+
+    /// Simulates elimination; `None` as soon as it needs more than the memory allowed (if `bounded`).
+    fn plan(&self, z: u32, message_entries: u64, bounded: bool) -> Result<Option<Plan>, Error> {
+        let n = self.order.sequence.len();
+        let bytes = self.width.bytes();
+        let mut buckets: Vec<Vec<Input>> = (0..n).map(|_| Vec::new()).collect();
+        for item in self.stop.each(self.scopes.iter().enumerate()) {
+            let (index, scope) = item?;
+            buckets[scope[0] as usize].push(Input { source: Source::Function(index as u32), scope: scope.clone() });
+        }
+        let mut plan = Plan {
+            sequence: self.order.sequence.clone(),
+            steps: Vec::with_capacity(n),
+            first: Vec::with_capacity(n + 1),
+            domains: self.domains.clone(),
+            z,
+            exact: true,
+            joint_entries: 0,
+            largest_table: 0,
+            table_bytes: 0,
+            peak_bytes: 0,
+            width: self.width,
+            keep_messages: self.limits.keep_messages,
+            rows: None,
+            spill: None,
+            cap: self.cap,
+            limit: self.limit,
+        };
+        let mut alive = 0u64;
+        let mut widest = 0;
+        for position in 0..n {
+            self.stop.check()?;
+            plan.first.push(plan.steps.len() as u32);
+            let (large, inputs): (Vec<Input>, Vec<Input>) = std::mem::take(&mut buckets[position])
+                .into_iter()
+                .partition(|input| self.combinations(&input.scope) > message_entries);
+            let lowered = large.into_iter().map(|input| self.lower(position as u32, input, message_entries));
+            let parts = self.partition(position as u32, inputs, z, message_entries);
+            plan.exact &= lowered.len() == 0 && parts.len() == 1;
+            let joined = parts.into_iter().map(|part| self.join(position as u32, part));
+            for step in lowered.chain(joined) {
+                widest = widest.max(step.scope.len() as u32 + 1);
+                let now = step.entries.saturating_add(temporary(&step, &self.domains)).saturating_mul(bytes);
+                plan.peak_bytes = plan.peak_bytes.max(alive.saturating_add(now));
+                if bounded && plan.peak_bytes > self.limits.max_bytes {
+                    return Ok(None);
+                }
+                if !plan.keep_messages {
+                    let consumed = step.inputs.iter().filter(|input| matches!(input.source, Source::Message(_)));
+                    alive -= consumed.map(|input| self.combinations(&input.scope) * bytes).sum::<u64>();
+                }
+                plan.joint_entries = plan.joint_entries.saturating_add(step.joint);
+                plan.largest_table = plan.largest_table.max(step.entries);
+                plan.table_bytes = plan.table_bytes.saturating_add(step.entries.saturating_mul(bytes));
+                if let Some(&target) = step.scope.first() {
+                    // beyond counting only where nothing is bounded
+                    alive = alive.saturating_add(step.entries.saturating_mul(bytes));
+                    let source = Source::Message(plan.steps.len() as u32);
+                    buckets[target as usize].push(Input { source, scope: step.scope.clone() });
+                }
+                plan.steps.push(step);
+            }
+        }
+        plan.first.push(plan.steps.len() as u32);
+        if plan.exact {
+            plan.z = widest;
+        }
+        Ok(Some(plan))
+    }
+
+    /// A function too large for memory goes on over the positions eliminated last, as many as fit: what
+    /// mini-buckets of this function alone would come to, without their tables.
+    fn lower(&self, position: u32, input: Input, message_entries: u64) -> Step {
+        let mut kept = &input.scope[1..];
+        while !kept.is_empty() && self.combinations(kept) > message_entries {
+            kept = &kept[1..];
+        }
+        let (scope, entries): (Box<[u32]>, u64) = (kept.into(), self.combinations(kept));
+        let joint = match input.source {
+            Source::Function(f) => self.problem.functions[f as usize].table.bytes() as u64 / 8,
+            _ => entries,
+        };
+        Step { position, inputs: [input].into(), scope, entries, joint, lowered: true }
+    }
+
+    fn join(&self, position: u32, part: MiniBucket) -> Step {
+        let scope: Box<[u32]> = part.scope[1..].into();
+        let entries = self.combinations(&scope);
+        let joint = entries.saturating_mul(u64::from(self.domains[position as usize]));
+        Step { position, inputs: part.inputs.into(), scope, entries, joint, lowered: false }
+    }
+
+    /// Splits a bucket: largest inputs first, each into the mini-bucket that grows least by it. Always at
+    /// least one part, with the unary costs in the first.
+    fn partition(&self, position: u32, mut inputs: Vec<Input>, z: u32, message_entries: u64) -> Vec<MiniBucket> {
+        inputs.sort_by_cached_key(|input| std::cmp::Reverse(self.combinations(&input.scope)));
+        let mut parts: Vec<MiniBucket> = Vec::new();
+        let domain = u64::from(self.domains[position as usize]);
+        for input in inputs {
+            let mut choice: Option<(u64, usize)> = None;
+            for (index, part) in parts.iter().enumerate().rev().take(TRIES) {
+                let (count, combinations) = self.union(part, &input.scope);
+                if count == part.scope.len() {
+                    choice = Some((0, index));
+                    break;
+                }
+                let growth = combinations - part.combinations;
+                let fits = count <= z as usize && combinations / domain <= message_entries;
+                if fits && choice.is_none_or(|best| (growth, index) < best) {
+                    choice = Some((growth, index));
+                }
+            }
+            match choice {
+                Some((_, index)) => {
+                    let part = &mut parts[index];
+                    part.scope.extend(&input.scope);
+                    part.scope.sort_unstable();
+                    part.scope.dedup();
+                    part.combinations = self.combinations(&part.scope);
+                    part.inputs.push(input);
+                }
+                None => {
+                    let combinations = self.combinations(&input.scope);
+                    parts.push(MiniBucket { scope: input.scope.to_vec(), combinations, inputs: vec![input] });
+                }
+            }
+        }
+        if parts.is_empty() {
+            parts.push(MiniBucket { scope: vec![position], combinations: domain, inputs: Vec::new() });
+        }
+        let variable = self.order.sequence[position as usize] as usize;
+        if table::nonzero(&self.problem.unary[variable]) {
+            parts[0].inputs.push(Input { source: Source::Unary, scope: [position].into() });
+        }
+        parts
+    }
+
+    /// Number of positions that a mini-bucket would have with one more input, and their combinations, saturating.
+    fn union(&self, part: &MiniBucket, scope: &[u32]) -> (usize, u64) {
+        let mut count = part.scope.len();
+        let mut combinations = part.combinations;
+        for p in scope {
+            if part.scope.binary_search(p).is_err() {
+                count += 1;
+                combinations = combinations.saturating_mul(u64::from(self.domains[*p as usize]));
+            }
+        }
+        (count, combinations)
+    }
+}
+
+/// Entries that a step needs besides its message: laid out functions and scratch.
+pub(crate) fn temporary(step: &Step, domains: &[u32]) -> u64 {
+    if step.lowered {
+        return step.entries;
+    }
+    let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
+    let loaded: u64 = functions.map(|input| entries(&input.scope, domains)).sum();
+    let shape = Shape::new(&step.scope, domains, domains[step.position as usize] as usize);
+    loaded.saturating_add((shape.scratch(&step.inputs) as u64).saturating_mul(THREADS))
+}

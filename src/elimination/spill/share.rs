@@ -1,0 +1,93 @@
+//! What of a plan goes to files, and how the steps that read or make it are cut.
+
+use super::Spill;
+use crate::elimination::cpu::kernel::Shape;
+use crate::elimination::plan::{Plan, Source, THREADS, temporary};
+use crate::elimination::slices::{Cut, entries};
+use std::sync::Arc;
+
+/// Entries of a slice of a message, at most: some milliseconds of work, and for a slow disk some tenths of a second with what it reads,
+/// after which a run can be told to stop.
+const MOST_SLICE: u64 = 1 << 22;
+/// Slices of a step, at least, where it has more than [`LEAST_SLICE`] entries: so that the disk works beside the processor.
+const SLICES: u64 = 8;
+const LEAST_SLICE: u64 = 1 << 18;
+/// Decides which messages of an exact plan go to files of at most `room` bytes, so that all else fits into `memory`. `None`
+/// where that cannot be.
+pub(crate) fn share(mut plan: Plan, memory: u64, room: u64) -> Option<Plan> {
+    let mut sizes: Vec<u64> = plan.steps.iter().map(|step| step.entries).collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    sizes.dedup();
+    for least in sizes {
+        let files: Vec<bool> = plan.steps.iter().map(|step| !step.scope.is_empty() && step.entries >= least).collect();
+        let filed = plan.steps.iter().zip(&files).filter(|(_, filed)| **filed);
+        let bytes = filed.map(|(step, _)| step.entries * plan.width.bytes()).sum();
+        if bytes > room {
+            return None;
+        }
+        let mut spill = Spill { files, cuts: vec![None; plan.steps.len()], bytes };
+        if let Some(peak) = cut_all(&plan, &mut spill, memory) {
+            plan.peak_bytes = peak;
+            plan.spill = Some(Arc::new(spill));
+            return Some(plan);
+        }
+    }
+    None
+}
+
+/// Cuts the steps that need it. Returns the bytes of memory that are taken at the worst moment, if they are there.
+fn cut_all(plan: &Plan, spill: &mut Spill, memory: u64) -> Option<u64> {
+    let bytes = plan.width.bytes();
+    let (mut alive, mut peak) = (0, 0);
+    for (index, step) in plan.steps.iter().enumerate() {
+        let concerned = spill.concerns(plan, index);
+        let own = if spill.files[index] { 0 } else { step.entries * bytes };
+        let free = memory.checked_sub(alive + own)?;
+        let temporary = if concerned {
+            let (cut, entries) = cut(plan, spill, index, free / bytes)?;
+            spill.cuts[index] = cut;
+            entries * bytes
+        } else {
+            temporary(step, &plan.domains).saturating_mul(bytes)
+        };
+        peak = peak.max(alive.saturating_add(own).saturating_add(temporary));
+        if !plan.keep_messages {
+            let consumed = step.inputs.iter().filter_map(|input| match input.source {
+                Source::Message(from) if !spill.files[from as usize] => Some(plan.steps[from as usize].entries * bytes),
+                _ => None,
+            });
+            alive -= consumed.sum::<u64>();
+        }
+        alive += if step.scope.is_empty() { 0 } else { own };
+        if alive > memory / 2 || peak > memory {
+            return None;
+        }
+    }
+    Some(peak)
+}
+
+/// How a step is cut so that it takes no more than so many entries besides what stays, and how many it takes.
+fn cut(plan: &Plan, spill: &Spill, index: usize, room: u64) -> Option<(Option<Cut>, u64)> {
+    let step = &plan.steps[index];
+    let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
+    let laid_out: u64 = functions.map(|input| entries(&input.scope, &plan.domains)).sum();
+    let taken = |domains: &[u32], sets: u64| {
+        let copied = step.inputs.iter().filter(|input| {
+            spill.reads(input.source) || entries(&input.scope, domains) < entries(&input.scope, &plan.domains)
+        });
+        let copied: u64 = copied.map(|input| entries(&input.scope, domains)).sum();
+        let shape = Shape::new(&step.scope, domains, domains[step.position as usize] as usize);
+        let scratch = (shape.scratch(&step.inputs) as u64).saturating_mul(THREADS);
+        let slice = entries(&step.scope, domains) + copied;
+        slice.saturating_mul(sets).saturating_add(scratch).saturating_add(laid_out)
+    };
+    let fits = |cut: Cut| {
+        let domains = cut.domains(plan, index);
+        entries(&step.scope, &domains) <= MOST_SLICE && taken(&domains, 2) <= room
+    };
+    let slices = (step.entries / LEAST_SLICE).clamp(1, SLICES);
+    match Cut::largest(plan, step, slices, fits) {
+        Some(cut) => Some((Some(cut), taken(&cut.domains(plan, index), 2))),
+        None => Some((None, taken(&plan.domains, 1))).filter(|&(_, entries)| entries <= room),
+    }
+}

@@ -1,0 +1,299 @@
+//! A run whose large messages lie in files.
+
+use super::{DISK_WORK, Spill, disk, failed};
+use crate::elimination::cpu::kernel::{Join, Shape};
+use crate::elimination::plan::{Plan, Source, Step};
+use crate::elimination::run::{Progress, Store, fill, load, poll};
+use crate::elimination::slices::{Cut, Stretch, entries};
+use crate::elimination::table::Entry;
+use crate::error::Error;
+use crate::model::{Cost, Problem};
+use crate::stop::Stop;
+use crate::tensor::storage::Storage;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A table in a file without a name.
+#[derive(Debug)]
+struct TableFile(File);
+
+impl TableFile {
+    fn read<E: Entry>(&self, from: u64, out: &mut [E]) -> io::Result<()> {
+        disk::read(&self.0, bytemuck::cast_slice_mut(out), from * size_of::<E>() as u64)
+    }
+
+    fn write<E: Entry>(&self, from: u64, entries: &[E]) -> io::Result<()> {
+        disk::write(&self.0, bytemuck::cast_slice(entries), from * size_of::<E>() as u64)
+    }
+}
+
+/// The run, with what is at work.
+#[derive(Debug)]
+pub(crate) struct Spilling<E> {
+    spill: Arc<Spill>,
+    folder: PathBuf,
+    /// The step at work.
+    pub step: usize,
+    pub store: Store<E>,
+    /// By step, its message's file.
+    files: Vec<Option<TableFile>>,
+    open: Option<Open<E>>,
+    pub work_done: u64,
+}
+
+/// A step that goes in slices.
+#[derive(Debug)]
+struct Open<E> {
+    /// The plan, over the domains of a slice.
+    plan: Plan,
+    cut: Option<Cut>,
+    /// By input, functions and unary costs as a whole.
+    functions: Vec<Storage<E>>,
+    slice: u64,
+    slices: u64,
+    /// By input what the slice at work and the next one have copies of, and the slice's message and that of the one before.
+    now: Vec<Storage<E>>,
+    next: Vec<Storage<E>>,
+    made: Storage<E>,
+    before: Storage<E>,
+    /// Whether the inputs of the slice at work are there.
+    ready: bool,
+    message: Message<E>,
+    work_before: u64,
+}
+
+/// Where a message grows.
+#[derive(Debug)]
+enum Message<E> {
+    File(TableFile),
+    Memory(Storage<E>),
+}
+
+impl<E: Entry> Message<E> {
+    fn write(&mut self, from: u64, entries: &[E]) -> io::Result<()> {
+        match self {
+            Message::File(file) => file.write(from, entries),
+            Message::Memory(table) => {
+                table[from as usize..from as usize + entries.len()].copy_from_slice(entries);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<E> Open<E> {
+    fn begin(&self, whole: &Plan, step: &Step, slice: u64) -> Vec<(u32, u64)> {
+        self.cut.map_or_else(Vec::new, |cut| cut.begin(whole, step, slice))
+    }
+}
+
+impl<E: Entry> Spilling<E> {
+    pub fn new(plan: &Plan, spill: Arc<Spill>, folder: PathBuf) -> Self {
+        let files = plan.steps.iter().map(|_| None).collect();
+        Spilling { spill, folder, step: 0, store: Store::new(plan.steps.len()), files, open: None, work_done: 0 }
+    }
+
+    /// Does about `work`, at least one slice.
+    pub fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Error> {
+        let mut left = work.max(1);
+        while self.step < plan.steps.len() {
+            if left == 0 || stop.is_set() {
+                return Ok(Progress::More);
+            }
+            let before = self.work_done;
+            if self.spill.concerns(plan, self.step) {
+                self.slice(problem, plan)?;
+            } else {
+                let (spent, finished) = self.store.slice(problem, plan, self.step, left.min(poll()))?;
+                self.work_done += spent;
+                self.step += usize::from(finished);
+            }
+            left = left.saturating_sub((self.work_done - before).max(1));
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Begins a step that goes in slices.
+    fn open(&self, problem: &Problem, plan: &Plan) -> Result<Open<E>, Error> {
+        let (index, step) = (self.step, &plan.steps[self.step]);
+        let cut = self.spill.cuts[index];
+        let functions = step.inputs.iter().map(|input| load(problem, plan, step, input)).collect();
+        let slice = cut.map_or_else(|| plan.clone(), |cut| cut.of(plan, index));
+        let message = if self.spill.files[index] {
+            let file = tempfile::tempfile_in(&self.folder).map_err(|source| self.failed("cannot write", source))?;
+            Message::File(TableFile(file))
+        } else {
+            Message::Memory(Storage::new(step.entries as usize))
+        };
+        let empty = || step.inputs.iter().map(|_| Storage::default()).collect();
+        let entries = slice.steps[index].entries as usize;
+        let slices = cut.map_or(1, |cut| cut.slices(plan, step));
+        Ok(Open {
+            plan: slice,
+            cut,
+            functions,
+            slice: 0,
+            slices,
+            now: empty(),
+            next: empty(),
+            made: Storage::new(entries),
+            before: if slices > 1 { Storage::new(entries) } else { Storage::default() },
+            ready: false,
+            message,
+            work_before: self.work_done,
+        })
+    }
+
+    /// Computes a slice while the one before is written and the next is read.
+    fn slice(&mut self, problem: &Problem, plan: &Plan) -> Result<(), Error> {
+        let step = &plan.steps[self.step];
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => self.open(problem, plan)?,
+        };
+        if !open.ready {
+            let mut now = std::mem::take(&mut open.now);
+            self.read(plan, &open, open.slice, &mut now).map_err(|source| self.failed("cannot read", source))?;
+            open.now = now;
+        }
+        let (at, last) = (open.slice, open.slice + 1 == open.slices);
+        let offset =
+            |open: &Open<E>, slice| Stretch::new(&step.scope, plan, &open.plan, &open.begin(plan, step, slice)).offset;
+        let written = at.checked_sub(1).map(|before| offset(&open, before));
+        let own = offset(&open, at);
+        let (mut made, mut next) = (std::mem::take(&mut open.made), std::mem::take(&mut open.next));
+        let before = std::mem::take(&mut open.before);
+        let mut message = std::mem::replace(&mut open.message, Message::Memory(Storage::default()));
+        let (this, shared) = (&*self, &open);
+        let ((), moved) = rayon::join(
+            || this.compute(plan, shared, &mut made),
+            || {
+                if let Some(offset) = written {
+                    message.write(offset, &before).map_err(|source| this.failed("cannot write", source))?;
+                }
+                if !last {
+                    this.read(plan, shared, at + 1, &mut next).map_err(|source| this.failed("cannot read", source))?;
+                }
+                Ok::<(), Error>(())
+            },
+        );
+        moved?;
+        if last {
+            message.write(own, &made).map_err(|source| self.failed("cannot write", source))?;
+            self.close(plan, message, open.work_before);
+            return Ok(());
+        }
+        let done = u128::from(self.work_of(plan)) * u128::from(at + 1) / u128::from(open.slices);
+        self.work_done = open.work_before + done as u64;
+        let now = std::mem::replace(&mut open.now, next);
+        self.open = Some(Open { slice: at + 1, ready: true, next: now, made: before, before: made, message, ..open });
+        Ok(())
+    }
+
+    /// The work of the step at work, with that of its file.
+    fn work_of(&self, plan: &Plan) -> u64 {
+        let step = &plan.steps[self.step];
+        let filed = if self.spill.files[self.step] { step.entries * size_of::<E>() as u64 * DISK_WORK } else { 0 };
+        step.joint.saturating_add(filed)
+    }
+
+    fn compute(&self, plan: &Plan, open: &Open<E>, out: &mut Storage<E>) {
+        let step = &open.plan.steps[self.step];
+        let shape = Shape::new(&step.scope, &open.plan.domains, open.plan.domains[step.position as usize] as usize);
+        let tables = step.inputs.iter().enumerate().map(|(place, input)| {
+            let table = match input.source {
+                _ if !open.now[place].is_empty() => &open.now[place],
+                Source::Message(from) => &self.store.messages[from as usize],
+                _ => &open.functions[place],
+            };
+            (&input.scope[..], &table[..])
+        });
+        let cap = E::from_cost(plan.cap);
+        let join = Join::new(shape, &step.scope, &open.plan.domains, tables, cap);
+        fill(&join, shape.domain as u64, 0, out);
+    }
+
+    /// Copies what a slice reads of tables in files, and of others that it reads only parts of.
+    fn read(&self, plan: &Plan, open: &Open<E>, slice: u64, copies: &mut [Storage<E>]) -> io::Result<()> {
+        let step = &plan.steps[self.step];
+        let begin = open.begin(plan, step, slice);
+        for (place, (input, copy)) in step.inputs.iter().zip(copies).enumerate() {
+            let own = entries(&input.scope, &open.plan.domains);
+            let whole = own == entries(&input.scope, &plan.domains);
+            let file = match input.source {
+                Source::Message(from) => self.files[from as usize].as_ref(),
+                _ => None,
+            };
+            // what is the same for all slices was read with the first one of this buffer
+            if whole && (file.is_none() || !copy.is_empty()) {
+                continue;
+            }
+            if copy.is_empty() {
+                *copy = Storage::new(own as usize);
+            }
+            let stretch = Stretch::new(&input.scope, plan, &open.plan, &begin);
+            for (number, out) in (0..).zip(copy.chunks_mut(stretch.length as usize)) {
+                let from = stretch.offset + number * stretch.stride;
+                match (file, input.source) {
+                    (Some(file), _) => file.read(from, out)?,
+                    (None, Source::Message(message)) => {
+                        out.copy_from_slice(&self.store.messages[message as usize][from as usize..][..out.len()]);
+                    }
+                    _ => out.copy_from_slice(&open.functions[place][from as usize..][..out.len()]),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The message of the step at work is there.
+    fn close(&mut self, plan: &Plan, message: Message<E>, work_before: u64) {
+        self.work_done = work_before.saturating_add(self.work_of(plan));
+        let step = &plan.steps[self.step];
+        if !plan.keep_messages {
+            for input in &step.inputs {
+                if let Source::Message(from) = input.source {
+                    self.files[from as usize] = None;
+                    self.store.messages[from as usize] = Storage::default();
+                }
+            }
+        }
+        match message {
+            Message::File(file) => self.files[self.step] = Some(file),
+            Message::Memory(table) => self.store.keep(plan, self.step, table),
+        }
+        self.step += 1;
+    }
+
+    /// Single entries of messages, given as steps and indices.
+    pub fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<Cost>, Error> {
+        let entry = |&(step, index): &(u32, u64)| match &self.files[step as usize] {
+            Some(file) => {
+                let mut entry = [E::default()];
+                file.read(index, &mut entry).map_err(|source| self.failed("cannot read", source))?;
+                Ok(entry[0].cost())
+            }
+            None => Ok(self.store.messages[step as usize][index as usize].cost()),
+        };
+        wanted.iter().map(entry).collect()
+    }
+
+    /// All messages, copied to memory.
+    #[cfg(test)]
+    pub fn read_all(mut self, plan: &Plan) -> Result<Store<E>, Error> {
+        for (index, file) in self.files.iter().enumerate() {
+            if let Some(file) = file {
+                let mut table = Storage::new(plan.steps[index].entries as usize);
+                file.read(0, &mut table).map_err(|source| self.failed("cannot read", source))?;
+                self.store.messages[index] = table;
+            }
+        }
+        Ok(self.store)
+    }
+
+    fn failed(&self, action: &'static str, source: io::Error) -> Error {
+        failed(&self.folder, action, source)
+    }
+}

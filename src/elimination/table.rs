@@ -1,0 +1,125 @@
+//! Functions of the problem as tables in the plan's layout.
+
+use crate::model::{Cost, CostFunction, Table};
+use crate::tensor::storage::Storage;
+use std::ops::Add;
+
+/// An entry of a table.
+pub(crate) trait Entry:
+    bytemuck::Pod + Ord + Default + Add<Output = Self> + std::fmt::Debug + Send + Sync
+{
+    /// From a cost that is known to fit.
+    fn from_cost(cost: Cost) -> Self;
+    /// As a cost.
+    fn cost(self) -> Cost;
+}
+
+impl Entry for i32 {
+    #[inline(always)]
+    fn from_cost(cost: Cost) -> Self {
+        cost as i32
+    }
+    #[inline(always)]
+    fn cost(self) -> Cost {
+        Cost::from(self)
+    }
+}
+
+impl Entry for i64 {
+    #[inline(always)]
+    fn from_cost(cost: Cost) -> Self {
+        cost
+    }
+    #[inline(always)]
+    fn cost(self) -> Cost {
+        self
+    }
+}
+
+/// Whether any cost is not 0.
+pub(crate) fn nonzero(costs: &[Cost]) -> bool {
+    costs.iter().any(|&cost| cost != 0)
+}
+
+/// Products of the sizes to the right of each digit.
+pub(crate) fn strides(sizes: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; sizes.len()];
+    for digit in (1..sizes.len()).rev() {
+        strides[digit - 1] = strides[digit] * sizes[digit];
+    }
+    strides
+}
+
+/// The table of `function` over `scope` (its variables, or some of them, in any order), entries capped.
+/// Over variables that are missing from `scope` it takes the minimum.
+pub(crate) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains: &[u32], cap: Cost) -> Storage<E> {
+    let sizes: Vec<usize> = scope.iter().map(|&v| domains[v as usize] as usize).collect();
+    let total = sizes.iter().product();
+    let steps = strides(&sizes);
+    // where a step along each variable of the function leads to; nowhere if it is missing
+    let target: Vec<usize> =
+        function.scope.iter().map(|v| scope.iter().position(|u| u == v).map_or(0, |digit| steps[digit])).collect();
+    let entry = |cost: Cost| E::from_cost(cost.min(cap));
+    let mut table = Storage::new(total);
+    match &function.table {
+        Table::Dense(costs) => {
+            // in the layout wanted already, as most functions of a file are
+            if scope == &function.scope[..] {
+                table.iter_mut().zip(costs.iter()).for_each(|(slot, &cost)| *slot = entry(cost));
+                return table;
+            }
+            table.fill(entry(cap));
+            let own: Vec<usize> = function.scope.iter().map(|&v| domains[v as usize] as usize).collect();
+            let (&run, outer) = own.split_last().expect("functions have two variables and more");
+            let step = target[outer.len()];
+            let mut digits = vec![0usize; outer.len()];
+            let mut base = 0;
+            for costs in costs.chunks_exact(run) {
+                for (value, &cost) in costs.iter().enumerate() {
+                    let slot = &mut table[base + value * step];
+                    *slot = entry(cost).min(*slot);
+                }
+                for digit in (0..outer.len()).rev() {
+                    digits[digit] += 1;
+                    base += target[digit];
+                    if digits[digit] < outer[digit] {
+                        break;
+                    }
+                    base -= target[digit] * outer[digit];
+                    digits[digit] = 0;
+                }
+            }
+            table
+        }
+        Table::Sparse(sparse) => {
+            // the default counts where not every completion of an entry is listed
+            let completions = function
+                .scope
+                .iter()
+                .filter(|v| !scope.contains(v))
+                .fold(1u64, |product, &v| product.saturating_mul(u64::from(domains[v as usize])));
+            let default = entry(sparse.default_cost());
+            let index = |values: &[u32]| values.iter().zip(&target).map(|(&v, &step)| v as usize * step).sum::<usize>();
+            if completions == 1 {
+                table.fill(default);
+                for (values, cost) in sparse.iter() {
+                    table[index(values)] = entry(cost);
+                }
+                return table;
+            }
+            table.fill(entry(cap));
+            let mut listed = vec![0u32; total];
+            for (values, cost) in sparse.iter() {
+                let index = index(values);
+                table[index] = table[index].min(entry(cost));
+                listed[index] += 1;
+            }
+            for (slot, &listed) in table.iter_mut().zip(&listed) {
+                if u64::from(listed) < completions {
+                    *slot = default.min(*slot);
+                }
+            }
+            table
+        }
+    }
+}

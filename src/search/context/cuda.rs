@@ -1,0 +1,422 @@
+//! A core's tables in device memory, as `kernels/core.cuh` reads them.
+
+#![allow(unsafe_code, reason = "device pointers in a structure that kernels take")]
+
+use super::value_tables::{Incidence, Rows};
+use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr};
+use crate::model::{Cost, Table};
+use crate::search::drivers::annealing::tree_move::{Forest, NO_PARENT};
+use crate::search::scheduler::driver::Field;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Quads of a row, at most: domains of 512 values.
+const MOST_QUADS: u32 = 128;
+
+/// Why a core stays on the CPU, if it does.
+pub(crate) fn unfit(field: &Field) -> Option<String> {
+    let rows = &field.rows;
+    let quads = rows.width.iter().max().map_or(0, |width| width.div_ceil(4));
+    if quads > MOST_QUADS {
+        return Some(format!("domains of more than {} values", 4 * MOST_QUADS));
+    }
+    if (0..rows.variables()).any(|v| rows.degree(v) > usize::from(u16::MAX)) {
+        return Some("variables of more than 65535 functions".into());
+    }
+    if !rows.all_copied() {
+        return Some("functions whose tables are too large to lay out".into());
+    }
+    None
+}
+
+/// `kernels/core.cuh`: Core.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CoreArgument {
+    pub variables: i32,
+    pub functions: i32,
+    pub forests: i32,
+    pub shapes: i32,
+    pub strides_count: i32,
+    pub classes: i32,
+    pub quads: i32,
+    pub pad: i32,
+    pub price: i64,
+    pointers: [u64; 27],
+}
+
+// SAFETY: plain numbers in C's layout, as the kernels declare it.
+unsafe impl DeviceRepr for CoreArgument {}
+
+/// What kernels are compiled for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Quads of the widest row.
+    pub quads: u32,
+    /// Whether rows are of 16 bits.
+    pub half: bool,
+    /// Whether variables need more than 16 bits.
+    pub wide: bool,
+    /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows are of 16 bits, a row has room for its unary costs too.
+    pub keeps: bool,
+}
+
+/// Units of a row up to which ratings are kept on cores that are not large: what follows a move of a wide row costs more than visits save (one H100, a
+/// generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to 2.4, scen07, six units, 1.5 to 3.2; results/2026-11-25-threads).
+const NARROW: u32 = 2;
+/// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so many (`kernels/kept.cuh`).
+const MOST_EFFECTS: usize = (1 << 14) - 1;
+const LARGEST_DOMAIN: u32 = 1 << 9;
+
+impl Shape {
+    pub fn of(field: &Field) -> Shape {
+        let rows = &field.rows;
+        let n = rows.variables();
+        let whole = rows.width.iter().all(|width| width % 8 == 0);
+        let sums = if whole { largest_sums(rows) } else { Vec::new() };
+        // rows are whole units of 16-bit entries whose sums for a variable stay below 2^16
+        let half = whole && sums.iter().all(|&sum| sum < 1 << 16);
+        let wide = n > usize::from(u16::MAX);
+        let unary = |v: usize| rows.unary(v)[..rows.domain(v)].iter().copied().max().map_or(0, i64::from);
+        let effects =
+            |v: usize| rows.incidences(v).iter().map(|incidence| rows.others(incidence).count()).sum::<usize>();
+        let quads = rows.width.iter().max().map_or(1, |width| width / 4);
+        let units = if half { quads / 2 } else { quads };
+        let keeps = (field.is_large() || units <= NARROW)
+            && !wide
+            && rows.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
+            && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
+            && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
+        Shape { quads, half, wide, keeps }
+    }
+}
+
+/// What a core takes of device memory. Dropping it frees all.
+pub(crate) struct DeviceCore {
+    pub argument: CoreArgument,
+    pub shape: Shape,
+    /// Nodes of the largest forest.
+    pub nodes: u32,
+    /// Sum of the domain sizes.
+    pub domains: u64,
+    _kept: Vec<Kept>,
+}
+
+/// Device memory of any type, kept alive.
+enum Kept {
+    I32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i32>),
+    I64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
+    U32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u32>),
+    U64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u64>),
+    U8(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u8>),
+}
+
+/// The address of device memory, for kernels whose arguments are structures.
+pub(crate) fn address<T>(cuda: &Cuda, slice: &CudaSlice<T>) -> u64 {
+    slice.device_ptr(cuda.stream()).0
+}
+
+/// Uploads tables in the order of the structure's pointers.
+struct Uploads<'a> {
+    cuda: &'a Cuda,
+    pointers: Vec<u64>,
+    kept: Vec<Kept>,
+}
+
+macro_rules! upload {
+    ($name:ident, $type:ty, $variant:ident) => {
+        fn $name(&mut self, items: &[$type]) -> Result<(), DeviceError> {
+            // no memory of length 0: a pointer must be one
+            let slice = if items.is_empty() { self.cuda.zeros(1)? } else { self.cuda.upload(items)? };
+            self.pointers.push(address(self.cuda, &slice));
+            self.kept.push(Kept::$variant(slice));
+            Ok(())
+        }
+    };
+}
+
+impl Uploads<'_> {
+    upload!(i64s, i64, I64);
+    upload!(u32s, u32, U32);
+    upload!(u64s, u64, U64);
+    upload!(u8s, u8, U8);
+
+    /// Units of 16 bytes after as many of zeros as the widest row has.
+    fn units(&mut self, zeros: usize, words: &[i32]) -> Result<(), DeviceError> {
+        let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
+        self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
+        self.pointers.push(address(self.cuda, &slice));
+        self.kept.push(Kept::I32(slice));
+        Ok(())
+    }
+}
+
+/// How rows are laid out: in units of 16 bytes, behind zeros.
+#[derive(Clone, Copy)]
+struct Units {
+    /// Entries of a unit.
+    entries: u32,
+    /// Units of zeros.
+    zeros: u32,
+    /// Where the functions' rows begin among the entries, behind the unary ones.
+    begin: u32,
+}
+
+impl Units {
+    fn new(rows: &Rows, shape: Shape) -> Units {
+        let begin = (0..rows.variables()).map(|v| rows.unary_at(v) + rows.width[v]).max().unwrap_or(0);
+        let entries = if shape.half { 8 } else { 4 };
+        Units { entries, zeros: rows.width.iter().max().map_or(1, |width| width / entries), begin }
+    }
+
+    /// The functions' rows as they go up.
+    fn words(self, entries: &[i32]) -> Cow<'_, [i32]> {
+        let pair = |pair: &[i32]| pair[0] | pair[1] << 16;
+        match self.entries {
+            4 => entries.into(),
+            _ => entries.par_chunks_exact(2).map(pair).collect::<Vec<i32>>().into(),
+        }
+    }
+
+    /// The unit at which an entry stands.
+    fn at(self, entry: u32) -> u32 {
+        self.zeros + (entry - self.begin) / self.entries
+    }
+}
+
+/// The most that the functions on each variable can cost together.
+pub(crate) fn largest_sums(rows: &Rows) -> Vec<i64> {
+    let mut largest: FxHashMap<u32, i32> = FxHashMap::default();
+    let sum = |v: usize| {
+        let width = rows.width[v] as usize;
+        let most = rows.incidences(v).iter().map(|incidence| {
+            let of_table = || {
+                let first = rows.nth_row(v, incidence, 0);
+                let table = rows.row(first, rows.row_count(incidence) * width);
+                table.iter().copied().max().unwrap_or(0)
+            };
+            i64::from(*largest.entry(incidence.base).or_insert_with(of_table))
+        });
+        most.sum::<i64>()
+    };
+    (0..rows.variables()).map(sum).collect()
+}
+
+impl DeviceCore {
+    /// Uploads a field's tables.
+    pub fn new(cuda: &Cuda, field: &Field) -> Result<DeviceCore, DeviceError> {
+        let rows = &field.rows;
+        let n = rows.variables();
+        let shape = Shape::of(field);
+        let (units, forests) = (Units::new(rows, shape), field.forests());
+        let (unary, entries) = rows.entries().split_at(units.begin as usize);
+        // side by side: one after the other they took a sixth of scen06's time to its best value
+        let ((words, incidences), (functions, (forests, effects))) = rayon::join(
+            || rayon::join(|| units.words(entries), || incidences(rows, units, shape.wide)),
+            || {
+                let kept = || if shape.keeps { effects(field, units) } else { Default::default() };
+                rayon::join(|| functions(rows), || (Forests::new(rows, forests, units), kept()))
+            },
+        );
+        let mut up = Uploads { cuda, pointers: Vec::new(), kept: Vec::new() };
+        up.units(units.zeros as usize, &words)?;
+        up.units(0, unary)?;
+        for list in &incidences {
+            up.u32s(list)?;
+        }
+        let (entries, pairs, costs, unary) = functions;
+        up.u32s(&entries)?;
+        up.u32s(&pairs)?;
+        up.i64s(&costs)?;
+        up.u64s(&unary)?;
+        up.u32s(&field.strides)?;
+        let regions = field.regions();
+        up.u32s(regions)?;
+        let mut begin = vec![0];
+        let mut members = Vec::new();
+        for class in &field.classes {
+            members.extend_from_slice(class);
+            begin.push(members.len() as u32);
+        }
+        up.u32s(&begin)?;
+        up.u32s(&members)?;
+        let infos = incidences[0].as_chunks::<4>().0;
+        up.u32s(&members.iter().flat_map(|&v| infos[v as usize]).collect::<Vec<_>>())?;
+        let (begin, neighbours) = field.graph.arrays();
+        up.u32s(begin)?;
+        up.u32s(neighbours)?;
+        for list in &forests.lists {
+            up.u32s(list)?;
+        }
+        up.u64s(&forests.ratings)?;
+        up.u8s(&forests.members)?;
+        for list in &effects {
+            up.u32s(list)?;
+        }
+        let argument = CoreArgument {
+            variables: n as i32,
+            functions: rows.problem.functions.len() as i32,
+            forests: field.forests().len() as i32,
+            shapes: (regions.len() / n.max(1)) as i32,
+            strides_count: field.strides.len() as i32,
+            classes: field.classes.len() as i32,
+            quads: shape.quads as i32,
+            pad: n.next_multiple_of(16) as i32,
+            price: rows.price(),
+            pointers: up.pointers.try_into().unwrap_or([0; 27]),
+        };
+        Ok(DeviceCore {
+            argument,
+            shape,
+            nodes: field.forests().iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
+            domains: rows.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
+            _kept: up.kept,
+        })
+    }
+}
+
+/// Variables, their incidences, and what does not fit into those.
+fn incidences(rows: &Rows, units: Units, wide: bool) -> [Vec<u32>; 5] {
+    let (mut info, mut incidences, mut ends, mut more, mut further) = (vec![], vec![], vec![], vec![], vec![]);
+    for v in 0..rows.variables() {
+        let all = binaries_first(rows, v);
+        let binaries = all.iter().filter(|incidence| Rows::binary(incidence).is_some()).count();
+        let count = if wide { all.len() } else { all.len() | binaries << 16 };
+        let has_more = all.iter().any(|incidence| !rows.further(incidence).is_empty());
+        let first = more.len() as u32 / 2;
+        let shape = rows.domain(v) as u32 | (rows.width[v] / 4) << 16 | u32::from(has_more) << 31;
+        info.extend([first, count as u32, rows.unary_at(v) / 4, shape]);
+        for incidence in all {
+            // without a second variable its stride is 0, and 0 is a variable like any other
+            let second = if incidence.second_stride == 0 { 0 } else { incidence.second };
+            let packed = if wide { 0 } else { incidence.first | second << 16 };
+            let strides = [incidence.first_stride, incidence.second_stride].map(|stride| stride / units.entries);
+            incidences.extend([units.at(incidence.base), packed, strides[0], strides[1]]);
+            if wide {
+                ends.extend([incidence.first, incidence.second]);
+            }
+            let rest = rows.further(incidence);
+            more.extend([further.len() as u32 / 2, rest.len() as u32]);
+            further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / units.entries]));
+        }
+    }
+    // what is loaded ahead of a variable without functions
+    incidences.extend([0; 4]);
+    [info, incidences, ends, more, further]
+}
+
+/// The functions on a variable in the order in which they are laid out.
+fn binaries_first(rows: &Rows, v: usize) -> Vec<&Incidence> {
+    let mut all: Vec<&Incidence> = rows.incidences(v).iter().collect();
+    all.sort_by_key(|incidence| Rows::binary(incidence).is_none());
+    all
+}
+
+/// Each variable's seat, those of the members of classes, and the effects: what a change of a variable's value changes among others' rows
+/// (`kernels/kept.cuh`).
+fn effects(field: &Field, units: Units) -> [Vec<u32>; 3] {
+    let rows = &field.rows;
+    let mut of: Vec<Vec<[u32; 4]>> = vec![Vec::new(); rows.variables()];
+    let place = |v: usize| [rows.unary_at(v), rows.width[v]].map(|entries| entries / units.entries);
+    let mut number = 0;
+    for u in 0..rows.variables() {
+        let [first, length] = place(u);
+        for incidence in binaries_first(rows, u) {
+            let is_binary = Rows::binary(incidence).is_some();
+            let more = !rows.further(incidence).is_empty();
+            let shape = length | u32::from(more) << 30 | u32::from(!is_binary) << 31;
+            let row = if is_binary { units.at(incidence.base) } else { number };
+            for (v, stride) in rows.others(incidence) {
+                of[v as usize].push([first, shape, row, stride / units.entries]);
+            }
+            number += 1;
+        }
+    }
+    let mut begin = 0;
+    let seats: Vec<[u32; 4]> = (0..)
+        .zip(&of)
+        .map(|(v, effects)| {
+            let ([row, length], count) = (place(v as usize), effects.len() as u32);
+            begin += count;
+            [v | rows.problem.domains[v as usize] << 16, row | length << 16, begin - count, count]
+        })
+        .collect();
+    let members = field.classes.iter().flatten().flat_map(|&v| seats[v as usize]).collect();
+    [seats.concat(), members, of.concat().concat()]
+}
+
+/// The functions, their variables, their own costs, equal tables once, and where the unary ones begin.
+fn functions(rows: &Rows) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) {
+    let problem = &rows.problem;
+    let (mut entries, mut pairs) = (vec![], vec![]);
+    let mut known: FxHashMap<*const Cost, u64> = FxHashMap::default();
+    // the rows have each table once for each of its variables
+    let mut costs = Vec::with_capacity(rows.entries().len() / 2);
+    for function in &problem.functions {
+        let Table::Dense(table) = &function.table else { continue };
+        let base = *known.entry(table.as_ptr()).or_insert_with(|| {
+            costs.extend_from_slice(table);
+            (costs.len() - table.len()) as u64
+        });
+        entries.extend([base as u32, (base >> 32) as u32, pairs.len() as u32 / 2, function.scope.len() as u32]);
+        let mut stride = 1;
+        for &v in function.scope.iter().rev() {
+            pairs.extend([v, stride]);
+            stride *= problem.domains[v as usize];
+        }
+    }
+    let mut unary = Vec::with_capacity(problem.variables());
+    for own in &problem.unary {
+        unary.push(costs.len() as u64);
+        costs.extend_from_slice(own);
+    }
+    (entries, pairs, costs, unary)
+}
+
+/// The forests of tree moves: where each one's levels begin, levels, nodes and their children; what a move rates; members.
+struct Forests {
+    lists: [Vec<u32>; 4],
+    ratings: Vec<u64>,
+    members: Vec<u8>,
+}
+
+impl Forests {
+    fn new(rows: &Rows, forests: &[Forest], units: Units) -> Forests {
+        let (mut of_forest, mut levels, mut nodes, mut children) = (vec![], vec![], vec![], vec![]);
+        let (mut ratings, mut members) = (vec![], vec![]);
+        for forest in forests {
+            of_forest.push(levels.len() as u32);
+            let first = nodes.len() as u32 / 8;
+            // a forest's last level ends where the next one's first begins
+            levels.extend(forest.levels[..forest.levels.len() - 1].iter().map(|&level| first + level));
+            let mut own: Vec<Vec<u32>> = vec![Vec::new(); forest.nodes.len()];
+            for (place, node) in forest.nodes.iter().enumerate() {
+                if node.parent != NO_PARENT {
+                    own[node.parent as usize].push(place as u32);
+                }
+            }
+            for (node, own) in forest.nodes.iter().zip(&own) {
+                let strides = [node.up_stride, node.down_stride].map(|stride| stride / units.entries);
+                nodes.extend([node.variable, node.parent]);
+                // a root has no edge
+                if node.parent == NO_PARENT {
+                    nodes.extend([0; 4]);
+                } else {
+                    nodes.extend([units.at(node.up), strides[0], units.at(node.down), strides[1]]);
+                }
+                nodes.extend([children.len() as u32, own.len() as u32]);
+                children.extend_from_slice(own);
+            }
+            ratings.push(forest.ratings(rows));
+            members.extend(forest.member.iter().map(|&member| u8::from(member)));
+        }
+        of_forest.push(levels.len() as u32);
+        levels.push(nodes.len() as u32 / 8);
+        Forests { lists: [of_forest, levels, nodes, children], ratings, members }
+    }
+}
+
+/// Keeps a device open for as long as its memory is used.
+pub(crate) type Device = Arc<Cuda>;

@@ -1,0 +1,35 @@
+//! The search on an NVIDIA device: the population annealing's herd (`kernels/anneal.cu`), the tabu walkers
+//! (`kernels/tabu.cu`) and the walks by weights (`kernels/weigh.cu`). The host decides what a generation or a round does, the kernels do it, with the same results as the CPU.
+
+use super::drivers::{annealing, guided, tabu, weighting};
+use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Source};
+use crate::stop::Stop;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often to look whether a kernel is done, and whether it should end.
+const LOOK: Duration = Duration::from_micros(100);
+
+/// Waits for long kernels; tells them to end, by `flag` and on the stream `aside`, where the run is told to.
+pub(super) fn watch(
+    cuda: &Cuda,
+    aside: &Arc<CudaStream>,
+    flag: &CudaSlice<u32>,
+    stop: &Stop,
+) -> Result<(), DeviceError> {
+    let done = cuda.mark(cuda.stream())?;
+    let mut told = false;
+    while !cuda.reached(&done)? {
+        if stop.is_set() && !told {
+            cuda.set_bytes_on(aside, flag, 0xFF)?;
+            told = true;
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// Kernels of all drivers.
+pub(crate) fn sources() -> Vec<Source> {
+    [annealing::cuda::lanes::sources(), tabu::cuda::sources(), weighting::cuda::sources(), guided::sources()].concat()
+}

@@ -1,0 +1,278 @@
+//! A generation of population annealing: what the children of a population do, and where populations live.
+//!
+//! A child is a function of the population before, its slot and the generation's numbers. All its decisions are mixes of
+//! the generation's draw, its slot and what is decided, so that children can be made in any order and anywhere with equal
+//! results: [`HostHerd`](super::cpu::HostHerd) makes them on the CPU, a device runs the same program as a kernel.
+
+use super::cpu;
+use super::state::Elite;
+use super::temperature::Schedule;
+use crate::device::DeviceError;
+use crate::fang::boltzmann::Boltzmann;
+use crate::rng::{below, mix};
+use crate::search::scheduler::driver::Field;
+use crate::stop::Stop;
+use std::ops::Range;
+
+/// Where on the schedule a child's anneal begins, as a share of it from the cold end.
+pub(crate) const COLD_SHARES: [f64; 8] = [0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.62, 0.75];
+/// Largest share of the variables copied from the mate, in 65536ths; the size is drawn between half of it and it.
+pub(crate) const REGION_SHARES: [u64; 4] = [3932, 9830, 21627, 43254];
+/// States that share the order of their sweeps and the forests of their tree moves: they read the same tables at about the
+/// same time.
+pub(crate) const GROUP: u64 = 32;
+/// Temperatures that a schedule is cut into.
+pub(crate) const STEPS: usize = 1024;
+/// Sweeps from one tree move to the next; a child of fewer has one after its last.
+pub(crate) const TREE_EVERY: u32 = 5;
+/// Sweeps at no temperature that end a child.
+pub(crate) const GREEDY_SWEEPS: u32 = 1;
+
+/// What a child decides, numbered: its bits are [`mix`]ed from its key and this.
+pub(crate) mod decision {
+    pub const COLD: u64 = 0;
+    pub const REGION: u64 = 1;
+    pub const TREE: u64 = 2;
+    pub const BEFORE: u64 = 3;
+    pub const SIZE: u64 = 5;
+    pub const SHAPE: u64 = 6;
+    /// Random values: mixed once more with the variable.
+    pub const VALUES: u64 = 7;
+    /// Two for each try.
+    pub const MATES: u64 = 8;
+    pub const TIES_BEFORE: u64 = 16;
+    pub const TIES_AFTER: u64 = 17;
+    /// Two for each pass: the sweep's draw (or, by the group's key, its order) and the tree move's (its forest).
+    pub const PASSES: u64 = 64;
+}
+
+/// What all children of a generation share.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Generation {
+    /// Keys are mixed from it.
+    pub draw: u64,
+    /// So many slots one after the other take mates from each other; 0 where children do not come of elites and begin at random values.
+    pub deme: u32,
+    /// Sweeps of a child, greedy ones not counted.
+    pub sweeps: u32,
+    /// Cumulated shares of the choices, in 2^-32.
+    pub cold: [u32; 8],
+    pub region: [u32; 4],
+    pub tree: [u32; 2],
+    pub before: [u32; 2],
+    /// The step of the schedule where the children of each choice begin.
+    pub starts: [u32; 8],
+}
+
+/// The choices of one child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub cold: usize,
+    pub region: usize,
+    pub tree: bool,
+    pub before: bool,
+}
+
+impl Generation {
+    /// Whether children begin at random values.
+    pub fn opens(&self) -> bool {
+        self.deme == 0
+    }
+
+    /// The key of the child in a slot.
+    pub fn key(&self, slot: usize) -> u64 {
+        mix(self.draw, slot as u64)
+    }
+
+    /// The key of what the group of a slot shares.
+    pub fn group_key(&self, slot: usize) -> u64 {
+        mix(self.draw, (1 << 40) + slot as u64 / GROUP)
+    }
+
+    /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device all
+    /// children begin together and the slowest ends the generation.
+    pub fn plan(&self, key: u64) -> Plan {
+        if self.opens() {
+            return Plan::default();
+        }
+        let choose = |key, decision, shares: &[u32]| {
+            let bits = (mix(key, decision) >> 32) as u32;
+            shares.iter().take_while(|&&share| bits > share).count().min(shares.len() - 1)
+        };
+        let shared = mix(self.draw, 1 << 41);
+        Plan {
+            cold: choose(key, decision::COLD, &self.cold),
+            region: choose(key, decision::REGION, &self.region),
+            tree: choose(shared, decision::TREE, &self.tree) == 1,
+            before: choose(key, decision::BEFORE, &self.before) == 1,
+        }
+    }
+
+    /// The step of the schedule of a pass.
+    pub fn step(&self, plan: Plan, pass: u32) -> usize {
+        let from = if self.opens() { 0 } else { self.starts[plan.cold] };
+        let last = (self.sweeps - 1).max(1);
+        (from + (u64::from(STEPS as u32 - 1 - from) * u64::from(pass) / u64::from(last)) as u32) as usize
+    }
+
+    /// How many variables of its mate the child with `key` takes.
+    pub fn region_size(plan: Plan, key: u64, variables: usize) -> usize {
+        let part = (1 << 16) + (mix(key, decision::SIZE) >> 48);
+        let share = (REGION_SHARES[plan.region] * part) >> 17;
+        ((share * variables as u64) >> 16).max(1) as usize
+    }
+
+    /// Tournaments of two for a mate of the same deme that differs from the parent: `(slot, whether it does)`.
+    pub fn mate(
+        &self,
+        key: u64,
+        slot: usize,
+        states: usize,
+        total: impl Fn(usize) -> i64,
+        hash: impl Fn(usize) -> u64,
+    ) -> (usize, bool) {
+        let deme = self.deme.max(1) as usize;
+        let first = slot / deme * deme;
+        let members = deme.min(states - first) as u64;
+        let mut mate = slot;
+        for attempt in 0..4 {
+            let drawn = |k| first + below(mix(key, decision::MATES + 2 * attempt + k), members) as usize;
+            let (a, b) = (drawn(0), drawn(1));
+            mate = if total(b) < total(a) { b } else { a };
+            if hash(mate) != hash(slot) {
+                return (mate, true);
+            }
+        }
+        (mate, false)
+    }
+}
+
+/// The steps of a schedule.
+pub(crate) fn steps(schedule: Schedule) -> Vec<Boltzmann> {
+    (0..STEPS).map(|step| Boltzmann::new(schedule.at(step as f64 / (STEPS - 1) as f64))).collect()
+}
+
+/// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are children better
+/// than their parents, on large cores by how much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub cold: [(u64, u64); 8],
+    pub region: [(u64, u64); 4],
+    pub tree: [(u64, u64); 2],
+    pub before: [(u64, u64); 2],
+}
+
+/// Children made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bred {
+    /// Assignments that changed a value.
+    pub moves: u64,
+    /// Possibilities rated.
+    pub ratings: u64,
+    /// How many were made; fewer than asked for after a stop.
+    pub children: usize,
+    /// The best child, and the best without violations, if those are better than all before.
+    pub best: Vec<Elite>,
+}
+
+/// A population after selection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settled {
+    /// What the choices came to.
+    pub tally: Tally,
+    /// The least energy.
+    pub best: i64,
+    /// How many elites have it.
+    pub at_best: usize,
+}
+
+/// Where a population lives and its children are made.
+pub(crate) trait Herd: Send {
+    /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are those of
+    /// the first children.
+    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
+
+    /// States that there is memory for.
+    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError>;
+
+    /// Sweeps that take as long as a tree move.
+    fn tree_sweeps(&self, field: &Field) -> f64 {
+        let _ = field;
+        cpu::TREE_SWEEPS
+    }
+
+    /// How much work it does in the time that a core of the CPU does one unit.
+    fn speed(&self) -> u64 {
+        1
+    }
+
+    /// Whether all children of a generation take about as long as a few: they are then made at once.
+    fn at_once(&self) -> bool {
+        false
+    }
+
+    /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the rest.
+    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
+
+    /// Sets the temperatures.
+    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError>;
+
+    /// Makes the children of some slots.
+    fn breed(
+        &mut self,
+        field: &Field,
+        generation: &Generation,
+        slots: Range<usize>,
+        stop: &Stop,
+    ) -> Result<Bred, DeviceError>;
+
+    /// All children are made: they replace their parents where they are not worse and new.
+    fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError>;
+
+    /// A whole generation of `states` children, for a herd that makes them at once. Not settled where a stop came before the last.
+    fn turn(
+        &mut self,
+        field: &Field,
+        generation: &Generation,
+        states: usize,
+        stop: &Stop,
+    ) -> Result<(Bred, Option<Settled>), DeviceError> {
+        let bred = self.breed(field, generation, 0..states, stop)?;
+        let settled = if bred.children == states { Some(self.settle(field, generation)?) } else { None };
+        Ok((bred, settled))
+    }
+
+    /// Takes in an assignment found elsewhere, in place of the elite that it differs least from, the first of equals.
+    fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError>;
+
+    /// Up to `count` of the best known elites, best first, ties by slot; their energies may be left out.
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError>;
+
+    /// The best elite, ties by hash.
+    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn mates_are_of_the_same_deme_and_all_of_it_are_drawn() {
+        let mut rng = Rng::new(6);
+        for (states, deme) in [(10, 4), (12, 3), (5, 1), (7, 7), (264, 17)] {
+            let generation = Generation { deme: deme as u32, ..Generation::default() };
+            let mut drawn = vec![false; states];
+            for _ in 0..100 {
+                for slot in 0..states {
+                    // all alike but for their hashes: whoever is drawn first differs
+                    let (mate, differs) = generation.mate(rng.draw(), slot, states, |_| 0, |slot| slot as u64);
+                    assert!(mate / deme == slot / deme && differs == (mate != slot));
+                    drawn[mate] |= differs;
+                }
+            }
+            assert!(deme == 1 || drawn.iter().all(|&drawn| drawn), "{states} {deme}");
+        }
+    }
+}

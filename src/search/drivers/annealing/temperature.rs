@@ -1,0 +1,171 @@
+//! The temperatures of a core, from its tables alone (ALGORITHMS.md M.2, "Automatic schedule").
+
+use crate::search::context::value_tables::Rows;
+use rayon::prelude::*;
+
+/// A geometric schedule between two temperatures, in the rows' units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Schedule {
+    /// Where everything moves: the root mean square over variables of what their rows' spread adds up to.
+    pub hot: f64,
+    /// Where only ties and the smallest steps move.
+    pub cold: f64,
+}
+
+/// Rows looked at in all, as far as each incidence has one at least and eight at most.
+const SAMPLES: usize = 1 << 16;
+
+/// Rows that a narrowed schedule is read from.
+const SETTLED_ROWS: usize = 2000;
+/// Rows for a thread at least: the two dozen steps of a schedule and waking 16 threads for each took 9 ms of SPOT5 414 (results/notes/cpu.md).
+const WORTH_A_THREAD: usize = 500;
+/// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential takes a way of its own where its result underflows.
+const NOTHING: f64 = 60.0;
+/// Where anneals end, as the share of variables of settled assignments that leave their best values, of those that would at infinite temperature: the
+/// first on small cores and for flights; on large ones each generation of annealing chooses, as 0.04 is better for rnd1000 and much
+/// worse for a formula of 20000 variables (results/notes/cpu.md).
+pub(crate) const ENDS: [f64; 2] = [0.02, 0.04];
+/// Where they begin, as such a share.
+const HOT: f64 = 0.5;
+
+impl Schedule {
+    /// Reads the spread of rows and the smallest steps off the tables.
+    pub fn of(rows: &Rows) -> Schedule {
+        let mut sum_of_variances = 0.0;
+        let mut steps: Vec<i32> = Vec::new();
+        // of at most 50000 variables, evenly
+        let stride = rows.variables() / 50_000 + 1;
+        let incidences: usize = (0..rows.variables()).step_by(stride).map(|v| rows.incidences(v).len()).sum();
+        let each = (SAMPLES / incidences.max(1)).clamp(1, 8);
+        let mut looked_at = 0.0f64;
+        let mut note = |row: &[i32]| -> f64 {
+            let soft = || row.iter().filter(|&&cost| cost < rows.hard);
+            let count = soft().count() as f64;
+            if count < 2.0 {
+                return 0.0;
+            }
+            let mean = soft().map(|&cost| f64::from(cost)).sum::<f64>() / count;
+            let first = *soft().next().unwrap_or(&0);
+            steps.extend(soft().map(|&cost| (cost - first).abs()).filter(|&step| step > 0).min());
+            soft().map(|&cost| (f64::from(cost) - mean).powi(2)).sum::<f64>() / count
+        };
+        for v in (0..rows.variables()).step_by(stride) {
+            let domain = rows.domain(v);
+            if domain < 2 {
+                continue;
+            }
+            looked_at += 1.0;
+            sum_of_variances += note(&rows.unary(v)[..domain]);
+            for incidence in rows.incidences(v) {
+                let count = rows.row_count(incidence);
+                let samples = each.min(count);
+                let width = rows.width[v] as usize;
+                let total: f64 = (0..samples)
+                    .map(|k| note(&rows.row(rows.nth_row(v, incidence, k * count / samples), width)[..domain]))
+                    .sum();
+                sum_of_variances += total / samples as f64;
+            }
+        }
+        // the very smallest step of real-valued tables is noise; a low quantile of integer ones is the unit
+        let low = steps.len() / 50;
+        let unit = if steps.is_empty() { 1 } else { *steps.select_nth_unstable(low).1 };
+        let spread = (sum_of_variances / looked_at.max(1.0)).sqrt();
+        let unit = f64::from(unit.max(1));
+        Schedule { hot: spread.max(4.0 * unit), cold: 0.15 * unit }
+    }
+
+    /// Narrows the schedule to where variables of settled assignments begin to leave their best values: its cold end is where a share of `cold` does
+    /// (of those that would at infinite temperature), its hot end where half do.
+    ///
+    /// ALGORITHMS.md's ends (spread and a fraction of the unit) leave half of a grid's or a random network's sweeps
+    /// below any excitation: 100x100 grid, 128 sweeps: 329918 between those ends (best of 16), 319363
+    /// between these (best of 8).
+    pub fn settled(self, rows: &Rows, samples: &[&[u16]], cold: f64) -> Schedule {
+        let mut gaps: Vec<Vec<f64>> = Vec::new();
+        let stride = rows.variables() * samples.len() / SETTLED_ROWS + 1;
+        for values in samples {
+            for v in (0..rows.variables()).step_by(stride).filter(|&v| rows.domain(v) > 1) {
+                let mut row = vec![0; rows.width[v] as usize];
+                rows.rate(v, values, &mut row, |_| true);
+                let least = row.iter().copied().min().unwrap_or(0);
+                gaps.push(row[..rows.domain(v)].iter().map(|&cost| f64::from(cost - least)).collect());
+            }
+        }
+        let excited = |temperature: f64| -> f64 {
+            let share = |row: &Vec<f64>| {
+                let settled = row.iter().filter(|&&gap| gap == 0.0).count() as f64;
+                let all: f64 = row.iter().map(|gap| (-(gap / temperature).min(NOTHING)).exp()).sum();
+                (1.0 - settled / all) / (1.0 - 1.0 / row.len() as f64)
+            };
+            // summed in order: threads do not change the result
+            let shares: Vec<f64> = gaps.par_iter().with_min_len(WORTH_A_THREAD).map(share).collect();
+            shares.iter().sum::<f64>() / gaps.len().max(1) as f64
+        };
+        let solve = |wanted: f64| -> f64 {
+            let (mut low, mut high) = (self.cold.ln(), self.hot.ln());
+            for _ in 0..12 {
+                let middle = (low + high) / 2.0;
+                if excited(middle.exp()) < wanted { low = middle } else { high = middle }
+            }
+            high.exp()
+        };
+        let narrowed = Schedule { hot: solve(HOT), cold: solve(cold) };
+        // where nearly all values tie nothing is ever excited and both ends meet: such samples say nothing
+        if narrowed.hot > narrowed.cold { narrowed } else { self }
+    }
+
+    /// The temperature at `progress` in [0, 1].
+    pub fn at(&self, progress: f64) -> f64 {
+        self.hot * (self.cold / self.hot).powf(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
+    use crate::rng::Rng;
+    use crate::search::testing::{assignment, price, random};
+    use std::sync::Arc;
+
+    fn falls(schedule: Schedule) -> bool {
+        let ends = schedule.hot.is_finite() && schedule.cold > 0.0 && schedule.hot > schedule.cold;
+        let steps: Vec<f64> = (0..=10).map(|k| schedule.at(f64::from(k) / 10.0)).collect();
+        ends && steps.windows(2).all(|pair| pair[0] > pair[1] && pair[1] > 0.0)
+    }
+
+    #[test]
+    fn schedules_of_random_cores_fall() {
+        let mut rng = Rng::new(1);
+        for case in 0..1000 {
+            let problem = Arc::new(random(&mut rng));
+            let rows = Rows::new(&problem, price(&problem));
+            let schedule = Schedule::of(&rows);
+            assert!(falls(schedule), "case {case}: {schedule:?}");
+            let samples: Vec<Vec<u16>> = (0..4).map(|_| assignment(&problem, &mut rng)).collect();
+            let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
+            let narrowed = schedule.settled(&rows, &samples, ENDS[case % 2]);
+            assert!(falls(narrowed), "case {case}: {narrowed:?} of {schedule:?}");
+            assert!(narrowed.hot <= schedule.hot * 1.000_001 && narrowed.cold >= schedule.cold * 0.999_999);
+        }
+    }
+
+    #[test]
+    fn schedules_of_degenerate_cores_fall() {
+        let entries: [(u32, i64); 5] = [(1, 3), (3, 0), (3, 7), (9, FORBIDDEN), (2, 1 << 55)];
+        for (d, cost) in entries {
+            for n in [1, 2] {
+                let size = d as usize;
+                let table = Table::dense(vec![cost; size * size]);
+                let functions = if n == 2 { vec![CostFunction { scope: [0, 1].into(), table }] } else { vec![] };
+                let unary = vec![vec![cost; size]; n];
+                let problem = Problem { domains: vec![d; n], unary, functions, constant: 0, top: FORBIDDEN };
+                let rows = Rows::new(&Arc::new(problem), FORBIDDEN);
+                let schedule = Schedule::of(&rows);
+                assert!(falls(schedule), "{n} variables of {d} values, all {cost}: {schedule:?}");
+                let narrowed = schedule.settled(&rows, &[&vec![0; n]], ENDS[0]);
+                assert!(falls(narrowed), "{n} variables of {d} values, all {cost}: {narrowed:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! States of the guided search on a device: `kernels/flight.cuh` makes whole flights, with the rows that the annealing kernels have and
+//! the same moves as the CPU.
+
+#![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
+
+use super::flight::Flight;
+use super::flock::{Flock, Landed, Turn};
+use super::ground::Ground;
+pub(crate) use super::network::unfit;
+use super::network::{NetworkOnDevice, NetworkProblem};
+use super::visit::Visit;
+use super::{LENGTHS, LONGEST, STARTS};
+use crate::device::{
+    Compiled, Cuda, CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits,
+};
+use crate::fang::cuda::{Heuristic, Shape};
+use crate::heuristics::{ValueHeuristic, View};
+use crate::search::context::cuda::address;
+use crate::search::cuda::watch;
+use crate::search::drivers::annealing::cpu::most_states;
+use crate::search::scheduler::driver::Picks;
+use crate::stop::Stop;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+/// Work that a device does in the time that a core of the CPU does one unit; cautious, as for tabu walks.
+const SPEED: u64 = 400;
+/// Ratings that a thread keeps in registers. More cost more than they save: each takes a copy of the loop that makes it, and so as much
+/// longer to compile.
+const KEEP: usize = 2;
+/// States for which the kernel's shape is chosen where nobody asks for a number.
+const MANY: usize = 4096;
+/// Temperatures of the passes of a turn, at most.
+const TEMPERATURES: usize = LENGTHS.len() * STARTS.len() * LONGEST as usize;
+/// No variable.
+const NONE: u32 = u32::MAX;
+
+/// `kernels/flight.cuh`: Flown.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Flown {
+    energy: i64,
+    record: i64,
+    kept: i64,
+    recounted: i64,
+    fault: u32,
+    proposed: u32,
+    taken: u32,
+    taken_changed: u32,
+    taken_improved: u32,
+    senseless: u32,
+    beyond: u32,
+    pass: u32,
+    improved: u32,
+    moves: u32,
+    ratings: u32,
+    drawn: u32,
+    changed: u32,
+    improvements: u32,
+    weightless: u32,
+    held: u32,
+    strange: u32,
+    outcome: u32,
+}
+
+/// What `Flown::outcome` says of a flight that was not ended, and of one that led to something better.
+const STOPPED: u32 = 0;
+const BETTER: u32 = 3;
+
+/// `kernels/flight.cuh`: Turn.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct TurnArgument {
+    states: u64,
+    working: u64,
+    bests: u64,
+    flown: u64,
+    flights: u64,
+    temperatures: u64,
+    order: u64,
+    stop: u64,
+    draw: u64,
+    count: u32,
+    words: u32,
+    room: u32,
+    unused: u32,
+}
+
+// SAFETY: the same fields in the same order and sizes as on the device, without padding.
+unsafe impl DeviceRepr for Flown {}
+// SAFETY: plain numbers.
+unsafe impl ValidAsZeroBits for Flown {}
+// SAFETY: as for `Flown`.
+unsafe impl DeviceRepr for TurnArgument {}
+
+/// States on a device.
+pub(crate) struct CudaFlock {
+    cuda: Arc<Cuda>,
+    /// A stream to tell long flights to end on.
+    aside: Arc<CudaStream>,
+    network: NetworkOnDevice,
+    shape: Shape,
+    fly: Kernel,
+    /// Bytes of shared memory that a block takes.
+    shared: u32,
+    compiled: Compiled,
+    portable: bool,
+    states: Option<States>,
+}
+
+/// What a number of states takes.
+struct States {
+    words: CudaSlice<u32>,
+    working: CudaSlice<u64>,
+    bests: CudaSlice<u32>,
+    flown: CudaSlice<Flown>,
+    flights: CudaSlice<u32>,
+    temperatures: CudaSlice<f64>,
+    order: CudaSlice<u32>,
+    stop: CudaSlice<u32>,
+    /// `flown` as it was read last.
+    told: Vec<Flown>,
+}
+
+impl CudaFlock {
+    /// A device without states, for `states` of them where that is known.
+    ///
+    /// # Errors
+    /// The compiler's or the device's.
+    pub fn new(
+        cuda: &Arc<Cuda>,
+        ground: &Ground<'_>,
+        heuristic: &dyn ValueHeuristic,
+        states: Option<usize>,
+    ) -> Result<CudaFlock, DeviceError> {
+        let field = ground.field;
+        let network = NetworkOnDevice::new(cuda, ground, heuristic)?;
+        let possibilities = (0..field.variables()).map(|v| field.rows.domain(v)).max().unwrap_or(0);
+        // the name is the kernel's template argument already
+        let of_values =
+            Heuristic { name: String::new(), possibilities, width: 1, parts: 1, keep: KEEP, largest_sum: u64::MAX };
+        let shape =
+            Shape::new(&[of_values], states.unwrap_or(MANY).min(u32::MAX as usize / 8), cuda.info.multiprocessors);
+        let shared = shape.shared(field.variables(), network.working_words);
+        let expression = expression(&shape, shared.is_some());
+        let module = cuda.load(&network.source.clone().kernel(&expression))?;
+        let shared = shared.unwrap_or(0);
+        let (fly, compiled) = (module.kernel(&expression, shared)?, module.compiled());
+        let aside = cuda.fork()?;
+        let (cuda, portable) = (cuda.clone(), field.portable);
+        Ok(CudaFlock { cuda, aside, network, shape, fly, shared, compiled, portable, states: None })
+    }
+
+    /// States that fill the device.
+    pub fn suitable(&self) -> Result<usize, DeviceError> {
+        let threads = self.shape.threads * self.shape.groups();
+        let blocks = self.fly.blocks_per_multiprocessor(threads, self.shared)?;
+        let resident = (blocks * self.shape.groups() * self.cuda.info.multiprocessors) as usize;
+        Ok(resident.min(self.most()?))
+    }
+
+    /// States that there is memory for.
+    pub fn most(&self) -> Result<usize, DeviceError> {
+        let one = 4 * (self.network.words + self.network.variables) + 8 * self.room();
+        let fitting = (self.cuda.free_memory()? as usize / 2 / one).min(u32::MAX as usize / 8);
+        Ok(fitting.min(most_states(one)).max(1))
+    }
+
+    /// 64-bit words that a child takes: its active set, and the state's words.
+    fn room(&self) -> usize {
+        self.network.variables.div_ceil(64) + self.network.working_words.div_ceil(2)
+    }
+
+    fn opened(&self) -> Result<&States, DeviceError> {
+        self.states.as_ref().ok_or_else(missing)
+    }
+}
+
+fn missing() -> DeviceError {
+    DeviceError::Unusable("flights were asked for before there were states".into())
+}
+
+/// The name of a kernel's instance.
+pub(crate) fn expression(shape: &Shape, shared: bool) -> String {
+    format!("fly<{}, {shared}, {}>", shape.threads, shape.keep.first().unwrap_or(&0))
+}
+
+impl Flock for CudaFlock {
+    fn open(&mut self, ground: &Ground<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
+        // memory goes back before more is taken
+        self.states = None;
+        let (cuda, network, count) = (&self.cuda, &self.network, starts.len());
+        let mut words = vec![0; count * network.words];
+        let mut told = Vec::with_capacity(count);
+        for (words, values) in words.chunks_exact_mut(network.words.max(1)).zip(&starts) {
+            network.begin(words, values);
+            let energy = ground.energy(values);
+            told.push(Flown { energy, record: energy, ..Flown::default() });
+        }
+        self.states = Some(States {
+            words: cuda.upload(&words)?,
+            working: cuda.zeros(if self.shared > 0 { 1 } else { count * self.room() })?,
+            bests: cuda.zeros(count * network.variables)?,
+            flown: cuda.upload(&told)?,
+            flights: cuda.zeros(2 * count)?,
+            temperatures: cuda.zeros(TEMPERATURES)?,
+            order: cuda.zeros(count)?,
+            stop: cuda.zeros(1)?,
+            told,
+        });
+        Ok(())
+    }
+
+    fn begin(&mut self, ground: &Ground<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError> {
+        let (first, n) = (slot * self.network.words, self.network.variables);
+        let states = self.states.as_mut().ok_or_else(missing)?;
+        let words: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
+        let energy = ground.energy(&values);
+        states.told[slot] = Flown { energy, record: energy, ..states.told[slot] };
+        self.cuda.write(&words, &mut states.words.slice_mut(first..first + n))?;
+        self.cuda.write(&states.told[slot..=slot], &mut states.flown.slice_mut(slot..=slot))
+    }
+
+    fn fly(&mut self, visit: &Visit<'_>, turn: &Turn<'_>, stop: &Stop) -> Result<(Vec<Landed>, bool), DeviceError> {
+        let room = self.room() as u32;
+        let cuda = &self.cuda;
+        self.network.look(cuda, &visit.ground)?;
+        let states = self.states.as_mut().ok_or_else(missing)?;
+        let mut temperatures: Vec<f64> = Vec::new();
+        let mut known: Vec<(Flight, u32)> = Vec::new();
+        let mut flights: Vec<u32> = Vec::with_capacity(2 * turn.flights.len());
+        for &(_, flight) in turn.flights {
+            let first = known.iter().find(|(other, _)| *other == flight).map(|&(_, first)| first);
+            let first = first.unwrap_or_else(|| {
+                let first = temperatures.len() as u32;
+                temperatures.extend((0..flight.passes).map(|pass| flight.temperature(turn.schedule, pass)));
+                known.push((flight, first));
+                first
+            });
+            flights.extend([first, flight.passes]);
+        }
+        // long flights begin first: a launch ends with its last one
+        let mut order: Vec<u32> = (0..turn.flights.len() as u32).collect();
+        order.sort_by_key(|&slot| Reverse(turn.flights[slot as usize].1.passes));
+        cuda.write(&flights, &mut states.flights)?;
+        cuda.write(&order, &mut states.order)?;
+        cuda.write(&temperatures, &mut states.temperatures.slice_mut(..temperatures.len()))?;
+        cuda.set_bytes(&states.stop, 0)?;
+        let argument = TurnArgument {
+            states: address(cuda, &states.words),
+            working: address(cuda, &states.working),
+            bests: address(cuda, &states.bests),
+            flown: address(cuda, &states.flown),
+            flights: address(cuda, &states.flights),
+            temperatures: address(cuda, &states.temperatures),
+            order: address(cuda, &states.order),
+            stop: address(cuda, &states.stop),
+            draw: turn.draw,
+            count: order.len() as u32,
+            words: self.network.words as u32,
+            room,
+            unused: 0,
+        };
+        let groups = self.shape.groups();
+        let launch = (argument.count.div_ceil(groups), self.shape.threads * groups, self.shared);
+        let problem: &NetworkProblem = &self.network.problem;
+        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
+        unsafe {
+            self.fly.launch(cuda.stream(), launch, |arguments| {
+                let _ = arguments.arg(&argument).arg(problem);
+            })?;
+        }
+        watch(cuda, &self.aside, &states.stop, stop)?;
+        states.told = cuda.read(&states.flown)?;
+        let complete = states.told.iter().all(|flown| flown.outcome != STOPPED);
+        let landed = states.told.iter().enumerate().map(|(slot, flown)| landed(visit, slot, flown));
+        Ok((landed.collect(), complete))
+    }
+
+    fn energy(&self, slot: usize) -> i64 {
+        self.states.as_ref().map_or(i64::MAX, |states| states.told[slot].energy)
+    }
+
+    fn values(&self, slot: usize) -> Result<Vec<u16>, DeviceError> {
+        let first = slot * self.network.words;
+        let words = self.cuda.read(&self.opened()?.words.slice(first..first + self.network.variables))?;
+        Ok(words.into_iter().map(|value| value as u16).collect())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.states
+            .as_ref()
+            .map_or(0, |states| 4 * (states.words.len() + states.bests.len()) as u64 + 8 * states.working.len() as u64)
+    }
+
+    fn compiled(&self) -> Option<Compiled> {
+        Some(self.compiled)
+    }
+
+    fn speed(&self) -> u64 {
+        if self.portable { 1 } else { SPEED }
+    }
+}
+
+/// What a device tells of a state's flight; nothing of one that was ended.
+fn landed(visit: &Visit<'_>, slot: usize, flown: &Flown) -> Landed {
+    if flown.outcome == STOPPED {
+        return Landed::default();
+    }
+    let picks = Picks {
+        ratings: flown.ratings.into(),
+        drawn: flown.drawn.into(),
+        changed: flown.changed.into(),
+        improved: flown.improvements.into(),
+        proposed: flown.proposed.into(),
+        taken: flown.taken.into(),
+        taken_changed: flown.taken_changed.into(),
+        taken_improved: flown.taken_improved.into(),
+        ..Picks::default()
+    };
+    let fault = |v: usize| {
+        let (name, shown) = (visit.heuristic.name(), vec![0; visit.ground.field.variables()]);
+        let variable = View::new(visit.ground.field, &shown).origin(v);
+        let Flown { kept, recounted, .. } = flown;
+        format!(
+            "heuristic {name}: after variable {variable} was assigned state {slot}'s cost is {kept} as kept, {recounted} recomputed"
+        )
+    };
+    let variable = |v: u32| Some(v as usize).filter(|_| v != NONE);
+    Landed {
+        better: flown.outcome == BETTER,
+        moves: flown.moves.into(),
+        picks,
+        weightless: variable(flown.weightless).map(|v| (v, flown.held as u16)),
+        senseless: (flown.beyond != NONE).then_some((flown.senseless, flown.beyond as u16)),
+        strange: variable(flown.strange),
+        fault: variable(flown.fault).map(fault),
+    }
+}

@@ -1,0 +1,173 @@
+//! Where the states of the guided search live. The host decides how long and how hot flights are and who begins anew; a flock
+//! makes the flights, with the same states on the CPU and on a device.
+
+use super::flight::Flight;
+use super::ground::Ground;
+use super::state::{Places, State};
+use super::visit::{Scratch, Visit};
+use crate::device::{Compiled, DeviceError};
+use crate::fang::State as _;
+use crate::rng::{Rng, mix};
+use crate::search::drivers::annealing::temperature::Schedule;
+use crate::search::scheduler::driver::Picks;
+use crate::stop::Stop;
+use rayon::prelude::*;
+
+/// Costs of values kept by all states together, at most.
+const MOST_KEPT: usize = 1 << 27;
+
+/// A flight of each state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn<'a> {
+    /// Where the streams of all flights come from.
+    pub draw: u64,
+    pub schedule: Schedule,
+    /// By slot, with the choice that it is.
+    pub flights: &'a [(usize, Flight)],
+}
+
+impl Turn<'_> {
+    /// The stream of a slot's flight.
+    pub fn stream(&self, slot: usize) -> Rng {
+        Rng::new(mix(self.draw, (1 << 32) + slot as u64))
+    }
+}
+
+/// What came of a flight.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Landed {
+    /// Whether the state is better than before.
+    pub better: bool,
+    /// Assignments that changed a value, those of the settling pass included.
+    pub moves: u64,
+    pub picks: Picks,
+    /// A variable that had no value of any weight, and the value that it kept.
+    pub weightless: Option<(usize, u16)>,
+    /// A proposal that made no sense.
+    pub senseless: Option<(u32, u16)>,
+    /// A variable with a value whose weight is no number, where the heuristic itself cannot tell.
+    pub strange: Option<usize>,
+    pub fault: Option<String>,
+}
+
+/// States and their flights.
+pub(crate) trait Flock: Send {
+    /// New states at some assignments, one each.
+    fn open(&mut self, ground: &Ground<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError>;
+
+    /// Lets a state begin anew at an assignment; what it remembers stays.
+    fn begin(&mut self, ground: &Ground<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError>;
+
+    /// Every state makes a child by a flight, which takes its place where it is not worse. Says what came of each, and whether all
+    /// came to their ends; after a stop the rest is dropped.
+    fn fly(&mut self, visit: &Visit<'_>, turn: &Turn<'_>, stop: &Stop) -> Result<(Vec<Landed>, bool), DeviceError>;
+
+    /// The energy of a state.
+    fn energy(&self, slot: usize) -> i64;
+
+    /// The values of a state.
+    fn values(&self, slot: usize) -> Result<Vec<u16>, DeviceError>;
+
+    /// Bytes that all states take.
+    fn bytes(&self) -> u64;
+
+    /// What it took to compile what makes the flights, where that was done for this run.
+    fn compiled(&self) -> Option<Compiled> {
+        None
+    }
+
+    /// How much work they do in the time that a core of the CPU does one unit.
+    fn speed(&self) -> u64 {
+        1
+    }
+}
+
+/// States of the CPU, and a child of each.
+#[derive(Debug, Default)]
+pub(crate) struct HostFlock {
+    pub states: Vec<State>,
+    children: Vec<State>,
+    /// Whether states keep the cost of each value.
+    keeps: bool,
+}
+
+impl HostFlock {
+    /// The ground that its states stand on.
+    fn ground<'a>(&self, ground: &Ground<'a>) -> Ground<'a> {
+        Ground { keeps: self.keeps, ..*ground }
+    }
+}
+
+/// Whether so many states keep the costs of all values, and not make them at each visit.
+pub(crate) fn keeps(ground: &Ground<'_>, places: &Places, states: usize) -> bool {
+    ground.field.rows.all_copied() && places.end() * states <= MOST_KEPT
+}
+
+impl Flock for HostFlock {
+    fn open(&mut self, ground: &Ground<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
+        self.keeps = keeps(ground, ground.places, 2 * starts.len());
+        let ground = self.ground(ground);
+        let begin = |values| {
+            let mut state = State::default();
+            state.begin(&ground, values);
+            state
+        };
+        self.states = starts.into_par_iter().map(begin).collect();
+        self.children.clear();
+        self.children.resize_with(self.states.len(), State::default);
+        Ok(())
+    }
+
+    fn begin(&mut self, ground: &Ground<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError> {
+        let ground = self.ground(ground);
+        self.states[slot].begin(&ground, values);
+        Ok(())
+    }
+
+    fn fly(&mut self, visit: &Visit<'_>, turn: &Turn<'_>, stop: &Stop) -> Result<(Vec<Landed>, bool), DeviceError> {
+        let visit = Visit { ground: self.ground(&visit.ground), heuristic: visit.heuristic };
+        if visit.ground.guide.is_some() {
+            // states keep their values in the form that guides read
+            self.states.iter_mut().filter(|state| state.wide.is_empty()).for_each(State::widen);
+        }
+        let slots = self.states.par_iter().zip(&mut self.children).zip(turn.flights).enumerate();
+        let fly = |scratch: &mut Scratch,
+                   (slot, ((state, child), &(_, flight))): (usize, ((&State, &mut State), _))| {
+            child.clone_from(state);
+            *child.rng() = turn.stream(slot);
+            let flight: Flight = flight;
+            flight.fly(&visit, turn.schedule, child, scratch, stop)
+        };
+        let complete = slots.map_init(Scratch::default, fly).all(|done| done);
+        let landed = self.states.iter_mut().zip(&mut self.children).map(|(state, child)| {
+            let landed = Landed {
+                better: complete && child.energy < state.energy,
+                moves: child.moves,
+                picks: child.picks,
+                weightless: child.weightless,
+                senseless: child.senseless,
+                strange: None,
+                fault: child.fault.take(),
+            };
+            match complete {
+                true if child.energy <= state.energy => std::mem::swap(state, child),
+                true => state.learn_from(child),
+                false => {}
+            }
+            landed
+        });
+        Ok((landed.collect(), complete))
+    }
+
+    fn energy(&self, slot: usize) -> i64 {
+        self.states[slot].energy
+    }
+
+    fn values(&self, slot: usize) -> Result<Vec<u16>, DeviceError> {
+        Ok(self.states[slot].values.clone())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.states.iter().chain(&self.children).map(State::bytes).sum()
+    }
+}

@@ -1,0 +1,115 @@
+//! Mini-buckets to be guided by: where each variable stands in their order, and their tables on a device.
+
+#![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
+
+use super::ground::Guide;
+use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, ValidAsZeroBits};
+use crate::elimination::{Entries, Outcome, Term};
+use crate::model::Cost;
+use crate::search::context::cuda::address;
+use std::sync::Arc;
+
+/// Mini-buckets, and the order in which their variables are visited.
+pub(crate) struct Guiding {
+    outcome: Arc<Outcome>,
+    positions: Vec<u32>,
+    order: Vec<u32>,
+    /// Of all that there were.
+    number: u64,
+}
+
+impl Guiding {
+    /// `None` where the mini-buckets' messages are not there.
+    pub fn new(outcome: &Arc<Outcome>, number: u64) -> Option<Guiding> {
+        let to_go = outcome.cost_to_go()?;
+        let order: Vec<u32> = (0..to_go.positions()).rev().map(|position| to_go.variable(position)).collect();
+        let mut positions = vec![0; order.len()];
+        for (place, &v) in order.iter().rev().enumerate() {
+            positions[v as usize] = place as u32;
+        }
+        Some(Guiding { outcome: outcome.clone(), positions, order, number })
+    }
+
+    /// Whether a device can look values up.
+    pub fn is_dense(&self) -> bool {
+        self.outcome.cost_to_go().is_some_and(|to_go| to_go.is_dense())
+    }
+
+    /// What a round sees of it.
+    pub fn shown(&self) -> Option<Guide<'_>> {
+        let to_go = self.outcome.cost_to_go()?;
+        Some(Guide { to_go, positions: &self.positions, order: &self.order, number: self.number })
+    }
+}
+
+/// `heuristics/network.cuh`: Guide.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GuideArgument {
+    order: u64,
+    begin: u64,
+    terms: u64,
+    pairs: u64,
+    costs: u64,
+    messages: u64,
+    narrow: u32,
+    shift: u32,
+}
+
+// SAFETY: the same fields in the same order and sizes as on the device, without padding.
+unsafe impl DeviceRepr for Term {}
+
+/// The tables on a device.
+pub(crate) struct GuideOnDevice {
+    pub argument: GuideArgument,
+    pub number: u64,
+    _kept: ([CudaSlice<u32>; 3], CudaSlice<Term>, CudaSlice<Cost>),
+    _messages: Messages,
+}
+
+enum Messages {
+    Narrow(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i32>),
+    Wide(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
+}
+
+impl GuideOnDevice {
+    /// Uploads mini-buckets; `shift` bits of a cost are a unit of the rows.
+    ///
+    /// # Errors
+    /// The device's, or their messages are no dense tables.
+    pub fn new(cuda: &Cuda, guide: &Guide<'_>, shift: u32) -> Result<GuideOnDevice, DeviceError> {
+        let sparse = || DeviceError::Unusable("tables of the mini-buckets are no dense ones".into());
+        let made = guide.to_go.terms().ok_or_else(sparse)?;
+        let (messages, narrow) = match &made.messages {
+            Entries::Narrow(messages) => (Messages::Narrow(upload(cuda, messages)?), 1),
+            Entries::Wide(messages) => (Messages::Wide(upload(cuda, messages)?), 0),
+        };
+        let words = [upload(cuda, &[guide.order])?, upload(cuda, &[&made.begin])?, upload(cuda, &[&made.pairs])?];
+        let (terms, costs) = (cuda.upload(&made.terms)?, cuda.upload(&made.costs)?);
+        let argument = GuideArgument {
+            order: address(cuda, &words[0]),
+            begin: address(cuda, &words[1]),
+            terms: address(cuda, &terms),
+            pairs: address(cuda, &words[2]),
+            costs: address(cuda, &costs),
+            messages: match &messages {
+                Messages::Narrow(entries) => address(cuda, entries),
+                Messages::Wide(entries) => address(cuda, entries),
+            },
+            narrow,
+            shift,
+        };
+        Ok(GuideOnDevice { argument, number: guide.number, _kept: (words, terms, costs), _messages: messages })
+    }
+}
+
+/// Uploads pieces one after the other; they need not be put together first.
+fn upload<T: DeviceRepr + ValidAsZeroBits>(cuda: &Cuda, pieces: &[&[T]]) -> Result<CudaSlice<T>, DeviceError> {
+    let mut all = cuda.zeros(pieces.iter().map(|piece| piece.len()).sum::<usize>().max(1))?;
+    let mut first = 0;
+    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+        cuda.write(piece, &mut all.slice_mut(first..first + piece.len()))?;
+        first += piece.len();
+    }
+    Ok(all)
+}

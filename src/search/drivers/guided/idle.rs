@@ -1,0 +1,86 @@
+//! Why a heuristic made no pick: some flights on the CPU whose visits are watched.
+
+use super::flight::Flight;
+use super::flock::{Flock, HostFlock, Turn};
+use super::ground::Ground;
+use super::visit::Visit;
+use crate::heuristics::language::Numbers;
+use crate::heuristics::{INPUTS, Inputs, Kind, Needs, ValueHeuristic};
+use crate::stop::Stop;
+use std::sync::{Mutex, PoisonError};
+
+/// A heuristic whose visits are watched.
+#[derive(Debug)]
+struct Watched<'a> {
+    heuristic: &'a dyn ValueHeuristic,
+    seen: Mutex<Seen>,
+}
+
+/// What visits had in common.
+#[derive(Debug, Default)]
+struct Seen {
+    is_active: bool,
+    /// The least and the largest number of each scalar, by its place in the list; empty before the first visit.
+    ranges: Vec<(f64, f64)>,
+}
+
+impl ValueHeuristic for Watched<'_> {
+    fn name(&self) -> &str {
+        self.heuristic.name()
+    }
+
+    fn needs(&self) -> Needs {
+        self.heuristic.needs()
+    }
+
+    fn active(&self, inputs: &Inputs<'_>) -> bool {
+        // what one in CUDA alone would say is not known here; that it held nowhere is
+        let is_active = !self.heuristic.is_for_devices() && self.heuristic.active(inputs);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.is_active |= is_active;
+        if seen.ranges.is_empty() {
+            seen.ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); INPUTS.len()];
+        }
+        for (place, range) in seen.ranges.iter_mut().enumerate() {
+            let number = inputs.scalar(place);
+            *range = (range.0.min(number), range.1.max(number));
+        }
+        is_active
+    }
+
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
+        self.heuristic.weigh(inputs, weights);
+    }
+}
+
+/// What to say of a heuristic that has made no pick: its condition, and the inputs of that which never changed. Nothing
+/// where it is active in flights from `starts`.
+pub(crate) fn explain(
+    ground: &Ground<'_>,
+    heuristic: &dyn ValueHeuristic,
+    starts: Vec<Vec<u16>>,
+    flight: Flight,
+    stop: &Stop,
+) -> Option<String> {
+    let watched = Watched { heuristic, seen: Mutex::default() };
+    let (mut flock, flights) = (HostFlock::default(), vec![(0, flight); starts.len()]);
+    let turn = Turn { draw: 0, schedule: ground.field.schedule, flights: &flights };
+    // the CPU's flights do not fail
+    flock.open(ground, starts).ok()?;
+    let (_, complete) = flock.fly(&Visit { ground: *ground, heuristic: &watched }, &turn, stop).ok()?;
+    let seen = watched.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if !complete || seen.is_active || seen.ranges.is_empty() {
+        return None;
+    }
+    let (condition, reads) = heuristic.condition();
+    let constant = INPUTS.iter().zip(&seen.ranges).filter(|(input, (least, largest))| {
+        // groups are the file's own, and not known here
+        let known = input.kind == Kind::Scalar && input.needs != Needs::GROUP;
+        known && reads.any(input.needs) && least == largest
+    });
+    let why = constant.map(|(input, (number, _))| {
+        format!("; {} was always {number} ({})", input.name, input.about.trim_end_matches('.'))
+    });
+    let (name, why): (&str, String) = (heuristic.name(), why.collect());
+    Some(format!("heuristic {name}: no pick in its first passes, as `{condition}` held at no visit{why}"))
+}

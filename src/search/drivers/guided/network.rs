@@ -1,0 +1,263 @@
+//! A core on a device, and the text that weighs its values: `heuristics/network.cuh`.
+
+#![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
+
+use super::cuda::expression;
+use super::ground::Ground;
+use super::guide::{GuideArgument, GuideOnDevice};
+use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Source};
+use crate::fang::cuda::Shape;
+use crate::heuristics;
+use crate::heuristics::{INPUTS, Needs, ValueHeuristic, View};
+use crate::search::context::cuda::{self, CoreArgument, DeviceCore, address};
+use crate::search::context::value_tables::Rows;
+use crate::search::scheduler::driver::Field;
+
+/// When a value was left that never was.
+const NEVER: u32 = u32::MAX;
+/// Words of a child behind a state's: what a visit came to, and what was strange.
+const OWN: usize = 2;
+/// Variables of a group, at most, and words of a member; `kernels/groups.cuh` has the same.
+pub(crate) const MEMBERS: usize = 64;
+const MEMBER: usize = 3;
+
+/// `heuristics/network.cuh`: NetworkProblem.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NetworkProblem {
+    core: CoreArgument,
+    floors: u64,
+    places: u64,
+    origins: u64,
+    incumbent: u64,
+    reduced: u64,
+    counted: u64,
+    guide: GuideArgument,
+    tables: u64,
+    variables: u32,
+    moves: u32,
+    hard: i32,
+    left: u32,
+    taken: u32,
+    visits: u32,
+    picked: u32,
+    strange: u32,
+    marks: u32,
+    group: u32,
+    proposals: u32,
+    unused: u32,
+}
+
+// SAFETY: the same fields in the same order and sizes as on the device, without padding.
+unsafe impl DeviceRepr for NetworkProblem {}
+
+/// A core on a device, and the heuristic that weighs its values.
+pub(crate) struct NetworkOnDevice {
+    pub problem: NetworkProblem,
+    pub source: Source,
+    needs: Needs,
+    pub variables: usize,
+    /// Words of a state: its values, and what it remembers.
+    pub words: usize,
+    /// Words of a child.
+    pub working_words: usize,
+    /// When values were left.
+    ages: std::ops::Range<usize>,
+    incumbent: CudaSlice<u32>,
+    reduced: CudaSlice<f64>,
+    guide: Option<GuideOnDevice>,
+    shift: u32,
+    _core: DeviceCore,
+    _kept: ([CudaSlice<u32>; 4], CudaSlice<f64>),
+}
+
+/// Why a heuristic's flights on a core are the CPU's, if they are.
+pub(crate) fn unfit(field: &Field, heuristic: &dyn ValueHeuristic) -> Option<String> {
+    let name = heuristic.name();
+    if heuristic.cuda().is_none() {
+        return Some(format!("heuristic {name} has no CUDA text"));
+    }
+    if heuristic.neighbourhood().is_some_and(|neighbourhood| neighbourhood.cuda().is_none()) {
+        return Some(format!("heuristic {name} proposes groups of variables that have no CUDA text"));
+    }
+    cuda::unfit(field)
+}
+
+/// A heuristic's text with what it needs, and the flights behind it.
+fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
+    let mut source = heuristic.cuda()?.constant("HALF_ROWS", u32::from(half));
+    if let Some(neighbourhood) = heuristic.neighbourhood() {
+        let groups = neighbourhood.cuda()?;
+        source.text.push_str(&format!("\n#line 1 \"{}\"\n{}", groups.name, groups.text));
+        source.constants.extend(groups.constants);
+    }
+    source = source.constant("NEIGHBOURHOOD", u32::from(heuristic.neighbourhood().is_some()));
+    source = source.constant("ASSERTS", u32::from(asserts));
+    source.text.push_str("\n#include \"flight.cuh\"\n");
+    if wide {
+        source = source.constant("WIDE", 1);
+    }
+    for input in INPUTS {
+        let needed = u32::from(heuristic.needs().any(input.needs));
+        source = source.constant(&format!("NEEDS_{}", input.name.to_ascii_uppercase()), needed);
+    }
+    Some(source)
+}
+
+/// An instance for a middling core, of a heuristic that has a text.
+pub(crate) fn instance_of(heuristic: &dyn ValueHeuristic) -> Source {
+    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| Source::embedded("flight.cuh"));
+    source.kernel(expression(&Shape { threads: 32, keep: vec![1] }, true))
+}
+
+/// An instance of each heuristic that has a text.
+pub(crate) fn sources() -> Vec<Source> {
+    let of = |(place, heuristic): (usize, &std::sync::Arc<dyn ValueHeuristic>)| {
+        let source = source_of(&**heuristic, place % 3 == 1, place % 2 == 1, place % 5 == 2)?;
+        let instance = |threads, keep, shared| expression(&Shape { threads, keep: vec![keep] }, shared);
+        Some(source.kernel(instance(8, 2, true)).kernel(instance(64, 0, false)))
+    };
+    heuristics::all().iter().enumerate().filter_map(of).collect()
+}
+
+impl NetworkOnDevice {
+    /// Uploads a core that is not [`unfit`].
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn new(cuda: &Cuda, ground: &Ground<'_>, heuristic: &dyn ValueHeuristic) -> Result<Self, DeviceError> {
+        let (field, places) = (ground.field, ground.places);
+        let needs = heuristic.needs();
+        let core = DeviceCore::new(cuda, field)?;
+        let textless = || DeviceError::Unusable(format!("heuristic {} has no CUDA text", heuristic.name()));
+        let source = source_of(heuristic, ground.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
+        let rows = &field.rows;
+        let (n, moves) = (rows.variables(), places.end());
+        let starts: Vec<u32> = (0..n).map(|v| places.row(v).start as u32).collect();
+        let values = vec![0; n];
+        let view = View::new(field, &values);
+        let mut origins = vec![0; moves];
+        for v in 0..n {
+            for value in 0..rows.domain(v) {
+                origins[places.row(v).start + value] = view.origin_value(v, value) as u32;
+            }
+        }
+        let mut numbers = Vec::new();
+        for table in heuristic.tables() {
+            if table.by_value() {
+                let first = numbers.len();
+                numbers.resize(first + moves, f64::NAN);
+                for v in 0..n {
+                    let row = table.row(view.origin(v));
+                    for value in 0..rows.domain(v) {
+                        let number = row.get(view.origin_value(v, value)).copied();
+                        numbers[first + places.row(v).start + value] = number.unwrap_or(f64::NAN);
+                    }
+                }
+            } else {
+                numbers.extend((0..n).map(|v| table.number(view.origin(v))));
+            }
+        }
+        let floors: Vec<u32> = ground.floors.iter().map(|floor| floor.cast_unsigned()).collect();
+        let counted = if ground.asserts { counted(rows) } else { Vec::new() };
+        let kept = [upload(cuda, &floors)?, upload(cuda, &starts)?, upload(cuda, &origins)?, upload(cuda, &counted)?];
+        let numbers = if numbers.is_empty() { cuda.zeros(1)? } else { cuda.upload(&numbers)? };
+        let [floors, starts, origins, counted] = [0, 1, 2, 3].map(|which| address(cuda, &kept[which]));
+        let ages = if needs.any(Needs::AGE) { moves } else { 0 };
+        let (counts, visits) = if needs.any(Needs::FREQUENCY) { (moves, n) } else { (0, 0) };
+        let words = n + ages + counts + visits;
+        let proposals = heuristic.neighbourhood().map_or(0, |neighbourhood| neighbourhood.proposals(n));
+        let room = if proposals > 0 { n + MEMBER * MEMBERS } else { 0 };
+        let problem = NetworkProblem {
+            core: core.argument,
+            floors,
+            places: starts,
+            origins,
+            incumbent: 0,
+            reduced: 0,
+            counted,
+            guide: GuideArgument::default(),
+            tables: address(cuda, &numbers),
+            variables: n as u32,
+            moves: moves as u32,
+            hard: rows.hard,
+            left: n as u32,
+            taken: (n + ages) as u32,
+            visits: (n + ages + counts) as u32,
+            picked: words as u32,
+            strange: words as u32 + 1,
+            marks: (words + OWN) as u32,
+            group: (words + OWN + n) as u32,
+            proposals: proposals as u32,
+            unused: 0,
+        };
+        let incumbent = cuda.zeros(if needs.any(Needs::INCUMBENT) { n.max(1) } else { 1 })?;
+        let reduced = cuda.zeros(if needs.any(Needs::REDUCED) { moves.max(1) } else { 1 })?;
+        let (ages, _kept) = (n..n + ages, (kept, numbers));
+        Ok(NetworkOnDevice {
+            problem,
+            source,
+            needs,
+            variables: n,
+            words,
+            working_words: words + OWN + room,
+            ages,
+            incumbent,
+            reduced,
+            guide: None,
+            shift: rows.shift,
+            _core: core,
+            _kept,
+        })
+    }
+
+    /// The words of a state that remembers nothing.
+    pub fn begin(&self, words: &mut [u32], values: &[u16]) {
+        words.fill(0);
+        words[self.ages.clone()].fill(NEVER);
+        words.iter_mut().zip(values).for_each(|(word, &value)| *word = value.into());
+    }
+
+    /// Uploads what others have found since: the best assignment, bounds of values, mini-buckets.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn look(&mut self, cuda: &Cuda, ground: &Ground<'_>) -> Result<(), DeviceError> {
+        if let (true, Some(values)) = (self.needs.any(Needs::INCUMBENT), ground.incumbent) {
+            let values: Vec<u32> = values.iter().map(|&value| value.into()).collect();
+            cuda.write(&values, &mut self.incumbent)?;
+            self.problem.incumbent = address(cuda, &self.incumbent);
+        }
+        if let (true, Some(known)) = (self.needs.any(Needs::REDUCED), ground.reduced) {
+            let mut reduced = vec![0.0; ground.places.end()];
+            for (v, known) in known.iter().enumerate() {
+                let row = ground.places.row(v).zip(known);
+                row.for_each(|(place, &cost)| reduced[place] = ground.units(cost));
+            }
+            cuda.write(&reduced, &mut self.reduced)?;
+            self.problem.reduced = address(cuda, &self.reduced);
+        }
+        let guide = ground.guide.as_ref().filter(|_| self.needs.any(Needs::H));
+        if self.guide.as_ref().map(|known| known.number) != guide.map(|guide| guide.number) {
+            // memory goes back before more is taken
+            self.guide = None;
+            self.guide = guide.map(|guide| GuideOnDevice::new(cuda, guide, self.shift)).transpose()?;
+        }
+        self.problem.guide = self.guide.as_ref().map_or_else(GuideArgument::default, |guide| guide.argument);
+        Ok(())
+    }
+}
+
+/// Of each incidence, as a core on a device has them, whether it is its function's first: where all are read once.
+fn counted(rows: &Rows) -> Vec<u32> {
+    let of = |v: usize| {
+        let mut own: Vec<_> = rows.incidences(v).iter().zip(rows.functions_on(v)).collect();
+        own.sort_by_key(|(incidence, _)| Rows::binary(incidence).is_none());
+        own.into_iter().map(move |(_, &f)| u32::from(rows.problem.functions[f as usize].scope[0] as usize == v))
+    };
+    (0..rows.variables()).flat_map(of).collect()
+}
+
+fn upload(cuda: &Cuda, words: &[u32]) -> Result<CudaSlice<u32>, DeviceError> {
+    if words.is_empty() { cuda.zeros(1) } else { cuda.upload(words) }
+}

@@ -1,0 +1,296 @@
+//! A state of the guided search: an assignment, what its values cost, and what it remembers.
+
+use super::ground::Ground;
+use crate::fang;
+use crate::fang::Active;
+use crate::heuristics::Needs;
+use crate::rng::Rng;
+use crate::search::drivers::tabu::walk;
+use crate::search::scheduler::driver::Picks;
+
+/// The pass of what never happened.
+const NEVER: u32 = u32::MAX;
+
+/// What a state remembers of its passes, where the heuristic looks at it; by variable and value, and by variable.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    left: Vec<u32>,
+    taken: Vec<u32>,
+    visits: Vec<u32>,
+}
+
+/// One assignment and all that goes with it.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub values: Vec<u16>,
+    active: Active,
+    rng: Option<Rng>,
+    /// Cost of each value under the others' values, above the variable's floor; empty where it is not kept.
+    costs: Vec<i32>,
+    /// How many functions each value violates; empty where nobody asks.
+    conflicts: Vec<i32>,
+    /// The values once more, as guides read them; empty where there is none.
+    pub wide: Vec<u32>,
+    memory: Memory,
+    /// The sum of the rows' entries.
+    pub energy: i64,
+    /// The least energy of any flight.
+    pub record: i64,
+    /// The best assignment of this flight after its first move.
+    best: Vec<u16>,
+    pub best_energy: i64,
+    moved: bool,
+    /// Passes made, and as many at the last record.
+    pub pass: u32,
+    pub improved: u32,
+    pub temperature: f64,
+    pub picks: Picks,
+    /// Assignments that changed a value, those of the settling pass included.
+    pub moves: u64,
+    /// A variable that had no value of any weight, and the value that it kept.
+    pub weightless: Option<(usize, u16)>,
+    /// A proposal that made no sense.
+    pub senseless: Option<(u32, u16)>,
+    pub fault: Option<String>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        let mut clone = State::default();
+        clone.clone_from(self);
+        clone
+    }
+
+    /// Keeps the vectors' memory. What counts a flight begins anew.
+    fn clone_from(&mut self, source: &Self) {
+        self.values.clone_from(&source.values);
+        self.active.clone_from(&source.active);
+        self.rng.clone_from(&source.rng);
+        self.costs.clone_from(&source.costs);
+        self.conflicts.clone_from(&source.conflicts);
+        self.wide.clone_from(&source.wide);
+        self.memory.left.clone_from(&source.memory.left);
+        self.memory.taken.clone_from(&source.memory.taken);
+        self.memory.visits.clone_from(&source.memory.visits);
+        self.best.clone_from(&source.values);
+        (self.energy, self.record) = (source.energy, source.record);
+        (self.pass, self.improved) = (source.pass, source.improved);
+        (self.best_energy, self.moved, self.temperature) = (i64::MAX, false, source.temperature);
+        (self.picks, self.moves) = (Picks::default(), 0);
+        (self.weightless, self.senseless, self.fault) = (None, None, None);
+    }
+}
+
+impl fang::State for State {
+    #[inline(always)]
+    fn active(&mut self) -> &mut Active {
+        &mut self.active
+    }
+
+    #[inline(always)]
+    fn rng(&mut self) -> &mut Rng {
+        self.rng.get_or_insert_with(|| Rng::new(0))
+    }
+}
+
+impl State {
+    /// Goes to an assignment and computes anew what goes with it. Memory stays.
+    pub fn begin(&mut self, ground: &Ground<'_>, values: Vec<u16>) {
+        let rows = &ground.field.rows;
+        let n = rows.variables();
+        self.values = values;
+        self.active = Active::new(n);
+        self.energy = ground.energy(&self.values);
+        self.record = self.energy;
+        let moves = ground.places.end();
+        let sized = |table: &mut Vec<u32>, wanted: bool, size: usize, empty: u32| {
+            if table.is_empty() && wanted {
+                table.resize(size, empty);
+            }
+        };
+        sized(&mut self.memory.left, ground.needs.any(Needs::AGE), moves, NEVER);
+        sized(&mut self.memory.taken, ground.needs.any(Needs::FREQUENCY), moves, 0);
+        sized(&mut self.memory.visits, ground.needs.any(Needs::FREQUENCY), n, 0);
+        self.wide.clear();
+        if ground.guide.is_some() {
+            self.widen();
+        }
+        if ground.keeps {
+            self.costs.resize(moves, 0);
+            for v in 0..n {
+                ground.rate(&self.values, v, &mut self.costs[ground.places.row(v)]);
+            }
+            if ground.counts_conflicts() {
+                self.conflicts.resize(moves, 0);
+                for v in 0..n {
+                    ground.count_conflicts(&self.values, v, &mut self.conflicts[ground.places.row(v)]);
+                }
+            }
+        }
+    }
+
+    /// Keeps the values in the form that guides read, too.
+    pub fn widen(&mut self) {
+        self.wide = self.values.iter().map(|&value| u32::from(value)).collect();
+    }
+
+    /// The cost of each value of a variable, padding included.
+    #[inline(always)]
+    pub fn costs(&self, ground: &Ground<'_>, v: usize, row: &mut [i32]) {
+        if self.costs.is_empty() {
+            ground.rate(&self.values, v, row);
+        } else {
+            row.copy_from_slice(&self.costs[ground.places.row(v)]);
+        }
+    }
+
+    /// How many functions each value violates, padding included.
+    pub fn conflicts(&self, ground: &Ground<'_>, v: usize, row: &mut [i32]) {
+        if self.conflicts.is_empty() {
+            ground.count_conflicts(&self.values, v, row);
+        } else {
+            row.copy_from_slice(&self.conflicts[ground.places.row(v)]);
+        }
+    }
+
+    /// Passes since the variable left the value at a place.
+    #[inline]
+    pub fn age(&self, place: usize) -> f64 {
+        match self.memory.left[place] {
+            NEVER => 1e9,
+            pass => f64::from(self.pass.saturating_sub(pass)),
+        }
+    }
+
+    /// The part of the variable's visits after which it had the value at a place.
+    #[inline]
+    pub fn frequency(&self, v: usize, place: usize) -> f64 {
+        f64::from(self.memory.taken[place]) / f64::from(self.memory.visits[v].max(1))
+    }
+
+    /// A visit is over.
+    #[inline(always)]
+    pub fn visited(&mut self, ground: &Ground<'_>, v: usize) {
+        if let Some(visits) = self.memory.visits.get_mut(v) {
+            *visits += 1;
+            self.memory.taken[ground.places.row(v).start + usize::from(self.values[v])] += 1;
+        }
+    }
+
+    /// Gives a variable another value, which costs `delta` more.
+    #[inline(always)]
+    pub fn take(&mut self, ground: &Ground<'_>, v: usize, value: u16, delta: i64) {
+        // a best assignment is kept when it is left: a descent is not copied step by step
+        if delta > 0 && self.moved && self.energy <= self.best_energy {
+            self.keep_best();
+        }
+        self.moved = true;
+        let rows = &ground.field.rows;
+        let moved = (&self.values[..], v, value);
+        if ground.keeps {
+            let layout = ground.layout;
+            layout.update(rows, moved, &mut self.costs, |cost| cost, walk::UNWATCHED);
+            if !self.conflicts.is_empty() {
+                let hard = rows.hard;
+                layout.update(rows, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), walk::UNWATCHED);
+            }
+        }
+        if let Some(wide) = self.wide.get_mut(v) {
+            *wide = u32::from(value);
+        }
+        if !self.memory.left.is_empty() {
+            self.memory.left[ground.places.row(v).start + usize::from(self.values[v])] = self.pass;
+        }
+        self.values[v] = value;
+        self.energy += delta;
+        if self.energy < self.record {
+            self.record = self.energy;
+            self.improved = self.pass;
+            self.picks.improved += 1;
+        }
+    }
+
+    /// What a value would cost more than the one that the variable has.
+    pub fn delta(&self, ground: &Ground<'_>, v: usize, value: u16, row: &mut Vec<i32>) -> i64 {
+        row.resize(ground.places.row(v).len(), 0);
+        self.costs(ground, v, row);
+        i64::from(row[usize::from(value)]) - i64::from(row[usize::from(self.values[v])])
+    }
+
+    fn keep_best(&mut self) {
+        self.best.copy_from_slice(&self.values);
+        self.best_energy = self.energy;
+    }
+
+    /// Ends a flight: the state goes back to its best assignment of it.
+    pub fn land(&mut self, ground: &Ground<'_>, row: &mut Vec<i32>) {
+        if self.energy <= self.best_energy {
+            self.keep_best();
+            return;
+        }
+        for v in 0..self.values.len() {
+            if self.values[v] != self.best[v] {
+                let delta = self.delta(ground, v, self.best[v], row);
+                self.take(ground, v, self.best[v], delta);
+            }
+        }
+    }
+
+    /// After a flight that led nowhere better: its passes are remembered all the same.
+    pub fn learn_from(&mut self, child: &mut State) {
+        std::mem::swap(&mut self.memory, &mut child.memory);
+        (self.pass, self.improved, self.record) = (child.pass, child.improved, child.record);
+    }
+
+    /// Compares what is kept up to date with what is computed anew.
+    pub fn verify(&self, ground: &Ground<'_>, v: usize) -> Result<(), String> {
+        let mut row = vec![0; ground.places.row(v).len()];
+        let mut fresh = row.clone();
+        self.costs(ground, v, &mut row);
+        ground.rate(&self.values, v, &mut fresh);
+        if let Some(value) = (0..row.len()).find(|&value| row[value] != fresh[value]) {
+            return Err(format!("value {value} costs {} as kept, {} recomputed", row[value], fresh[value]));
+        }
+        let energy = ground.energy(&self.values);
+        if self.energy != energy && ground.exact() {
+            return Err(format!("the state's cost is {} as kept, {energy} recomputed", self.energy));
+        }
+        Ok(())
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> u64 {
+        let words = self.costs.len() + self.conflicts.len() + self.wide.len();
+        let memory = self.memory.left.len() + self.memory.taken.len() + self.memory.visits.len();
+        (4 * (words + memory) + 2 * (self.values.len() + self.best.len())) as u64
+    }
+}
+
+/// Where the rows of variables begin in a state's tables.
+#[derive(Debug, Default)]
+pub(crate) struct Places(Vec<u32>);
+
+impl Places {
+    pub fn new(widths: &[u32]) -> Self {
+        let starts = widths.iter().scan(0, |sum, &width| {
+            *sum += width;
+            Some(*sum)
+        });
+        Places(std::iter::once(0).chain(starts).collect())
+    }
+
+    pub fn end(&self) -> usize {
+        self.0.last().map_or(0, |&end| end as usize)
+    }
+
+    #[inline(always)]
+    pub fn row(&self, v: usize) -> std::ops::Range<usize> {
+        self.0[v] as usize..self.0[v + 1] as usize
+    }
+}
+
+/// The sum of the entries that an assignment reads.
+pub(crate) fn energy(ground: &Ground<'_>, values: &[u16]) -> i64 {
+    let rows = &ground.field.rows;
+    if rows.all_copied() { walk::energy(rows, ground.layout, values) } else { rows.energy(values).total >> rows.shift }
+}

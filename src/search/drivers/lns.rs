@@ -1,0 +1,454 @@
+//! Large neighbourhood search with propagation: an island frees a connected cluster of variables of a good assignment and searches
+//! it depth first, pruned and led by shifted costs, within limited discrepancies and work; equal or better is accepted. Clusters
+//! grow while searches come to their end and shrink where they do not (VNS/LDS+CP: Loudni, Boizumault, 2008; UDGVNS: Ouali,
+//! Allouche, de Givry, Loudni, Lebbah, Eckhardt, Loukil, 2017).
+//!
+//! Now and then an island *fuses* its assignment with an elite: what they agree on is fixed, the rest has the values of both. The same
+//! search finds their best child, by elimination at once where that takes little, else by fixing more first.
+//!
+//! An island's turn is a function of its state and the pool before the round, and work is counted, so threads change nothing.
+
+use super::annealing::state::Elite;
+use crate::bounds::{Probe, Probed};
+use crate::model::{Cost, FORBIDDEN};
+use crate::rng::Rng;
+use crate::search::context::subproblem::{Base, Choice, Part, Whole};
+use crate::search::scheduler::driver::{Driver, Effort, Field, Pool};
+use crate::stop::Stop;
+use rayon::prelude::*;
+
+/// Discrepancies of the islands, how often a path may leave the best child: few ones have large clusters, many ones small clusters.
+const DISCREPANCIES: [usize; 4] = [3, 8, 1, usize::MAX];
+/// Work of an island's turn, about.
+const TURN_WORK: u64 = 2_500_000;
+/// Work of a run before islands take part, half a second: until then annealing gains more on nearly all networks.
+const BEGIN: u64 = 500_000_000;
+/// Variables of a cluster, at first and at least, and the part by which it grows and shrinks.
+const LEAST: f64 = 5.0;
+const GROWTH: f64 = 0.05;
+const SHRINKAGE: f64 = 0.1;
+/// Entries that a search looks at, at first and at most; they double after so many searches that found nothing better.
+const LEAST_REACH: u64 = 1_000_000;
+const MOST_REACH: u64 = 16_000_000;
+const DOUBLING: u32 = 100;
+/// Searches without anything better after which an island goes on from another elite.
+const PATIENCE: u32 = 400;
+/// One search in so many is a fusion.
+const FUSION: u64 = 3;
+/// What the variables of a fusion have for degrees in all, at most: to set up a search of so many takes about two turns.
+const FUSED: usize = 40_000;
+/// Where a cluster begins: one time in two with the dearest of a few variables.
+const BEGINNINGS: usize = 4;
+/// The next variable of a cluster is the one of most neighbours there among up to so many at its border.
+const TRIED: usize = 4;
+/// What a search takes besides, and each of its variables.
+const SEARCH_WORK: u64 = 1000;
+const VARIABLE_WORK: u64 = 50;
+
+/// The driver.
+pub(crate) struct Islands {
+    rng: Rng,
+    islands: Vec<Island>,
+    /// By variable the functions that read it.
+    incidence: Vec<Vec<u32>>,
+}
+
+/// One of them.
+struct Island {
+    rng: Rng,
+    elite: Elite,
+    discrepancies: usize,
+    /// Variables of the next cluster.
+    size: f64,
+    /// Entries that a search may look at.
+    reach: u64,
+    /// Searches since anything better.
+    failed: u32,
+    /// By variable its place in the part at work, and its neighbours in the cluster that grows.
+    places: Vec<u32>,
+    links: Vec<u32>,
+}
+
+/// What a turn did.
+#[derive(Default)]
+struct Turn {
+    work: u64,
+    looked_at: u64,
+    moves: u64,
+}
+
+impl Islands {
+    /// A driver that has not begun.
+    pub fn new(rng: Rng) -> Self {
+        Islands { rng, islands: Vec::new(), incidence: Vec::new() }
+    }
+
+    fn open(&mut self, field: &Field) {
+        self.incidence = field.rows.problem.incidence();
+        let rng = &mut self.rng;
+        self.islands = DISCREPANCIES
+            .map(|discrepancies| Island {
+                rng: rng.split(),
+                elite: Elite::none(),
+                discrepancies,
+                size: LEAST,
+                reach: LEAST_REACH,
+                failed: 0,
+                places: vec![u32::MAX; field.variables()],
+                links: vec![0; field.variables()],
+            })
+            .into();
+    }
+
+    /// Sends islands elsewhere that have none yet or find nothing: the first one follows the best of all.
+    fn settle(&mut self, elites: &[Elite]) {
+        for (k, island) in self.islands.iter_mut().enumerate() {
+            let next = match (k, island.elite.is_known()) {
+                (0, _) if island.elite.energy.total > elites[0].energy.total => 0,
+                (0, _) => continue,
+                (_, true) if island.failed <= PATIENCE => continue,
+                _ => island.rng.index(elites.len()),
+            };
+            island.elite = elites[next].clone();
+            (island.failed, island.reach) = (0, LEAST_REACH);
+        }
+    }
+}
+
+impl Island {
+    /// Searches until the work of a turn is done.
+    fn turn(&mut self, field: &Field, whole: &Whole, elites: &[Elite], stop: &Stop) -> Turn {
+        let mut turn = Turn::default();
+        let mut values = std::mem::take(&mut self.elite.values);
+        let mut total = self.elite.energy.total;
+        let forbidden = if self.elite.energy.violations == 0 { FORBIDDEN } else { field.rows.price() };
+        while turn.work < TURN_WORK && !stop.is_set() {
+            let fuses = elites.len() > 1 && self.rng.below(FUSION) == 0;
+            let choices = if fuses {
+                let other = self.rng.index(elites.len());
+                self.fusion(field, &values, &elites[other].values)
+            } else {
+                self.cluster(field, &values)
+            };
+            turn.work += SEARCH_WORK + choices.len() as u64 * VARIABLE_WORK;
+            let base = Base { values: &values, total, forbidden };
+            let limits = Probe::new(self.reach, if fuses { usize::MAX } else { self.discrepancies });
+            let Some((cost, better, short)) = improve(whole, base, choices, limits, &mut self.places, &mut turn, stop)
+            else {
+                continue;
+            };
+            if !fuses {
+                let n = field.variables() as f64;
+                let growth = if short { -self.size * SHRINKAGE } else { (self.size * GROWTH).max(0.5) };
+                self.size = (self.size + growth).clamp(LEAST.min(n), n);
+            }
+            (self.failed, self.reach) = match self.failed + 1 {
+                _ if cost < total => (0, LEAST_REACH),
+                failed if failed % DOUBLING == 0 => (failed, (2 * self.reach).min(MOST_REACH)),
+                failed => (failed, self.reach),
+            };
+            if let Some(better) = better {
+                turn.moves += 1;
+                (values, total) = (better, cost);
+            }
+        }
+        self.elite = Elite::new(&field.rows, values);
+        turn.work += field.variables() as u64 + 4 * field.rows.problem.functions.len() as u64;
+        turn
+    }
+
+    /// A connected cluster, around a variable that costs much or any other, with all values. Shuffled ones: of equal costs the first is
+    /// tried first. With the values of the assignment first, scen07 was worse and others no better.
+    fn cluster(&mut self, field: &Field, values: &[u16]) -> Vec<Choice> {
+        let n = field.variables();
+        let rng = &mut self.rng;
+        let mut begin = rng.index(n);
+        if rng.below(2) == 0 {
+            let mut row = Vec::new();
+            let mut cost = |v: usize| {
+                row.clear();
+                row.resize(field.rows.width[v] as usize, 0);
+                field.rows.rate(v, values, &mut row, |_| true);
+                row[usize::from(values[v])]
+            };
+            begin = (0..BEGINNINGS).map(|_| rng.index(n)).max_by_key(|&v| cost(v)).unwrap_or(begin);
+        }
+        let wanted = (self.size as usize).clamp(1, n);
+        let mut cluster: Vec<Choice> = Vec::with_capacity(wanted);
+        let mut border = vec![begin as u32];
+        let mut touched = border.clone();
+        self.links[begin] = 1;
+        while cluster.len() < wanted {
+            if border.is_empty() {
+                // another component
+                let mut v = rng.index(n);
+                while self.links[v] > 0 {
+                    v = (v + 1) % n;
+                }
+                self.links[v] = 1;
+                border.push(v as u32);
+                touched.push(v as u32);
+            }
+            let tried = (0..1 + rng.index(TRIED)).map(|_| rng.index(border.len()));
+            let at = tried.max_by_key(|&at| self.links[border[at] as usize]).unwrap_or(0);
+            let v = border.swap_remove(at);
+            let mut all: Vec<u16> = (0..field.rows.domain(v as usize) as u16).collect();
+            rng.shuffle(&mut all);
+            cluster.push((v, all));
+            for &u in field.graph.neighbours(v as usize) {
+                if self.links[u as usize] == 0 {
+                    border.push(u);
+                    touched.push(u);
+                }
+                self.links[u as usize] += 1;
+            }
+        }
+        for v in touched {
+            self.links[v as usize] = 0;
+        }
+        cluster
+    }
+
+    /// Where two assignments differ, with the values of both; where that is more than a turn's work, a connected part of it.
+    fn fusion(&mut self, field: &Field, ours: &[u16], theirs: &[u16]) -> Vec<Choice> {
+        let n = ours.len();
+        let differing = |v: &u32| ours[*v as usize] != theirs[*v as usize];
+        let mut chosen: Vec<u32> = (0..n as u32).filter(differing).collect();
+        let degree = |v: &u32| field.rows.degree(*v as usize);
+        if chosen.iter().map(degree).sum::<usize>() > FUSED {
+            let region = &field.regions()[self.rng.index(field.regions().len() / n) * n..][..n];
+            let mut room = FUSED;
+            let fits = |v: &u32| {
+                room = room.saturating_sub(degree(v));
+                room > 0
+            };
+            chosen = region.iter().copied().filter(differing).take_while(fits).collect();
+        }
+        chosen.into_iter().map(|v| (v, vec![theirs[v as usize], ours[v as usize]])).collect()
+    }
+}
+
+/// Searches for something not worse than the base. Returns what it costs, the assignment where it is another, and whether the work was
+/// not enough; nothing where costs are too large to be shifted.
+fn improve(
+    whole: &Whole,
+    base: Base,
+    choices: Vec<Choice>,
+    limits: Probe,
+    places: &mut [u32],
+    turn: &mut Turn,
+    stop: &Stop,
+) -> Option<(Cost, Option<Vec<u16>>, bool)> {
+    if choices.is_empty() {
+        return None;
+    }
+    let ub = base.total.saturating_add(1);
+    let part = Part::new(whole, base, choices, ub, places);
+    turn.work += part.work;
+    let Probed { solution, short, work, .. } = limits.search(&part.problem, ub, stop)?;
+    // an entry takes one and a half nanoseconds on SPOT5 and CELAR, twice that where tables are tiny
+    turn.work += work / 2 * 3;
+    turn.looked_at += work;
+    let Some(solution) = solution else { return Some((base.total, None, short)) };
+    let mut values = base.values.to_vec();
+    part.write(&solution, &mut values);
+    let changed = values != base.values;
+    Some((part.problem.cost(&solution), changed.then_some(values), short))
+}
+
+impl Driver for Islands {
+    fn name(&self) -> &'static str {
+        "islands"
+    }
+
+    fn begins(&self, _: &Field) -> u64 {
+        BEGIN
+    }
+
+    fn needs_few_threads(&self) -> bool {
+        true
+    }
+
+    fn population(&self) -> usize {
+        self.islands.len()
+    }
+
+    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
+        if self.islands.is_empty() {
+            self.open(field);
+        }
+        if pool.elites().is_empty() {
+            let values = (0..field.variables()).map(|v| self.rng.index(field.rows.domain(v)) as u16).collect();
+            pool.offer(&Elite::new(&field.rows, values));
+        }
+        let elites = pool.elites();
+        self.settle(elites);
+        // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
+        let _ = field.regions();
+        let whole = Whole { rows: &field.rows, incidence: &self.incidence };
+        let turns: Vec<Turn> =
+            self.islands.par_iter_mut().map(|island| island.turn(field, &whole, elites, stop)).collect();
+        for island in &self.islands {
+            pool.offer(&island.elite);
+        }
+        let add = |effort: Effort, turn: &Turn| Effort {
+            moves: effort.moves + turn.moves,
+            ratings: effort.ratings + turn.looked_at,
+            work: effort.work + turn.work,
+            ..effort
+        };
+        turns.iter().fold(Effort::default(), add)
+    }
+
+    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        if self.islands.is_empty() {
+            return;
+        }
+        let old = std::mem::take(&mut self.islands);
+        self.open(field);
+        for (island, old) in self.islands.iter_mut().zip(old) {
+            if old.elite.is_known() {
+                island.elite = Elite::new(&field.rows, translate(&old.elite.values));
+            }
+            (island.size, island.reach, island.failed) = (old.size, old.reach, old.failed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CostFunction, Problem, Table};
+    use crate::search::testing::{assignment, for_all, price, random};
+    use std::sync::Arc;
+
+    fn field(problem: &Problem, rng: &mut Rng) -> Field {
+        Field::new(&Arc::new(problem.clone()), price(problem), None, rng)
+    }
+
+    /// What `improve` makes of the choices without limits, and the least that any combination of them costs.
+    fn improved(field: &Field, values: &[u16], choices: &[Choice], leaf: f64) -> Option<(Cost, Cost)> {
+        let rows = &field.rows;
+        let energy = rows.energy(values);
+        let allowed = energy.violations == 0;
+        let forbidden = if allowed { FORBIDDEN } else { rows.price() };
+        let base = Base { values, total: energy.total, forbidden };
+        let incidence = rows.problem.incidence();
+        let whole = Whole { rows, incidence: &incidence };
+        let mut places = vec![u32::MAX; values.len()];
+        let (limits, stop) = (Probe::new(u64::MAX, usize::MAX).leaves(leaf), Stop::new());
+        let (cost, better, short) =
+            improve(&whole, base, choices.to_vec(), limits, &mut places, &mut Turn::default(), &stop)?;
+        assert!(!short);
+        let made = rows.energy(better.as_deref().unwrap_or(values));
+        assert_eq!(made.total, cost);
+        assert!(!allowed || made.violations == 0);
+        let mut least = energy.total;
+        let free: Vec<u32> = choices.iter().map(|(v, _)| *v).collect();
+        let count = for_all(&rows.problem, values, &free, |values| {
+            let energy = rows.energy(values);
+            let chosen = choices.iter().all(|(v, list)| list.contains(&values[*v as usize]));
+            if chosen && (energy.violations == 0 || !allowed) {
+                least = least.min(energy.total);
+            }
+        });
+        (count <= 20_000).then_some((cost, least))
+    }
+
+    #[test]
+    fn an_island_finds_what_brute_force_finds_in_its_cluster() {
+        let mut rng = Rng::new(51);
+        let (mut compared, mut better) = (0, 0);
+        for case in 0..1500 {
+            let problem = random(&mut rng);
+            let field = field(&problem, &mut rng);
+            let values = assignment(&problem, &mut rng);
+            let mut islands = Islands::new(rng.split());
+            islands.open(&field);
+            let island = &mut islands.islands[0];
+            island.size = 1.0 + rng.below(6) as f64;
+            let cluster = island.cluster(&field, &values);
+            assert_eq!(cluster.len(), (island.size as usize).min(problem.variables()));
+            assert!(island.links.iter().all(|&links| links == 0));
+            let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
+            let Some((cost, least)) = improved(&field, &values, &cluster, leaf) else { continue };
+            assert_eq!(cost, least, "case {case}");
+            compared += 1;
+            better += u32::from(cost < field.rows.energy(&values).total);
+        }
+        assert!(compared > 800 && better > 300, "{compared} {better}");
+    }
+
+    #[test]
+    fn fusion_is_the_best_over_the_values_of_both_parents() {
+        let mut rng = Rng::new(52);
+        let (mut compared, mut better) = (0, 0);
+        for case in 0..1500 {
+            let problem = random(&mut rng);
+            let field = field(&problem, &mut rng);
+            let (ours, theirs) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
+            let mut islands = Islands::new(rng.split());
+            islands.open(&field);
+            let island = &mut islands.islands[0];
+            let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
+            let Some((cost, least)) = improved(&field, &ours, &island.fusion(&field, &ours, &theirs), leaf) else {
+                continue;
+            };
+            assert_eq!(cost, least, "case {case}");
+            compared += 1;
+            let parents = [&ours, &theirs].map(|values| field.rows.energy(values));
+            if parents[0].violations == parents[1].violations {
+                assert!(parents.iter().all(|parent| cost <= parent.total), "case {case}");
+                better += u32::from(parents.iter().all(|parent| cost < parent.total));
+            }
+        }
+        assert!(compared > 800 && better > 50, "{compared} {better}");
+    }
+
+    #[test]
+    fn a_fusion_of_more_than_a_turn_takes_is_a_connected_part_of_it() {
+        let (n, mut rng) = (400, Rng::new(54));
+        let problem = complete(n);
+        let field = field(&problem, &mut rng);
+        let mut islands = Islands::new(rng.split());
+        islands.open(&field);
+        let (ours, theirs) = (vec![0; n], (0..n).map(|v| (v % 3 > 0) as u16).collect::<Vec<_>>());
+        let chosen = islands.islands[0].fusion(&field, &ours, &theirs);
+        assert!(chosen.len().abs_diff(FUSED / (n - 1)) < 2 && FUSED / (n - 1) < 2 * n / 3, "{}", chosen.len());
+        assert!(chosen.iter().all(|(v, values)| values[..] == [1, 0] && v % 3 > 0));
+    }
+
+    /// All pairs of `n` variables want to differ.
+    fn complete(n: usize) -> Problem {
+        let table = Table::dense(vec![1, 0, 0, 1]);
+        let pairs = (0..n as u32).flat_map(|a| (0..a).map(move |b| Box::from([b, a])));
+        let functions = pairs.map(|scope| CostFunction { scope, table: table.clone() }).collect();
+        Problem { domains: vec![2; n], unary: vec![vec![0; 2]; n], functions, constant: 0, top: FORBIDDEN }
+    }
+
+    #[test]
+    fn the_pool_gets_no_worse_and_threads_change_nothing() {
+        let mut rng = Rng::new(53);
+        for _ in 0..3 {
+            let problem = random(&mut rng);
+            let field = field(&problem, &mut rng);
+            let seed = rng.draw();
+            let run = |threads: usize| {
+                let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+                workers.install(|| {
+                    let (mut pool, mut islands) = (Pool::default(), Islands::new(Rng::new(seed)));
+                    let mut efforts = Vec::new();
+                    for _ in 0..2 {
+                        let before = pool.best();
+                        let effort = islands.round(&field, &mut pool, &Stop::new());
+                        assert!(pool.best() <= before && effort.work > 0);
+                        efforts.push((effort.work, effort.moves));
+                    }
+                    let elites: Vec<_> = pool.elites().iter().map(|elite| elite.values.clone()).collect();
+                    (elites, efforts)
+                })
+            };
+            assert_eq!(run(1), run(3));
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! Tabu walks on gamma tables: what a walk does, and where walkers live.
+//!
+//! A walk is a function of where it begins, its key and nothing else: all its decisions are mixes of the key and of what is
+//! decided, its tenures are integers. So [`HostWalkers`](super::cpu::HostWalkers) and a device walk the same ways,
+//! move by move.
+
+use crate::device::DeviceError;
+use crate::rng::{below, mix};
+use crate::search::context::value_tables::Rows;
+use crate::search::scheduler::driver::Field;
+use crate::stop::Stop;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing, and
+/// aspiration needs a gain.
+pub(crate) const HELD: u32 = u32::MAX;
+/// A tenure of one step, in the unit of [`Walked::tenure`].
+pub(crate) const TENURE_ONE: u32 = 256;
+/// The first tenure of a walk and the least one.
+const FIRST_TENURE: u32 = 10 * TENURE_ONE;
+const LEAST_TENURE: u32 = 3 * TENURE_ONE;
+/// Of the variables at most one in so many counts as being in conflict: in a cut or a quadratic form nearly all are.
+const CONFLICTS: u32 = 10;
+/// Steps without a repeated assignment after which tenures shorten.
+const CALM: u32 = 1000;
+/// Assignments that a walk remembers, at most: each replaces an earlier one whose hash ends in the same bits.
+pub(crate) const REMEMBERED: usize = 4096;
+/// No walk is longer: steps are counted in 32 bits.
+const LONGEST: u32 = 1 << 30;
+/// Rows of which at most one entry in so many is not 0 are kept as lists of these.
+const SPARSE: usize = 8;
+
+/// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables, given
+/// as pairs of variable and stride, move it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Incident {
+    pub base: u32,
+    /// Its first pair; the next one's first is its end.
+    pub pairs: u32,
+    pub variable: u32,
+    /// 1 for the first of each function: its entry is the function's cost.
+    pub counts: u32,
+}
+
+/// A row that changes where a variable moves, by `stride` for each value; the other variables of its function are those of
+/// the incident, where there are more: [`Affected::NONE`] says that there are not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Affected {
+    pub base: u32,
+    pub stride: u32,
+    pub variable: u32,
+    pub incident: u32,
+    /// The first move of the variable, and how many there are.
+    start: u32,
+    width: u32,
+    /// A third variable of the function and its stride, which is 0 where there is none and [`NONE`](Self::NONE) where there are more.
+    third: (u32, u32),
+}
+
+impl Affected {
+    pub const NONE: u32 = u32::MAX;
+}
+
+/// For updates that nobody watches.
+pub(crate) const UNWATCHED: Option<fn(usize, i32, i32)> = None;
+
+/// Where things stand in the flat tables of moves. A move is a place in them: the row of its variable, and the value.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// First move of each variable, and the end: as the unary rows stand among the entries.
+    pub starts: Vec<u32>,
+    /// First of the rows that each variable's moves change, and the end.
+    pub ranges: Vec<u32>,
+    pub affected: Vec<Affected>,
+    /// A last one ends the pairs.
+    pub incidents: Vec<Incident>,
+    pub pairs: Vec<(u32, u32)>,
+    /// The least that the functions on each variable could cost. One that costs more is in conflict.
+    pub floors: Vec<i32>,
+    /// The entries that are not 0, where these are few: a move then changes a few sums instead of whole rows.
+    sparse: Option<SparseRows>,
+}
+
+/// Entries that are not 0, by quads of the rows' entries.
+#[derive(Debug, Default)]
+struct SparseRows {
+    /// The first entry of each quad, and the end.
+    starts: Vec<u32>,
+    /// Where it stands, and the cost.
+    entries: Vec<(u32, i32)>,
+}
+
+impl SparseRows {
+    /// Of the functions' rows, which begin at the entry `first`; none where most entries cost something.
+    fn new(entries: &[i32], first: usize) -> Option<SparseRows> {
+        let listed = |&(at, &cost): &(usize, &i32)| at >= first && cost != 0;
+        let count = entries.iter().enumerate().filter(listed).count();
+        if count * SPARSE > entries.len() - first {
+            return None;
+        }
+        let mut sparse = SparseRows { starts: Vec::with_capacity(entries.len() / 4 + 1), entries: Vec::new() };
+        for (quad, costs) in entries.chunks(4).enumerate() {
+            sparse.starts.push(sparse.entries.len() as u32);
+            let costs = costs.iter().enumerate().map(|(k, cost)| (4 * quad + k, cost)).filter(listed);
+            sparse.entries.extend(costs.map(|(at, &cost)| (at as u32, cost)));
+        }
+        sparse.starts.push(sparse.entries.len() as u32);
+        Some(sparse)
+    }
+
+    /// Of a row that begins at `base`: places in it and costs.
+    #[inline(always)]
+    fn row(&self, base: u32, width: usize) -> impl Iterator<Item = (usize, i32)> {
+        let quad = base as usize / 4;
+        let range = self.starts[quad] as usize..self.starts[quad + width / 4] as usize;
+        self.entries[range].iter().map(move |&(at, cost)| ((at - base) as usize, cost))
+    }
+}
+
+impl Layout {
+    pub fn new(rows: &Rows) -> Self {
+        let n = rows.variables();
+        let mut layout = Layout { starts: (0..n).map(|v| rows.unary_at(v)).collect(), ..Layout::default() };
+        layout.starts.push(rows.moves() as u32);
+        layout.floors = floors(rows);
+        layout.sparse = SparseRows::new(rows.entries(), layout.moves());
+        let seats = rows.incidences_by_function();
+        // where the seats of each function end, after a zero
+        let mut ends = vec![0; rows.problem.functions.len() + 1];
+        for (k, &(function, variable, incidence)) in seats.iter().enumerate() {
+            let first = k == 0 || seats[k - 1].0 != function;
+            let pairs = layout.pairs.len() as u32;
+            layout.pairs.extend(rows.others(&incidence));
+            layout.incidents.push(Incident { base: incidence.base, pairs, variable, counts: u32::from(first) });
+            ends[function as usize + 1] += 1;
+        }
+        (1..ends.len()).for_each(|k| ends[k] += ends[k - 1]);
+        layout.incidents.push(Incident { pairs: layout.pairs.len() as u32, ..Incident::default() });
+        let affected = |v: usize| -> Vec<Affected> {
+            let seats = || rows.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
+            let mut affected = Vec::with_capacity(seats().map(|seats| seats.len()).sum());
+            affected.extend(seats().flatten().filter_map(|k| layout.affected_by(rows, k, v as u32)));
+            affected
+        };
+        let affected: Vec<Vec<Affected>> = (0..n).into_par_iter().map(affected).collect();
+        layout.ranges.push(0);
+        for rows in &affected {
+            layout.ranges.push(layout.ranges[layout.ranges.len() - 1] + rows.len() as u32);
+        }
+        layout.affected = affected.concat();
+        layout
+    }
+
+    /// The row of an incident, if a move of `v` changes it.
+    fn affected_by(&self, rows: &Rows, incident: usize, v: u32) -> Option<Affected> {
+        let Incident { base, variable, .. } = self.incidents[incident];
+        let pairs = self.pairs_of(incident);
+        let &(_, stride) = pairs.iter().find(|pair| pair.0 == v)?;
+        let third = match *pairs {
+            [one, two] if one.0 == v => two,
+            [one, _] => one,
+            [_, _, _, ..] => (v, Affected::NONE),
+            _ => (v, 0),
+        };
+        let incident = if pairs.len() > 1 { incident as u32 } else { Affected::NONE };
+        let (start, width) = (self.starts[variable as usize], rows.width[variable as usize]);
+        Some(Affected { base, stride, variable, incident, start, width, third })
+    }
+
+    /// Variables and strides of an incident.
+    fn pairs_of(&self, incident: usize) -> &[(u32, u32)] {
+        &self.pairs[self.incidents[incident].pairs as usize..self.incidents[incident + 1].pairs as usize]
+    }
+
+    pub fn moves(&self) -> usize {
+        self.starts.last().map_or(0, |&end| end as usize)
+    }
+
+    pub fn range(&self, variable: usize) -> std::ops::Range<usize> {
+        self.starts[variable] as usize..self.starts[variable + 1] as usize
+    }
+
+    /// The rows that a variable's moves change.
+    pub fn affected(&self, variable: usize) -> &[Affected] {
+        &self.affected[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
+    }
+
+    /// Rows of four moves that a move changes, on average.
+    pub fn changed_quads(&self) -> usize {
+        let quads = |row: &Affected| row.width as usize / 4;
+        self.affected.iter().map(quads).sum::<usize>() / self.floors.len().max(1)
+    }
+
+    /// About what a step costs where so many variables are in conflict, in units of one nanosecond or so.
+    pub fn step_work(&self, conflicts: usize) -> u64 {
+        let n = self.floors.len().max(1);
+        // what a variable takes besides its values was measured on rows of four and of 44
+        let rated = self.moves() * conflicts / n + 8 * conflicts;
+        let changed = match self.sparse {
+            Some(_) => 4 * self.affected.len() / n,
+            None => self.affected.len() / n + 2 * self.changed_quads(),
+        };
+        (100 + rated + changed) as u64
+    }
+
+    /// Brings a number of each move up to date where `v` goes to `value` from what it has in `values`: a sum over functions, to
+    /// which a function gives `of` its cost. `watch`, if anybody does, is told of each sum of a value that a variable has: the variable, the sum
+    /// before and after.
+    #[inline(always)]
+    pub fn update<W: FnMut(usize, i32, i32)>(
+        &self,
+        rows: &Rows,
+        (values, v, value): (&[u16], usize, u16),
+        sums: &mut [i32],
+        of: impl Fn(i32) -> i32,
+        mut watch: Option<W>,
+    ) {
+        // what a row changes by, where few entries of rows are not 0, and whose it is: in a coloring it is the same for all
+        let mut changes: Vec<(usize, i32)> = Vec::new();
+        let mut of_rows = (0, 0);
+        let [old, new] = [values[v], value].map(u32::from);
+        for row in self.affected(v) {
+            let shift = match row.third {
+                (_, Affected::NONE) => self.shift(row.incident as usize, values, v as u32),
+                (variable, stride) => u32::from(values[variable as usize]) * stride,
+            };
+            let [before, after] = [old, new].map(|value| row.base + shift + value * row.stride);
+            let sums = &mut sums[row.start as usize..][..row.width as usize];
+            let watched = watch.as_mut().map(|watch| {
+                let held = usize::from(values[row.variable as usize]);
+                (watch, held, sums[held])
+            });
+            let [gone, come] = [before, after].map(|at| rows.row(at as usize, sums.len()));
+            if sums.len() == 4 {
+                replace::<4>(sums, gone, come, &of);
+            } else if sums.len() == 8 {
+                replace::<8>(sums, gone, come, &of);
+            } else if let Some(sparse) = &self.sparse {
+                if of_rows != (before, after) {
+                    of_rows = (before, after);
+                    changes.clear();
+                    changes.extend(sparse.row(before, sums.len()).map(|(place, cost)| (place, of(0) - of(cost))));
+                    changes.extend(sparse.row(after, sums.len()).map(|(place, cost)| (place, of(cost) - of(0))));
+                }
+                for &(place, change) in &changes {
+                    sums[place] += change;
+                }
+            } else {
+                for (total, (&gone, &come)) in sums.iter_mut().zip(gone.iter().zip(come)) {
+                    *total += of(come) - of(gone);
+                }
+            }
+            if let Some((watch, held, before)) = watched {
+                watch(row.variable as usize, before, sums[held]);
+            }
+        }
+    }
+
+    /// How far the values of an incident's other variables, `except` one, move its row.
+    pub fn shift(&self, incident: usize, values: &[u16], except: u32) -> u32 {
+        let others = self.pairs_of(incident).iter().filter(|pair| pair.0 != except);
+        others.map(|&(variable, stride)| u32::from(values[variable as usize]) * stride).sum()
+    }
+}
+
+/// One row of a sum for another, of a width known at compile time: lists of what is not 0 take longer than one or two vectors.
+#[inline(always)]
+fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of: &impl Fn(i32) -> i32) {
+    let (sums, gone, come) = (&mut sums[..WIDTH], &gone[..WIDTH], &come[..WIDTH]);
+    // an array first: for all that is known the sums may be among the costs, and vectors of them were scalars
+    let mut changed = [0; WIDTH];
+    for k in 0..WIDTH {
+        changed[k] = sums[k] + of(come[k]) - of(gone[k]);
+    }
+    sums.copy_from_slice(&changed);
+}
+
+/// A walk that begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    /// Of the walker, which leaves the walk that it was on.
+    pub slot: usize,
+    /// All that the walk decides is mixed from it.
+    pub key: u64,
+    /// Where it begins.
+    pub values: Vec<u16>,
+}
+
+/// What walkers do in a round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round<'a> {
+    /// Steps of each.
+    pub steps: u32,
+    /// Walks that begin in it, by their walkers. A walker that never began does so now.
+    pub begin: &'a [Start],
+}
+
+/// How far a walker has come.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Walked {
+    /// Of the walk; 0 before the first.
+    pub key: u64,
+    /// Sum of the rows' entries.
+    pub energy: i64,
+    pub best: i64,
+    pub hash: u64,
+    pub best_hash: u64,
+    /// Moves in all walks.
+    pub moves: u64,
+    /// Steps of this walk; where all moves are tabu a step moves nothing.
+    pub step: u32,
+    pub best_step: u32,
+    /// When the tenure last changed.
+    pub changed: u32,
+    /// How long the value that a variable leaves is tabu, in 256ths; half as much to one and a half of it is drawn.
+    pub tenure: u32,
+    /// Variables in conflict.
+    pub conflicts: u32,
+}
+
+impl Walked {
+    /// A walk that begins.
+    pub fn new(key: u64, energy: i64, hash: u64, conflicts: u32) -> Walked {
+        let fresh = Walked { key, energy, best: energy, hash, best_hash: hash, conflicts, ..Walked::default() };
+        Walked { tenure: FIRST_TENURE, ..fresh }
+    }
+
+    /// Whether the walk is over: there was no new best for `patience` steps, or there never was a walk.
+    pub fn is_over(&self, patience: u32) -> bool {
+        self.key == 0 || self.step - self.best_step > patience || self.step > LONGEST
+    }
+
+    /// The bits of the next step.
+    pub fn draw(&self) -> u64 {
+        mix(self.key, u64::from(self.step))
+    }
+
+    /// The difference below which a move gives a new best.
+    pub fn aspired(&self) -> i32 {
+        (self.best - self.energy).clamp(i64::from(i32::MIN / 2), 0) as i32
+    }
+
+    /// The step until which a value is tabu that is left in the step after this one: by the tenure, and the longer the more
+    /// variables are in conflict (0.6 for each, as in Galinier and Hao's tabu search for coloring).
+    pub fn until(&self, variables: usize) -> u32 {
+        let tenure = self.tenure / TENURE_ONE;
+        let drawn = below(mix(self.draw(), 0), u64::from(tenure) + 1) as u32 + tenure / 2;
+        self.step + 2 + drawn + self.conflicts.min(variables as u32 / CONFLICTS) * 3 / 5
+    }
+
+    /// A repeated assignment lengthens tenures; a long time without one shortens them (Battiti and Tecchiolli's reactive
+    /// tabu search).
+    pub fn react(&mut self, repeated: bool, variables: usize) {
+        let longest = (variables as u32 * (TENURE_ONE / 2)).max(LEAST_TENURE);
+        if repeated {
+            self.tenure = (self.tenure + self.tenure / 10 + TENURE_ONE).min(longest);
+        } else if self.step - self.changed > CALM {
+            self.tenure = (self.tenure - self.tenure / 20).max(LEAST_TENURE);
+        } else {
+            return;
+        }
+        self.changed = self.step;
+    }
+}
+
+/// Where walkers live.
+pub(crate) trait Walkers: Send {
+    /// Walkers that suit a core.
+    fn suitable(&mut self, field: &Field, layout: &Layout) -> Result<usize, DeviceError>;
+
+    /// Steps of a round of some ten milliseconds for walkers that have come so far.
+    fn steps(&self, layout: &Layout, walked: &[Walked]) -> u32;
+
+    /// About what a step of all of them costs, in the time that a core of the CPU takes for it.
+    fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64;
+
+    /// Makes room for walkers, none of which has begun.
+    fn open(&mut self, field: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError>;
+
+    /// Every walker goes on, or begins; says how far they have come.
+    fn walk(&mut self, field: &Field, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError>;
+
+    /// The best assignments of some walks.
+    fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError>;
+}
+
+/// The sum of the rows' entries, which is what a walk's energy is.
+pub(crate) fn energy(rows: &Rows, layout: &Layout, values: &[u16]) -> i64 {
+    let entry = |at: u32| i64::from(rows.entries()[at as usize]);
+    let unary = layout.starts.iter().zip(values).map(|(&start, &value)| entry(start + u32::from(value)));
+    let counted = layout.incidents.iter().enumerate().filter(|(_, incident)| incident.counts == 1);
+    let functions = counted.map(|(k, incident)| {
+        let row = incident.base + layout.shift(k, values, u32::MAX);
+        entry(row + u32::from(values[incident.variable as usize]))
+    });
+    unary.sum::<i64>() + functions.sum::<i64>()
+}
+
+/// For each variable the sum of what its functions cost at least, whatever the others' values.
+fn floors(rows: &Rows) -> Vec<i32> {
+    let least = |costs: &[i32]| costs.iter().copied().min().unwrap_or(0);
+    let mut known: FxHashMap<(u32, usize), i32> = FxHashMap::default();
+    let floor = |v: usize| {
+        let (domain, width) = (rows.domain(v), rows.width[v] as usize);
+        let of_functions = rows.incidences(v).iter().map(|incidence| {
+            let of_table = || {
+                let table = rows.row(incidence.base as usize, rows.row_count(incidence) * width);
+                table.chunks(width).map(|row| least(&row[..domain])).min().unwrap_or(0)
+            };
+            *known.entry((incidence.base, domain)).or_insert_with(of_table)
+        });
+        least(&rows.unary(v)[..domain]) + of_functions.sum::<i32>()
+    };
+    (0..rows.variables()).map(floor).collect()
+}

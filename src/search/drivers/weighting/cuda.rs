@@ -1,0 +1,243 @@
+//! Walks by weights in device memory, a warp each.
+
+#![allow(unsafe_code, reason = "kernel launches and device pointers in structures that kernels take")]
+
+use super::walk::{Limit, Seats, Stand};
+use super::walkers::{Beginning, Weighers};
+use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::search::context::cuda::{Device, address};
+use crate::search::context::value_tables::Rows;
+use crate::search::scheduler::driver::Field;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// `kernels/weigh.cu`: Land.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct LandArgument {
+    variables: u32,
+    functions: u32,
+    group: u32,
+    hard: i32,
+    entries: u64,
+    first: u64,
+    domains: u64,
+    starts: u64,
+    seats: u64,
+    ranges: u64,
+    on: u64,
+    further: u64,
+}
+
+/// `kernels/weigh.cu`: Walks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct WalksArgument {
+    tables: u64,
+    words: u64,
+    found: u64,
+    stands: u64,
+    starts: u64,
+    stop: u64,
+    count: u64,
+}
+
+// SAFETY: plain numbers in C's layout, as the kernels declare them.
+unsafe impl DeviceRepr for LandArgument {}
+// SAFETY: as above; on little-endian machines a count of 64 bits is one of 32 and padding.
+unsafe impl DeviceRepr for WalksArgument {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Stand {}
+// SAFETY: zeros are numbers.
+unsafe impl ValidAsZeroBits for Stand {}
+
+/// Walks on a device.
+pub(crate) struct CudaWeighers {
+    cuda: Device,
+    /// For what cannot wait for the kernels' stream.
+    aside: Arc<CudaStream>,
+    begin: Kernel,
+    walk: Kernel,
+    open: Option<Open>,
+}
+
+/// What depends on core and number.
+struct Open {
+    land: LandArgument,
+    walks: WalksArgument,
+    variables: usize,
+    found: CudaSlice<u16>,
+    stands: CudaSlice<Stand>,
+    /// Not 0 once a round is to end early.
+    stop: CudaSlice<u32>,
+    /// Kept for their memory.
+    _tables: (Vec<CudaSlice<u32>>, CudaSlice<i32>, CudaSlice<u16>),
+}
+
+/// Threads of a block: four walks.
+const THREADS: u32 = 128;
+/// Walks of a multiprocessor. On an H200 528 of them made 40 million moves a second on a random formula of 1000 variables, 1056 69 and 4224 124, which
+/// no cache holds. On four networks of six 528 to 2112 were the soonest to find something, on two 264, by 0.01 s (results/notes/weights.md).
+const RESIDENT: usize = 8;
+/// Work of a round: some ten milliseconds.
+const ROUND_WORK: u64 = 10_000_000;
+/// Steps of a round, at most.
+const MOST_STEPS: u64 = 20_000;
+
+/// Words of a walk's tables.
+fn words(rows: &Rows) -> usize {
+    let (n, sums, functions) = (rows.variables(), rows.width.iter().sum::<u32>(), rows.problem.functions.len());
+    3 * n + 2 * sums as usize + 4 * functions
+}
+
+/// About how long a step of all walks takes, in nanoseconds.
+fn step_work(rows: &Rows) -> u64 {
+    let n = rows.variables().max(1);
+    let degree = (0..n).map(|v| rows.degree(v)).sum::<usize>() / n;
+    let width = rows.width.iter().sum::<u32>() as usize / n;
+    (5000 + 40 * degree * (8 + width)) as u64
+}
+
+/// The kernels of walks by weights.
+pub(crate) fn sources() -> Vec<Source> {
+    vec![CudaWeighers::source()]
+}
+
+impl CudaWeighers {
+    /// Their kernels.
+    pub fn source() -> Source {
+        Source::embedded("weigh.cu").kernel("begin").kernel("walk")
+    }
+
+    /// A device without walks.
+    pub fn new(cuda: Device) -> Result<CudaWeighers, DeviceError> {
+        // bounds use the device too
+        let cuda = cuda.beside()?;
+        let aside = cuda.fork()?;
+        let loaded = cuda.load(&CudaWeighers::source())?;
+        let (begin, walk) = (loaded.kernel("begin", 0)?, loaded.kernel("walk", 0)?);
+        Ok(CudaWeighers { cuda, aside, begin, walk, open: None })
+    }
+
+    fn opened(&self) -> Result<&Open, DeviceError> {
+        let missing = || DeviceError::Unusable("walks were asked for before there were any".into());
+        self.open.as_ref().ok_or_else(missing)
+    }
+}
+
+impl Weighers for CudaWeighers {
+    fn suitable(&mut self, field: &Field) -> Result<usize, DeviceError> {
+        let resident = RESIDENT * self.cuda.info.multiprocessors as usize;
+        let one = 4 * words(&field.rows) + 4 * field.variables() + size_of::<Stand>();
+        let fitting = self.cuda.free_memory()? as usize / 4 / one;
+        Ok(resident.min(fitting).max(1))
+    }
+
+    fn open(&mut self, field: &Field, walks: Vec<Beginning>) -> Result<(), DeviceError> {
+        // memory goes back before more is taken
+        self.open = None;
+        let (cuda, rows, n) = (&*self.cuda, &field.rows, field.variables());
+        let seats = Seats::new(rows);
+        let (starts, seats, first) = seats.arrays();
+        // of each variable the functions with its seats
+        let mut on = vec![Vec::new(); n];
+        for (function, range) in starts.windows(2).enumerate() {
+            for seat in range[0]..range[1] {
+                on[seats[seat as usize].0 as usize].push([function as u32, seat]);
+            }
+        }
+        let ranges = std::iter::once(0).chain(on.iter().scan(0, |end, list| {
+            *end += list.len() as u32;
+            Some(*end)
+        }));
+        let mut further = Vec::new();
+        let mut packed = Vec::with_capacity(8 * seats.len());
+        for (v, incidence) in seats {
+            let rest = rows.further(incidence);
+            packed.extend([incidence.base, *v, incidence.first, incidence.first_stride]);
+            packed.extend([incidence.second, incidence.second_stride, further.len() as u32 / 2, rest.len() as u32]);
+            further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride]));
+        }
+        let lists: [Vec<u32>; 7] = [
+            first.to_vec(),
+            rows.problem.domains.clone(),
+            starts.to_vec(),
+            packed,
+            ranges.collect(),
+            on.iter().flatten().flatten().copied().collect(),
+            further,
+        ];
+        let mut tables = Vec::new();
+        for list in &lists {
+            // no memory of length 0: a pointer must be one
+            tables.push(if list.is_empty() { cuda.zeros(1)? } else { cuda.upload(list)? });
+        }
+        let [first, domains, starts, seats, ranges, on, further] =
+            std::array::from_fn(|list| address(cuda, &tables[list]));
+        let entries = cuda.upload(rows.entries())?;
+        let widest = rows.width.iter().max().map_or(1, |width| width / 4);
+        let land = LandArgument {
+            variables: n as u32,
+            functions: rows.problem.functions.len() as u32,
+            group: widest.next_power_of_two().min(32),
+            hard: rows.hard,
+            entries: address(cuda, &entries),
+            first,
+            domains,
+            starts,
+            seats,
+            ranges,
+            on,
+            further,
+        };
+        let count = walks.len();
+        let of_walks = cuda.zeros::<u32>(count * words(rows))?;
+        let begins: Vec<u16> = walks.iter().flat_map(|walk| &walk.values).copied().collect();
+        let stands: Vec<Stand> = walks.iter().map(|walk| walk.stand).collect();
+        let (begins, stands) = (cuda.upload(&begins)?, cuda.upload(&stands)?);
+        let (found, stop) = (cuda.zeros::<u16>(count * n)?, cuda.zeros::<u32>(1)?);
+        let walks = WalksArgument {
+            tables: address(cuda, &of_walks),
+            words: words(rows) as u64,
+            found: address(cuda, &found),
+            stands: address(cuda, &stands),
+            starts: address(cuda, &begins),
+            stop: address(cuda, &stop),
+            count: count as u64,
+        };
+        tables.push(of_walks);
+        let shape = ((count as u32 * 32).div_ceil(THREADS), THREADS, 0);
+        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
+        unsafe {
+            self.begin.launch(cuda.stream(), shape, |arguments| {
+                let _ = arguments.arg(&land).arg(&walks);
+            })?;
+        }
+        self.open = Some(Open { land, walks, variables: n, found, stands, stop, _tables: (tables, entries, begins) });
+        Ok(())
+    }
+
+    fn limit(&self, field: &Field) -> Limit {
+        let steps = (ROUND_WORK / step_work(&field.rows)).clamp(64, MOST_STEPS);
+        Limit { steps: steps as u32, work: u64::MAX }
+    }
+
+    fn walk(&mut self, field: &Field, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
+        let (cuda, open) = (&*self.cuda, self.opened()?);
+        let shape = ((open.walks.count as u32 * 32).div_ceil(THREADS), THREADS, 0);
+        // SAFETY: as in `open`.
+        unsafe {
+            self.walk.launch(cuda.stream(), shape, |arguments| {
+                let _ = arguments.arg(&open.land).arg(&open.walks).arg(&limit.steps);
+            })?;
+        }
+        crate::search::cuda::watch(cuda, &self.aside, &open.stop, stop)?;
+        Ok((cuda.read(&open.stands)?, u64::from(limit.steps) * step_work(&field.rows)))
+    }
+
+    fn found(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {
+        let open = self.opened()?;
+        let n = open.variables;
+        slots.iter().map(|&slot| self.cuda.read(&open.found.slice(slot * n..(slot + 1) * n))).collect()
+    }
+}

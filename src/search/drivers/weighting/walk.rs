@@ -1,0 +1,487 @@
+//! Walks by weights on hard functions. The weighted sum of violated functions goes down move by move; where no move lowers it, what is violated
+//! there weighs more from now on, so that the walk leaves every such place in the end (Morris's breakout method, 1993; for clauses Thornton's
+//! PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is one of a variable of a violated function.
+
+use crate::rng::{below, mix};
+use crate::search::context::value_tables::{Incidence, Rows};
+use crate::stop::Stop;
+use std::ops::Range;
+
+/// Violated functions, drawn at random, whose variables' moves are looked at in a step. With 8 random formulas of 1000 variables and forced random
+/// networks took several times as long (results/notes/weights.md).
+pub(crate) const LOOKED_AT: usize = 30;
+/// Variables, drawn at random, whose moves are looked at where nothing is violated.
+const IMPROVED: u64 = 50;
+/// Places without a better move after which every weight above one falls by one, while a walk forgets.
+const SMOOTHING: u32 = 10;
+/// Places without a better move until a walk that forgets remembers all, and the other way round. They double each time it has done both: random
+/// formulas want a short memory, completions of Latin squares a long one.
+const PHASE: u32 = 4096;
+/// No phase is longer than so many times that: weights stay below 2^17, and their sums in 32 bits.
+const LONGEST: u32 = 4;
+/// A variable that moved rests for so many steps, and up to as many more.
+const REST: u32 = 3;
+/// What a step draws beside what it looks at: a violated function, and how long a variable rests.
+const AT_RANDOM: u64 = 1 << 8;
+const RESTING: u64 = AT_RANDOM + 1;
+/// A mean difference in cost counts one in so many of a weight at first.
+const PRESSURES: i64 = 8;
+/// Steps between two looks at the stop flag.
+const UNWATCHED: u32 = 64;
+/// A walk is over after so many: they are counted in 32 bits.
+const LAST: u32 = 1 << 30;
+/// What it takes to look at a variable's values or at a row of a function, besides each of them, and nanoseconds of each.
+const ROW_WORK: u64 = 6;
+const VALUE_WORK: u64 = 2;
+
+/// Not violated.
+const NOWHERE: u32 = u32::MAX;
+
+/// Who reads what: the functions of a core with their variables, all of them copied into rows.
+#[derive(Debug, Default)]
+pub(crate) struct Seats {
+    /// First seat of each function, and the end.
+    starts: Vec<u32>,
+    seats: Vec<(u32, Incidence)>,
+    /// First sum of each variable's values, and the end.
+    sums: Vec<u32>,
+}
+
+impl Seats {
+    pub fn new(rows: &Rows) -> Self {
+        let (mut starts, mut seats) = (Vec::new(), Vec::new());
+        for (function, variable, incidence) in rows.incidences_by_function() {
+            starts.resize(function as usize + 1, seats.len() as u32);
+            seats.push((variable, incidence));
+        }
+        starts.resize(rows.problem.functions.len() + 1, seats.len() as u32);
+        let ends = rows.width.iter().scan(0, |end, &width| {
+            *end += width;
+            Some(*end)
+        });
+        Seats { starts, seats, sums: std::iter::once(0).chain(ends).collect() }
+    }
+
+    /// First seat of each function, and the end; the variables and incidences of all; first sum of each variable, and the end.
+    pub fn arrays(&self) -> (&[u32], &[(u32, Incidence)], &[u32]) {
+        (&self.starts, &self.seats, &self.sums)
+    }
+
+    fn of(&self, function: u32) -> &[(u32, Incidence)] {
+        &self.seats[self.starts[function as usize] as usize..self.starts[function as usize + 1] as usize]
+    }
+
+    fn sums(&self, variable: u32) -> Range<usize> {
+        self.sums[variable as usize] as usize..self.sums[variable as usize + 1] as usize
+    }
+}
+
+/// What a walk walks on.
+#[derive(Clone, Copy)]
+pub(crate) struct Land<'a> {
+    pub rows: &'a Rows,
+    pub seats: &'a Seats,
+}
+
+/// Gives variables whose value is forbidden by itself their cheapest one: walks never take such values.
+pub(crate) fn without_forbidden(rows: &Rows, mut values: Vec<u16>) -> Vec<u16> {
+    for (v, value) in values.iter_mut().enumerate() {
+        let unary = &rows.unary(v)[..rows.domain(v)];
+        if unary[usize::from(*value)] >= rows.hard {
+            *value = (0..unary.len()).min_by_key(|&value| unary[value]).unwrap_or(0) as u16;
+        }
+    }
+    values
+}
+
+/// How far a walk has come: everything but its tables.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stand {
+    /// What it draws is mixed from.
+    key: u64,
+    /// Of where it stands, violated functions left out.
+    cost: i64,
+    /// The least cost without violations.
+    cheapest: i64,
+    /// What a weight counts and what a cost counts, nothing before there was an allowed assignment.
+    unit: i64,
+    pressure: i64,
+    /// Moves made, and values looked at.
+    pub moves: u64,
+    pub looked_at: u64,
+    step: u32,
+    /// Places without a better move, and how many there are when the phase ends.
+    stuck: u32,
+    pub(crate) phase_end: u32,
+    phases: u32,
+    /// Whether no weight falls in this phase.
+    remembers: u32,
+    /// Functions that are violated, those whose weight is above one, and the fewest violated ones so far.
+    violated: u32,
+    heavy: u32,
+    fewest: u32,
+}
+
+impl Stand {
+    /// A walk that begins.
+    pub fn new(key: u64, remembers: bool) -> Self {
+        let (cheapest, fewest, remembers) = (i64::MAX, u32::MAX, u32::from(remembers));
+        Stand { key, cheapest, unit: 1, phase_end: PHASE, remembers, fewest, ..Stand::default() }
+    }
+
+    /// How good the best assignment found is: the fewest violated functions, then the least cost without any.
+    pub fn found(&self) -> (u32, i64) {
+        (self.fewest, self.cheapest)
+    }
+
+    /// Whether another walk should take its place.
+    pub fn is_over(&self) -> bool {
+        self.step >= LAST
+    }
+}
+
+/// When a walk pauses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub steps: u32,
+    pub work: u64,
+}
+
+/// One walk on the CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct Weigher {
+    stand: Stand,
+    values: Vec<u16>,
+    /// Of functions.
+    weights: Vec<i32>,
+    /// Functions whose weight is above one.
+    heavy: Vec<u32>,
+    /// Functions that are violated, and where each stands there.
+    violated: Vec<u32>,
+    places: Vec<u32>,
+    /// By variable and value: the weights of the functions that it would violate, and the costs of the others.
+    hard: Vec<i32>,
+    soft: Vec<i32>,
+    /// When each variable moved, and until when it rests.
+    moved: Vec<u32>,
+    rests: Vec<u32>,
+    /// Of this turn.
+    work: u64,
+    /// The best assignment.
+    best: Vec<u16>,
+}
+
+/// A move: what it changes the weighted sum by, since when the variable has stood still, and which.
+type Rated = (i64, u32, (u32, u16));
+/// Worse than any.
+const NO_MOVE: Rated = (i64::MAX, u32::MAX, (u32::MAX, u16::MAX));
+
+impl Weigher {
+    /// A walk from an assignment.
+    pub fn new(land: Land, values: Vec<u16>, stand: Stand) -> Self {
+        let Land { rows, seats } = land;
+        let (n, functions) = (rows.variables(), rows.problem.functions.len());
+        let mut walk = Weigher {
+            stand,
+            best: values.clone(),
+            values,
+            weights: vec![1; functions],
+            heavy: Vec::new(),
+            violated: Vec::new(),
+            places: vec![NOWHERE; functions],
+            hard: vec![0; seats.sums[n] as usize],
+            soft: (0..n).flat_map(|v| rows.unary(v)).copied().collect(),
+            moved: vec![0; n],
+            rests: vec![0; n],
+            work: 0,
+        };
+        walk.stand.cost = (0..n).map(|v| i64::from(rows.unary(v)[usize::from(walk.values[v])])).sum();
+        for function in 0..functions as u32 {
+            for (place, (v, incidence)) in seats.of(function).iter().enumerate() {
+                let sums = seats.sums(*v);
+                let row = rows.row(rows.offset(incidence, &walk.values), sums.len());
+                let sums = walk.hard[sums.clone()].iter_mut().zip(&mut walk.soft[sums]);
+                for ((hard, soft), &cost) in sums.zip(row) {
+                    let is_hard = cost >= rows.hard;
+                    *hard += i32::from(is_hard);
+                    *soft += if is_hard { 0 } else { cost };
+                }
+                let cost = row[usize::from(walk.values[*v as usize])];
+                match (place, cost >= rows.hard) {
+                    (0, true) => walk.violate(function),
+                    (0, false) => walk.stand.cost += i64::from(cost),
+                    _ => {}
+                }
+            }
+        }
+        walk.stand.violated = walk.violated.len() as u32;
+        walk
+    }
+
+    /// How far it has come, and its best assignment.
+    pub fn stand(&self) -> (Stand, &[u16]) {
+        (self.stand, &self.best)
+    }
+
+    /// Goes on until so much is done; returns its work.
+    pub fn walk(&mut self, land: Land, limit: Limit, stop: &Stop) -> u64 {
+        self.work = 0;
+        let mut steps = 0;
+        while steps < limit.steps && self.work < limit.work {
+            steps += 1;
+            self.stand.step += 1;
+            if self.stand.step.is_multiple_of(UNWATCHED) && stop.is_set() {
+                break;
+            }
+            let draw = mix(self.stand.key, u64::from(self.stand.step));
+            match self.violated.is_empty() {
+                true => self.improve(land, draw),
+                false => self.repair(land, draw),
+            }
+        }
+        self.note(land);
+        (self.stand.violated, self.stand.heavy) = (self.violated.len() as u32, self.heavy.len() as u32);
+        self.work
+    }
+
+    /// Keeps where the walk stands if fewer functions are violated than ever. On the way down that would be a copy a step.
+    fn note(&mut self, land: Land) {
+        if (self.violated.len() as u32) < self.stand.fewest {
+            self.stand.fewest = self.violated.len() as u32;
+            self.best.copy_from_slice(&self.values);
+            if self.stand.fewest == 0 {
+                self.stand.unit = PRESSURES * self.spread(land);
+                self.stand.pressure = 1;
+            }
+        }
+    }
+
+    /// One step towards fewer violated functions.
+    fn repair(&mut self, land: Land, draw: u64) {
+        let count = self.violated.len();
+        let drawn = |number| below(mix(draw, number), count as u64) as usize;
+        let mut best = NO_MOVE;
+        for k in 0..count.min(LOOKED_AT) {
+            let function = self.violated[if count <= LOOKED_AT { k } else { drawn(k as u64) }];
+            for &(v, _) in land.seats.of(function) {
+                if self.rests[v as usize] <= self.stand.step {
+                    self.rate(land, v, &mut best);
+                }
+            }
+        }
+        if best.0 >= 0 {
+            self.weigh(land);
+            best = NO_MOVE;
+            for &(v, _) in land.seats.of(self.violated[drawn(AT_RANDOM)]) {
+                self.rate(land, v, &mut best);
+            }
+        }
+        if best != NO_MOVE {
+            let (v, value) = best.2;
+            self.assign(land, draw, v, value);
+        }
+    }
+
+    /// Rates a variable's moves; costs count once there was an allowed assignment.
+    fn rate(&mut self, Land { rows, seats }: Land, v: u32, best: &mut Rated) {
+        let (sums, held, domain) = (seats.sums(v), usize::from(self.values[v as usize]), rows.domain(v as usize));
+        let (hard, soft) = (&self.hard[sums.clone()][..domain], &self.soft[sums][..domain]);
+        let Stand { unit, pressure, .. } = self.stand;
+        let (weights, cost, unary) = (hard[held], soft[held], &rows.unary(v as usize)[..domain]);
+        for value in 0..domain {
+            let change = unit * i64::from(hard[value] - weights) + pressure * i64::from(soft[value] - cost);
+            // most are dearer than the best
+            if change > best.0 || value == held || unary[value] >= rows.hard {
+                continue;
+            }
+            *best = (*best).min((change, self.moved[v as usize], (v, value as u16)));
+        }
+        self.stand.looked_at += domain as u64;
+        self.work += VALUE_WORK * (ROW_WORK + domain as u64);
+    }
+
+    /// What is violated weighs more from now on.
+    fn weigh(&mut self, land: Land) {
+        self.note(land);
+        for k in 0..self.violated.len() {
+            let function = self.violated[k];
+            if self.weights[function as usize] == 1 {
+                self.heavy.push(function);
+            }
+            self.change_weight(land, function, 1);
+        }
+        self.stand.stuck += 1;
+        if self.stand.stuck >= self.stand.phase_end {
+            if self.stand.remembers == 1 {
+                for function in std::mem::take(&mut self.heavy) {
+                    self.change_weight(land, function, 1 - self.weights[function as usize]);
+                }
+            }
+            let stand = &mut self.stand;
+            stand.remembers ^= 1;
+            stand.pressure = stand.pressure.min(1);
+            stand.phases += 1;
+            (stand.stuck, stand.phase_end) = (0, PHASE << (stand.phases / 2).min(LONGEST));
+        } else if self.stand.remembers == 0 && self.stand.stuck.is_multiple_of(SMOOTHING) {
+            let mut heavy = std::mem::take(&mut self.heavy);
+            heavy.retain(|&function| {
+                self.change_weight(land, function, -1);
+                self.weights[function as usize] > 1
+            });
+            self.heavy = heavy;
+        }
+    }
+
+    fn change_weight(&mut self, Land { rows, seats }: Land, function: u32, change: i32) {
+        self.weights[function as usize] += change;
+        for &(v, ref incidence) in seats.of(function) {
+            let sums = seats.sums(v);
+            let row = rows.row(rows.offset(incidence, &self.values), sums.len());
+            self.work += VALUE_WORK * (ROW_WORK + row.len() as u64);
+            for (sum, &cost) in self.hard[sums].iter_mut().zip(row) {
+                *sum += if cost >= rows.hard { change } else { 0 };
+            }
+        }
+    }
+
+    fn violate(&mut self, function: u32) {
+        self.places[function as usize] = self.violated.len() as u32;
+        self.violated.push(function);
+    }
+
+    fn satisfy(&mut self, function: u32) {
+        let place = std::mem::replace(&mut self.places[function as usize], NOWHERE) as usize;
+        let _ = self.violated.swap_remove(place);
+        if let Some(&other) = self.violated.get(place) {
+            self.places[other as usize] = place as u32;
+        }
+    }
+
+    /// Gives a variable another value and brings all sums up to date.
+    fn assign(&mut self, Land { rows, seats }: Land, draw: u64, v: u32, value: u16) {
+        let old = std::mem::replace(&mut self.values[v as usize], value);
+        let sums = &self.soft[seats.sums(v)];
+        self.stand.cost += i64::from(sums[usize::from(value)] - sums[usize::from(old)]);
+        self.moved[v as usize] = self.stand.step;
+        self.rests[v as usize] = self.stand.step + REST + below(mix(draw, RESTING), u64::from(REST) + 1) as u32;
+        self.stand.moves += 1;
+        let step = i64::from(value) - i64::from(old);
+        for (incidence, &function) in rows.incidences(v as usize).iter().zip(rows.functions_on(v as usize)) {
+            let row = rows.offset(incidence, &self.values);
+            let is_hard = |value: u16| rows.entries()[row + usize::from(value)] >= rows.hard;
+            match (is_hard(old), is_hard(value)) {
+                (false, true) => self.violate(function),
+                (true, false) => self.satisfy(function),
+                _ => {}
+            }
+            let weight = self.weights[function as usize];
+            for &(u, ref incidence) in seats.of(function).iter().filter(|seat| seat.0 != v) {
+                let after = rows.offset(incidence, &self.values);
+                let before = (after as i64 - step * i64::from(rows.stride(incidence, v))) as usize;
+                let sums = seats.sums(u);
+                self.work += VALUE_WORK * (ROW_WORK + sums.len() as u64);
+                let changes = rows.row(before, sums.len()).iter().zip(rows.row(after, sums.len()));
+                let sums = self.hard[sums.clone()].iter_mut().zip(&mut self.soft[sums]);
+                for ((hard, soft), (&gone, &come)) in sums.zip(changes) {
+                    let (was, is) = (gone >= rows.hard, come >= rows.hard);
+                    *hard += weight * (i32::from(is) - i32::from(was));
+                    *soft += if is { 0 } else { come } - if was { 0 } else { gone };
+                }
+            }
+        }
+    }
+
+    /// What a variable's values differ by in cost, on average.
+    fn spread(&self, Land { rows, seats }: Land) -> i64 {
+        let spread = |v: usize| {
+            let costs = &self.soft[seats.sums(v as u32)][..rows.domain(v)];
+            let costs = costs.iter().filter(|&&cost| cost < rows.hard);
+            i64::from(costs.clone().max().unwrap_or(&0) - costs.min().unwrap_or(&0))
+        };
+        let spreads: Vec<i64> = (0..rows.variables()).map(spread).filter(|&spread| spread > 0).collect();
+        (spreads.iter().sum::<i64>() / spreads.len().max(1) as i64).max(1)
+    }
+
+    /// Nothing is violated: one step towards less cost. Where there is none, costs count more from now on, until one leads through a violation.
+    fn improve(&mut self, land: Land, draw: u64) {
+        self.note(land);
+        let mut best = NO_MOVE;
+        for k in 0..IMPROVED {
+            let v = below(mix(draw, k), land.rows.variables() as u64) as u32;
+            self.rate(land, v, &mut best);
+        }
+        if best.0 < 0 {
+            let (v, value) = best.2;
+            return self.assign(land, draw, v, value);
+        }
+        if self.stand.cost < self.stand.cheapest {
+            self.stand.cheapest = self.stand.cost;
+            self.best.copy_from_slice(&self.values);
+        }
+        self.stand.pressure += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use crate::search::testing::{assignment, price, random_dense};
+    use std::sync::Arc;
+
+    /// The walk's weights and sums against those of a fresh one where it stands.
+    fn compare(land: Land, walk: &Weigher, case: u32) {
+        let mut fresh = Weigher::new(land, walk.values.clone(), Stand::new(0, false));
+        for (function, &weight) in walk.weights.iter().enumerate() {
+            fresh.change_weight(land, function as u32, weight - 1);
+        }
+        assert!(fresh.hard == walk.hard && fresh.soft == walk.soft, "case {case}");
+        assert_eq!((fresh.stand.cost, fresh.stand.violated), (walk.stand.cost, walk.stand.violated), "case {case}");
+        let sorted = |functions: &[u32]| {
+            let mut functions = functions.to_vec();
+            functions.sort_unstable();
+            functions
+        };
+        assert_eq!(sorted(&fresh.violated), sorted(&walk.violated), "case {case}");
+        let weighs = |function: &u32| walk.weights[*function as usize] > 1;
+        assert_eq!(
+            sorted(&walk.heavy),
+            (0..walk.weights.len() as u32).filter(weighs).collect::<Vec<_>>(),
+            "case {case}"
+        );
+    }
+
+    #[test]
+    fn sums_and_violations_are_those_counted_anew() {
+        let mut rng = Rng::new(1);
+        let (mut heavy, mut solved, mut cheaper) = (0, 0, 0);
+        for case in 0..1000 {
+            let problem = Arc::new(random_dense(&mut rng));
+            let rows = Rows::new(&problem, price(&problem));
+            let seats = Seats::new(&rows);
+            let land = Land { rows: &rows, seats: &seats };
+            let begin = without_forbidden(&rows, assignment(&problem, &mut rng));
+            // phases end often
+            let stand = Stand { phase_end: 20, ..Stand::new(rng.draw(), case % 2 == 0) };
+            let mut walk = Weigher::new(land, begin, stand);
+            for _ in 0..5 {
+                let worked = walk.walk(land, Limit { steps: u32::MAX, work: 10_000 }, &Stop::new());
+                assert!(worked >= 10_000 && walk.stand.looked_at > 0, "case {case}");
+                compare(land, &walk, case);
+            }
+            heavy += usize::from(!walk.heavy.is_empty());
+            let (stand, found) = walk.stand();
+            let energy = rows.energy(found);
+            let of_functions = problem.functions.iter().filter(|f| rows.entry(f, found) >= crate::model::FORBIDDEN);
+            // what costs as much as what is forbidden counts, too
+            assert!(stand.fewest as usize >= of_functions.count(), "case {case}: {energy:?}");
+            solved += usize::from(stand.fewest == 0);
+            if energy.violations == 0 && rows.shift == 0 && stand.cheapest < i64::MAX {
+                assert_eq!(stand.cheapest, energy.total, "case {case}");
+                cheaper += 1;
+            }
+        }
+        assert!(heavy > 50 && solved > 500 && cheaper > 300, "{heavy} {solved} {cheaper}");
+    }
+}

@@ -1,0 +1,59 @@
+//! What a run begins with, before threads, reductions and tables are made.
+
+use super::greedy;
+use super::messages::{News, Totals};
+use crate::check;
+use crate::model::{Cost, FORBIDDEN, Network, Number};
+use crate::rng::Rng;
+use crate::search::options::Options;
+use crate::stop::Stop;
+use std::ops::ControlFlow;
+
+/// A first assignment.
+pub(crate) struct First {
+    /// The warm start, or one by greedy choices; none in a run without rounds.
+    pub assignment: Option<Vec<u32>>,
+    /// The least cost of a solution told of, in the network's units; [`FORBIDDEN`] without one.
+    pub upper: Cost,
+    /// The best value told of, in the file's convention.
+    pub value: Option<Number>,
+}
+
+impl First {
+    /// Tells of the warm start if there is one, or of solutions by greedy choices until one costs no more than `lower`.
+    pub fn new(network: &Network, options: &Options, lower: Cost, stop: &Stop, tell: &mut dyn FnMut(News)) -> Self {
+        let (mut upper, mut best): (Cost, Option<Number>) = (FORBIDDEN, None);
+        let mut found = |assignment: &[u32], source: &str| {
+            let evaluation = check::evaluate(network, assignment);
+            if evaluation.is_solution()
+                && evaluation.cost < upper
+                && let Some(value) = check::value(network, assignment)
+            {
+                upper = evaluation.cost;
+                if best.is_none_or(|best| network.units().is_better(value, best)) {
+                    best = Some(value);
+                }
+                let (solution, source, totals) = (assignment.into(), source.to_string(), Totals::default());
+                tell(News::Solution { cost: upper, value, solution, source, totals });
+            }
+            if upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let assignment = match &options.warm_start {
+            Some(start) => {
+                let _ = found(start, "warm-start");
+                Some(start.clone())
+            }
+            None if options.rounds == Some(0) || lower >= network.top() || !greedy::fits(network) => None,
+            None => {
+                let rng = &mut Rng::new(options.seed);
+                Some(greedy::assignments(network, rng, stop, &mut |values| found(values, "greedy")))
+            }
+        };
+        First { assignment, upper, value: best }
+    }
+
+    /// The least cost in the network's units and the best value, where there is a solution.
+    pub fn found(&self) -> Option<(Cost, Number)> {
+        self.value.map(|value| (self.upper, value))
+    }
+}

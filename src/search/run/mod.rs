@@ -1,0 +1,506 @@
+//! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
+//! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
+
+pub(crate) mod clock;
+pub(crate) mod goal;
+pub(crate) mod greedy;
+pub(crate) mod handover;
+pub(crate) mod initial;
+pub(crate) mod messages;
+mod places;
+pub(crate) mod publisher;
+mod troubles;
+
+use self::goal::{Meeting, reached, settled};
+use self::handover::Boarding;
+use self::initial::First;
+use self::messages::{Ending, News, Totals};
+use super::drivers::annealing::state::{Elite, LONGEST};
+use super::drivers::guided;
+use super::event::StoppedBy;
+use super::options::{Assertions, Options};
+use super::scheduler::bounds::Step;
+use super::scheduler::budget::Account;
+use super::scheduler::concurrent_bounds::BoundsBeside;
+use super::scheduler::driver::{Core, Effort, Field, Pool};
+use super::scheduler::group::Crew;
+use super::scheduler::portfolio::Portfolio;
+use super::scheduler::threads::Parts;
+use crate::bounds::Proof;
+use crate::check;
+use crate::device::Opened;
+use crate::elimination::Gpu;
+use crate::error::Error;
+use crate::heuristics::Needs;
+use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
+use crate::reduce::{Reducer, ValueBounds};
+use crate::rng::Rng;
+use crate::stop::Stop;
+use crate::threads;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
+const TIGHTEN_EVERY: u64 = 1000;
+/// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and orders
+/// are made anew.
+const WORTH_TIGHTENING: usize = 32;
+
+/// How long a round is in which there is nothing to search.
+const NAP: Duration = Duration::from_millis(5);
+
+/// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take longer than that.
+const MOST_MEANWHILE: u64 = 30_000;
+
+/// One run on one network.
+pub(crate) struct Run<'a> {
+    network: &'a Network,
+    options: &'a Options,
+    stop: &'a Stop,
+    tell: &'a mut dyn FnMut(News),
+    core: Core,
+    field: Arc<Field>,
+    pool: Pool,
+    crew: Crew,
+    bounds: BoundsBeside,
+    /// What is known beside the loop as well.
+    meeting: Meeting,
+    rng: Rng,
+    /// The device, as long as it works; the CPU without one.
+    device: Opened,
+    /// While there is a device on its way.
+    boarding: Option<Boarding>,
+    totals: Totals,
+    account: Account,
+    /// The first assignment, until the run begins.
+    first: Option<Vec<u32>>,
+    /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
+    upper: Cost,
+    /// The best value found in the file's convention, by the file's own numbers.
+    value: Option<Number>,
+    /// Best total proven, in the network's units.
+    lower: Cost,
+    /// What is known of each value.
+    values: ValueBounds,
+    /// `upper` at the last reduction and the search work done by then.
+    tightened: (Cost, u64),
+    /// Whether there are no threads for parts of the run.
+    cannot_part: bool,
+    /// Whether local search has room for the core's values.
+    has_search: bool,
+}
+
+impl<'a> Run<'a> {
+    /// Reduces the network and prepares the first core; nothing where the reductions have come to the goal.
+    pub fn new(
+        network: &'a Network,
+        options: &'a Options,
+        first: First,
+        stop: &'a Stop,
+        tell: &'a mut dyn FnMut(News),
+    ) -> Result<Option<Self>, Error> {
+        let mut rng = Rng::new(options.seed);
+        let reducer = if options.certificate {
+            Reducer::logged(network, options.reduce, stop)?
+        } else {
+            Reducer::new(network, options.reduce, stop)?
+        };
+        if stop.is_set() {
+            return Err(Error::Stopped);
+        }
+        let problem = Arc::new(reducer.fitting_problem(stop)?);
+        if let Some(heuristic) = &options.heuristic {
+            let fits = heuristic.fits(&problem);
+            fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
+        }
+        let lower = if reducer.infeasible() { network.top() } else { problem.constant };
+        let (totals, meeting) = (Totals::default(), Meeting::new(first.upper.min(network.top()), stop));
+        let core = Core { reducer: Arc::new(reducer), problem };
+        let proof = Proof::reductions(&core.reducer).map(Box::new);
+        tell(News::Bound { bound: lower, source: "trivial".into(), totals, proof });
+        if settled(network, options, first.found(), lower) {
+            return Ok(None);
+        }
+        let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
+        let field = Field::of_core(&core, options, &mut rng, stop)?;
+        // a run that must be repeated, and what needs a device, begin there
+        let waits = options.rounds.is_some() || for_devices;
+        let (boarding, device) = Boarding::unless_there(&options.device, waits, &field, meeting.met(), stop)?;
+        if boarding.is_none() {
+            tell(News::Note(device.to_string()));
+        }
+        if let Some(heuristic) = options.heuristic.as_ref().filter(|heuristic| heuristic.is_for_devices()) {
+            let asserts = options.assertions >= Assertions::Assignment;
+            let ready = guided::ready(&field, &**heuristic, &device, asserts);
+            ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
+        }
+        let parts = || Parts::beside_device(Portfolio::may_part(options), field.is_large());
+        let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
+        let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), meeting.clone(), &mut rng);
+        // a run that must be repeated elsewhere has the CPU's bounds
+        let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
+        let bounds = BoundsBeside::new(options, gpu.zip(for_bounds), meeting.clone());
+        let values = ValueBounds::new(&core.reducer);
+        let has_search = fits_search(&core.problem);
+        Ok(Some(Run {
+            network,
+            options,
+            stop,
+            tell,
+            values,
+            core,
+            account: Account::new(options.rounds.is_none(), field.sweep_work),
+            field,
+            pool: Pool::new(first.upper < FORBIDDEN),
+            crew,
+            bounds,
+            meeting,
+            rng,
+            device,
+            boarding,
+            totals,
+            first: first.assignment,
+            upper: first.upper,
+            value: first.value,
+            lower,
+            tightened: (network.top(), 0),
+            cannot_part: false,
+            has_search,
+        }))
+    }
+
+    /// Runs until a reason to stop.
+    pub fn run(mut self) -> Result<Ending, Error> {
+        if !self.has_search {
+            let message = format!(
+                "a domain is longer than the {LONGEST} values that local search has room for: bounds work alone"
+            );
+            (self.tell)(News::Lost { source: "search".into(), message });
+        }
+        // drivers have better ones than the greedy solution at once
+        let wanted = self.options.warm_start.is_some() || self.options.heuristic.is_some();
+        if let Some(first) = self.first.take().filter(|_| wanted) {
+            self.offer_projected(&first);
+        }
+        let stopped_by = loop {
+            threads::panic_on_purpose("loop");
+            if let Some(reason) = self.finished() {
+                break reason;
+            }
+            self.board()?;
+            self.part();
+            if self.core.problem.variables() == 0 {
+                self.core_solution(&self.core.clone(), &[], "reduce")?;
+                let proof = Proof::reductions(&self.core.reducer);
+                self.raise(self.upper.min(self.network.top()), "reduce", proof);
+                continue;
+            }
+            if !self.bound_slice()? {
+                self.round()?;
+            }
+        };
+        if self.boarding.is_some() {
+            (self.tell)(News::Note(Boarding::missed(&self.options.device, self.stop)?));
+        }
+        if let Some(source) = self.crew.finish(&mut self.pool) {
+            self.look_at_pool(source)?;
+        }
+        self.bounds.finish();
+        while let Some(mut step) = self.bounds.finished() {
+            self.take(&mut step)?;
+        }
+        self.tell_of_trouble();
+        self.tell_of_losses();
+        let (z, induced_width) = self.bounds.widths();
+        let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
+        Ok(Ending {
+            values: Some(values),
+            values_forbidden: Some(values_forbidden),
+            // what came in last may have led to the goal
+            stopped_by: self.reached().unwrap_or(stopped_by),
+            totals: self.totals,
+            z,
+            induced_width,
+            device: self.device.name(),
+        })
+    }
+
+    /// To be asked after all that is told, before anything else that takes long.
+    fn reached(&self) -> Option<StoppedBy> {
+        reached(self.network, self.options, self.value.map(|value| (self.upper, value)), self.lower)
+    }
+
+    fn finished(&self) -> Option<StoppedBy> {
+        let is_last = self.options.rounds.is_some_and(|rounds| self.totals.rounds >= rounds);
+        let rounds = || is_last.then_some(StoppedBy::Rounds);
+        self.reached().or_else(rounds).or_else(|| self.stop.cause().map(StoppedBy::from))
+    }
+
+    /// One round of a driver, and what follows from it.
+    fn round(&mut self) -> Result<(), Error> {
+        if !self.has_search {
+            self.totals.rounds += 1;
+            (self.tell)(News::Progress(self.totals));
+            std::thread::sleep(NAP);
+            return Ok(());
+        }
+        let began = Instant::now();
+        let over = self.boarding.as_ref().map_or(self.meeting.met(), Boarding::over);
+        let (crew, field, pool) = (&mut self.crew, &self.field, &mut self.pool);
+        let (source, Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault }) =
+            self.bounds.for_search().run(|| crew.round(field, pool, over));
+        self.totals.rounds += 1;
+        self.totals.moves += moves;
+        self.totals.ratings += ratings;
+        self.totals.population = self.crew.population();
+        self.account.note_round(began, work, picks.rounds > 0);
+        if self.account.is_stalled() {
+            self.bounds.have_device(began.elapsed());
+        }
+        self.totals.picks.add(&picks);
+        self.totals.picks.work = self.account.plugin_part();
+        if let Some(fault) = fault {
+            self.tell_of_losses();
+            return Err(Error::Internal(fault));
+        }
+        if let Some(note) = note {
+            (self.tell)(News::Note(note));
+        }
+        if let Some(message) = clipped {
+            (self.tell)(News::Lost { source: source.into(), message });
+        }
+        if let Some(nonsense) = nonsense {
+            (self.tell)(News::Nonsense(nonsense));
+        }
+        if let Some(error) = lost {
+            self.lose_device(&error);
+        }
+        // also where the pool's best is an old one with violations
+        self.look_at_pool(source)?;
+        if self.options.assertions >= Assertions::Round {
+            self.pool.assert_energies(&self.core.problem)?;
+        }
+        (self.tell)(News::Progress(self.totals));
+        if self.reached().is_some() {
+            return Ok(());
+        }
+        let (upper, work) = self.tightened;
+        let size: u64 = self.core.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
+        if self.upper < upper && self.account.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
+            self.tighten();
+        }
+        Ok(())
+    }
+
+    /// Turns the best allowed elite into a solution if it is better than the incumbent.
+    fn look_at_pool(&mut self, source: &str) -> Result<(), Error> {
+        let Some(elite) = self.pool.allowed() else { return Ok(()) };
+        let total = self.core.problem.constant.saturating_add(elite.energy.total);
+        if total < self.upper.min(self.core.problem.top) {
+            let assignment: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
+            self.core_solution(&self.core.clone(), &assignment, source)?;
+        }
+        Ok(())
+    }
+
+    /// A solution of the core: lifted, checked on the network, and kept if it is better.
+    fn core_solution(&mut self, core: &Core, assignment: &[u32], source: &str) -> Result<(), Error> {
+        let expected = core.problem.cost(assignment);
+        let solution = core.reducer.lift(assignment);
+        let cost = self.solution(solution, source)?;
+        if expected < core.problem.top && cost != Some(expected) && self.options.assertions >= Assertions::Incumbent {
+            return Err(Error::Internal(format!(
+                "{source}: a solution costs {expected} in the core, but {cost:?} by the independent evaluator"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks an assignment of the network and keeps it if it is better. Returns its cost where it is a solution.
+    fn solution(&mut self, solution: Vec<u32>, source: &str) -> Result<Option<Cost>, Error> {
+        let evaluation = check::evaluate(self.network, &solution);
+        if !evaluation.is_solution() {
+            return Ok(None);
+        }
+        let cost = evaluation.cost;
+        if cost < self.lower {
+            return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {}", self.lower)));
+        }
+        if cost < self.upper {
+            let Some(value) = check::value(self.network, &solution) else {
+                return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));
+            };
+            self.meeting.found(cost);
+            self.upper = cost;
+            if self.value.is_none_or(|best| self.network.units().is_better(value, best)) {
+                self.value = Some(value);
+            }
+            self.account.note_better();
+            let (solution, source, totals) = (solution.into(), source.to_string(), self.totals);
+            (self.tell)(News::Solution { cost, value, solution, source, totals });
+        }
+        Ok(Some(cost))
+    }
+
+    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run that
+    /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it, or another thread does the slice.
+    fn bound_slice(&mut self) -> Result<bool, Error> {
+        let (upper, seed) = (self.upper.min(self.network.top()), self.options.seed);
+        if let Some(step) = self.bounds.finished() {
+            self.follow(step)?;
+            return Ok(true);
+        }
+        self.tell_of_trouble();
+        self.tell_of_files();
+        self.tell_of_losses();
+        if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
+            if self.account.search_work > 0 || !self.has_search {
+                self.bounds.begin(&self.core, upper, seed, self.field.is_large(), self.stop);
+            }
+            return Ok(false);
+        }
+        let alone = !self.has_search;
+        if self.boarding.is_some() && self.field.sweep_work > MOST_MEANWHILE && !alone {
+            return Ok(false);
+        }
+        let Some(bounds) = self.bounds.here() else { return Ok(false) };
+        self.account.note_bounds(bounds.spent());
+        let due = if alone {
+            !bounds.is_done()
+        } else {
+            bounds.is_due(self.account.with_a_slice(), self.account.is_stalled())
+        };
+        if !due {
+            return Ok(false);
+        }
+        // slices leave threads idle: in turns a run of two used one and a half (results/2026-11-24-ahead)
+        if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && !bounds.takes_turns() {
+            self.bounds.begin(&self.core, upper, seed, true, self.stop);
+            return Ok(false);
+        }
+        let slice = || {
+            threads::panic_on_purpose("bounds");
+            bounds.slice(&self.core, upper, seed, self.stop)
+        };
+        let step = threads::caught(slice).unwrap_or_else(|what| {
+            self.bounds.lose(what);
+            None
+        });
+        self.tell_of_files();
+        if let Some(step) = step {
+            self.follow(step)?;
+        }
+        Ok(true)
+    }
+
+    /// What follows from a finished rung.
+    fn follow(&mut self, mut step: Step) -> Result<(), Error> {
+        let (before, reason) = (self.gap(), step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned());
+        self.take(&mut step)?;
+        if self.reached().is_some() {
+            return Ok(());
+        }
+        if let Some(assignment) = &step.assignment {
+            self.offer_projected(&step.core.reducer.lift(assignment));
+        }
+        let closed = (before - self.gap()) as f64 / before.max(1) as f64;
+        if let Some(bounds) = self.bounds.here() {
+            bounds.note(closed);
+        }
+        if let Some(values) = &step.value_bounds {
+            self.values.learn(&step.core.reducer, values, reason);
+            self.look_at_reduced();
+            let (removable, of) = self.values.removable(&self.core.reducer, self.upper.min(self.network.top()));
+            if removable > of / WORTH_TIGHTENING {
+                self.tighten();
+            }
+        }
+        if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.core.problem, &self.core.problem)) {
+            self.crew.guide(outcome);
+        }
+        Ok(())
+    }
+
+    /// The solution and the bound of a finished rung.
+    fn take(&mut self, step: &mut Step) -> Result<(), Error> {
+        if let Some(assignment) = &step.assignment {
+            self.core_solution(&step.core, assignment, &step.source)?;
+        }
+        // a bound of the core speaks of what is better than the incumbent
+        self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof.take());
+        Ok(())
+    }
+
+    /// What is between the best bound and the best solution.
+    fn gap(&self) -> Cost {
+        self.upper.min(self.network.top()).saturating_sub(self.lower)
+    }
+
+    /// What is known of values, for heuristics that look at it.
+    fn look_at_reduced(&mut self) {
+        if self.options.heuristic.as_ref().is_some_and(|heuristic| heuristic.needs().any(Needs::REDUCED)) {
+            self.field.learn_reduced(self.values.reduced(&self.core.reducer));
+        }
+    }
+
+    fn raise(&mut self, bound: Cost, source: &str, proof: Option<Proof>) {
+        // a proof is news even where more is known that has none
+        if bound > self.lower || proof.is_some() {
+            self.lower = self.lower.max(bound);
+            self.meeting.proved(self.lower);
+            let (source, totals) = (source.to_string(), self.totals);
+            (self.tell)(News::Bound { bound, source, totals, proof: proof.map(Box::new) });
+        }
+    }
+
+    /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the smaller core.
+    fn tighten(&mut self) {
+        self.tightened = (self.upper, self.account.search_work);
+        let upper = self.upper.min(self.network.top());
+        let mut reducer = (*self.core.reducer).clone();
+        reducer.tighten_by(upper, &self.values, self.stop);
+        let reducer = Arc::new(reducer);
+        if reducer.infeasible() {
+            self.raise(upper, "reduce", Proof::reductions(&reducer));
+            return;
+        }
+        // the loop sees the flag
+        let Ok(problem) = reducer.problem_until(self.stop) else { return };
+        let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
+        if size(&problem) == size(&self.core.problem) {
+            return;
+        }
+        let new = Core { reducer, problem: Arc::new(problem) };
+        self.raise(new.problem.constant, "reduce", Proof::reductions(&new.reducer));
+        if self.reached().is_some() {
+            return;
+        }
+        let Ok(field) = Field::of_core(&new, self.options, &mut self.rng, self.stop) else { return };
+        let old = std::mem::replace(&mut self.core, new);
+        self.field = field;
+        self.has_search = fits_search(&self.core.problem);
+        self.look_at_reduced();
+        let new = &self.core.reducer;
+        let translate = |values: &[u16]| -> Vec<u16> {
+            let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
+            new.project(&old.reducer.lift(&assignment)).into_iter().map(|value| value as u16).collect()
+        };
+        self.pool.rebase(&self.field, &translate);
+        self.crew.rebase(&self.field, &translate);
+        self.bounds.rebase();
+    }
+
+    fn offer_projected(&mut self, assignment: &[u32]) {
+        if !self.has_search {
+            return;
+        }
+        let core = self.core.reducer.project(assignment);
+        let values = core.into_iter().map(|value| value as u16).collect();
+        self.pool.offer(&Elite::new(&self.field.rows, values));
+    }
+}
+
+/// Whether local search has room for all values of a core.
+fn fits_search(problem: &Problem) -> bool {
+    problem.domains.iter().all(|&domain| domain <= LONGEST)
+}

@@ -1,0 +1,308 @@
+//! The recording side of a run: owns the clock, hears the loop's news, and tells the observer.
+
+use super::clock::Clock;
+use super::goal::reached;
+use super::messages::{Ending, News, Totals};
+use crate::bounds::Proof;
+use crate::bounds::weaker;
+use crate::model::{Cost, Network, Number};
+use crate::search::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
+use crate::search::options::Options;
+use crate::stop::Stop;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often to look for a tick or a stop between news.
+const LOOK: Duration = Duration::from_millis(20);
+/// Seconds that the loop has to answer the stop flag.
+const PATIENCE: f64 = 0.12;
+
+/// What is known so far, in the order it came.
+pub(crate) struct Recorder<'a> {
+    network: &'a Network,
+    clock: &'a Clock,
+    observe: &'a mut dyn FnMut(&Event),
+    best: Option<(Number, Arc<[u32]>)>,
+    /// The solution of least cost in the network's units, which rounding may order otherwise than the file's numbers.
+    least: Option<(Cost, Arc<[u32]>)>,
+    bound: Cost,
+    /// The best bound that has a proof.
+    proof: (Cost, Proof),
+    totals: Totals,
+    source: Arc<str>,
+    bound_source: Arc<str>,
+    search_began: Option<f64>,
+    best_at: Option<f64>,
+    /// The device has failed.
+    lost: bool,
+    /// When the next tick is due.
+    next_tick: f64,
+}
+
+impl<'a> Recorder<'a> {
+    /// Begins with the bound that the functions' minima give.
+    pub fn new(network: &'a Network, clock: &'a Clock, observe: &'a mut dyn FnMut(&Event)) -> Self {
+        let bound = network.least();
+        let mut recorder = Recorder {
+            network,
+            clock,
+            observe,
+            best: None,
+            least: None,
+            bound,
+            proof: (bound, Proof::default()),
+            totals: Totals::default(),
+            source: "trivial".into(),
+            bound_source: "trivial".into(),
+            search_began: None,
+            best_at: None,
+            lost: false,
+            next_tick: clock.seconds().floor() + 1.0,
+        };
+        let _ = recorder.tell(EventKind::Start);
+        recorder
+    }
+
+    /// Hears news until the loop hangs up (then `true`) or has not answered the stop flag for a while; tells a tick for
+    /// every second in between, with the accounts that stand in `progress` then.
+    pub fn listen(&mut self, news: &Receiver<News>, progress: &Mutex<Totals>, stop: &Stop) -> bool {
+        let mut stopped = None;
+        loop {
+            let now = self.clock.seconds();
+            if stop.is_set() && now - *stopped.get_or_insert(now) > PATIENCE {
+                return false;
+            }
+            self.tick(now, || *progress.lock().unwrap_or_else(PoisonError::into_inner));
+            match news.recv_timeout(LOOK) {
+                Ok(news) => self.hear(news),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return true,
+            }
+        }
+    }
+
+    /// The same for news that come while the loop is on this thread.
+    pub fn hear_and_tick(&mut self, news: News) {
+        let totals = self.totals;
+        self.hear(news);
+        self.tick(self.clock.seconds(), || totals);
+    }
+
+    /// Tells a tick where one is due, with the accounts that are known by then.
+    fn tick(&mut self, now: f64, totals: impl FnOnce() -> Totals) {
+        if now >= self.next_tick {
+            let totals = totals();
+            if totals.rounds > self.totals.rounds {
+                self.totals = totals;
+            }
+            let _ = self.tell(EventKind::Tick);
+            self.next_tick = now.floor() + 1.0;
+        }
+    }
+
+    /// The best bound so far, in the network's units.
+    pub fn bound(&self) -> Cost {
+        self.bound
+    }
+
+    /// Notes what happened, and tells the observer.
+    pub fn hear(&mut self, news: News) {
+        let now = self.clock.seconds();
+        // a first solution may come before the reductions
+        if matches!(news, News::Progress(_) | News::Bound { .. }) {
+            let _ = self.search_began.get_or_insert(now);
+        }
+        match news {
+            News::Progress(totals) => self.totals = totals,
+            News::Solution { cost, value, solution, source, totals } => {
+                self.totals = totals;
+                self.least = Some((cost, solution.clone()));
+                let units = self.network.units();
+                if self.best.as_ref().is_none_or(|(best, _)| units.is_better(value, *best)) {
+                    self.best = Some((value, solution));
+                    self.best_at = Some(now);
+                    self.source = source.into();
+                    let _ = self.tell(EventKind::Solution);
+                }
+            }
+            News::Bound { bound, source, totals, proof } => {
+                self.totals = totals;
+                if let Some(proof) = proof.filter(|_| bound > self.proof.0) {
+                    self.proof = (bound, *proof);
+                }
+                if bound > self.bound {
+                    self.bound = bound;
+                    self.source = source.into();
+                    self.bound_source = self.source.clone();
+                    let _ = self.tell(EventKind::Bound);
+                }
+            }
+            News::Note(message) => {
+                let _ = self.tell_with(EventKind::Note, Some(message.into()));
+            }
+            News::Nonsense(message) => {
+                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+            }
+            News::Lost { source, message } => {
+                let before = std::mem::replace(&mut self.source, source.into());
+                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+                self.source = before;
+            }
+            News::Warning(message) => {
+                self.lost = true;
+                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+            }
+        }
+    }
+
+    /// Tells an event and returns its time.
+    fn tell(&mut self, kind: EventKind) -> f64 {
+        self.tell_with(kind, None)
+    }
+
+    fn tell_with(&mut self, kind: EventKind, message: Option<Arc<str>>) -> f64 {
+        let time_s = self.clock.seconds();
+        let units = self.network.units();
+        let gap = self.gap();
+        let with_solution = matches!(kind, EventKind::Solution | EventKind::End);
+        (self.observe)(&Event {
+            kind,
+            time_s,
+            cost: self.best.as_ref().map(|(value, _)| *value),
+            bound: self.network.bound(self.bound),
+            gap,
+            maximise: units.maximise,
+            round: self.totals.rounds,
+            moves: self.totals.moves,
+            ratings: self.totals.ratings,
+            source: self.source.clone(),
+            solution: self.best.as_ref().filter(|_| with_solution).map(|(_, solution)| solution.clone()),
+            message,
+        });
+        time_s
+    }
+
+    fn gap(&self) -> Option<f64> {
+        gap(self.network, self.found(), self.bound)
+    }
+
+    /// The least cost in the network's units, and the best value.
+    fn found(&self) -> Option<(Cost, Number)> {
+        Some((self.least.as_ref()?.0, self.best.as_ref()?.0))
+    }
+
+    /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the stop.
+    pub fn finish(
+        mut self,
+        options: &Options,
+        threads: usize,
+        ending: Option<Ending>,
+        stopped_by: StoppedBy,
+    ) -> Summary {
+        let units = self.network.units();
+        if let Some(ending) = &ending {
+            self.totals = ending.totals;
+            self.source = self.bound_source.clone();
+        }
+        if options.certificate && self.proof.0 < self.bound {
+            let message = weaker(self.network, self.proof.0, self.bound);
+            let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+        }
+        let time_s = self.tell(EventKind::End);
+        // also where the loop did not come to look
+        let stopped_by = reached(self.network, options, self.found(), self.bound)
+            .unwrap_or(ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by));
+        // a loop that did not answer in time has worked where it could
+        let device = match (&ending, options.device.poll()) {
+            (Some(ending), _) => ending.device.clone(),
+            (None, Ok(Some(opened))) if self.search_began.is_some() && !self.lost => opened.name(),
+            _ => "cpu".into(),
+        };
+        let cost = self.best.as_ref().map(|(value, _)| *value);
+        let bound = self.network.bound(self.bound);
+        let status = match (stopped_by, &self.best) {
+            (StoppedBy::Optimal, _) => Status::Optimal,
+            (StoppedBy::Infeasible, _) => Status::Infeasible,
+            (_, Some(_)) => Status::Feasible,
+            (_, None) => Status::Unknown,
+        };
+        Summary {
+            status,
+            stopped_by,
+            cost,
+            bound,
+            gap: self.gap(),
+            precision_slack: units.precision_slack(cost.zip(bound).filter(|_| status == Status::Optimal)),
+            time_s,
+            load_s: options.load_s,
+            time_to_best_s: self.best_at,
+            search_to_best_s: self.best_at.map(|at| (at - self.search_began.unwrap_or(at)).max(0.0)),
+            seed: options.seed,
+            device,
+            threads,
+            driver: options.driver.name(),
+            heuristic: options.heuristic_name().map(String::from),
+            picks: self.totals.picks,
+            population: self.totals.population,
+            rounds: self.totals.rounds,
+            moves: self.totals.moves,
+            ratings: self.totals.ratings,
+            bound_method: self.bound_source.to_string(),
+            z: ending.as_ref().and_then(|ending| ending.z),
+            induced_width: ending.as_ref().and_then(|ending| ending.induced_width),
+            values: ending.as_ref().and_then(|ending| ending.values),
+            values_forbidden: ending.as_ref().and_then(|ending| ending.values_forbidden),
+            solution: self.best.map(|(_, solution)| solution.to_vec()),
+            least: self.least.map(|(_, solution)| solution.to_vec()),
+            proof: self.proof,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ModelError;
+
+    #[test]
+    fn messages_are_told_and_change_nothing() -> Result<(), ModelError> {
+        let mut builder = Network::builder("one");
+        let v = builder.variable(2)?;
+        let _ = builder.dense(&[v], vec![3, 4])?;
+        let network = builder.build();
+        let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
+        let mut told: Vec<(EventKind, Option<Arc<str>>)> = Vec::new();
+        let mut observe = |event: &Event| told.push((event.kind, event.message.clone()));
+        let mut recorder = Recorder::new(&network, &clock, &mut observe);
+        recorder.hear(News::Note("on cuda:0".into()));
+        recorder.hear(News::Warning("cuda:0: it broke; going on on the CPU".into()));
+        assert_eq!(recorder.search_began, None, "the search begins with its own news");
+        let summary = recorder.finish(&Options::default(), 1, None, StoppedBy::Time);
+        assert_eq!((summary.device.as_str(), summary.status), ("cpu", Status::Unknown));
+        let expected = [
+            (EventKind::Start, None),
+            (EventKind::Note, Some("on cuda:0".into())),
+            (EventKind::Warning, Some("cuda:0: it broke; going on on the CPU".into())),
+            (EventKind::End, None),
+        ];
+        assert_eq!(told, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn a_bound_without_a_proof_leaves_the_last_one_that_has_one() {
+        let network = Network::builder("empty").build();
+        let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
+        let mut told = Vec::new();
+        let mut observe = |event: &Event| told.extend(event.message.clone());
+        let mut recorder = Recorder::new(&network, &clock, &mut observe);
+        for (bound, proof) in [(3, Some(Box::default())), (5, None)] {
+            recorder.hear(News::Bound { bound, source: "test".into(), totals: Totals::default(), proof });
+        }
+        let options = Options { certificate: true, ..Options::default() };
+        let summary = recorder.finish(&options, 1, None, StoppedBy::Time);
+        assert_eq!((summary.bound, summary.proof.0), (Some(Number::Integer(5)), 3));
+        assert_eq!(told, ["the certificate proves the bound 3: how the bound 5 came about was not kept".into()]);
+    }
+}

@@ -1,0 +1,439 @@
+//! What a driver is, and what all drivers see.
+//!
+//! To add a driver: write a file with a type that implements [`Driver`], and add it to the list in `portfolio.rs`. A
+//! driver makes bounded rounds; it never reads the clock, prints, or writes files.
+
+use crate::device::{Compiled, DeviceError, Source};
+use crate::elimination::Outcome;
+use crate::error::Error;
+use crate::model::{Cost, Problem};
+use crate::reduce::Reducer;
+use crate::rng::{Rng, mix};
+use crate::search::context::graph::{Graph, Region};
+use crate::search::context::value_tables::Rows;
+use crate::search::drivers::annealing::state::Elite;
+use crate::search::drivers::annealing::temperature::Schedule;
+use crate::search::drivers::annealing::tree_move::Forest;
+use crate::search::drivers::tabu::restarts::interchangeable;
+use crate::search::drivers::tabu::walk::Layout;
+use crate::search::options::Options;
+use crate::stop::Stop;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
+/// and its assignment goes back the way its own core came.
+#[derive(Clone)]
+pub(crate) struct Core {
+    /// The reductions that led to it.
+    pub reducer: Arc<Reducer>,
+    /// The core.
+    pub problem: Arc<Problem>,
+}
+
+/// A core prepared for local search.
+#[derive(Debug)]
+pub(crate) struct Field {
+    /// The core's tables by variable.
+    pub rows: Rows,
+    /// Who shares a function with whom.
+    pub graph: Graph,
+    /// Color classes: sweeps assign one after the other, as the variables of a class do not see each other.
+    pub classes: Vec<Vec<u32>>,
+    /// Numbers prime to that of the classes, below it: strides of the orders in which sweeps go through them.
+    pub strides: Vec<u32>,
+    /// Where [`Field::forests`] come from, and they.
+    forest_draw: u64,
+    forests: OnceLock<Vec<Forest>>,
+    /// Where [`Field::regions`] come from, and they.
+    region_draw: u64,
+    regions: OnceLock<Vec<u32>>,
+    layout: OnceLock<Arc<Layout>>,
+    is_coloring: OnceLock<bool>,
+    /// Temperatures.
+    pub schedule: Schedule,
+    /// What every assignment pays besides.
+    pub constant: Cost,
+    /// About what visiting every variable once costs, in units of one nanosecond or so.
+    pub sweep_work: u64,
+    /// States wanted, where the caller said so.
+    pub population: Option<usize>,
+    /// Whether a run must do the same on every machine and device.
+    pub portable: bool,
+    /// How the core came from the network; it is the network without it.
+    pub origin: Option<Arc<Reducer>>,
+    reduced: Mutex<Reduced>,
+}
+
+/// By variable and value; nothing where nothing is known.
+pub(crate) type Reduced = Option<Arc<Vec<Vec<Cost>>>>;
+
+/// Above this many variables children are merged with their parents by components (ALGORITHMS.md M.2.5).
+const LARGE: usize = 600;
+
+/// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after the
+/// other (ALGORITHMS.md M.2.5).
+const LARGE_TREE: u32 = 64;
+
+impl Field {
+    /// Prepares a core. A forbidden entry costs `price` in the core's units.
+    pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> Field {
+        Field::until(problem, price, population, rng, &Stop::new()).expect("nobody stops")
+    }
+
+    /// The same, or [`Error::Stopped`].
+    fn until(
+        problem: &Arc<Problem>,
+        price: Cost,
+        population: Option<usize>,
+        rng: &mut Rng,
+        stop: &Stop,
+    ) -> Result<Field, Error> {
+        let of_rows = || {
+            let rows = Rows::until(problem, price, stop)?;
+            let schedule = Schedule::of(&rows);
+            Ok::<_, Error>((rows, schedule))
+        };
+        let of_graph = || {
+            let graph = Graph::new(problem, stop)?;
+            let classes = graph.classes(stop)?;
+            Ok::<_, Error>((graph, classes))
+        };
+        let (of_rows, of_graph) = rayon::join(of_rows, of_graph);
+        let ((rows, schedule), (graph, classes)) = (of_rows?, of_graph?);
+        let n = problem.variables();
+        let sweep_work = (0..n).map(|v| 30 + rows.degree(v) as u64 * (2 + u64::from(rows.width[v]) / 4)).sum();
+        Ok(Field {
+            rows,
+            graph,
+            strides: strides(classes.len(), is_large(n)),
+            classes,
+            forest_draw: rng.draw(),
+            forests: OnceLock::new(),
+            region_draw: rng.draw(),
+            regions: OnceLock::new(),
+            layout: OnceLock::new(),
+            is_coloring: OnceLock::new(),
+            schedule,
+            constant: problem.constant,
+            sweep_work,
+            population,
+            portable: false,
+            origin: None,
+            reduced: Mutex::default(),
+        })
+    }
+
+    /// The field of what the reductions have left. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
+    /// "Hard constraints": W = min(top, incumbent)).
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn of_core(
+        Core { problem, reducer }: &Core,
+        options: &Options,
+        rng: &mut Rng,
+        stop: &Stop,
+    ) -> Result<Arc<Field>, Error> {
+        options.activity.step("preparing the search");
+        let price = problem.top.saturating_sub(problem.constant).max(1);
+        let mut field = Field::until(problem, price, options.population, rng, stop)?;
+        field.portable = options.rounds.is_some();
+        field.origin = Some(reducer.clone());
+        Ok(Arc::new(field))
+    }
+
+    /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked for:
+    /// the first solutions do not wait for them.
+    pub fn regions(&self) -> &[u32] {
+        self.regions.get_or_init(|| {
+            let n = self.variables();
+            let count = (2_000_000 / n.max(1)).clamp(32, 256) as u64;
+            let grow =
+                |region: &mut Region, k| region.grow(&self.graph, n, &mut Rng::new(mix(self.region_draw, k))).to_vec();
+            (0..count).into_par_iter().map_init(Region::default, grow).flatten().collect()
+        })
+    }
+
+    /// Random induced forests for tree moves; none where they would hold next to nothing. Made when first asked for, as regions
+    /// are; whoever makes children in parallel asks before.
+    pub fn forests(&self) -> &[Forest] {
+        self.forests.get_or_init(|| {
+            let n = self.variables();
+            let count = (1_000_000 / n.max(1)).clamp(8, 128) as u64;
+            let largest = if self.is_large() { LARGE_TREE } else { u32::MAX };
+            let forest = |k| Forest::random(&self.rows, largest, &mut Rng::new(mix(self.forest_draw, k)));
+            // alone, a forest of few edges is a sweep that costs more
+            let first = forest(0);
+            if first.edges() * 10 < n {
+                return Vec::new();
+            }
+            [vec![first], (1..count).into_par_iter().map(forest).collect()].concat()
+        })
+    }
+
+    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for, by all threads, as regions are.
+    pub fn layout(&self) -> Option<&Arc<Layout>> {
+        self.rows.all_copied().then(|| self.layout.get_or_init(|| Arc::new(Layout::new(&self.rows))))
+    }
+
+    /// Whether all values are interchangeable, as colors are.
+    pub fn is_coloring(&self) -> bool {
+        *self.is_coloring.get_or_init(|| interchangeable(&self.rows.problem).is_some())
+    }
+
+    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say so.
+    pub fn reduced(&self) -> Reduced {
+        self.reduced.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Bounds say more.
+    pub fn learn_reduced(&self, reduced: Vec<Vec<Cost>>) {
+        *self.reduced.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(reduced));
+    }
+
+    /// Number of variables.
+    pub fn variables(&self) -> usize {
+        self.rows.variables()
+    }
+
+    /// Whether the core is so large that components are merged.
+    pub fn is_large(&self) -> bool {
+        is_large(self.variables())
+    }
+}
+
+/// Whether a core of so many variables is a large one.
+pub(crate) fn is_large(variables: usize) -> bool {
+    variables > LARGE
+}
+
+/// The numbers below that of the classes that are prime to it. The few classes of a large core follow each other.
+fn strides(classes: usize, is_large: bool) -> Vec<u32> {
+    let gcd = |mut a: usize, mut b: usize| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let last = if is_large { 1 } else { classes.saturating_sub(1).max(1) };
+    (1..=last).filter(|&stride| gcd(stride, classes.max(1)) == 1).map(|stride| stride as u32).collect()
+}
+
+/// By how many halves the next round of a walk's driver is shorter after so many: a run's first rounds wait for it.
+pub(crate) fn shorter(rounds: u32) -> u32 {
+    2u32.saturating_sub(rounds)
+}
+
+/// What a round did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Effort {
+    /// Assignments that changed a value.
+    pub moves: u64,
+    /// Possibilities rated.
+    pub ratings: u64,
+    /// Work done, in the unit of [`Field::sweep_work`]; on a device as much as the CPU does in the same time.
+    pub work: u64,
+    /// What the user may want to know.
+    pub note: Option<String>,
+    /// There are fewer states than were asked for: why.
+    pub clipped: Option<String>,
+    /// The device failed: why. The driver goes on without it.
+    pub lost: Option<DeviceError>,
+    /// What a plug-in heuristic did.
+    pub picks: Picks,
+    /// What of that makes no sense.
+    pub nonsense: Option<String>,
+    /// What an assertion found: the run ends.
+    pub fault: Option<String>,
+}
+
+impl Effort {
+    /// Adds the accounts of another one.
+    pub fn add(&mut self, other: &Effort) {
+        self.moves += other.moves;
+        self.ratings += other.ratings;
+        self.work += other.work;
+    }
+}
+
+/// What came of the picks of a plug-in heuristic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Picks {
+    /// Rounds made.
+    pub rounds: u64,
+    /// Part of the search's work.
+    pub work: f64,
+    /// Possibilities rated.
+    pub ratings: u64,
+    /// Values drawn.
+    pub drawn: u64,
+    /// Of these, values that the variable did not have.
+    pub changed: u64,
+    /// Of these, those after which the state was better than it had ever been.
+    pub improved: u64,
+    /// Groups of variables proposed.
+    pub proposed: u64,
+    /// Of these, groups taken.
+    pub taken: u64,
+    /// Values that these changed.
+    pub taken_changed: u64,
+    /// Of the groups taken, those after which the state was better than it had ever been.
+    pub taken_improved: u64,
+    /// Values changed by the passes of cheapest values that end flights. With those that picks and groups changed they
+    /// are all moves.
+    pub settled: u64,
+    /// Bytes of its states, at most.
+    pub bytes: u64,
+    /// What its kernel took to compile, where it flew on a device.
+    pub compiled: Option<Compiled>,
+}
+
+impl Picks {
+    /// Adds those of another round or state.
+    pub fn add(&mut self, other: &Picks) {
+        self.rounds += other.rounds;
+        self.ratings += other.ratings;
+        self.drawn += other.drawn;
+        self.changed += other.changed;
+        self.improved += other.improved;
+        self.proposed += other.proposed;
+        self.taken += other.taken;
+        self.taken_changed += other.taken_changed;
+        self.taken_improved += other.taken_improved;
+        self.settled += other.settled;
+        self.bytes = self.bytes.max(other.bytes);
+        // another core may want another instance: the one that took longest is shown
+        let longest = |compiled: &Option<Compiled>| compiled.map_or(0.0, |compiled| compiled.seconds);
+        if self.compiled.is_none() || longest(&other.compiled) > longest(&self.compiled) {
+            self.compiled = other.compiled;
+        }
+    }
+}
+
+/// Improves solutions in bounded rounds.
+pub(crate) trait Driver: Send {
+    /// The name in the CSV's `source` column.
+    fn name(&self) -> &'static str;
+
+    /// States it keeps.
+    fn population(&self) -> usize;
+
+    /// Whether a round on this core, with what is known of it and what was found, can bring anything.
+    fn fits(&self, field: &Field, pool: &Pool) -> bool {
+        let _ = (field, pool);
+        true
+    }
+
+    /// Whether its rounds leave threads idle where there are many.
+    fn needs_few_threads(&self) -> bool {
+        false
+    }
+
+    /// What share it has at first, for each of another driver's.
+    fn weight(&self, field: &Field, pool: &Pool) -> f64 {
+        let _ = (field, pool);
+        1.0
+    }
+
+    /// Part of the time that is its own whatever it gains, until an allowed assignment is found and after that.
+    fn floor(&self, field: &Field, pool: &Pool) -> f64 {
+        let _ = (field, pool);
+        0.0
+    }
+
+    /// Work of a run from which on it takes turns; the same on all devices where a run is to be repeated.
+    fn begins(&self, field: &Field) -> u64 {
+        let _ = field;
+        0
+    }
+
+    /// The kernels that its next round takes, where it was given a device and they are others than the last one's.
+    fn kernels(&self, field: &Field) -> Option<Source> {
+        let _ = field;
+        None
+    }
+
+    /// Opens a run from the solution that is there already, in some ten milliseconds; most have no way to.
+    fn open_run(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
+        let _ = (field, pool, stop);
+        None
+    }
+
+    /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the round
+    /// is dropped.
+    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort;
+
+    /// A bound step has left messages that rate partial assignments.
+    fn guide(&mut self, outcome: &Arc<Outcome>) {
+        let _ = outcome;
+    }
+
+    /// The core has changed: `translate` turns an assignment of the old one into one of the new.
+    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync));
+}
+
+/// The best different assignments that any driver found, best first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pool {
+    elites: Vec<Elite>,
+    /// Whether an allowed assignment is known, here or elsewhere.
+    pub solved: bool,
+}
+
+/// Elites kept for all drivers.
+pub(crate) const POOL: usize = 32;
+
+impl Pool {
+    /// Without elites; `solved` where an allowed assignment is known elsewhere.
+    pub fn new(solved: bool) -> Self {
+        Pool { elites: Vec::new(), solved }
+    }
+
+    /// Best first.
+    pub fn elites(&self) -> &[Elite] {
+        &self.elites
+    }
+
+    /// The best that nothing forbids.
+    pub fn allowed(&self) -> Option<&Elite> {
+        self.elites.iter().find(|elite| elite.energy.violations == 0)
+    }
+
+    /// Energy of the best, larger than any where there is none.
+    pub fn best(&self) -> Cost {
+        self.elites.first().map_or(Cost::MAX, |elite| elite.energy.total)
+    }
+
+    /// The same assignments on another core.
+    pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        for elite in std::mem::take(&mut self.elites) {
+            self.offer(&Elite::new(&field.rows, translate(&elite.values)));
+        }
+    }
+
+    /// The assertion ladder: energies of allowed elites against recomputed ones.
+    pub fn assert_energies(&self, problem: &Problem) -> Result<(), Error> {
+        for elite in self.elites.iter().filter(|elite| elite.energy.violations == 0) {
+            let values: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
+            let total = problem.constant.saturating_add(elite.energy.total);
+            let recomputed = problem.cost(&values);
+            if total != recomputed {
+                return Err(Error::Internal(format!("an elite's energy says {total}, its cost is {recomputed}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps an assignment if it is new and among the best.
+    pub fn offer(&mut self, elite: &Elite) {
+        self.solved |= elite.energy.violations == 0;
+        let key = |elite: &Elite| (elite.energy.total, elite.hash);
+        let at = self.elites.partition_point(|kept| key(kept) < key(elite));
+        if at < POOL && self.elites.get(at).is_none_or(|kept| kept.hash != elite.hash) {
+            self.elites.insert(at, elite.clone());
+            self.elites.truncate(POOL);
+        }
+    }
+}

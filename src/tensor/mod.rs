@@ -1,0 +1,4 @@
+//! Tables over several variables: memory, strides, and how smaller tables lie along larger ones.
+
+pub(crate) mod storage;
+pub(crate) mod tiles;

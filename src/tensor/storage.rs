@@ -1,0 +1,107 @@
+//! Memory of tables.
+
+use crate::elimination::table::Entry;
+use crate::error::Error;
+use crate::memory;
+use memmap2::MmapMut;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// Bytes from which on a table has pages of its own: two of those of 2 MB.
+const LARGE: usize = 4 << 20;
+
+/// The entries of a table. A large one asks the system for large pages: paging in 64 MB by 4 KB took half as long as
+/// making the message that goes there (results/notes/cpu.md).
+#[derive(Debug)]
+pub(crate) enum Storage<E> {
+    Heap(Vec<E>),
+    Pages(MmapMut, PhantomData<E>),
+}
+
+impl<E: Entry> Storage<E> {
+    /// So many entries of 0; the program ends where there is no memory for them.
+    pub fn new(entries: usize) -> Self {
+        Self::of_pages(entries).unwrap_or_else(|| Storage::Heap(vec![E::default(); entries]))
+    }
+
+    /// The same where there may be none.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn try_new(entries: usize) -> Result<Self, Error> {
+        if let Some(pages) = Self::of_pages(entries) {
+            return Ok(pages);
+        }
+        let mut heap = Vec::new();
+        memory::reserve(&mut heap, entries)?;
+        heap.resize(entries, E::default());
+        Ok(Storage::Heap(heap))
+    }
+
+    fn of_pages(entries: usize) -> Option<Self> {
+        let bytes = entries.saturating_mul(size_of::<E>());
+        // without pages the heap is asked
+        let map = (bytes >= LARGE).then(|| MmapMut::map_anon(bytes).ok()).flatten()?;
+        #[cfg(target_os = "linux")]
+        // advice: a system that knows no large pages works as well
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Some(Storage::Pages(map, PhantomData))
+    }
+}
+
+impl<E> Default for Storage<E> {
+    fn default() -> Self {
+        Storage::Heap(Vec::new())
+    }
+}
+
+impl<E: Entry> FromIterator<E> for Storage<E> {
+    fn from_iter<I: IntoIterator<Item = E>>(entries: I) -> Self {
+        Storage::Heap(entries.into_iter().collect())
+    }
+}
+
+impl<E: Entry> Deref for Storage<E> {
+    type Target = [E];
+
+    fn deref(&self) -> &[E] {
+        match self {
+            Storage::Heap(entries) => entries,
+            Storage::Pages(map, _) => bytemuck::cast_slice(map),
+        }
+    }
+}
+
+impl<E: Entry> DerefMut for Storage<E> {
+    fn deref_mut(&mut self) -> &mut [E] {
+        match self {
+            Storage::Heap(entries) => entries,
+            Storage::Pages(map, _) => bytemuck::cast_slice_mut(map),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_no_memory_holds_is_an_error() {
+        for entries in [usize::MAX / 16, usize::MAX / 4] {
+            let error = Storage::<i64>::try_new(entries).expect_err("nobody has so much");
+            assert!(matches!(error, Error::Memory(_)), "{error}");
+        }
+        assert_eq!(Storage::<i32>::try_new(5).expect("twenty bytes").len(), 5);
+    }
+
+    #[test]
+    fn tables_of_all_sizes_hold_what_is_written() {
+        for entries in [0, 1, 1000, LARGE / 8 - 1, LARGE / 8, LARGE / 4 + 3] {
+            let mut table = Storage::<i64>::new(entries);
+            assert!(table.len() == entries && table.iter().all(|&entry| entry == 0));
+            table.iter_mut().enumerate().for_each(|(k, entry)| *entry = k as i64);
+            assert_eq!(matches!(table, Storage::Pages(..)), entries >= LARGE / 8);
+            assert!(table.iter().enumerate().all(|(k, &entry)| entry == k as i64));
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Tables cut into blocks, and how smaller tables lie along them.
+//!
+//! A table over many digits is walked block by block, a block being all combinations of its fastest digits. A table over some
+//! of the digits has each block at an offset, and within a block in one of a few shapes. Devices walk the same blocks
+//! (kernels/joingraph.cu).
+
+use crate::elimination::table::{Entry, strides};
+use crate::model::Cost;
+use rayon::prelude::*;
+use std::ops::Sub;
+
+/// Entries of a block, about: they stay in the first cache with what is added to them.
+const BLOCK: usize = 2048;
+
+/// What is not allowed, among costs of 64 bits that move between tables; sums of a few stay within 64 bits.
+pub(crate) const NEVER: Cost = i64::NEVER;
+
+/// An entry of a table that costs move to and from.
+pub(crate) trait Movable: Entry + Sub<Output = Self> {
+    /// What is not allowed: half of it is more than any cost, and twice as much is an entry still.
+    const NEVER: Self;
+    /// No solution costs as much.
+    const LARGEST: Cost;
+}
+
+impl Movable for i32 {
+    const NEVER: i32 = 1 << 29;
+    const LARGEST: Cost = 1 << 28;
+}
+
+impl Movable for i64 {
+    const NEVER: i64 = 1 << 56;
+    const LARGEST: Cost = 1 << 48;
+}
+
+/// A table over these digits, cut.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    /// The digits that lead from block to block.
+    pub outer: Vec<usize>,
+    /// Entries of a block.
+    pub size: usize,
+    inner: Vec<usize>,
+}
+
+/// How a table over some of the digits lies along the blocks.
+#[derive(Debug)]
+pub(crate) struct Lie {
+    /// From one value of an outer digit to the next.
+    pub strides: Vec<usize>,
+    /// Where the entries of a block lie, from where the block does.
+    pub offsets: Vec<u32>,
+    /// In which shape.
+    pub shape: Shape,
+}
+
+/// How a table's entries lie in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// One for the whole block.
+    Same,
+    /// In order.
+    Row,
+    /// In runs of so many that lie in order, or one a run where that is 1.
+    Runs(usize),
+}
+
+impl Blocks {
+    pub fn new(sizes: &[usize]) -> Self {
+        let mut outer = sizes.len();
+        let mut size = 1;
+        while outer > 0 && size * sizes[outer - 1] <= BLOCK {
+            outer -= 1;
+            size *= sizes[outer];
+        }
+        Blocks { outer: sizes[..outer].to_vec(), size, inner: sizes[outer..].to_vec() }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.outer.iter().product()
+    }
+
+    /// How a table lies along them, of which is known where among its own digits each digit is, and their sizes.
+    pub fn lie(&self, places: &[Option<usize>], sizes: &[usize]) -> Lie {
+        let steps = strides(sizes);
+        let mut all: Vec<usize> = places.iter().map(|place| place.map_or(0, |place| steps[place])).collect();
+        let inner = all.split_off(self.outer.len());
+        let mut offsets = vec![0];
+        for (&size, &stride) in self.inner.iter().zip(&inner) {
+            let digits = |offset: u32| (0..size).map(move |digit| offset + (digit * stride) as u32);
+            offsets = offsets.into_iter().flat_map(digits).collect();
+        }
+        let shape = if inner.iter().all(|&stride| stride == 0) {
+            Shape::Same
+        } else {
+            let run = (1..offsets.len()).take_while(|&at| offsets[at] as usize == at).count() + 1;
+            if run == offsets.len() { Shape::Row } else { Shape::Runs(run) }
+        };
+        Lie { strides: all, offsets, shape }
+    }
+}
+
+impl Lie {
+    /// Where the block begins that these digits lead to.
+    #[inline(always)]
+    pub fn base(&self, digits: &[usize]) -> usize {
+        digits.iter().zip(&self.strides).map(|(&digit, &stride)| digit * stride).sum()
+    }
+}
+
+/// Entries from which on several threads are worth it.
+const LARGE: usize = 1 << 16;
+
+/// The digits of a block.
+fn digits(mut block: usize, sizes: &[usize], digits: &mut Vec<usize>) {
+    digits.resize(sizes.len(), 0);
+    for (digit, &size) in digits.iter_mut().zip(sizes).rev() {
+        *digit = block % size;
+        block /= size;
+    }
+}
+
+/// Adds smaller tables to a table, what comes to the limit not being allowed any more, and lowers the entries of another
+/// one to the least for each combination of its digits: once through memory.
+pub(crate) fn relax<E: Movable>(
+    table: &mut [E],
+    blocks: &Blocks,
+    inputs: &[(&Lie, &[E])],
+    output: Option<(&Lie, &mut [E])>,
+    limit: E,
+) {
+    let size = blocks.size;
+    let part = |first: usize, table: &mut [E], mut output: Option<(&Lie, &mut [E])>| {
+        let mut at = Vec::new();
+        for (number, block) in table.chunks_exact_mut(size).enumerate() {
+            digits(first + number, &blocks.outer, &mut at);
+            for (number, (lie, change)) in inputs.iter().enumerate() {
+                let limit = if number + 1 == inputs.len() { limit } else { E::NEVER };
+                pulp::Arch::new().dispatch(Add { block, lie, change: &change[lie.base(&at)..], limit });
+            }
+            if let Some((lie, least)) = &mut output {
+                pulp::Arch::new().dispatch(Least { block, lie, least: &mut least[lie.base(&at)..] });
+            }
+        }
+    };
+    if table.len() < LARGE {
+        return part(0, table, output);
+    }
+    // a fixed number of parts, so that no more memory is used where there are more threads
+    let of = |parts: usize| (table.len() / size).div_ceil(parts);
+    match output {
+        None => {
+            let many = of(16);
+            let parts = table.par_chunks_mut(many * size).enumerate();
+            parts.for_each(|(number, table)| part(number * many, table, None));
+        }
+        Some((lie, least)) => {
+            let many = of(if least.len() <= table.len() / 64 { 16 } else { 4 });
+            let parts = table.par_chunks_mut(many * size).enumerate().map(|(number, table)| {
+                let mut least = vec![E::NEVER; least.len()];
+                part(number * many, table, Some((lie, &mut least)));
+                least
+            });
+            let lower = |a: &mut [E], b: &[E]| a.iter_mut().zip(b).for_each(|(a, &b)| *a = (*a).min(b));
+            let all = parts.reduce_with(|mut a, b| {
+                lower(&mut a, &b);
+                a
+            });
+            lower(least, &all.unwrap_or_default());
+        }
+    }
+}
+
+struct Least<'a, E> {
+    block: &'a [E],
+    lie: &'a Lie,
+    least: &'a mut [E],
+}
+
+impl<E: Movable> pulp::WithSimd for Least<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Least { block, lie, least } = self;
+        let lower = |least: &mut E, cost: E| *least = if cost < *least { cost } else { *least };
+        match lie.shape {
+            Shape::Same => lower(&mut least[0], block.iter().fold(E::NEVER, |a, &b| if b < a { b } else { a })),
+            Shape::Row => least.iter_mut().zip(block).for_each(|(least, &cost)| lower(least, cost)),
+            Shape::Runs(1) => {
+                for (&cost, &at) in block.iter().zip(&lie.offsets) {
+                    lower(&mut least[at as usize], cost);
+                }
+            }
+            Shape::Runs(run) => {
+                for (costs, &at) in block.chunks_exact(run).zip(lie.offsets.iter().step_by(run)) {
+                    least[at as usize..].iter_mut().zip(costs).for_each(|(least, &cost)| lower(least, cost));
+                }
+            }
+        }
+    }
+}
+
+struct Add<'a, E> {
+    block: &'a mut [E],
+    lie: &'a Lie,
+    change: &'a [E],
+    limit: E,
+}
+
+impl<E: Movable> pulp::WithSimd for Add<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Add { block, lie, change, limit } = self;
+        let add = |cost: &mut E, change: E| {
+            let sum = *cost + change;
+            *cost = if *cost >= E::NEVER || sum >= limit { E::NEVER } else { sum };
+        };
+        match lie.shape {
+            Shape::Same => {
+                let change = change[0];
+                block.iter_mut().for_each(|cost| add(cost, change));
+            }
+            Shape::Row => block.iter_mut().zip(change).for_each(|(cost, &change)| add(cost, change)),
+            Shape::Runs(1) => {
+                for (cost, &at) in block.iter_mut().zip(&lie.offsets) {
+                    add(cost, change[at as usize]);
+                }
+            }
+            Shape::Runs(run) => {
+                for (costs, &at) in block.chunks_exact_mut(run).zip(lie.offsets.iter().step_by(run)) {
+                    costs.iter_mut().zip(&change[at as usize..]).for_each(|(cost, &change)| add(cost, change));
+                }
+            }
+        }
+    }
+}
