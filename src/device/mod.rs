@@ -54,7 +54,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 /// Says that few queues for work are enough, unless the environment says how many: the driver makes eight for a process, which takes it a third of the time in
-/// which a device opens; the streams of the search and of the bounds have queues of their own by their priority (results/2026-11-25-threads).
+/// which a device opens; the streams of the search and of the bounds have queues of their own by their priority (results/speed).
 ///
 /// # Safety
 /// It sets a variable of the environment: no other thread may run yet.

@@ -64,7 +64,7 @@ pub(crate) struct Shape {
 }
 
 /// Units of a row up to which ratings are kept on cores that are not large: what follows a move of a wide row costs more than visits save (one H100, a
-/// generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to 2.4, scen07, six units, 1.5 to 3.2; results/2026-11-25-threads).
+/// generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to 2.4, scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
 const NARROW: u32 = 2;
 /// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so many (`kernels/kept.cuh`).
 const MOST_EFFECTS: usize = (1 << 14) - 1;

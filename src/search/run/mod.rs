@@ -373,7 +373,7 @@ impl<'a> Run<'a> {
         if !due {
             return Ok(false);
         }
-        // slices leave threads idle: in turns a run of two used one and a half (results/2026-11-24-ahead)
+        // slices leave threads idle: in turns a run of two used one and a half (results/scheduler)
         if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && !bounds.takes_turns() {
             self.bounds.begin(&self.core, upper, seed, true, self.stop);
             return Ok(false);

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// 1.1 s on DSJC1000.1, whose conflicts tabu walks then brought from 62 to 27 in a quarter of a second.
 const FIRST: u64 = 4;
 /// How long they take at least where a run need not be repeated. On one core 20, 40 and 80 ms are level, on 16 threads of a slower machine SPOT5 414 wants
-/// 80 or more (results/2026-11-25-begun).
+/// 80 or more (results/first-seconds).
 const FIRST_TIME: Duration = Duration::from_millis(120);
 /// After so much of it the others that want all threads have a short round each where nothing better is found, and another one if they find something:
 /// SPOT5 5 has its best by walks by weights.

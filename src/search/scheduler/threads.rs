@@ -11,7 +11,7 @@ const DRIVERS: usize = 4;
 /// One in so many is the bounds' beside a search on the CPU; they and the search change places while they lead.
 const BOUNDS: usize = 4;
 /// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in turns, with six level
-/// (results/2026-11-25-threads).
+/// (results/scheduler/thread-split.csv).
 const LEAST: usize = 8;
 
 /// Threads for one thing, so that nobody waits for somebody else's work; by default those of everybody.
@@ -67,7 +67,7 @@ impl Parts {
     }
 
     /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can use (a run of 16 threads in which all
-    /// took turns used five of them on SPOT5 414; results/2026-11-25-threads). Not on large cores, whose first states are as many as threads, nor on colorings
+    /// took turns used five of them on SPOT5 414; results/scheduler/thread-split.csv). Not on large cores, whose first states are as many as threads, nor on colorings
     /// and before an allowed assignment is known, where half of the time belongs to a driver that has a walk for each.
     /// `Some(None)` where the system has no threads for that.
     pub fn of_the_cpu(field: &Field, pool: &Pool) -> Option<Option<Parts>> {

@@ -292,7 +292,7 @@ fn disagreement(device: i64, host: i64) -> DeviceError {
 }
 
 /// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times the visits
-/// of one core of its host (results/2026-11-21-cuda/search.csv).
+/// of one core of its host (results/speed/h200-search.csv).
 const SPEED: u64 = 400;
 /// The same on small cores whose ratings are kept.
 const KEPT_SPEED: u64 = 1200;
