@@ -1,11 +1,11 @@
 // What the bucket kernels share.
 #pragma once
-#include "rng.cuh"
+#include "semiring.cuh"
 
 // Threads of a block.
 constexpr u32 THREADS = 256;
 // Inputs of a step, digits of a message, and digits of a message that is made in tiles, at most
-// (src/inference/cuda/tile.rs).
+// (src/elimination/cuda/tile.rs).
 constexpr u32 INPUTS = 12;
 constexpr u32 DIGITS = 40;
 constexpr u32 TILE_DIGITS = 12;
@@ -47,12 +47,6 @@ struct Input {
     // Whether it reads the fastest digit, neighbours lying side by side.
     u32 run;
 };
-
-// min(x + y, z)
-template <class E> __device__ __forceinline__ E add_min(E x, E y, E z) { return min(x + y, z); }
-#if __CUDA_ARCH__ >= 900
-template <> __device__ __forceinline__ int add_min(int x, int y, int z) { return __viaddmin_s32(x, y, z); }
-#endif
 
 // A step that is made in tiles; handed over as a whole, so that a block need not look for it.
 struct Box {

@@ -6,13 +6,13 @@
 // in the warp reading those beside them. Whatever a box takes is known to the compiler, so the loop over the eliminated
 // variable computes next to no addresses.
 //
-// Five terms meet at most, so nothing is clamped on the way.
+// Five entries meet at most, so nothing is settled on the way.
 
 #include "bucket.cuh"
 
 // Bytes of a copy.
 constexpr u32 PIECE = 16;
-// Stages that a block has (src/inference/cuda/stage.rs).
+// Stages that a block has (src/elimination/cuda/stage.rs).
 constexpr u32 STAGES = 3;
 
 // Copies a piece in its own time. Copies go where nobody reads before `await_stages` and a barrier: the compiler may move
@@ -43,7 +43,8 @@ template <u32 N> __device__ __forceinline__ void await_stages() {
 // The few inputs of a group that reads two digits of the tile: A and B values of a tile, TA and TB tiles of the box, LANES
 // neighbours. In a stage an input's rows of neighbours lie [value of A in its tile][of B][tile of A][of B]: those that the
 // threads of a warp read at a time follow each other.
-template <class E, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW, int FIRST, int SECOND> struct Staged {
+template <class S, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW, int FIRST, int SECOND> struct Staged {
+    using E = typename S::Entry;
     static constexpr u32 TILES = TA * TB;
 
     // Bytes of a row, pieces of an input, and those of a thread.
@@ -109,13 +110,13 @@ template <class E, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW
         for (int k = 0; k < FEW; k++) table[k] += slab[k];
     }
 
-    // The sum of the inputs for values `i` and `j` of the tile's digits.
-    __device__ __forceinline__ E read(const char *stage, int i, int j) const {
-        E sum = 0;
+    // What the inputs come to for values `i` and `j` of the tile's digits.
+    __device__ __forceinline__ E read(const char *stage, int i, int j, S s) const {
+        E sum = s.one();
 #pragma unroll
         for (int k = 0; k < FEW; k++) {
             const char *own = stage + (tile * ROW + lane * (u32)sizeof(E));
-            sum += *(const E *)(own + (k * PIECES * PIECE + (i * B + j) * TILES * ROW));
+            sum = s.combine(sum, *(const E *)(own + (k * PIECES * PIECE + (i * B + j) * TILES * ROW)));
         }
         return sum;
     }
@@ -125,13 +126,14 @@ template <class E, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW
 constexpr __host__ __device__ u32 beyond(u32 n, u32 before) { return n < before ? 0 : n - before; }
 
 // XY, XZ and YZ are how many inputs each group has.
-template <class E, int RX, int RY, int RZ, int TX, int TY, int TZ, int LANES, int BLOCKS, int XY, int XZ, int YZ>
+template <class S, int RX, int RY, int RZ, int TX, int TY, int TZ, int LANES, int BLOCKS, int XY, int XZ, int YZ>
 __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
-    join_staged(char *memory, const __grid_constant__ Box box, E cap) {
+    join_staged(char *memory, const __grid_constant__ Box box, S s) {
+    using E = typename S::Entry;
     constexpr u32 THREADS = TX * TY * TZ * LANES;
-    using GroupXY = Staged<E, RX, RY, TX, TY, LANES, THREADS, XY, 0, 1>;
-    using GroupXZ = Staged<E, RX, RZ, TX, TZ, LANES, THREADS, XZ, 0, 2>;
-    using GroupYZ = Staged<E, RY, RZ, TY, TZ, LANES, THREADS, YZ, 1, 2>;
+    using GroupXY = Staged<S, RX, RY, TX, TY, LANES, THREADS, XY, 0, 1>;
+    using GroupXZ = Staged<S, RX, RZ, TX, TZ, LANES, THREADS, XZ, 0, 2>;
+    using GroupYZ = Staged<S, RY, RZ, TY, TZ, LANES, THREADS, YZ, 1, 2>;
     constexpr u32 BEGIN_XZ = XY, BEGIN_YZ = XY + XZ;
     constexpr u32 AT_XZ = GroupXY::BYTES, AT_YZ = AT_XZ + GroupXZ::BYTES, STAGE = AT_YZ + GroupYZ::BYTES;
     constexpr u32 SHARE_XZ = GroupXY::SHARE, SHARE_YZ = SHARE_XZ + GroupXZ::SHARE, SHARE = SHARE_YZ + GroupYZ::SHARE;
@@ -180,7 +182,7 @@ __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
 #pragma unroll
         for (int j = 0; j < RY; j++)
 #pragma unroll
-            for (int k = 0; k < RZ; k++) least[i][j][k] = cap;
+            for (int k = 0; k < RZ; k++) least[i][j][k] = s.zero();
 
     // Stages in turn: where the next value is, and where to put that STAGES - 1 further on.
     u32 stage = 0, free = (STAGES - 1) * STAGE;
@@ -194,21 +196,21 @@ __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
 #pragma unroll
         for (int j = 0; j < RY; j++)
 #pragma unroll
-            for (int k = 0; k < RZ; k++) row_yz[j][k] = yz.read(own + AT_YZ, j, k);
+            for (int k = 0; k < RZ; k++) row_yz[j][k] = yz.read(own + AT_YZ, j, k, s);
 #pragma unroll
         for (int i = 0; i < RX; i++) {
             E row_xy[RY], row_xz[RZ];
 #pragma unroll
-            for (int j = 0; j < RY; j++) row_xy[j] = xy.read(own, i, j);
+            for (int j = 0; j < RY; j++) row_xy[j] = xy.read(own, i, j, s);
 #pragma unroll
-            for (int k = 0; k < RZ; k++) row_xz[k] = xz.read(own + AT_XZ, i, k);
+            for (int k = 0; k < RZ; k++) row_xz[k] = xz.read(own + AT_XZ, i, k, s);
 #pragma unroll
             for (int j = 0; j < RY; j++)
 #pragma unroll
                 for (int k = 0; k < RZ; k++) {
                     // the unit of multiplications adds as well, while that of additions is busy with the minimum
-                    const E first = XY == 0 ? row_xz[k] : row_xy[j] * (E)box.one + row_xz[k];
-                    least[i][j][k] = add_min(first, row_yz[j][k], least[i][j][k]);
+                    const E first = XY == 0 ? row_xz[k] : s.combine_aside(row_xy[j], row_xz[k], (E)box.one);
+                    least[i][j][k] = s.fold_joined(first, row_yz[j][k], least[i][j][k]);
                 }
             // between the sums: asked for all at a time, copies would keep everybody waiting
             if (more) fill(free, i, RX);

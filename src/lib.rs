@@ -25,6 +25,7 @@
 //! kind in [`fang`], heuristics that users write in files in [`heuristics::language`].
 
 pub mod activity;
+pub mod algebra;
 pub mod bench;
 pub mod bounds;
 pub mod certificate;
@@ -45,7 +46,7 @@ pub mod reduce;
 pub mod rng;
 pub mod search;
 pub mod stop;
-mod tensor;
+pub mod tensor;
 pub mod terminal;
 pub mod threads;
 

@@ -4,9 +4,9 @@
 
 #![cfg(feature = "cuda")]
 
-use fangs::bounds::{Branch, Climb, Graphs, JoinGraph, Ladder, Means, Patience, RowLimits, Shift, Spent, Stage, Style};
+use fangs::bounds::{Branch, Climb, Graphs, JoinGraph, Ladder, Means, Patience, Shift, Spent, Stage, Style};
 use fangs::device::Cuda;
-use fangs::elimination::{Gpu, Limits, Outcome, Plan, Progress, Run, Width};
+use fangs::elimination::{Gpu, Limits, Outcome, Plan, Progress, RowLimits, Run, Width};
 use fangs::formats::{ReadOptions, Source, read};
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use fangs::order::{Method, Order, best_orders};
@@ -356,7 +356,7 @@ fn random_plans_make_the_same_messages() {
         let ub = [None, None, Some(rng.below(60) as Cost)][rng.index(3)];
         let max_bytes = [300, 3000, 100_000, 1 << 26][rng.index(4)];
         let plan = Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 5 > 0, ub });
-        widths[usize::from(plan.width == Width::I64)] += 1;
+        widths[usize::from(plan.costs.width == Width::I64)] += 1;
         lowered += plan.steps.iter().filter(|step| step.lowered).count();
         conforms(gpu, &problem, &plan);
     }
@@ -379,7 +379,7 @@ fn conforms_by_rows(gpu: &Arc<Gpu>, problem: &Arc<Problem>, order: &Order, ub: O
     assert_eq!(device.lower_bound(), host.lower_bound());
     assert_eq!(device.plan().joint_entries, host.plan().joint_entries, "rows looked at");
     assert_eq!(device.plan().largest_table, host.plan().largest_table);
-    assert_eq!(device.plan().table_bytes, host.plan().table_bytes);
+    assert_eq!(device.plan().placement.table_bytes, host.plan().placement.table_bytes);
     for step in (0..plan.steps.len()).filter(|&step| plan.steps[step].entries < 1 << 20) {
         assert_eq!(device.message(step), host.message(step), "step {step} of {}", plan.steps.len());
     }
@@ -437,7 +437,7 @@ fn rows_of_instances_are_the_cpus() {
                     climb.shifted(*shifting, &Stop::new());
                 }
                 Stage::Run(attempt, mut plan) if z(&attempt.name).is_some_and(|z| z >= least) => {
-                    plan.rows = Some(RowLimits { bytes: 8 << 30, work: u64::MAX });
+                    plan.placement.rows = Some(RowLimits { bytes: 8 << 30, work: u64::MAX });
                     let timed = |gpu: Option<&Arc<Gpu>>| {
                         let begin = Instant::now();
                         let mut run = Run::on(gpu, attempt.problem.clone(), plan.clone());
@@ -498,7 +498,7 @@ fn large_steps_make_the_same_messages() {
         for z in [None, Some(4)] {
             let mut plan = Plan::new(&problem, &order, &Limits { z, ..Limits::new(1 << 30) });
             conforms(gpu, &problem, &plan);
-            plan.width = Width::I64;
+            plan.costs.width = Width::I64;
             conforms(gpu, &problem, &plan);
         }
     }
@@ -574,7 +574,7 @@ fn streamed_plans_make_the_same_messages() {
         let order = Order::given(&problem, &(0..n as u32).collect::<Vec<_>>(), &Stop::new()).expect("a permutation");
         let mut plan = Plan::new(&problem, &order, &Limits::new(1 << 30));
         for (divisor, width) in [(2, Width::I32), (9, Width::I32), (5, Width::I64)] {
-            plan.width = width;
+            plan.costs.width = width;
             let small = Gpu::limited(gpu.cuda().clone(), plan.largest_table * width.bytes() / divisor + 30_000);
             assert!(Run::on(Some(&small), problem.clone(), plan.clone()).streamed());
             conforms(&small, &problem, &plan);

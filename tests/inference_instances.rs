@@ -52,8 +52,8 @@ fn bucket_elimination_proves_the_published_optima() {
             "{path}: width {}, {} joint entries, {} MB at most, {:?}",
             order.width,
             plan.joint_entries,
-            plan.peak_bytes >> 20,
-            plan.width
+            plan.placement.peak_bytes >> 20,
+            plan.costs.width
         );
         let outcome = run(&problem, plan);
         assert!(outcome.exact());

@@ -182,7 +182,7 @@ pub fn network(
         plan: plan.name(),
         z: plan.z,
         joint: plan.joint_entries,
-        table_bytes: plan.table_bytes,
+        table_bytes: plan.placement.table_bytes,
         bound,
         launches: launches.launches,
         device_ms,

@@ -12,7 +12,6 @@ mod join_graph;
 mod proof;
 mod schedule;
 mod shifting;
-pub(crate) mod sparse;
 
 pub use branch::{Branch, Fork, Forks, Style};
 pub(crate) use branch::{Probe, Probed};
@@ -21,14 +20,13 @@ pub use join_graph::{DeviceGraphs, Graphs, JoinGraph, MiniBucket, Passes, Patien
 pub use proof::{Proof, weaker};
 pub use schedule::{Attempt, Climb, Ladder, Means, Rung, Spent, Stage, what_fails};
 pub use shifting::Shifting;
-pub use sparse::RowLimits;
 
 use crate::device::Source;
 use crate::model::{Cost, Problem, add};
 
 /// The kernels of bounds, to compile them without a device.
 pub(crate) fn sources() -> Vec<Source> {
-    vec![join_graph::kernels(), cost_shifting::kernels(), sparse::DeviceRows::kernels()]
+    vec![join_graph::kernels(), cost_shifting::kernels()]
 }
 
 /// The bound that is there at once: the constant and the least entry of every function.

@@ -249,7 +249,7 @@ impl<'a> Core<'a> {
     fn rows(&self, plan: &Plan) -> Rows {
         let order = plan.sequence.iter().map(|&v| self.reducer.variables()[v as usize]).collect();
         let more = |taken: u64, least: u64| taken.saturating_mul(MORE_WORK).saturating_add(least);
-        Rows { order, work: more(plan.joint_entries, LEAST_WORK), bytes: more(plan.table_bytes, LEAST_BYTES) }
+        Rows { order, work: more(plan.joint_entries, LEAST_WORK), bytes: more(plan.placement.table_bytes, LEAST_BYTES) }
     }
 
     fn graph(&self, passes: &Passes, more: u32) -> Graph {

@@ -4,7 +4,7 @@ use super::Proof;
 use super::cost_shifting::Shift;
 use super::join_graph::JoinGraph;
 use crate::device::DeviceError;
-use crate::elimination::run::Progress;
+use crate::elimination::Progress;
 use crate::model::{Cost, FORBIDDEN};
 use crate::reduce::Reducer;
 use crate::stop::Stop;

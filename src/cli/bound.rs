@@ -363,7 +363,7 @@ impl Bounding {
     ) -> Result<(), Error> {
         let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
         // what dense tables would have taken says nothing about rows
-        let dense = plan.rows.is_none();
+        let dense = plan.placement.rows.is_none();
         if dense {
             self.highest = self.highest.max(plan.joint_entries);
         }
@@ -371,7 +371,7 @@ impl Bounding {
             if dense && lower > *known || outcome.exact() {
                 report.z = Some(plan.z);
                 report.largest_table = plan.largest_table;
-                report.table_bytes = plan.table_bytes;
+                report.table_bytes = plan.placement.table_bytes;
                 report.joint_entries = plan.joint_entries;
                 report.streamed = streamed;
                 report.spilled_bytes = outcome.spilled_bytes();

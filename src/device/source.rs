@@ -32,6 +32,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("network.cuh", include_str!("../../heuristics/network.cuh")),
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
     ("satellite.cuh", include_str!("../../heuristics/satellite.cuh")),
+    ("semiring.cuh", include_str!("../../kernels/semiring.cuh")),
     ("shift.cu", include_str!("../../kernels/shift.cu")),
     ("sparse.cu", include_str!("../../kernels/sparse.cu")),
     ("staged.cu", include_str!("../../kernels/staged.cu")),

@@ -7,12 +7,13 @@
 //! better solution.
 
 use super::plan::{Input, Plan, Source, Step};
-use super::run::{Outcome, Store, Tables};
+use super::run::{Outcome, Tables};
 use super::table;
-use super::table::{Entry, strides};
+use crate::algebra::CostEntry;
 use crate::model::{Cost, FORBIDDEN, Odometer, Problem};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
+use crate::tensor::strides;
 use crate::tensor::tiles::{Blocks, Lie, Shape};
 use rayon::prelude::*;
 
@@ -24,10 +25,9 @@ impl Outcome {
     /// Looks at every combination of every mini-bucket once more, and takes as much memory as the messages. `None` where the
     /// plan did not keep these, or `stop` is set.
     pub fn value_bounds(&self, stop: &Stop) -> Option<Vec<Vec<Cost>>> {
-        let tables = if self.plan.keep_messages { self.messages.tables() } else { None };
-        match tables? {
-            Tables::I32(store) => backward(&self.problem, &self.plan, store, stop),
-            Tables::I64(store) => backward(&self.problem, &self.plan, store, stop),
+        match self.tables()? {
+            Tables::I32(messages) => backward(&self.problem, &self.plan, messages, stop),
+            Tables::I64(messages) => backward(&self.problem, &self.plan, messages, stop),
         }
     }
 
@@ -37,19 +37,24 @@ impl Outcome {
     }
 }
 
-fn backward<E: Entry>(problem: &Problem, plan: &Plan, store: &Store<E>, stop: &Stop) -> Option<Vec<Vec<Cost>>> {
+fn backward<E: CostEntry>(
+    problem: &Problem,
+    plan: &Plan,
+    messages: &[Storage<E>],
+    stop: &Stop,
+) -> Option<Vec<Vec<Cost>>> {
     let mut bounds: Vec<Vec<Cost>> = problem.domains.iter().map(|&d| vec![Cost::MIN; d as usize]).collect();
     // what everything but a step and all below it costs, by the combinations of its message
     let mut outside: Vec<Storage<E>> = plan.steps.iter().map(|_| Storage::default()).collect();
-    let cap = |cost: Cost| E::from_cost(cost.min(plan.cap));
-    let constant = |index: usize| store.messages[index].first().map_or(0, |entry| entry.cost());
+    let cap = |cost: Cost| E::from_cost(cost.min(plan.costs.cap));
+    let constant = |index: usize| messages[index].first().map_or(0, |entry| entry.cost());
     let roots = || (0..plan.steps.len()).filter(|&index| plan.steps[index].scope.is_empty());
     let total: Cost = roots().map(constant).sum();
     for (index, step) in plan.steps.iter().enumerate().rev() {
         if stop.is_set() {
             return None;
         }
-        let message = &store.messages[index];
+        let message = &messages[index];
         let rest = if step.scope.is_empty() {
             std::iter::once(cap(total - constant(index))).collect()
         } else {
@@ -68,27 +73,28 @@ fn backward<E: Entry>(problem: &Problem, plan: &Plan, store: &Store<E>, stop: &S
         if step.lowered {
             continue;
         }
-        let slabs = slabs(problem, plan, step, store, &rest);
+        let slabs = slabs(problem, plan, step, messages, &rest);
         for (value, slab) in slabs.iter().enumerate() {
             note(step.position, value, slab.least.cost());
         }
         let mut parts: Vec<_> = slabs.into_iter().map(|slab| slab.outside.into_iter()).collect();
         for input in &step.inputs {
             if let Source::Message(from) = input.source {
-                let own = &store.messages[from as usize];
+                let own = &messages[from as usize];
                 let all = parts.iter_mut().filter_map(Iterator::next).flatten();
                 outside[from as usize] =
                     all.zip(own.iter()).map(|(all, own)| E::from_cost(all.cost() - own.cost())).collect();
             }
         }
     }
-    let absolute = |bound: Cost| if bound >= plan.cap { FORBIDDEN } else { bound.saturating_add(problem.constant) };
+    let absolute =
+        |bound: Cost| if bound >= plan.costs.cap { FORBIDDEN } else { bound.saturating_add(problem.constant) };
     bounds.iter_mut().flatten().for_each(|bound| *bound = absolute(*bound));
     Some(bounds)
 }
 
 /// The min-marginals of the positions of a message.
-fn note_message<E: Entry>(
+fn note_message<E: CostEntry>(
     plan: &Plan,
     step: &Step,
     message: &[E],
@@ -125,13 +131,23 @@ struct Operand<'a, E> {
     message: bool,
 }
 
-fn slabs<E: Entry>(problem: &Problem, plan: &Plan, step: &Step, store: &Store<E>, rest: &[E]) -> Vec<Slab<E>> {
+fn slabs<E: CostEntry>(
+    problem: &Problem,
+    plan: &Plan,
+    step: &Step,
+    messages: &[Storage<E>],
+    rest: &[E],
+) -> Vec<Slab<E>> {
     let variable = plan.sequence[step.position as usize] as usize;
     let lay_out = |input: &Input| -> Storage<E> {
         let scope: Vec<u32> = input.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
         match input.source {
-            Source::Unary => problem.unary[variable].iter().map(|&cost| E::from_cost(cost.min(plan.cap))).collect(),
-            Source::Function(f) => table::lay_out(&problem.functions[f as usize], &scope, &problem.domains, plan.cap),
+            Source::Unary => {
+                problem.unary[variable].iter().map(|&cost| E::from_cost(cost.min(plan.costs.cap))).collect()
+            }
+            Source::Function(f) => {
+                table::costs(&problem.functions[f as usize], &scope, &problem.domains, plan.costs.cap)
+            }
             Source::Message(_) => Storage::default(),
         }
     };
@@ -147,17 +163,17 @@ fn slabs<E: Entry>(problem: &Problem, plan: &Plan, step: &Step, store: &Store<E>
     let mut operands = vec![operand(&step.scope, rest, 0, false)];
     for (input, loaded) in step.inputs.iter().zip(&loaded) {
         let (table, message) = match input.source {
-            Source::Message(from) => (&store.messages[from as usize][..], true),
+            Source::Message(from) => (&messages[from as usize][..], true),
             _ => (&loaded[..], false),
         };
         operands.push(operand(&input.scope[1..], table, table.len() / domain, message));
     }
-    let cap = E::from_cost(plan.cap);
+    let cap = E::from_cost(plan.costs.cap);
     let slab = |value| slab(&operands, value, &blocks, cap);
     if step.joint < 1 << 16 { (0..domain).map(slab).collect() } else { (0..domain).into_par_iter().map(slab).collect() }
 }
 
-fn slab<E: Entry>(operands: &[Operand<'_, E>], value: usize, blocks: &Blocks, cap: E) -> Slab<E> {
+fn slab<E: CostEntry>(operands: &[Operand<'_, E>], value: usize, blocks: &Blocks, cap: E) -> Slab<E> {
     let messages = || operands.iter().filter(|operand| operand.message);
     let mut slab = Slab { least: cap, outside: messages().map(|message| vec![cap; message.slab]).collect() };
     let mut sums = vec![E::default(); blocks.size];

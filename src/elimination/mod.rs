@@ -9,13 +9,19 @@
 //! minimum over some variables of a function that is too large.
 
 mod backward;
+#[cfg(test)]
+mod conformance;
 pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod decode;
+mod eliminate;
+pub(crate) mod executor;
+mod factors;
 mod limit;
 pub(crate) mod plan;
 pub(crate) mod run;
 pub(crate) mod slices;
+pub(crate) mod sparse;
 pub(crate) mod spill;
 pub(crate) mod table;
 mod terms;
@@ -24,8 +30,11 @@ pub(crate) mod tests;
 
 pub use cuda::{Gpu, Measured, measure, sources};
 pub use decode::CostToGo;
+pub use eliminate::{Count, count, eliminate};
+pub use executor::{Factors, Progress};
 pub(crate) use limit::cap;
-pub use plan::{Input, Limits, Plan, Source, Step, Width};
-pub use run::{Outcome, Progress, Run};
+pub use plan::{CostRange, EliminationPlan, Input, Limits, Placement, Plan, Source, Step, Width};
+pub use run::{Outcome, Run};
+pub use sparse::RowLimits;
 pub use spill::{folder as spill_folder, room as spill_room};
 pub(crate) use terms::{Entries, Term};

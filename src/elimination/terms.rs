@@ -53,8 +53,8 @@ impl<'a> CostToGo<'a> {
     pub(crate) fn terms(&self) -> Option<Terms<'a>> {
         let (Outcome { problem, plan, .. }, tables) = self.parts();
         let messages = match tables? {
-            Tables::I32(store) => Entries::Narrow(store.messages.iter().map(|message| &message[..]).collect()),
-            Tables::I64(store) => Entries::Wide(store.messages.iter().map(|message| &message[..]).collect()),
+            Tables::I32(messages) => Entries::Narrow(messages.iter().map(|message| &message[..]).collect()),
+            Tables::I64(messages) => Entries::Wide(messages.iter().map(|message| &message[..]).collect()),
         };
         let starts = messages.starts();
         let mut made = Terms { begin: vec![0], terms: vec![], pairs: vec![], costs: vec![], messages };

@@ -1,5 +1,6 @@
 use super::cpu::kernel;
 use super::*;
+use crate::algebra::{CostEntry, MinSum};
 use crate::bounds::{Ladder, Rung, trivial_bound};
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::model::{CostFunction, SparseTable, Table};
@@ -146,7 +147,11 @@ fn plans_shrink_to_memory() {
             for keep_messages in [false, true] {
                 let limits = Limits { z: None, max_bytes, spill: 0, keep_messages, ub: None };
                 let plan = Plan::new(&problem, &order, &limits);
-                assert!(max_bytes < 20_000 || plan.peak_bytes <= max_bytes, "{} {max_bytes}", plan.peak_bytes);
+                assert!(
+                    max_bytes < 20_000 || plan.placement.peak_bytes <= max_bytes,
+                    "{} {max_bytes}",
+                    plan.placement.peak_bytes
+                );
                 lowered += plan.steps.iter().filter(|step| step.lowered).count();
                 let outcome = run(&problem, plan);
                 assert!(outcome.lower_bound() <= optimum);
@@ -216,10 +221,10 @@ pub(crate) fn wide(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Proble
 
 pub(crate) fn messages(outcome: &Outcome) -> Vec<Vec<Cost>> {
     match outcome.messages.tables().expect("the host has room") {
-        run::Tables::I32(store) => {
-            store.messages.iter().map(|table| table.iter().map(|&x| Cost::from(x)).collect()).collect()
+        run::Tables::I32(messages) => {
+            messages.iter().map(|table| table.iter().map(|&x| Cost::from(x)).collect()).collect()
         }
-        run::Tables::I64(store) => store.messages.iter().map(|table| table.to_vec()).collect(),
+        run::Tables::I64(messages) => messages.iter().map(|table| table.to_vec()).collect(),
     }
 }
 
@@ -231,7 +236,7 @@ fn slices_threads_and_entry_types_make_the_same_tables() {
         let order = Order::greedy(&problem, Method::MinFill, 1, &Stop::new());
         for z in [None, Some(4)] {
             let plan = Plan::new(&problem, &order, &limits(z, None));
-            assert_eq!(plan.width, Width::I32);
+            assert_eq!(plan.costs.width, Width::I32);
             let whole = run(&problem, plan.clone());
             let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
             let sliced = single.install(|| {
@@ -244,7 +249,7 @@ fn slices_threads_and_entry_types_make_the_same_tables() {
                 assert_eq!(run.work_done(), plan.joint_entries);
                 run.finish().expect("done")
             });
-            let long = run(&problem, Plan { width: Width::I64, ..plan.clone() });
+            let long = run(&problem, Plan { costs: CostRange { width: Width::I64, ..plan.costs }, ..plan.clone() });
             assert_eq!(messages(&whole), messages(&sliced));
             assert_eq!(messages(&whole), messages(&long));
             assert_eq!(whole.assign(), long.assign());
@@ -254,7 +259,7 @@ fn slices_threads_and_entry_types_make_the_same_tables() {
 }
 
 /// One join against nested loops: entries of inputs over some of the digits, and the output.
-fn join_is_the_minimum_of_the_sums<E: table::Entry>(rng: &mut Rng, domains: &[u32], most: usize) {
+fn join_is_the_minimum_of_the_sums<E: CostEntry>(rng: &mut Rng, domains: &[u32], most: usize) {
     let size = |scope: &[u32]| scope.iter().map(|&p| domains[p as usize] as usize).product::<usize>();
     let output: Vec<u32> = (1..domains.len() as u32).collect();
     let cap = 50 + rng.below(300) as Cost;
@@ -268,7 +273,7 @@ fn join_is_the_minimum_of_the_sums<E: table::Entry>(rng: &mut Rng, domains: &[u3
         .collect();
     let shape = kernel::Shape::new(&output, domains, domains[0] as usize);
     let tables = inputs.iter().map(|(scope, table)| (&scope[..], &table[..]));
-    let join = kernel::Join::new(shape, &output, domains, tables, E::from_cost(cap));
+    let join = kernel::Join::new(shape, &output, domains, tables, MinSum { cap: E::from_cost(cap) });
     let mut made = vec![E::default(); size(&output)];
     // in two parts, as threads do it
     let tiles = made.len() / join.tile();
@@ -381,7 +386,7 @@ fn the_ladder_climbs_to_what_fits() {
     let mut cramped = Ladder::new(orders, 200_000, None);
     let mut rungs = 0;
     while let Some(rung) = next(&mut cramped, &problem, None) {
-        assert!(rung.plan.peak_bytes <= 200_000);
+        assert!(rung.plan.placement.peak_bytes <= 200_000);
         rungs += 1;
     }
     assert!(rungs > 0);

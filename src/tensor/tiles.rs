@@ -4,7 +4,8 @@
 //! of the digits has each block at an offset, and within a block in one of a few shapes. Devices walk the same blocks
 //! (kernels/joingraph.cu).
 
-use crate::elimination::table::{Entry, strides};
+use super::strides;
+use crate::algebra::CostEntry;
 use crate::model::Cost;
 use rayon::prelude::*;
 use std::ops::Sub;
@@ -16,7 +17,7 @@ const BLOCK: usize = 2048;
 pub(crate) const NEVER: Cost = i64::NEVER;
 
 /// An entry of a table that costs move to and from.
-pub(crate) trait Movable: Entry + Sub<Output = Self> {
+pub(crate) trait Movable: CostEntry + Sub<Output = Self> {
     /// What is not allowed: half of it is more than any cost, and twice as much is an entry still.
     const NEVER: Self;
     /// No solution costs as much.

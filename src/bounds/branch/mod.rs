@@ -21,8 +21,8 @@ mod trace;
 
 use super::Proof;
 use crate::device::DeviceError;
+use crate::elimination::Progress;
 use crate::elimination::cuda::Gpu;
-use crate::elimination::run::Progress;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
 use crate::reduce::Reducer;

@@ -9,7 +9,7 @@ use super::cuda_words::{BlockWords, DigitWords, PieceWords, Places, Tables, Visi
 use super::{Costs, Device, Layout};
 use crate::bounds::join_graph::cuda::Moved;
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, Source};
-use crate::elimination::cuda::Gpu;
+use crate::elimination::cuda::{Element, Gpu};
 use crate::model::Cost;
 use rayon::prelude::*;
 use std::ops::Range;

@@ -23,8 +23,8 @@ mod visit;
 
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
+use crate::elimination::Progress;
 use crate::elimination::cap;
-use crate::elimination::run::Progress;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;

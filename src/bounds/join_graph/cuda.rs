@@ -50,16 +50,9 @@ unsafe impl DeviceRepr for super::cuda_words::LieWords {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for super::cuda_words::MoveWords {}
 
-/// The name of an entry type in the kernels, and the kernels.
-pub(crate) trait Moved: Movable + Element {
-    const NAME: &'static str;
-}
-impl Moved for i32 {
-    const NAME: &'static str = "int";
-}
-impl Moved for i64 {
-    const NAME: &'static str = "long long";
-}
+/// An entry that costs move between on both sides.
+pub(crate) trait Moved: Movable + Element {}
+impl<E: Movable + Element> Moved for E {}
 
 const TEXT: &str = "joingraph.cu";
 

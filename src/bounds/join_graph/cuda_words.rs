@@ -1,7 +1,7 @@
 //! Passes over a join graph as words for the kernels (kernels/joingraph.cu): which block of threads does what.
 
 use super::schedule::{Cluster, Move, Slot, Wave};
-use crate::elimination::table::strides;
+use crate::tensor::strides;
 use std::ops::Range;
 
 /// Blocks of a table that a block of threads walks, at most.

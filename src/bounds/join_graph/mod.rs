@@ -23,8 +23,8 @@ pub use sequence::{DeviceGraphs, Graphs};
 
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
+use crate::elimination::Progress;
 use crate::elimination::plan::{Plan, Source};
-use crate::elimination::run::Progress;
 use crate::elimination::table;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};

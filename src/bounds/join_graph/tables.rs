@@ -5,11 +5,11 @@ use super::schedule::{Cluster, Kind, Layout, Move, Operation, Slot, Wave};
 use crate::device::DeviceError;
 use crate::elimination::plan::{Input, Plan, Source};
 use crate::elimination::table;
-use crate::elimination::table::strides;
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
+use crate::tensor::strides;
 use crate::tensor::tiles::{Lie, Movable, relax};
 use rayon::prelude::*;
 use std::fmt::Debug;
@@ -308,7 +308,7 @@ pub(crate) fn lay_out<E: Movable>(
         (Source::Function(f), Origin::Problem(problem)) => {
             let variables: Vec<u32> = input.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
             let cap = E::NEVER.cost();
-            let mut costs = table::lay_out(&problem.functions[f as usize], &variables, &problem.domains, cap);
+            let mut costs = table::costs(&problem.functions[f as usize], &variables, &problem.domains, cap);
             costs.iter_mut().for_each(|cost: &mut E| *cost = entry(cost.cost()));
             return Ok(Some(costs));
         }

@@ -54,7 +54,7 @@ impl Stage {
         match self {
             Stage::Shift(shifting) if shifting.is_of_functions() => "cost shifting",
             Stage::Shift(_) => "join graph",
-            Stage::Run(_, plan) if plan.rows.is_some() => "sparse elimination",
+            Stage::Run(_, plan) if plan.placement.rows.is_some() => "sparse elimination",
             Stage::Run(_, plan) if plan.exact => "bucket elimination",
             Stage::Run(..) => "mini-buckets",
             Stage::Branch(..) => "branch and bound",

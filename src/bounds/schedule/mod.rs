@@ -492,7 +492,11 @@ impl Climb {
         let gap = ub.saturating_sub(attempt.lower_bound(outcome));
         let hopeless = self.reach.is_some_and(|reach| gap / 2 > reach);
         let dear = self.backward.saturating_add(work) > self.forward.saturating_add(FREE);
-        if plan.exact || hopeless || dear || plan.table_bytes + plan.peak_bytes > self.ladder.memory() {
+        if plan.exact
+            || hopeless
+            || dear
+            || plan.placement.table_bytes + plan.placement.peak_bytes > self.ladder.memory()
+        {
             return None;
         }
         self.backward += work;

@@ -3,7 +3,7 @@
 use super::{Attempt, Climb, Stage};
 use crate::bounds::cost_shifting::Shift;
 use crate::bounds::join_graph::passes::Passes;
-use crate::bounds::sparse::RowLimits;
+use crate::elimination::RowLimits;
 use crate::elimination::plan::Plan;
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::stop::Stop;

@@ -2,11 +2,13 @@
 
 use super::execution::lay_out;
 use super::parts::parts;
-use super::program::{Content, DeviceTable, Program};
+use super::program::{Content, DeviceTable, Program, Room};
 use super::stage::{GROUPS, Staged};
 use super::staging::{gather, scatter, windows};
 use super::tile::{Chip, INPUTS, Kinds, Variant};
 use super::words::{BoxWords, DigitWords, InputWords};
+use crate::algebra::MinSum;
+use crate::elimination::executor::Task;
 use crate::elimination::plan::{Plan, Source, Step};
 use crate::elimination::slices::Stretch;
 use crate::elimination::table;
@@ -18,6 +20,16 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::sync::Arc;
+
+/// On 64-bit entries, whatever the plan's are.
+fn task<'a>(problem: &'a Problem, plan: &'a Plan) -> Task<'a, MinSum<Cost>> {
+    let semiring = MinSum { cap: plan.cap() };
+    Task { plan: &plan.structure, placement: &plan.placement, factors: problem, semiring }
+}
+
+fn room(plan: &Plan, entries: u64) -> Room {
+    Room { keep_messages: plan.placement.keep_messages, bytes: plan.costs.width.bytes(), entries }
+}
 
 /// What the kernels do, thread by thread, on 64-bit entries; memory starts as garbage, which gaps may spread to gaps only.
 struct Emulator<'a> {
@@ -31,7 +43,7 @@ impl<'a> Emulator<'a> {
     fn new(program: &'a Program, problem: &Problem, plan: &Plan) -> Self {
         let mut memory = vec![-7; program.entries as usize];
         for table in &program.tables {
-            let filled: Storage<Cost> = lay_out(problem, plan, table);
+            let filled: Storage<Cost> = lay_out(task(problem, plan), table);
             for (index, &entry) in filled.iter().enumerate() {
                 memory[(table.at + table.place(index as u64)) as usize] = entry;
             }
@@ -40,7 +52,7 @@ impl<'a> Emulator<'a> {
     }
 
     fn over(program: &'a Program, plan: &Plan, memory: Vec<Cost>) -> Self {
-        Emulator { program, memory, bytes: plan.width.bytes(), cap: plan.cap() }
+        Emulator { program, memory, bytes: plan.costs.width.bytes(), cap: plan.cap() }
     }
 
     fn entry(&self, at: u64) -> Cost {
@@ -216,7 +228,7 @@ fn values(digits: &[DigitWords], spread: u32, block: u32, mut rank: u32) -> Vec<
 
 /// Messages of a program against those of the CPU; returns the kernels that it took.
 fn conforms(problem: &Arc<Problem>, plan: &Plan, chip: &Chip) -> Vec<Variant> {
-    let program = Program::new(plan, u64::MAX, chip).expect("no limit");
+    let program = Program::new(plan, room(plan, u64::MAX), chip).expect("no limit");
     assert!(program.inputs.len() <= INPUTS * program.steps.len());
     let mut emulator = Emulator::new(&program, problem, plan);
     emulator.run();
@@ -224,7 +236,7 @@ fn conforms(problem: &Arc<Problem>, plan: &Plan, chip: &Chip) -> Vec<Variant> {
     let work: u64 = program.launches.iter().map(|launch| launch.work).sum();
     assert_eq!(work + program.filled, plan.joint_entries);
     let constants = program.constants.clone().map(|at| emulator.memory[at as usize]).fold(0, Cost::saturating_add);
-    if plan.keep_messages {
+    if plan.placement.keep_messages {
         for (step, expected) in messages(&outcome).iter().enumerate() {
             let table = &program.tables[program.messages[step]];
             let own = |index: usize| emulator.memory[(table.at + table.place(index as u64)) as usize];
@@ -232,7 +244,11 @@ fn conforms(problem: &Arc<Problem>, plan: &Plan, chip: &Chip) -> Vec<Variant> {
             assert_eq!(own, expected[..], "step {step} of {}", plan.steps.len());
         }
     }
-    let bound = if constants >= plan.cap { plan.limit } else { (problem.constant + constants).min(plan.limit) };
+    let bound = if constants >= plan.costs.cap {
+        plan.costs.limit
+    } else {
+        (problem.constant + constants).min(plan.costs.limit)
+    };
     assert_eq!(bound, outcome.lower_bound());
     program.variants()
 }
@@ -249,7 +265,7 @@ fn programs_of_random_plans_make_the_messages_of_the_cpu() {
         let mut plan =
             Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub });
         if round.is_multiple_of(5) {
-            plan.width = Width::I64;
+            plan.costs.width = Width::I64;
         }
         let _ = conforms(&problem, &plan, &CHIP);
     }
@@ -336,7 +352,7 @@ fn staged_buckets_make_the_messages_of_the_cpu() {
     let cases: [(u32, u32, &[&[u32]]); 5] = [(4, 8, THREE), (5, 7, THREE), (7, 6, THREE), (16, 4, THREE), (4, 8, five)];
     for (d, w, left_out) in cases {
         let (_, plan) = bucket(d, w, left_out, None);
-        let program = Program::new(&plan, u64::MAX, &CHIP).expect("no limit");
+        let program = Program::new(&plan, room(&plan, u64::MAX), &CHIP).expect("no limit");
         let taken = program.variants();
         assert!(taken.iter().any(|variant| matches!(variant, Variant::Staged(..))), "d = {d}: {taken:?}");
         let (problem, plan) = bucket(d, w, left_out, Some(&mut rng));
@@ -346,15 +362,15 @@ fn staged_buckets_make_the_messages_of_the_cpu() {
 
 /// A plan in parts of little device memory, executed on the host as its descriptors say. Returns parts and slices.
 fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Option<(usize, u64)> {
-    let plan = Plan { keep_messages: true, ..plan.clone() };
-    let parts = parts(&plan, limit)?;
+    let room = Room { keep_messages: true, ..room(plan, limit) };
+    let parts = parts(plan, room)?;
     assert_eq!(parts.first().map_or(0, |part| part.steps.start), 0);
     assert!(parts.windows(2).all(|pair| pair[0].steps.end == pair[1].steps.start));
     assert_eq!(parts.last().map_or(0, |part| part.steps.end), plan.steps.len());
     let lowered = |step: &Step| -> Vec<Cost> {
         let Source::Function(f) = step.inputs[0].source else { panic!("{step:?}") };
         let scope: Vec<u32> = step.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
-        table::lay_out(&problem.functions[f as usize], &scope, &problem.domains, plan.cap()).to_vec()
+        table::costs(&problem.functions[f as usize], &scope, &problem.domains, plan.cap()).to_vec()
     };
     let mut own: Vec<Vec<Cost>> = Vec::new();
     let mut slices = 0;
@@ -367,18 +383,19 @@ fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Opt
             continue;
         }
         let first = part.steps.start;
-        let slice = part.cut.map_or_else(|| plan.clone(), |cut| cut.of(&plan, first));
-        let program = Program::part(&slice, part.steps.clone(), part.entries, &CHIP).expect("it was looked at");
-        let count = part.cut.map_or(1, |cut| cut.slices(&plan, &plan.steps[first]));
+        let slice = part.cut.map_or_else(|| plan.structure.clone(), |cut| cut.of(plan, first));
+        let program = Program::part(&slice, part.steps.clone(), Room { entries: part.entries, ..room }, &CHIP)
+            .expect("it was looked at");
+        let count = part.cut.map_or(1, |cut| cut.slices(plan, &plan.steps[first]));
         for number in 0..count {
-            let begin = part.cut.map_or_else(Vec::new, |cut| cut.begin(&plan, &plan.steps[first], number));
-            let mut emulator = Emulator::over(&program, &plan, vec![-7; program.entries as usize]);
-            let stretch = |table: &DeviceTable| Stretch::new(&table.scope, &plan, &slice, &begin);
+            let begin = part.cut.map_or_else(Vec::new, |cut| cut.begin(plan, &plan.steps[first], number));
+            let mut emulator = Emulator::over(&program, plan, vec![-7; program.entries as usize]);
+            let stretch = |table: &DeviceTable| Stretch::new(&table.scope, plan, &slice, &begin);
             let filled = |&table: &usize| program.tables[table].content != Content::Made;
             for own_window in windows(&program.tables, (0..program.tables.len()).filter(filled).collect(), window) {
                 for share in &own_window.shares {
                     let table = &program.tables[share.table];
-                    let laid_out: Storage<Cost> = lay_out(problem, &plan, table);
+                    let laid_out: Storage<Cost> = lay_out(task(problem, plan), table);
                     let source = match table.content {
                         Content::Message(from) => &own[from as usize][..],
                         _ => &laid_out,
@@ -402,7 +419,9 @@ fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Opt
         }
         slices += count;
     }
-    for (step, expected) in messages(&run(problem, plan.clone())).iter().enumerate() {
+    let mut kept = plan.clone();
+    kept.placement.keep_messages = true;
+    for (step, expected) in messages(&run(problem, kept)).iter().enumerate() {
         assert_eq!(own[step], expected[..], "step {step} of {}: {:?}", plan.steps.len(), plan.steps[step]);
     }
     Some((parts.len(), slices))
@@ -420,7 +439,7 @@ fn parts_of_plans_make_the_messages_of_the_cpu() {
         let mut plan =
             Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub: None });
         if round.is_multiple_of(5) {
-            plan.width = Width::I64;
+            plan.costs.width = Width::I64;
         }
         let limit = [200, 300, 500, 1 << 20][rng.index(4)];
         match streamed(&problem, &plan, limit, [1, 7, 64, 1000][rng.index(4)]) {
@@ -479,7 +498,7 @@ fn a_box_is_laid_out_as_the_kernels_declare_it() {
 fn measured_buckets_take_their_boxes() {
     let taken = |d: u32, w: u32, left_out: &[&[u32]]| {
         let (_, plan) = bucket(d, w, left_out, None);
-        let variants = Program::new(&plan, u64::MAX, &CHIP).expect("no limit").variants();
+        let variants = Program::new(&plan, room(&plan, u64::MAX), &CHIP).expect("no limit").variants();
         assert_eq!(variants.len(), 1);
         variants[0]
     };

@@ -240,7 +240,7 @@ impl Bounds {
 
     fn is_exact(&self) -> bool {
         let Some(Rising { work: Work::Run(_, run), .. }) = &self.running else { return false };
-        run.plan().exact && run.plan().rows.is_none()
+        run.plan().exact && run.plan().placement.rows.is_none()
     }
 
     /// Whether the next slice belongs to the bounds, given what the search and they have spent, nanoseconds or work, and whether the search
@@ -401,7 +401,7 @@ impl Bounds {
             climb.note(&attempt, lower);
         }
         // what dense tables would have taken says nothing
-        if outcome.plan().rows.is_none() {
+        if outcome.plan().placement.rows.is_none() {
             self.best_z = Some(outcome.plan().z);
             self.highest = self.highest.max(outcome.plan().joint_entries);
         }
@@ -459,7 +459,7 @@ impl Bounds {
             Some(Stage::Shift(shift)) => Work::Shift(shift),
             Some(Stage::Run(attempt, plan)) => {
                 if let spilled @ 1.. = plan.spilled_bytes() {
-                    let (name, all, folder) = (&attempt.name, plan.table_bytes, spill_folder());
+                    let (name, all, folder) = (&attempt.name, plan.placement.table_bytes, spill_folder());
                     let text =
                         format!("{name}: tables of {all} bytes, {spilled} of them in files in {}", folder.display());
                     self.spilling = Some(Spilling::Begun(text));
@@ -488,5 +488,5 @@ impl Bounds {
 /// Whether a device that searches should run a plan: many small launches would each wait for the search's, so that mini-buckets and rows
 /// stay on the CPU.
 fn is_for_devices(attempt: &Attempt, plan: &Plan) -> bool {
-    plan.exact && plan.rows.is_none() && Gpu::pays(attempt.work as f64)
+    plan.exact && plan.placement.rows.is_none() && Gpu::pays(attempt.work as f64)
 }

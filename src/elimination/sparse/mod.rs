@@ -25,7 +25,10 @@ pub(crate) use key::Projection;
 
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
+use crate::elimination::executor::{Failure, Progress};
 use crate::elimination::plan::{Plan, Source};
+use crate::elimination::run::{CostExecutor, CostMessages};
+use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::stop::Stop;
 use accounting::Open;
@@ -98,43 +101,64 @@ impl Sparse {
         let rows = DeviceRows::new(gpu.clone(), Ledger::new(problem, plan, limits), plan.steps.len())?;
         Ok(Some(Sparse::Device(Box::new(rows))))
     }
+}
 
-    /// Whether a device does the work.
-    pub fn on_device(&self) -> bool {
-        matches!(self, Sparse::Device(_))
+impl Sparse {
+    /// The accounts.
+    fn ledger(&self) -> &Ledger {
+        match self {
+            Sparse::Host(rows) => rows.ledger(),
+            Sparse::Device(rows) => &rows.ledger,
+        }
     }
+}
 
-    /// Does about so much work; whether all is done that will be. What a device has made is then on the host.
-    pub fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
+impl CostExecutor for Sparse {
+    /// What a device has made is on the host once all is done.
+    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure> {
+        let progress = |ended| if ended { Progress::Done } else { Progress::More };
         let rows = match self {
-            Sparse::Host(rows) => return Ok(rows.advance(problem, plan, work, stop)),
+            Sparse::Host(rows) => return Ok(progress(rows.advance(problem, plan, work, stop))),
             Sparse::Device(rows) => rows,
         };
         let ended = rows.advance(problem, plan, work, stop)?;
         if ended {
-            let solved = rows.ledger.is_finished() && rows.ledger.total() < plan.cap;
-            let mut messages = if solved && plan.keep_messages { rows.messages()? } else { Vec::new() };
+            let solved = rows.ledger.is_finished() && rows.ledger.total() < plan.costs.cap;
+            let mut messages = if solved && plan.placement.keep_messages { rows.messages()? } else { Vec::new() };
             messages.iter_mut().for_each(|rows| rows.par_sort_unstable());
             let ledger = std::mem::take(&mut rows.ledger);
             *self = Sparse::Host(Box::new(Listed::Narrow(Elimination { ledger, messages, current: None })));
         }
-        Ok(ended)
+        Ok(progress(ended))
     }
 
-    /// Work so far.
-    pub fn work_done(&self) -> u64 {
-        match self {
-            Sparse::Host(rows) => rows.ledger().work_done(),
-            Sparse::Device(rows) => rows.ledger.work_done(),
-        }
+    fn work_done(&self) -> u64 {
+        self.ledger().work_done()
     }
 
-    /// What it has come to; `None` where it has not ended.
-    pub fn finish(self) -> Option<Box<Listed>> {
-        match self {
-            Sparse::Host(rows) if rows.ledger().has_ended() => Some(rows),
-            Sparse::Host(_) | Sparse::Device(_) => None,
-        }
+    fn on_device(&self) -> bool {
+        matches!(self, Sparse::Device(_))
+    }
+
+    fn finish(self: Box<Self>, plan: &mut Plan) -> (Cost, Box<dyn CostMessages>) {
+        let ledger = self.ledger();
+        let total = ledger.total();
+        plan.exact = ledger.is_finished();
+        // where no solution is below the limit some messages were never made
+        plan.placement.keep_messages &= ledger.is_finished() && total < plan.costs.cap;
+        // what it took, not what dense tables would have
+        (plan.joint_entries, plan.largest_table, plan.placement.table_bytes) = ledger.taken();
+        (total, Box::new(*self))
+    }
+}
+
+impl CostMessages for Sparse {
+    fn rows(&self) -> Option<&Listed> {
+        if let Sparse::Host(rows) = self { Some(rows) } else { None }
+    }
+
+    fn entries(&self, _: &[(u32, u64)]) -> Result<Vec<Cost>, Failure> {
+        Err(Error::Internal("rows are looked up by value, not by index".into()).into())
     }
 }
 
@@ -293,7 +317,7 @@ impl<K: Key> Elimination<K> {
         let step = self.ledger.step();
         self.ledger.close::<K>(plan, &open, rows.len() as u64, rows.iter().map(|row| row.1).min());
         self.messages[step] = rows;
-        if !plan.keep_messages {
+        if !plan.placement.keep_messages {
             for input in &plan.steps[step].inputs {
                 if let Source::Message(from) = input.source {
                     self.messages[from as usize] = Vec::new();
@@ -343,7 +367,7 @@ impl<K: Key> Elimination<K> {
 
     fn message(&self, plan: &Plan, step: usize) -> Option<Vec<Cost>> {
         let scope = &plan.steps.get(step)?.scope;
-        let mut entries = vec![plan.cap; usize::try_from(plan.steps[step].entries).ok()?];
+        let mut entries = vec![plan.costs.cap; usize::try_from(plan.steps[step].entries).ok()?];
         let shifts = key::shifts(scope, &plan.domains);
         for &(key, cost) in &self.messages[step] {
             let index = scope.iter().zip(&shifts).fold(0, |index, (&p, &shift)| {

@@ -278,7 +278,7 @@ impl DeviceRows {
         let rows = message.list.rows;
         let place = self.ledger.step();
         self.messages[place] = Some(message);
-        if !plan.keep_messages {
+        if !plan.placement.keep_messages {
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
                     self.messages[from as usize] = None;
