@@ -39,8 +39,8 @@ struct Searched {
     bytes: (u64, u64),
 }
 
-/// How many times as much as the search, or an elimination by rows, the replay may do: it bounds in its own way, and visits each node
-/// anew. It took as much at most where that was measured (results/notes/certificates.md).
+/// Work that the replay may do, as a multiple of the search's or of the sparse elimination's: it bounds differently and
+/// visits each node again. This is the largest ratio measured (results/notes/certificates.md).
 const MORE_WORK: u64 = 8;
 /// Work, bytes of rows and nodes that it may have besides.
 const LEAST_WORK: u64 = 1 << 22;
@@ -70,8 +70,8 @@ impl Proof {
         Some(self)
     }
 
-    /// A search over values after the reductions, with costs multiplied by 2^`bits`, nodes of so many bytes and so many for all it has.
-    /// It may go on: what it branches on later is told as well.
+    /// A branch and bound search after the reductions. Costs are multiplied by 2^`bits`; `bytes` holds the size of a
+    /// node and of all memory. Branchings made later are recorded as well.
     pub fn searched(mut self, bits: u32, forks: &Forks, bytes: (u64, u64)) -> Proof {
         self.search = Some(Searched { bits, forks: forks.clone(), bytes });
         self
@@ -230,7 +230,8 @@ impl<'a> Core<'a> {
     fn search(&self, Searched { forks, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
         let (list, deepest) = forks.list(bound);
         let mini = forks.mini();
-        // no table of a mini-bucket is larger than what is looked at for it; entries of the run may have half as many bits
+        // a table of a mini-bucket is no larger than the combinations visited for it; the run's entries may be half as
+        // wide
         let tables = mini.saturating_mul(size_of::<Cost>() as u64).min(all.saturating_mul(2));
         let name = |v: u32| self.reducer.variables()[v as usize];
         let fork = |fork: &super::Fork| {

@@ -1,4 +1,4 @@
-//! Certificates as text: one line of JSON, and a line with the SHA-256 of the first, so that no digit changes unnoticed.
+//! Certificates as text: one line of JSON, then the SHA-256 of that line, so that a changed digit is noticed.
 
 use super::{Branch, Certificate, FORMAT, ReadAs, Solution};
 use crate::error::Error;

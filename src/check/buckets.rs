@@ -1,6 +1,6 @@
-//! Elimination of what is left of a node of a search: exactly, or by mini-buckets (Dechter and Rish 2003) where that takes too much.
-//! A simple plan of its own: the variable whose bucket has the fewest combinations goes next; the tables of a bucket, the largest
-//! first, each go to the mini-bucket that grows least, of those that stay within a number of combinations.
+//! Elimination of the residual problem of a search node: exact, or by mini-buckets (Dechter and Rish 2003) where exact
+//! is too large. The plan is simple: the variable whose bucket has the fewest combinations goes next; the tables of a
+//! bucket, largest first, each join the mini-bucket that grows least and stays within the size limit.
 
 use super::elimination::{Term, minimise};
 use super::tables::{self, axes, combinations, sum};
@@ -32,8 +32,8 @@ impl Rest {
         scope.iter().fold(1, |room: u64, &v| room.saturating_mul(self.sizes[v as usize] as u64))
     }
 
-    /// The variables in the order in which each leaves behind the fewest combinations, and all of these; of an order of more than
-    /// `most` only the beginning is that.
+    /// The greedy elimination order by fewest joint entries, and the sum of these entries. Past `most` entries the rest
+    /// of the order is arbitrary.
     pub(super) fn order(&self, most: u64) -> (Vec<u32>, u64) {
         let mut left: Vec<u32> = (0..self.sizes.len() as u32).filter(|&v| self.sizes[v as usize] > 1).collect();
         let mut neighbours: FxHashMap<u32, Vec<u32>> = left.iter().map(|&v| (v, Vec::new())).collect();
@@ -139,8 +139,8 @@ impl Rest {
         (1..MOST_BITS).rev().map(|bits| 1 << bits).filter(|&most| most <= joint.max(2)).find(fits)
     }
 
-    /// What the tables cost at least together, by elimination in an order with mini-buckets of at most so many combinations; `limit`
-    /// where that is reached. Tables lie as their scopes do, the last variable running fastest.
+    /// A lower bound on the sum of the tables, by mini-buckets of at most `most` combinations; `limit` where that is
+    /// reached. Each table is laid out by its scope, the last variable running fastest.
     pub(super) fn eliminate(&self, costs: Vec<Vec<Cost>>, order: &[u32], most: u64, limit: Cost) -> Cost {
         let mut turn = vec![0; self.sizes.len()];
         for (place, &v) in order.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Mini-bucket elimination as a certificate plans it. Every join replaces tables by one that never costs more, whatever is joined
-//! in whatever order, as long as nothing is joined twice: so any plan is right, and only what it comes to matters.
+//! Mini-bucket elimination as planned by a certificate. A join replaces tables by one that never costs more, as long as
+//! no table is joined twice. So every plan is sound, and only the bound it reaches matters.
 
 use super::state::State;
 use super::steps::ascending;
@@ -165,8 +165,9 @@ impl<'a> Layout<'a> {
         )
     }
 
-    /// The way back through a mini-bucket: what each value of its variable costs at least with `rest`, which is what everything else costs
-    /// for the combinations of the message; and the same for the combinations of each message that it takes.
+    /// The backward pass through a mini-bucket. `rest` is the cost of everything else for each combination of the
+    /// message; the result is the least cost of each value of the variable, and of each combination of the messages it
+    /// takes.
     pub(super) fn back(
         &self,
         state: &State,

@@ -1,6 +1,6 @@
-//! Costs moved between the tables of a join graph: the replay's own passes. Any moves keep the cost of every assignment, so a
-//! wrong graph costs time and proves nothing; how far passes come depends on the limit, which is the bound itself: more is too dear
-//! here than it was for whoever found the bound.
+//! Costs moved between the tables of a join graph, by passes of the replay's own. No move changes the cost of an
+//! assignment, so a wrong graph costs time and proves nothing. Passes depend on the limit. Here it is the bound itself,
+//! so more entries are too dear than in the run that found the bound.
 //!
 //! No entry ever becomes negative, so an entry that reaches the limit less the constant is forbidden at any time.
 
@@ -13,8 +13,8 @@ use crate::model::{Cost, FORBIDDEN, Table};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Entries of a block, about: the fastest digits of a table, which are gone through by a list of places. Few in tests, whose tables
-/// are small.
+/// Approximate entries of a tile: the fastest axes of a table, visited through a list of offsets. Small in tests, whose
+/// tables are small.
 const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 11 };
 /// Entries from which on several threads share a table, and the parts that they take.
 const LARGE: usize = if cfg!(test) { 24 } else { 1 << 16 };
@@ -42,7 +42,8 @@ struct Edge {
 
 /// How a smaller table lies along a larger one.
 struct Lie {
-    /// Where each block of the larger one begins, and each entry of a block from there: scopes ascend, so that is less than a block.
+    /// Offsets of the larger table's tiles, and of each entry from its tile's start (less than a tile, as scopes
+    /// ascend).
     begin: Vec<usize>,
     along: Vec<u32>,
 }
@@ -381,7 +382,7 @@ impl Task {
         })
     }
 
-    /// Adds to both ends of an edge what follows from what those that are looked at cost at least; something of that becomes constant.
+    /// Adds to both ends of an edge what `changes` computes from the least costs of the ends named in `looks`.
     fn exchange(
         &mut self,
         cluster: usize,

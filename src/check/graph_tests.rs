@@ -9,7 +9,7 @@ use crate::check::Replay;
 use crate::model::{Cost, FORBIDDEN, Network, Table};
 use crate::rng::Rng;
 
-/// Any graph over the variables of a network: clusters that cover it or not, the same one twice, edges between what shares nothing.
+/// A random graph over the variables of a network: clusters may repeat or miss variables, edges may share none.
 fn graph(network: &Network, rng: &mut Rng) -> Graph {
     let n = network.domains().len() as u32;
     let count = 1 + rng.index(6);
@@ -138,7 +138,8 @@ fn rows_keep_to_what_they_state_and_name_what_is_there() -> Result<(), Error> {
         let ending = Ending::Rows(Rows { order: order.into(), work, bytes });
         Certificate::new(&network, 5, None, Branch { steps: Vec::new(), ending })
     };
-    // tables of the first variable have 2 + 4 + 4 rows, each of 4 leads to two of the next, these to one more; and so on
+    // tables of the first variable have 2 + 4 + 4 rows, each of 4 leads to two of the next, these to one more, and so
+    // on
     assert_eq!(follow(&network, &certificate(&[0, 1, 2], 60, 2000))?, 5);
     for (order, work, bytes, part) in [
         (&[0, 1, 2][..], 20, 2000, "more work or memory"),

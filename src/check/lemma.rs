@@ -1,9 +1,9 @@
 //! Values that are too dear, shown on a copy of the network, and what that forbids later.
 //!
-//! A value that is too dear in the copy is part of no assignment that counts, as limits, moves and the loss of what is too dear keep the
-//! cost of every other one. The same steps in the network itself, eliminations and dominance keep it or leave assignments out. So
-//! what a lemma says of the network goes on to hold, for values that are still there. A function that is taken apart may
-//! become cheaper; then what was known is forgotten.
+//! A value that is too dear in the copy is in no assignment below the limit: limits, moves and the loss of what is too
+//! dear keep the cost of every other assignment. The same steps in the network itself, eliminations and dominance keep
+//! that cost too, or remove assignments. So a lemma stays true for the values that are left. Separating a function may
+//! make it cheaper; then lemmas are forgotten.
 
 use super::elimination::Layout;
 use super::search;
@@ -128,8 +128,8 @@ impl State {
 }
 
 impl Layout<'_> {
-    /// What each value of each variable costs at least, besides the constant, by mini-buckets and what everything else costs on the way back
-    /// through them. A variable that no mini-bucket has costs nothing.
+    /// Lower bounds of all values by mini-buckets and a backward pass through them, without the constant. A variable in
+    /// no mini-bucket costs nothing.
     fn marginals(&self, state: &State) -> Vec<Vec<Cost>> {
         let mut bounds: Vec<Vec<Cost>> = state.values.iter().map(|values| vec![0; values.len()]).collect();
         let messages = self.messages(state);

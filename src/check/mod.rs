@@ -1,8 +1,8 @@
-//! The independent checker: what an assignment of a [`Network`] costs, recomputed from the tables, and [`Replay`], which follows
-//! the certificate of a bound.
+//! The independent checker: the cost of an assignment of a [`Network`], recomputed from the tables, and [`Replay`],
+//! which follows the certificate of a bound.
 //!
-//! It shares nothing with the search, the reductions or inference but the model's plain data: own indexing, own
-//! look-up of sparse tuples, own summation (128 bits, so that nothing can overflow or saturate on the way).
+//! It shares only the model's plain data with the search, the reductions and inference. Indexing, look-up of sparse
+//! tuples and summation are its own; sums have 128 bits, so they cannot overflow or saturate.
 
 mod buckets;
 mod elimination;

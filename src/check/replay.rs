@@ -1,5 +1,5 @@
-//! Certificates followed step by step, by code that shares nothing with the reductions, the orders, the bounds and the search but
-//! the plain data of the model and of the certificate.
+//! Certificates followed step by step. The code shares only the plain data of the model and of the certificate with the
+//! reductions, the orders, the bounds and the search.
 
 use super::elimination::{Effort, Layout};
 use super::state::State;
@@ -63,11 +63,11 @@ impl<'a> Replay<'a> {
         self.effort
     }
 
-    /// Follows the steps. Returns what they prove no assignment to cost less than, which is no less than the certificate says.
+    /// Follows the steps and returns the lower bound they prove, which is at least the certificate's.
     ///
     /// # Errors
-    /// [`Error::Refused`]: tables that do not fit into `memory` bytes, a step that is not right, or a bound that does not
-    /// follow.
+    /// [`Error::Refused`]: tables that do not fit into `memory` bytes, a step that is not right, or a bound that does
+    /// not follow.
     pub fn run(&self, memory: u64) -> Result<Cost, Error> {
         if self.effort.bytes > memory {
             return Err(Error::Refused(format!(
@@ -126,8 +126,9 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
     }
 }
 
-/// What steps take for a network whose variables have so many values, and how many these then have; `held` are bytes of the tables of
-/// the last graph. Whether nothing that counts is left. What steps lack shows when they are followed.
+/// Adds the effort of steps on variables with `sizes` values, and updates `sizes`; `held` are the bytes of the last
+/// graph's tables. Returns whether some variable loses all its values. A malformed step is reported when it is
+/// followed.
 fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: &mut u64) -> Result<bool, String> {
     let room = |sizes: &[usize], scope: &[u32]| {
         let size = |&v: &u32| sizes.get(v as usize).map_or(1, |&size| size as u64);

@@ -1,8 +1,9 @@
-//! Exact elimination by tables that list only what is not too dear: where the constant is near the limit that is little, whatever
-//! dense tables would take. Any order is right; how long tables get shows only as it goes, so a certificate states what they may take.
+//! Exact elimination by sparse tables that list only the tuples that are not too dear. Where the constant is near the
+//! limit these are few, however large the dense tables are. Every order is sound. The length of the tables shows only
+//! during the run, so a certificate states a limit for it.
 //!
-//! Every table has its least cost at 0, as that of each message is moved to the constant. So a row, a sum of rows on its way, too,
-//! that reaches the limit less the constant is part of nothing that counts, and is left out.
+//! The least cost of every table is 0, as that of each message is moved to the constant. So a row, or a partial sum of
+//! rows, that reaches the limit less the constant is part of no assignment below the limit and is left out.
 
 use super::state::{Function, State};
 use super::tables;

@@ -1,11 +1,11 @@
-//! The search over values of a certificate: the replay's own, led by what was branched on. A certificate tells variables, not
-//! bounds: at each node costs are shifted again, by code of this module, and where that is not enough, what is left is eliminated,
-//! bounded by mini-buckets of the size that the certificate states, or branched on further. So a wrong hint costs time and proves
+//! The replay's own branch and bound, guided by the branching trace. A certificate stores variables, not bounds. At
+//! each node this module shifts costs; where that is not enough, it eliminates the residual problem, bounds it by
+//! mini-buckets of the size that the certificate states, or branches further. So a wrong hint costs time and proves
 //! nothing.
 //!
-//! Nothing is ever negative: functions give what all of them cost for each value of a variable to its values, those the least to
-//! the constant, and get shares of the rest back (a node-wise version of the passes of Cooper et al., "Soft arc consistency
-//! revisited", 2010, directional). A value that costs as much as the limit leaves then.
+//! No cost is ever negative. Functions send the costs that all their tuples share to the values of a variable, values
+//! send their least cost to the constant, and shares of the rest come back (a directional pass at each node, after
+//! Cooper et al., "Soft arc consistency revisited", 2010). Then a value that costs as much as the limit leaves.
 
 use super::buckets::Rest;
 use super::state::State;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Sums of costs that matter stay below this: some hundred of them fit into 64 bits.
 const MOST: Cost = 1 << 55;
-/// Pairs of passes at a node, as long as one gains an eighth of what is missing to the limit; at the root, a thousandth.
+/// Pairs of passes at a node, as long as each gains an eighth of the distance to the limit; at the root, a thousandth.
 const PASSES: usize = 10;
 const PART: Cost = 8;
 const ROOT_PASSES: usize = 200;
@@ -50,7 +50,7 @@ pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
     Ok(state.proven(least.into()))
 }
 
-/// Shows that values, by their places, are too dear: by passes over the network as it stands, then by a search below each of them.
+/// Shows that values are too dear: by passes over the network as it stands, then by a search below each of them.
 ///
 /// # Errors
 /// As [`run`], and a value with which something may cost less than the limit.
@@ -272,8 +272,8 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// Collects what the functions of a variable cost for its values; whether one below `limit` is left. What they cost besides the
-    /// least goes on to functions with variables to come.
+    /// Collects the costs of a variable's functions at its values, and returns whether a value below `limit` is left.
+    /// The excess over the least cost goes on to functions with later variables.
     fn visit(&mut self, node: &mut Node, v: u32, onward: bool, limit: Cost) -> Result<bool, String> {
         let (own, count) = (self.frame.own[v as usize], node.values[v as usize].len());
         let mut sums: Vec<Cost> = node.values[v as usize].iter().map(|&a| node.cells[own + a as usize]).collect();
@@ -332,7 +332,8 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// Eliminates what is left of a node, or bounds it by mini-buckets; whether it is done with, else what to branch on.
+    /// Eliminates the residual problem of a node or bounds it by mini-buckets. Returns whether the node is done, and
+    /// the variable to branch on where it is not.
     fn finish(&mut self, node: &Node, least: &mut Cost) -> Result<(bool, Option<u32>), String> {
         let (rest, constant) = self.rest(node);
         let (order, joint) = rest.order(self.mini.max(ELIMINATED));
@@ -414,8 +415,8 @@ impl Function {
         entries
     }
 
-    /// All combinations of the values left, of all variables but the one at `but`: where they lead in the table, and what was taken
-    /// for them.
+    /// Visits all combinations of the values left, without the variable at `but`: their offset in the table, and what
+    /// was taken from them.
     fn each(&self, node: &Node, but: Option<usize>, mut look: impl FnMut(usize, Cost)) {
         let places: Vec<usize> = (0..self.scope.len()).filter(|&k| Some(k) != but).collect();
         let list = |k: usize| &node.values[self.scope[k] as usize];

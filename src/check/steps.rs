@@ -114,8 +114,8 @@ impl State {
         self.keep_values(v, &kept)
     }
 
-    /// Each value costs no less than the one that dominates it, wherever it is not too dear: the differences are bounded function by
-    /// function (Goldstein 1994).
+    /// Checks that each value costs at least as much as the one that dominates it, wherever it is not too dear: the
+    /// differences are bounded function by function (Goldstein 1994).
     fn dominated(&mut self, v: u32, pairs: &[(u32, u32)]) -> Result<(), String> {
         self.present(v)?;
         let views = self.functions_of(v).map(|function| {

@@ -192,8 +192,8 @@ pub(super) fn keep(table: &Table, sizes: &[usize], place: usize, kept: &[usize])
     }
 }
 
-/// The table with its variables rearranged or left out, where those left out have one value: variable `k` of the result is
-/// variable `order[k]`.
+/// The table with its variables rearranged: variable `k` of the result is variable `order[k]`. Variables left out must
+/// have one value.
 pub(super) fn rearrange(table: &Table, sizes: &[usize], order: &[usize]) -> Table {
     match table {
         Table::Dense(costs) => {

@@ -34,7 +34,8 @@ pub fn assign_variable<S: ?Sized, H: LocalHeuristic<S>>(
     draw: u64,
     scratch: &mut Scratch<H::Rating>,
 ) -> Option<usize> {
-    // arrays, so that loops over the commonest rows are of a length known when compiled: 0.7 to 0.85 of a sweep's time (results/notes/cpu.md)
+    // arrays fix the length of loops over the commonest rows at compile time: 0.7 to 0.85 of a sweep's time
+    // (results/notes/cpu.md)
     match heuristic.possibilities(state, variable) {
         4 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 4], &mut [0; 4])),
         8 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 8], &mut [0; 8])),

@@ -21,8 +21,9 @@ pub(super) fn parse(word: &[u8]) -> Option<Stated> {
     if double.is_normal() { Some(Stated::Double(double)) } else { Some(extreme(word, double)) }
 }
 
-/// A few digits and a small exponent, most of what files have: an integer and a power of ten that doubles hold exactly, so that
-/// their product or quotient is rounded once, as std has it (Clinger, "How to read floating point numbers accurately", 1990).
+/// Few digits and a small exponent, the common case: an integer and a power of ten that doubles hold exactly, so that
+/// their product or quotient is rounded once, as in std (Clinger, "How to read floating point numbers accurately",
+/// 1990).
 #[inline]
 fn plain(word: &[u8]) -> Option<f64> {
     let (mut digits, mut behind, mut point) = (0u64, 0i32, false);

@@ -137,7 +137,7 @@ impl<'a> Tokens<'a> {
         Ok(if negative { -value } else { value })
     }
 
-    /// Takes digits behind at most one blank, a blank behind them, that are all in the buffer: most of a file, in one pass instead of two.
+    /// Takes at most one blank, digits, and one blank, all in the buffer: most of a file, in one pass instead of two.
     #[inline]
     fn plain_integer(&mut self) -> Option<i64> {
         let bytes = &self.buffer[self.next..self.end];

@@ -187,7 +187,8 @@ pub enum ModelError {
     /// Evidence on a network of which only the part near its witness could be read.
     #[error(
         "evidence {value} of variable {variable}: the file's values differ so much that 64-bit costs hold only those \
-         near one assignment, which has another value there (`formats::observe` finds another one; write 0, or -inf in .LG, for what is impossible)"
+         near one assignment, which has another value there (`formats::observe` finds another one; write 0, or -inf \
+         in .LG, for what is impossible)"
     )]
     BeyondReach {
         /// The variable.

@@ -5,8 +5,8 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
-/// Where tables are that nobody should have twice: the 10108 functions of SPOT5 414 have 44, and whoever looks at tables need not look at one
-/// more than once.
+/// Where the first of equal tables is, so that each is stored and processed once: the 10108 functions of SPOT5 414 have
+/// 44 different tables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     /// By the hash of their contents or, where that is taken by another one, the next free number.

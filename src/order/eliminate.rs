@@ -20,9 +20,9 @@ pub(super) enum Rule<'a> {
 /// left then is a core too dense for bucket elimination, and only its rough order matters to mini-buckets.
 pub(super) const EFFORT: u64 = 140_000_000;
 
-/// Eliminates all variables; the steps it took are told, too. `None` as soon as the sum of joint tables passes `limit`. After `effort`
-/// steps no more fill edges are added: the order is then completed by the degrees that are left, and its cost is
-/// infinite. That of an order whose making is stopped is, too, and it is any: the neighbours may be missing then.
+/// Eliminates all variables and returns the order and the steps taken. The order is `None` once the sum of joint tables
+/// passes `limit`. After `effort` steps no more fill edges are added: the remaining degrees complete the order, and its
+/// cost is infinite. A stopped run returns an arbitrary order of infinite cost, as neighbours may be missing.
 pub(super) fn eliminate(
     neighbours: &[Vec<u32>],
     domains: &[u32],

@@ -39,8 +39,8 @@ pub struct OrderSearch {
 }
 
 impl OrderSearch {
-    /// For the `keep` best different orders of `rules`: each runs once, then `restarts` times with other ties as long as that is
-    /// quick. Once `stop` is set there is any order.
+    /// A search for the `keep` best different orders of `rules`: each rule runs once, then `restarts` times with other
+    /// tie breaks while runs are quick. Once `stop` is set, one arbitrary order is left.
     pub fn new(problem: &Problem, rules: &[Method], seed: u64, restarts: u32, keep: usize, stop: &Stop) -> OrderSearch {
         OrderSearch {
             // nothing looks at them once the flag is set
@@ -59,9 +59,9 @@ impl OrderSearch {
         }
     }
 
-    /// The same of all rules where elimination along an order may be exact, else of `greedy` ones, the first of
-    /// [`Method::ALL`]: what counts for mini-buckets are the first buckets, which greedy rules keep small, and not the sum of
-    /// all (of scen06, mini-buckets of z = 5 come to 1214 by min-fill, and to 983 by the sweep).
+    /// The same for all rules where elimination may be exact, else for the first of [`Method::ALL`], the `greedy` ones.
+    /// Mini-buckets depend on the first buckets, which greedy rules keep small, and not on the sum of all: on scen06
+    /// mini-buckets of z = 5 reach 1214 by min-fill and 983 by the sweep.
     pub fn promising(
         problem: &Problem,
         greedy: &[Method],
@@ -80,8 +80,8 @@ impl OrderSearch {
         self.steps
     }
 
-    /// Runs some rules, in about so many steps after the first; whether there is more to do. Once `stop` is set there is not,
-    /// but for the first run.
+    /// Runs rules for about `slice` steps, but at least one run, and returns whether rules are left. Once `stop` is set
+    /// only the first run is made.
     pub fn advance(&mut self, slice: u64, stop: &Stop) -> bool {
         let runs = (self.rules.len() as u32).saturating_mul(self.share().saturating_add(1));
         let first = self.made < self.rules.len() as u32;
@@ -173,8 +173,8 @@ pub fn best_order(problem: &Problem, methods: &[Method], seed: u64, restarts: u3
     best_orders(problem, methods, seed, restarts, 1, stop).swap_remove(0)
 }
 
-/// The `keep` best different orders, best first; at least one. Setting `stop` ends the restarts; what was found until then is
-/// returned.
+/// The `keep` best different orders, best first; at least one. Setting `stop` ends the restarts, and the orders found
+/// by then are returned.
 pub fn best_orders(
     problem: &Problem,
     methods: &[Method],

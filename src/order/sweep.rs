@@ -1,6 +1,7 @@
-//! A sweep across the graph: the next variable is one beside those gone that leads on to the fewest others (King, "An automatic
-//! reordering scheme for simultaneous equations derived from network systems", 1970). On grids and chains its frontier stays as
-//! thin as the graph is, where greedy fill begins in many places and joins thick pieces in the end.
+//! A sweep across the graph: the next variable is the neighbour of the eliminated ones that adds the fewest others
+//! (King, "An automatic reordering scheme for simultaneous equations derived from network systems", 1970). On grids and
+//! chains its frontier stays as thin as the graph, where greedy fill begins in many places and joins thick pieces in
+//! the end.
 
 use crate::error::Error;
 use crate::rng::mix;

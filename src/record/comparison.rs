@@ -65,8 +65,8 @@ impl Measured {
     }
 }
 
-/// The primal integral (Berthold: "Measuring the impact of primal heuristics", 2013) up to an `end`, as a part of that: the mean of
-/// |cost - best| / max(|cost|, |best|), 1 where there is no solution yet.
+/// The primal integral (Berthold, "Measuring the impact of primal heuristics", 2013) up to `end`, divided by `end`: the
+/// mean of |cost - best| / max(|cost|, |best|), 1 where there is no solution yet.
 pub fn primal_integral(trace: &Trace, best: Option<f64>, axis: Axis, end: f64) -> f64 {
     let Some(best) = best.filter(|_| end > 0.0) else { return 1.0 };
     let gap = |cost: f64| match (cost - best).abs() {

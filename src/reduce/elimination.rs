@@ -207,7 +207,7 @@ struct Rows {
     strides: Vec<usize>,
 }
 
-/// For each combination of the other variables the least sum over the values of the last, and the first value that has it.
+/// For each combination of the other variables the least sum over the last variable's values, and its first minimiser.
 fn minimise(unary: &[Cost], tables: &[Rows], sizes: &[usize], limit: Cost) -> (Vec<Cost>, Vec<usize>) {
     let entries = sizes.iter().product();
     let (mut costs, mut choice) = (Vec::with_capacity(entries), Vec::with_capacity(entries));

@@ -55,7 +55,7 @@ impl Reducer {
         (0..x_unary.len()).map(only).collect()
     }
 
-    /// Entries of the functions of `y` after its substitution by `x`; `None` where they are too many or some are sparse.
+    /// Entries of the functions of `y` after `x` replaces it; `None` where they are too many or some are sparse.
     fn growth(&self, x: u32, y: u32) -> Option<usize> {
         let (mut before, mut after) = (0, 0usize);
         for (function, _) in self.functions_of(y) {

@@ -7,8 +7,9 @@ use crate::model::{Cost, FORBIDDEN};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A lower bound for each value of a network: on what solutions with that value cost. Bounds of cores are kept by the values
-/// of the network, so that they serve all later cores, and each better incumbent may forbid more by them.
+/// A lower bound for each value of a network: the least cost of a solution with it. Bounds of reduced problems are
+/// stored by the network's values, so they serve all later reduced problems, and each better incumbent may forbid more
+/// values.
 #[derive(Clone, Debug)]
 pub struct ValueBounds {
     /// The values of the network that each variable had in the beginning, ascending.
@@ -47,9 +48,9 @@ impl ValueBounds {
         }
     }
 
-    /// Learns what holds for the values of a core, in the core's numbering. A core that came later by tightening has the same
-    /// solutions or some of them, so what holds for a value goes on to hold. Where the reductions keep a log, nothing is learned that
-    /// has no proof.
+    /// Learns bounds for the values of a reduced problem, in its own numbering. Tightening only removes solutions, so
+    /// bounds stay valid for later reduced problems. Where the reductions keep a log, only bounds with a proof are
+    /// learned.
     pub fn learn(&mut self, reducer: &Reducer, core: &[Vec<Cost>], proof: Option<Proof>) {
         if reducer.log.is_some() && proof.is_none() {
             return;
@@ -85,13 +86,14 @@ impl ValueBounds {
         own.or_else(|| values.binary_search(&value).ok())
     }
 
-    /// How many values of the core that bounds began with no solution below `upper` has, by these bounds; and how many values
-    /// that core had.
+    /// How many values of the first reduced problem have no solution below `upper` by these bounds, and how many values
+    /// it had.
     pub fn forbidden(&self, upper: Cost) -> (usize, usize) {
         (self.least.iter().flatten().filter(|&&least| least >= upper).count(), self.begun)
     }
 
-    /// How many values of a core as it is they forbid below `upper`, none where nothing is reduced, and how many it has.
+    /// How many values of the current reduced problem they forbid below `upper` (0 without reductions), and how many it
+    /// has.
     pub fn removable(&self, reducer: &Reducer, upper: Cost) -> (usize, usize) {
         let of = |&v: &u32| self.values(reducer, v).filter(|&least| least >= upper).count();
         let size = reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum();

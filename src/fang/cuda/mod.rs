@@ -1,4 +1,5 @@
-//! FANG on a device: states live there, heuristics are CUDA text, and picks equal those of the CPU's engine bit for bit.
+//! FANG on a device: states stay there, heuristics are CUDA text, and picks equal those of the CPU's engine bit for
+//! bit.
 //!
 //! To bring a domain to the device, once it is on the CPU (see [`fang`](crate::fang)):
 //!
@@ -37,7 +38,8 @@ pub struct Heuristic {
     pub width: usize,
     /// Parts that its cursors do not pass between, `PARTS`.
     pub parts: usize,
-    /// The most packs that a thread should keep in registers before more threads share a state, or ratings are made twice.
+    /// The most packs a thread keeps in registers; beyond that more threads share a state, or ratings are computed
+    /// twice.
     pub keep: usize,
     /// No sum of a variable's weights is larger.
     pub largest_sum: u64,
@@ -47,7 +49,8 @@ pub struct Heuristic {
 ///
 /// # Safety
 ///
-/// With the problem given and for states of `words` words, the heuristics must read and write nothing else on the device.
+/// With the problem given and for states of `words` words, the heuristics must read and write nothing else on the
+/// device.
 pub unsafe trait Domain {
     /// The state on the CPU.
     type State: State;

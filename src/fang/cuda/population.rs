@@ -47,8 +47,8 @@ impl States {
     }
 }
 
-/// The streams of the clones of a generation. Each is a jump ahead of the one before, on the CPU made one after the other;
-/// as long as the number of clones stays, a pass makes those of the next generation from its own.
+/// The streams of the clones of a generation. Each is a jump ahead of the one before; the CPU makes them in turn. While
+/// the number of clones stays, a pass makes those of the next generation from its own.
 #[derive(Debug)]
 struct Streams {
     seeds: Rng,
@@ -109,7 +109,8 @@ pub(crate) fn address<T>(cuda: &Cuda, memory: &CudaSlice<T>) -> u64 {
 }
 
 impl<D: Domain> Population<D> {
-    /// A population of `states`. As on the CPU, successor values are split off `seeds`, those of the given states included.
+    /// A population of `states`. As on the CPU, the streams of successors are split off `seeds`, also those of the
+    /// given states.
     ///
     /// # Errors
     /// What the device or the compiler refuses.

@@ -62,9 +62,9 @@ impl Parts {
         let Some(decimals) = decimals else {
             let largest = self.numbers.iter().map(|own| self.scale.largest(own, f64::INFINITY)).fold(0.0, f64::max);
             return Err(Error::Usage(format!(
-                "{file}: logarithms of up to {largest:e} differ too much for 64-bit costs with {fewest} decimals, and no \
-                 assignment was found that shows the largest ones to be needless (write 0, or -inf in .LG, for what is \
-                 impossible; --precision takes fewer decimals)"
+                "{file}: logarithms of up to {largest:e} differ too much for 64-bit costs with {fewest} decimals, \
+                 and no assignment was found that shows the largest ones to be needless (write 0, or -inf in .LG, for \
+                 what is impossible; --precision takes fewer decimals)"
             )));
         };
         self.with(decimals, reach, stop)
@@ -178,7 +178,8 @@ impl Scale {
             |log: f64| if log == f64::INFINITY || log > dear { FORBIDDEN } else { (log * units).round() as Cost };
         match own.as_doubles() {
             Some(doubles) => {
-                let mut last = (f64::NAN, 0); // neighbouring entries are often equal, and a logarithm costs more than a look
+                // neighbouring entries are often equal, and a logarithm costs more than a comparison
+                let mut last = (f64::NAN, 0);
                 let convert = |&entry: &f64| {
                     if entry != last.0 {
                         last = (entry, cost(self.minus_log(Stated::Double(entry))));

@@ -10,8 +10,8 @@ pub(super) fn warn_of_comments(tokens: &mut Tokens<'_>, scopes: &[Box<[u32]>]) {
     if let Some(place) = tokens.commented
         && scopes.iter().any(|scope| scope.len() > 2)
     {
-        let message = "comments as pyAgrum writes them: tables of three and more variables are read as listed, though pyAgrum \
-                       lists the variables in another order than that of the entries";
+        let message = "comments as pyAgrum writes them: tables of three and more variables are read as listed, though \
+                       pyAgrum lists the variables in another order than that of the entries";
         tokens.warn(place, message.into());
     }
 }
@@ -46,8 +46,8 @@ impl Reversed {
         if self.possible {
             self.tables.warn(tokens, |times| {
                 format!(
-                    "a BAYES table ({times} in all) that is a distribution of its last variable only if the first one runs \
-                     fastest, as pgmpy writes it; read with the last one fastest, as the format has it"
+                    "a BAYES table ({times} in all) that is a distribution of its last variable only if the first one \
+                     runs fastest, as pgmpy writes it; read with the last one fastest, as the format has it"
                 )
             });
         }
