@@ -21,7 +21,8 @@ struct Manhattan : Singles<Manhattan, u32, u32> {
     int2 point;
 
     __device__ __forceinline__ Manhattan(const Plane &plane, State state, u32 variable)
-        : plane(plane), cell((int2 *)state.words + variable), goals(plane.goals + (u64)variable * plane.load), point(*cell) {}
+        : plane(plane), cell((int2 *)state.words + variable), goals(plane.goals + (u64)variable * plane.load),
+          point(*cell) {}
 
     __device__ __forceinline__ u32 possibilities() const { return plane.side * plane.side - 1; }
 
@@ -72,7 +73,8 @@ template <u32 LOAD> struct ManhattanPacked : Manhattan {
     int2 origin;
     u32 across[LOAD], down[LOAD];
 
-    __device__ __forceinline__ ManhattanPacked(const Plane &plane, State state, u32 variable) : Manhattan(plane, state, variable) {
+    __device__ __forceinline__ ManhattanPacked(const Plane &plane, State state, u32 variable)
+        : Manhattan(plane, state, variable) {
         const int radius = plane.side / 2;
 #pragma unroll
         for (u32 i = 0; i < LOAD; i++) {
@@ -134,7 +136,8 @@ template <u32 LOAD> struct ManhattanPacked : Manhattan {
 #if __CUDA_ARCH__ >= 800
         most = __reduce_max_sync(mask, most);
 #else
-        for (u32 distance = LANES / 2; distance > 0; distance /= 2) most = max(most, __shfl_xor_sync(mask, most, distance));
+        for (u32 distance = LANES / 2; distance > 0; distance /= 2)
+            most = max(most, __shfl_xor_sync(mask, most, distance));
 #endif
         return most * 0x10001;
     }

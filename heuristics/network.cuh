@@ -1,5 +1,4 @@
-// Networks as a domain of FANG: the values of a variable, weighed by a heuristic. The twin of src/search/guided on a device,
-// pick by pick.
+// Networks as a domain of FANG: the values of a variable, weighted by a heuristic. Same picks as src/search/guided.
 //
 // A heuristic's text includes this file and defines
 //
@@ -8,20 +7,20 @@
 //       static __device__ u32 weight(const Inputs &in);      the weight of one value, 0 forbids
 //   };
 //
-// and, where `active` does not look at `least`, `static constexpr bool EARLY = true;`: then values of variables that are not
-// active need not be rated.
+// and, where `active` does not read `least`, `static constexpr bool EARLY = true;`: then values of inactive variables
+// need not be rated.
 //
-// `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic says that it
-// needs, and what it does not is 0. `active` sees scalars only. Groups of variables that are assigned together are in groups.cuh. Texts are compiled with --fmad=false, so sums and products are
-// rounded as the CPU rounds them. A heuristic that looks at all values before it weighs one is what
-// src/heuristics/language/cuda.rs writes.
+// `in` has the inputs of src/heuristics/inputs.rs for one value. The host sets NEEDS_COST and so on from the
+// heuristic's needs; inputs without need are 0. `active` reads scalars only. groups.cuh has groups of variables. Texts
+// are compiled with --fmad=false, so the device rounds as the CPU does. src/heuristics/language/cuda.rs writes
+// heuristics that read all values before they weight one.
 #pragma once
 #include "core.cuh"
 #include "fang.cuh"
 #include "inputs.cuh"
 
-// A table that says something of a variable's values in the mini-buckets: a function's costs, a message that waits in the bucket, or one
-// that it has sent; the host's twin is `inference::Term`.
+// A table that bounds a variable's values in the mini-buckets: a function's costs, a message waiting in the bucket, or
+// a message sent from it. The host's type is `inference::Term`.
 enum TermKind : u32 { COSTS, WAITS, SENT };
 struct Term {
     u64 base;                // of the entry where all variables have value 0
@@ -337,5 +336,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
     }
 
     __device__ __forceinline__ void assign(u32 value) const { state.words[problem.picked] = value; }
-    __device__ __forceinline__ void could_not_assign(const Aggregate &all) const { assign(active(all) ? WEIGHTLESS : INACTIVE); }
+    __device__ __forceinline__ void could_not_assign(const Aggregate &all) const {
+        assign(active(all) ? WEIGHTLESS : INACTIVE);
+    }
 };

@@ -35,7 +35,9 @@ template <Kind KIND> struct Table : Singles<Table<KIND>, u32, u32> {
     }
     __device__ __forceinline__ void accumulate(u32 &largest, u32 rating) const { largest = max(largest, rating); }
     __device__ __forceinline__ u32 merge(u32 a, u32 b) const { return max(a, b); }
-    __device__ __forceinline__ u32 map(u32 rating, u32 largest) const { return KIND == TURNED ? largest - rating : rating; }
+    __device__ __forceinline__ u32 map(u32 rating, u32 largest) const {
+        return KIND == TURNED ? largest - rating : rating;
+    }
     __device__ __forceinline__ void assign(u32 possibility) const {
         state.words[variable] = possibility;
         if (KIND == WAKING && possibility % 2 == 1) state.activate((variable * 7 + 3) % variables);

@@ -1,5 +1,5 @@
-//! A device at work: memory, launches, streams, graphs, the cache. Runs where there is one; where `FANGS_REQUIRE_GPU` is set
-//! its absence fails.
+//! A device at work: memory, launches, streams, graphs, the cache. Runs where there is a device; where
+//! `FANGS_REQUIRE_GPU` is set its absence fails.
 
 #![cfg(feature = "cuda")]
 #![allow(unsafe_code, reason = "launches of kernels")]
@@ -21,7 +21,7 @@ fn device() -> Option<Arc<Cuda>> {
     }
 }
 
-/// `add<N>` adds N to each of `count` numbers, one of which it leaves alone for each missing thread; `spin` takes a while.
+/// `add<N>` adds N to each of `count` numbers but leaves one unchanged for each missing thread; `spin` takes a while.
 const TEXT: &str = "#include \"rng.cuh\"
 template <int N> __global__ void add(int *numbers, unsigned count) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

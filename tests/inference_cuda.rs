@@ -1,4 +1,5 @@
-//! Elimination and join graphs on a CUDA device against the CPU: every message, table, bound and assignment, to the last bit.
+//! Elimination and join graphs on a CUDA device against the CPU: every message, table, bound and assignment, bit for
+//! bit.
 //!
 //! Without a device the tests print so and pass; `FANGS_REQUIRE_GPU=1` makes its absence a failure.
 
@@ -284,8 +285,8 @@ fn race(gpu: &Arc<Gpu>, name: &str, problem: &Arc<Problem>) {
     let ((one, host), (two, _), (many, _)) = (timed(None, 1), timed(None, 2), timed(None, 12));
     let (bound, (passes, waves, entries)) = (host.lower_bound(problem.top), host.passes());
     println!(
-        "{name}: {bound} after {passes} passes of {waves} waves and {entries} entries; device {its:.4} s ({first:.4} at \
-         first), CPU {one:.4} s, {two:.4} on 2 threads, {many:.4} on 12"
+        "{name}: {bound} after {passes} passes of {waves} waves and {entries} entries; \
+         device {its:.4} s ({first:.4} at first), CPU {one:.4} s, {two:.4} on 2 threads, {many:.4} on 12"
     );
     assert_eq!(device.lower_bound(problem.top), bound);
     assert_eq!(device.value_bounds(), host.value_bounds());
@@ -600,7 +601,7 @@ fn streamed_plans_make_the_same_messages() {
 fn heavy_nodes_prove_the_optimum() {
     let Some(gpu) = gpu() else { return };
     let mut rng = Rng::new(37);
-    // networks that the device eliminates exactly, the first as the search's root, the second beyond what a node may take
+    // networks that the device eliminates exactly: the first at the root, the second beyond the limit of a node
     for (n, domain, reach, nodes) in [(26, 6, 11, 0), (21, 6, 13, 1)] {
         let problem = Arc::new(band(&mut rng, n, domain, reach));
         let order = Order::greedy(&problem, Method::MinFill, 1, &Stop::new());

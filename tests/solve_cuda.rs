@@ -1,5 +1,5 @@
-//! Whole runs on a CUDA device: equal to the CPU's where they are counted in rounds, and alive when the device fails. Without
-//! a GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! Whole runs on a CUDA device: equal to the CPU's where they are counted in rounds, and alive when the device fails.
+//! Without a GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
 use assert_cmd::Command;
 use fangs::device::Choice;

@@ -313,8 +313,8 @@ impl Bounding {
         }
         if !begun && self.config.method == BoundChoice::Branch && !stop.is_set() {
             return Err(Error::Usage(format!(
-                "a search over values does not fit into an eighth of {memory} bytes, or its costs are too large to be added in 64 bits \
-                 (--bound-memory raises the limit, --method mbe takes any costs)"
+                "a search over values does not fit into an eighth of {memory} bytes, or its costs are too large to be \
+                 added in 64 bits (--bound-memory raises the limit, --method mbe takes any costs)"
             )));
         }
         Ok(false)
@@ -347,8 +347,9 @@ impl Bounding {
             return Ok(());
         }
         Err(Error::Usage(format!(
-            "bucket elimination does not fit into {limit} bytes and {spill} of files: induced width {}, {:.2e} joint entries, the largest \
-             table has {:.2e} entries (--bound-memory and --spill raise the limits, --method mbe splits buckets)",
+            "bucket elimination does not fit into {limit} bytes and {spill} of files: induced width {}, {:.2e} joint \
+             entries, the largest table has {:.2e} entries (--bound-memory and --spill raise the limits, --method mbe \
+             splits buckets)",
             order.width, order.joint_entries, order.largest
         )))
     }

@@ -121,7 +121,8 @@ pub fn of_kind(kind: &Kind) -> String {
     let all: String = kind.parameters.iter().map(|known| format!(" --{} {}", known.name, known.default)).collect();
     format!(
         "Examples:\n  To a file, from a seed of your choice:\n    fangs generate {name} --seed 7 -o {name}.wcsp\n  \
-         With its defaults in full, straight into the search:\n    fangs generate {name}{all} | fangs solve - --format wcsp"
+         With its defaults in full, straight into the search:\n    fangs generate {name}{all} | fangs solve - \
+         --format wcsp"
     )
 }
 

@@ -260,7 +260,8 @@ fn line(rows: &[Row], first: &[Row], maximise: bool) -> Line {
 
 fn table(lines: &[Line]) -> Result<(), Error> {
     output::print(&format_args!(
-        "heuristic       solved        best      median  integral %  difference      +-  by ratings %  M ratings/s  improved/M  groups %     MB  compile s\n"
+        "heuristic       solved        best      median  integral %  difference      +-  by ratings %  M ratings/s  \
+         improved/M  groups %     MB  compile s\n"
     ))?;
     for line in lines {
         // one that was compiled in an earlier run has a c
@@ -268,7 +269,8 @@ fn table(lines: &[Line]) -> Result<(), Error> {
         let compile = line.compile_s.map_or("-".into(), |seconds| format!("{seconds:.2}{of_cache}"));
         let number = |number: Option<f64>| number.map_or("none".into(), |number| format!("{number}"));
         output::print(&format_args!(
-            "{:<14}  {:>2} of {:>2}  {:>10}  {:>10}  {:>10.3}  {:>+10.3}  {:>6.3}  {:>12.3}  {:>11.1}  {:>10.0}  {:>8.1}  {:>5.1}  {compile:>9}\n",
+            "{:<14}  {:>2} of {:>2}  {:>10}  {:>10}  {:>10.3}  {:>+10.3}  {:>6.3}  {:>12.3}  {:>11.1}  {:>10.0}  \
+             {:>8.1}  {:>5.1}  {compile:>9}\n",
             line.heuristic,
             line.solved,
             line.runs,

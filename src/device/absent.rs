@@ -1,5 +1,5 @@
-//! The device layer of a build without the feature `cuda`: the same names and signatures, and a [`Cuda`] that nobody can
-//! make.
+//! The device layer of a build without the feature `cuda`: the same names and signatures, and a [`Cuda`] without
+//! values.
 
 #![allow(missing_docs, reason = "documented where they do something: cuda.rs, launch.rs, memory.rs, and cudarc")]
 

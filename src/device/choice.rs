@@ -119,15 +119,15 @@ fn first(count: usize) -> Result<Arc<Cuda>, DeviceError> {
     (1..count).find_map(|ordinal| Cuda::open(ordinal).ok()).ok_or(failed)
 }
 
-/// What the CPU has for itself where nobody asked for a device: a driver that starts slows every thread of the process (a first solution
-/// by a millisecond), and networks of a few variables are solved by then.
+/// Time that the CPU searches alone where no device was named: a driver that starts slows every thread of the process
+/// (a first solution by a millisecond), and networks of a few variables are solved by then.
 const HEAD_START: Duration = Duration::from_millis(3);
 
 /// How often a waiting run looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A device on its way: drivers take a quarter of a second to start, which loading a network may as well use. Clones share
-/// the device. An orderly exit of the process waits until it is there, a few seconds at most.
+/// A device that is being opened. Drivers take a quarter of a second to start, so loading a network overlaps with it.
+/// Clones share the device. An orderly exit of the process waits until it is open, a few seconds at most.
 #[derive(Clone, Debug)]
 pub struct Opening {
     choice: Choice,
@@ -155,7 +155,7 @@ impl Opening {
         Opening { choice, ahead: false, shared: Arc::default() }
     }
 
-    /// Begins to open the device, on a thread of its own. A run does not wait for it: until it is there, the CPU searches.
+    /// Opens the device on a thread of its own. A run does not wait for it: until it is open, the CPU searches.
     pub fn start(choice: Choice) -> Opening {
         let opening = Opening { ahead: true, ..Opening::new(choice) };
         opening.begin();
@@ -182,11 +182,11 @@ impl Opening {
         if let State::Done(outcome) = &*state { self.result(outcome).map(Some) } else { Ok(None) }
     }
 
-    /// The device, once it is there.
+    /// The device, once it is open.
     ///
     /// # Errors
-    /// [`Error::Usage`]: why the CUDA device asked for cannot be used; [`Error::Stopped`] where `stop` is set before that
-    /// is known.
+    /// [`Error::Usage`]: why the CUDA device asked for cannot be used; [`Error::Stopped`] where `stop` is set before
+    /// that is known.
     pub fn wait(&self, stop: &Stop) -> Result<Opened, Error> {
         self.begin();
         let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);

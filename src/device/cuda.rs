@@ -39,7 +39,7 @@ impl Cuda {
         let (info, context) = context?;
         let nvrtc = nvrtc.unwrap_or_else(|_| Err(DeviceError::Unusable("the CUDA compiler does not load".into())))?;
         find::fits(&info, nvrtc)?;
-        // SAFETY: all work of a `Cuda` goes through its streams in order; whoever uses a second one orders them by events.
+        // SAFETY: all work of a `Cuda` goes through its stream in order; events order the work of a second stream.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
         let cuda = Cuda { info, context, stream, modules: Arc::default() };
@@ -75,8 +75,8 @@ impl Cuda {
         &self.context
     }
 
-    /// The same device with a stream of its own: whoever works on it neither waits for the other's work nor gets into what the
-    /// other records. Where both have work it comes first.
+    /// The same device with another stream, of higher priority: its work neither waits for work of the first nor enters
+    /// a graph that the first records.
     ///
     /// # Errors
     /// The driver's.
@@ -91,8 +91,8 @@ impl Cuda {
         Ok(Arc::new(Cuda { info: self.info.clone(), context, stream, modules }))
     }
 
-    /// A second stream, for work beside that of the first. Nothing orders the two but [`Cuda::mark`] and [`Cuda::wait`];
-    /// memory goes back in the order of the first.
+    /// A second stream for concurrent work. Only [`Cuda::mark`] and [`Cuda::wait`] order the two; memory is freed in
+    /// the order of the first.
     pub fn fork(&self) -> Result<Arc<CudaStream>, DeviceError> {
         self.context.new_stream().map_err(failed("making a CUDA stream"))
     }

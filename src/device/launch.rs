@@ -40,8 +40,8 @@ impl Debug for Graph {
     }
 }
 
-/// Counts launches, and fails the one whose number `FANGS_FAIL_LAUNCH` holds and all later ones: that a run survives its
-/// device is tested on the program as it is installed, where nothing else makes a healthy device fail.
+/// Counts launches and fails from the one numbered `FANGS_FAIL_LAUNCH` on. Tests of the installed program need it:
+/// nothing else makes a healthy device fail.
 fn fail_on_purpose(what: impl FnOnce() -> String) -> Result<(), DeviceError> {
     static NUMBER: OnceLock<Option<u64>> = OnceLock::new();
     static LAUNCHES: AtomicU64 = AtomicU64::new(0);
@@ -54,7 +54,7 @@ fn fail_on_purpose(what: impl FnOnce() -> String) -> Result<(), DeviceError> {
     }
 }
 
-/// Compiles a source for the latest architecture that the compiler knows, to see whether it does; there need be no device.
+/// Compiles a source for the latest architecture that the compiler knows, to check that it compiles. Needs no device.
 ///
 /// # Errors
 /// The compiler's messages, or there is no compiler.

@@ -76,8 +76,8 @@ impl Cuda {
 
     fn take<T: DeviceRepr>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         let what = format!("taking {} bytes of device memory", bytes::<T>(length)?);
-        // SAFETY: nothing reads what was not written: `upload` and `zeros` write all of it, and any bits are a value of what
-        // `reserve` is for.
+        // SAFETY: `upload` and `zeros` write all of the memory before it is read; any bits are a value of the types
+        // that `reserve` is for.
         let memory = unsafe { self.stream().alloc(length.max(1)) }.map_err(failed(what))?;
         if length > 0 {
             return Ok(memory);
@@ -194,8 +194,8 @@ impl Cuda {
     }
 }
 
-/// Page-locked memory of the host. The device copies to it and from it by itself, on any stream; whoever looks at it waits
-/// for such copies first.
+/// Page-locked memory of the host. The device copies to it and from it asynchronously, on any stream; readers wait for
+/// these copies first.
 #[derive(Debug)]
 pub struct Pinned<T> {
     pointer: NonNull<T>,

@@ -1,5 +1,5 @@
-//! Kernels on their way. Compiling takes a second or two where the cache does not have them: a thread of its own does it, so that several sources are
-//! made at a time and whoever waits for one can do other things, and stop.
+//! Kernels being compiled. That takes a second or two without the cache. Each source gets a thread, so several compile
+//! at the same time, and a caller that waits can do other work or stop.
 
 use super::find::{driver, failed};
 use super::nvrtc::Nvrtc;

@@ -1,7 +1,7 @@
 //! The run-time compiler of kernels, loaded where it is found.
 //!
-//! The few functions needed are bound here and not through cudarc, whose loader knows only the names of the CUDA version
-//! that it was built for, looks nowhere but on the loader's path, and panics where the library is missing.
+//! The few functions needed are bound here and not through cudarc: its loader knows only the file names of one CUDA
+//! version, searches only the loader's path, and panics where the library is missing.
 
 #![allow(unsafe_code, reason = "calls of the compiler library are foreign")]
 
@@ -151,8 +151,8 @@ impl Nvrtc {
         }
         later.ok_or_else(|| {
             DeviceError::Unusable(format!(
-                "the CUDA compiler library (libnvrtc, version {OLDEST} or later) was not found on the loader's path, in \
-                 CUDA_PATH, /usr/local/cuda* or Python's packages: install the CUDA toolkit or `pip install \
+                "the CUDA compiler library (libnvrtc, version {OLDEST} or later) was not found on the loader's path, \
+                 in CUDA_PATH, /usr/local/cuda* or Python's packages: install the CUDA toolkit or `pip install \
                  nvidia-cuda-nvrtc-cu12`, or name the file in FANGS_NVRTC"
             ))
         })

@@ -53,8 +53,8 @@ const AREAS: &[fn() -> Vec<Source>] = &[
     crate::search::sources,
 ];
 
-/// All texts, those replaced that stand in the folder `FANGS_KERNELS`: whoever works on a kernel need not build the program
-/// for each try.
+/// All texts; files in the folder `FANGS_KERNELS` replace those of the same name, so that work on a kernel needs no new
+/// build.
 pub(super) fn texts() -> Vec<(&'static str, Cow<'static, str>)> {
     let folder = std::env::var_os("FANGS_KERNELS").map(PathBuf::from);
     let text = |&(name, text): &(&'static str, &'static str)| {

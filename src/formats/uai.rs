@@ -1,7 +1,7 @@
 //! The `.uai` format (`MARKOV` and `BAYES`) and `.LG`, its twin with natural logarithms of potentials.
 //!
-//! The kind, the number of variables, their domain sizes, the number of functions, a line `arity variables…` for each,
-//! then for each function the number of its entries and the entries, the last variable running fastest.
+//! The kind, the number of variables, their domain sizes, the number of functions, a line `arity variables…` for each
+//! function; then for each the number of its entries and the entries, the last variable running fastest.
 //!
 //! A potential p becomes the cost -ln p in units of 10^-decimals, rounded to the nearest; p = 0 is forbidden.
 

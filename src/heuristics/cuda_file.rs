@@ -1,4 +1,4 @@
-//! Heuristics that users write in CUDA alone: a text as `heuristics/network.cuh` wants it, compiled when the program runs.
+//! Heuristics that users write in CUDA alone: a text for `heuristics/network.cuh`, compiled when the program runs.
 
 use super::{INPUTS, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::device;

@@ -1,13 +1,13 @@
-//! Ejection chains (Glover: "Ejection chains, reference structures and alternating path methods", 1996): a variable takes a
-//! value, and what that clashes with gives way.
+//! Ejection chains (Glover, "Ejection chains, reference structures and alternating path methods", 1996): a variable
+//! takes a value, and the variables it clashes with change theirs.
 
 use super::{Neighbourhood, View};
 use crate::device::Source;
 use crate::rng::Rng;
 use crate::search::drivers::guided::MEMBERS;
 
-/// A random variable takes another value. The variables of the functions that then cost more take their cheapest values, those of
-/// the dearest first, and so on.
+/// A random variable takes another value. The variables of the functions that then cost more take their cheapest
+/// values, those of the largest increase first, and so on.
 #[derive(Clone, Copy, Debug)]
 pub struct Ejection {
     /// Variables that give way to one, at most.

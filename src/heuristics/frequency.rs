@@ -18,9 +18,9 @@ impl ValueHeuristic for Frequency {
     fn about(&self) -> &str {
         "\
 heat bath with penalties for values that a variable has had for long
-A value's rating is its cost and two temperatures times its frequency: the part of the variable's visits after which it had
-the value. Values are weighted by exp(-rating / temperature). Penalties lead away from where a state has been; cheapest values
-are still found, as penalties fall with the temperature."
+A value's rating is its cost and two temperatures times its frequency: the part of the variable's visits after which it
+had the value. Values are weighted by exp(-rating / temperature). Penalties lead away from values that a state had
+often; cheapest values are still found, as penalties fall with the temperature."
     }
 
     fn needs(&self) -> Needs {

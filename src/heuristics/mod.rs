@@ -2,19 +2,18 @@
 //!
 //! To add one:
 //!
-//! 1. Write a file with a type that implements [`ValueHeuristic`]: a name, and [`weigh`](ValueHeuristic::weigh), which turns what
-//!    is known of a visit ([`Inputs`]) into a weight for each value. `min_conflicts.rs` is the plainest example.
-//! 2. Say what it [`needs`](ValueHeuristic::needs): inputs that nobody looks at are not computed.
-//! 3. Where values of several variables belong together, give it a [`Neighbourhood`]; where first assignments are known that
-//!    are better than random ones, a [`Start`].
+//! 1. Write a file with a type that implements [`ValueHeuristic`]: a name, and [`weigh`](ValueHeuristic::weigh), which
+//!    turns the inputs of a visit ([`Inputs`]) into a weight for each value. `min_conflicts.rs` is the plainest
+//!    example.
+//! 2. Say which inputs it [`needs`](ValueHeuristic::needs): others are not computed.
+//! 3. Where values of several variables belong together, give it a [`Neighbourhood`]; where first assignments better
+//!    than random ones are known, a [`Start`].
 //! 4. Add its line to `list.rs`, and compare it: `fangs heuristics try FILE --heuristic NAME --heuristic default`.
 //!
-//! [`language`] has heuristics that users write in files, without a compiler; [`FromFile`] is one of them, [`FromCuda`] one in CUDA
-//! alone.
-//!
-//! `fangs heuristics new NAME` writes such a file. Outside this package a heuristic is handed to
-//! [`Options::heuristic`](crate::search::Options::heuristic), as `examples/talks.rs` does. The driver `guided` makes the
-//! passes: see ARCHITECTURE.md.
+//! `fangs heuristics new NAME` writes such a file. Users also write heuristics without a Rust compiler: [`FromFile`]
+//! reads the small language of [`language`], [`FromCuda`] a CUDA text. Outside this package a heuristic is handed to
+//! [`Options::heuristic`](crate::search::Options::heuristic), as `examples/talks.rs` does. The driver `guided` makes
+//! the passes: see ARCHITECTURE.md.
 
 mod boltzmann;
 mod coloring;
@@ -61,8 +60,8 @@ pub trait ValueHeuristic: Debug + Send + Sync {
     /// The name that it goes by.
     fn name(&self) -> &str;
 
-    /// A weight for each value of the variable; values are drawn by weight, 0 forbids. Where all are 0 the variable keeps its
-    /// value, and the run says so once.
+    /// A weight for each value of the variable; values are drawn by weight, 0 forbids. Where all are 0 the variable
+    /// keeps its value, and the run says so once.
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]);
 
     /// What it does: one line, and after it as many as it takes.
@@ -127,7 +126,7 @@ pub trait ValueHeuristic: Debug + Send + Sync {
     }
 }
 
-/// Proposes groups of variables to assign together. What a proposal costs is counted by the search, which takes it by the
+/// Proposes groups of variables to assign together. The search computes the cost of a proposal and accepts it by the
 /// temperature: always where it costs nothing, by exp(-cost / temperature) where it does.
 pub trait Neighbourhood {
     /// Adds variables and their new values to `group`, each variable once; nothing where there is nothing to propose.

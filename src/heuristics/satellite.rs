@@ -21,9 +21,10 @@ impl ValueHeuristic for Satellite {
     fn about(&self) -> &str {
         "\
 photographs of a satellite: those worth more come in, those they clash with stay out
-States begin with no photograph at all, and take in those of much weight for their neighbours first. Variables in conflict take their cheapest values. Between passes some photographs that are left out are looked at, each with a random camera: the one with the most weight for the
-weight of those it clashes with comes in, and these take their cheapest values, which is mostly to stay out. For networks in
-which half of the variables or more have a value that costs something by itself."
+States begin without photographs and take in first those of much weight for their neighbours. Variables in conflict take
+their cheapest values. Between passes some photographs that are left out are tried, each with a random camera: the one
+with the most weight for the weight of those it clashes with comes in, and these take their cheapest values, which is
+mostly to stay out. For networks in which half of the variables or more have a value with a unary cost."
     }
 
     as_min_conflicts!();
@@ -46,12 +47,12 @@ which half of the variables or more have a value that costs something by itself.
     }
 }
 
-/// All photographs are left out; then they come in, those of much weight for their neighbours first, where nothing clashes. The best of some
-/// orders.
+/// All photographs are left out; then they come in where nothing clashes, those of much weight for their neighbours
+/// first. The best of some orders.
 struct Heaviest;
 
-/// Orders tried. Weights are divided by nothing, by the root of the neighbours, and by the neighbours in turn: on some networks the first is best, on others the
-/// last. A random factor between 1 - SPREAD and 1 + SPREAD makes them different.
+/// Orders tried. Weights are divided in turn by 1, by the root of the number of neighbours, and by that number: on some
+/// networks the first is best, on others the last. A random factor from 1 - SPREAD to 1 + SPREAD varies them.
 const ORDERS: usize = 12;
 const POWERS: [f64; 3] = [0.0, 0.5, 1.0];
 const SPREAD: f64 = 0.3;

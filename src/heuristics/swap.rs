@@ -17,9 +17,9 @@ impl ValueHeuristic for Swap {
     fn about(&self) -> &str {
         "\
 assignment and scheduling: a heat bath with exchanges of two variables' values
-Between passes two variables with domains of one size exchange their values, which keeps every value as often used as it was:
-where each person takes one place, or each place one person, a single change always breaks something. For networks with two
-variables of as many values that share a function."
+Between passes two variables with domains of one size exchange their values, which keeps every value as often used as
+before: where each person takes one place, or each place one person, a single change always breaks something. For
+networks with two variables of as many values that share a function."
     }
 
     fn needs(&self) -> Needs {

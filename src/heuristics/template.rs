@@ -12,11 +12,11 @@ const MODULES: &str = "src/heuristics/mod.rs";
 /// Where texts for devices are named.
 const SOURCES: &str = "src/device/source.rs";
 
-/// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, its module and its line of the
-/// list; says what was written.
+/// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, its module and its
+/// line of the list; says what was written.
 ///
 /// # Errors
-/// A name that is none or is taken, a folder that has no such sources, files that cannot be written.
+/// A name that is invalid or taken, a folder without such sources, files that cannot be written.
 pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());

@@ -62,8 +62,8 @@ impl<'a> View<'a> {
         row.truncate(rows.domain(variable));
     }
 
-    /// The other variables of the functions that would cost more with a value than they do now, each once, those of the dearest
-    /// rise first. Functions too large to be laid out by variables are passed over.
+    /// The other variables of the functions that would cost more with a value than now, each once, those of the largest
+    /// increase first. Functions too large to be laid out by variables are skipped.
     pub fn clashes(&self, variable: usize, value: usize, others: &mut Vec<u32>) {
         let rows = &self.field.rows;
         let held = self.value(variable);

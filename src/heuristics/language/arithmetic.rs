@@ -1,8 +1,8 @@
-//! The arithmetic of expressions: IEEE doubles with + - * / and square roots, each rounded once, in a fixed order. The device
-//! does the same (`kernels/expression.cuh`), so that weights are equal to the last bit.
+//! The arithmetic of expressions: IEEE doubles with + - * / and square roots, each rounded once, in a fixed order. The
+//! device does the same (`kernels/expression.cuh`), so weights are equal to the last bit.
 //!
-//! Libraries differ in the last digits of exp and log, so both are made here of the four operations: Taylor's series, whose
-//! coefficients anybody can check, long enough for doubles. Nothing is contracted to a fused multiply-add.
+//! Libraries differ in the last digits of exp and log, so both are built from the four operations: Taylor series with
+//! checkable coefficients, long enough for doubles. Nothing is contracted to a fused multiply-add.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -208,8 +208,8 @@ impl Aggregate {
 /// The weight of the dearest value.
 pub const LARGEST: u32 = 1 << 20;
 
-/// A weight as an integer: `weight / largest` of [`LARGEST`], rounded to the nearest, ties to even; `LARGEST` at most. 0 for
-/// what is not above 0. Where `largest` is infinite, so must be the weight.
+/// A weight as an integer: `weight / largest` of [`LARGEST`], rounded to nearest, ties to even, at most `LARGEST`; 0
+/// for weights not above 0. Where `largest` is infinite, so must be the weight.
 #[inline(always)]
 pub fn scale(weight: f64, largest: f64) -> u32 {
     let share = if largest == f64::INFINITY { truth(weight == largest) } else { weight / largest };

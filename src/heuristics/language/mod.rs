@@ -1,13 +1,13 @@
-//! Heuristics that users write: a small TOML file says which variables are visited and what their values weigh, in expressions
-//! over what is known of a visit ([`INPUTS`]) and tables of their own.
+//! Heuristics that users write: a small TOML file says which variables are visited and how their values are weighted,
+//! in expressions over the inputs of a visit ([`INPUTS`]) and tables of their own.
 //!
 //! ```text
-//! file ─ file, syntax ─► trees ─ resolve ─► graph of operations (dag) ─┬─ program: columns on the CPU
-//!                                                                      └─ cuda: text for a device
+//! file ─ file, syntax ─► trees ─ resolve ─► operations (dag) ─┬─ program: columns on the CPU
+//!                                                             └─ cuda: text for a device
 //! ```
 //!
-//! Both sides do the same arithmetic in doubles (`arithmetic`), so that they draw from equal weights. docs/heuristics-language.md
-//! is the reference of the language.
+//! Both sides do the same arithmetic in doubles (`arithmetic`), so they draw from equal weights.
+//! docs/heuristics-language.md is the reference of the language.
 
 pub mod arithmetic;
 mod cuda;
@@ -56,7 +56,8 @@ pub struct Heuristic {
 pub struct Weighed {
     /// The sum of the weights.
     pub sum: u64,
-    /// The first value whose weight is no number, if there is one. Such values weigh 0; the others weigh what they do without them.
+    /// The first value whose weight is not a number, if there is one. Such values weigh 0; the others keep their
+    /// weights.
     pub nonsense: Option<usize>,
 }
 
@@ -138,15 +139,15 @@ impl Heuristic {
         names.zip(&self.tables)
     }
 
-    /// Whether the variable may get a new value. `variable` is its number in the network; of the inputs only scalars are read.
+    /// Whether the variable may get a new value. `variable` is its number in the network; only scalar inputs are read.
     pub fn active(&self, variable: usize, inputs: &impl Numbers, scratch: &mut Scratch) -> bool {
         let visit = Visit { inputs, variable, tables: &self.tables, length: 0 };
         self.active.run(&visit, scratch);
         matches!(self.active.result(0, &visit, scratch), View::One(holds) if holds != 0.0)
     }
 
-    /// Weighs the values of a variable: as many as `weights` has places. `variable` is its number in the network, and the input
-    /// `value` holds the values' numbers there, which the user's tables go by.
+    /// Weights the values of a variable, one for each place in `weights`. `variable` is its number in the network; the
+    /// input `value` holds the values' numbers there, which index the user's tables.
     pub fn weigh(&self, variable: usize, inputs: &impl Numbers, scratch: &mut Scratch, weights: &mut [u32]) -> Weighed {
         let visit = Visit { inputs, variable, tables: &self.tables, length: weights.len() };
         if self.columns.iter().any(|&place| inputs.column(place).len() < weights.len()) {
@@ -157,8 +158,8 @@ impl Heuristic {
         pulp::Arch::new().dispatch(Weigh { heuristic: self, visit, scratch, weights })
     }
 
-    /// A line about a weight that is no number: the file, the variable and its value by their numbers in the network, and all that
-    /// the heuristic knew. `value` is its place among the weights.
+    /// A line about a weight that is not a number: the file, the variable and its value by their numbers in the
+    /// network, and all inputs. `value` is its place among the weights.
     pub fn explain(&self, variable: usize, inputs: &impl Numbers, value: usize) -> String {
         let used = INPUTS.iter().enumerate().filter(|(_, input)| self.needs.any(input.needs));
         let input = |(place, input): (usize, &Input)| {

@@ -1,5 +1,5 @@
-//! Graphs of operations as flat lists: what does not depend on the value is done once a visit, the rest column by column,
-//! in storage that is reused.
+//! Graphs of operations as flat lists: operations independent of the value run once a visit, the others column by
+//! column, in reused storage.
 
 use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Dag, Id, Node};

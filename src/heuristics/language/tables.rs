@@ -8,7 +8,8 @@ use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
-/// The variables of a network by index and by name. Without a network nothing is looked up: files are checked alone then.
+/// The variables of a network by index and by name. Without a network, files are checked alone and nothing is looked
+/// up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables<'a> {
     all: Option<&'a [Variable]>,
