@@ -3,7 +3,7 @@
 #include "fang.cuh"
 #include "halves.cuh"
 
-// What points move in; the host's twin is `fang::cuda::manhattan::Plane`.
+// Arguments of the points' kernels; the host's type is `fang::cuda::manhattan::Plane`.
 struct Plane {
     // `load` goals of each variable, one variable after the other.
     const int2 *goals;
@@ -56,11 +56,9 @@ struct Manhattan : Singles<Manhattan, u32, u32> {
     __device__ __forceinline__ void could_not_assign(u32) const {}
 };
 
-// Four cells at a time, for sides from 5 to 1023 and ratings that differ by at most 31743.
-//
-// All that decides is by how much ratings differ, and within the square |x - goal| differs as it does for a goal on the
-// square's edge where the goal is beyond it. So goals are moved there, distances are at most 2 * (side - 1), and the
-// ratings, all less by one number, fit 16 bits.
+// Four cells at a time, for sides from 5 to 1023 and ratings that differ by at most 31743. Only differences of ratings
+// matter, and within the square |x - goal| differs as for a goal on its edge if the goal is beyond it. So goals are
+// moved there, distances are at most 2 * (side - 1), and ratings, less a constant, fit 16 bits.
 template <u32 LOAD> struct ManhattanPacked : Manhattan {
     static constexpr u32 WIDTH = 4, PARTS = 2; // the center is between the parts
     struct Pack {

@@ -36,10 +36,10 @@ struct Guide {
     const uint2 *pairs;
     const i64 *costs;
     const void *messages;    // entries of 32 bits where `narrow`, of 64 otherwise
-    u32 narrow, shift;       // a unit of the rows is so many bits of a cost
+    u32 narrow, shift;       // a unit of the rows is 2^shift of a cost
 };
 
-// The core and what flights know beside their states; the host's twin is `guided::cuda::NetworkProblem`.
+// The problem and what trajectories read beside their states; the host's type is `guided::cuda::NetworkProblem`.
 struct NetworkProblem {
     Core core;
     const int *floors;       // the least that the functions on each variable could cost

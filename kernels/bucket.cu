@@ -1,29 +1,27 @@
-// The fused bucket kernel: the inputs of a mini-bucket are added up and the minimum over one variable is taken, entry by
-// entry of the message. The joint table never exists.
+// The fused bucket kernel: it adds the inputs of a mini-bucket and takes the minimum over one variable, entry by entry
+// of the message. The joint table is never stored.
 //
-// A thread owns a tile of RX * RY * RZ outputs along up to three digits x, y, z of the message. For each value of the
-// eliminated variable it loads what its tile needs of each input once: an input that does not read z needs RX * RY entries
-// for all RX * RY * RZ outputs. So inputs come in groups by what they read of the tile, and the partial sums of a group are
-// made once for all outputs that share them:
+// A thread computes a tile of RX * RY * RZ outputs along up to three axes x, y, z of the message. For each value of the
+// eliminated variable it loads each input's part of the tile once: RX * RY entries of an input that does not read z. So
+// inputs are grouped by the axes they read, and a group's partial sums serve all outputs that share them:
 //
 //     message[x, y, z] = min over a of (xy[x, y] + xz[x, z] + yz[y, z] + xyz[x, y, z])
 //
-// A block owns a box of tiles; its inputs stay in the L1 cache from one thread to the next. Every index is a sum of digits
-// times strides: a block finds its digits by division once, a thread by multiplication once, the loop over the eliminated
+// A block computes a box of tiles, whose inputs stay in the L1 cache. An index is a sum of positions times strides: a
+// block finds its positions by division once, a thread by multiplication once, and the loop over the eliminated
 // variable only adds.
 //
-// All entries are between 0 and the cap. Partial sums are clamped to the cap wherever more than five terms could meet (five
-// capped terms fit the entry type), and the result is. As no term is negative, a partial sum that is clamped belongs to a
-// sum that is at or above the cap: the result is min(cap, least sum) whatever is clamped on the way and in whatever order
-// the inputs are added, which is what the CPU's kernel computes.
+// Entries are between 0 and the cap. Five capped terms fit the entry type; longer partial sums are clamped to the cap,
+// and so is the result. No term is negative, so a clamped partial sum belongs to a sum of at least the cap: the result
+// is min(cap, least sum) in any order of the inputs, as on the CPU.
 //
-// Large steps of few inputs are made by staged.cu instead, where shapes and the device allow it.
+// staged.cu computes large steps of few inputs, where shapes and the device allow it.
 
 #include "bucket.cuh"
 
 // ---- small messages ----
 
-// A step whose message is small, or whose inputs have too little in common for tiles.
+// A step whose message is small, or whose inputs share too little for tiles.
 struct Step {
     // Where the message is.
     u64 out;
@@ -31,12 +29,12 @@ struct Step {
     u32 first;
     // Values of the eliminated variable.
     u32 domain;
-    // Digits of the message; the first `spread` of them vary between the threads of a block.
+    // Axes of the message; the first `spread` of them vary between the threads of a block.
     u32 digits, spread;
     u32 inputs;
     // Threads of a block that have work, and how many of them share an output, as a power of two.
     u32 threads, split;
-    // Where its digits, inputs and strides begin.
+    // Where its axes, inputs and strides begin.
     u32 digit_at, input_at, stride_at;
 };
 
@@ -47,11 +45,11 @@ struct Program {
     const u32 *map;
     const Digit *digits;
     const Input *inputs;
-    // By step: a row for each digit, with the strides of the inputs and of the message.
+    // By step: a row for each axis, with the strides of the inputs and of the message.
     const u64 *strides;
 };
 
-// One output a thread, or a power of two of threads an output.
+// A thread, or a power of two of threads, for each output.
 template <class E> __global__ void __launch_bounds__(THREADS) join_each(Program program, u32 first_block, E cap) {
     constexpr u32 VALUES = 4;
     __shared__ u64 base[INPUTS + 1];
@@ -103,7 +101,7 @@ template <class E> __global__ void __launch_bounds__(THREADS) join_each(Program 
 
 // ---- large messages ----
 
-// Threads of a block of steps that are made in tiles.
+// Threads of a block of steps computed in tiles.
 constexpr u32 TILE_THREADS = 256;
 
 // N neighbouring entries.
@@ -118,7 +116,7 @@ template <class E, int N> struct alignas(N * sizeof(E)) Pack {
     }
 };
 
-// Side by side, in as few loads as there can be.
+// Adjacent, in as few loads as possible.
 template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char *from) {
     Pack<E, N> pack;
     if constexpr (N * sizeof(E) == 16) {
@@ -134,13 +132,13 @@ template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char 
     return pack;
 }
 
-// The inputs of a group that reads two digits of the tile, the first in A values and the second in B, N neighbours at
-// a time.
+// The inputs of a group that reads two axes of the tile, the first in A values and the second in B, N neighbours at a
+// time.
 template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct Group {
     static constexpr int FEW = inputs_of(KINDS);
     using Row = Pack<E, N>[B];
 
-    // Of a few: the next slab, this thread's tile in it, and from one value of the digits to the next.
+    // Of a few: the next slice, this thread's tile in it, and the strides of the two axes.
     const char *table[FEW + 1];
     u64 slab[FEW + 1];
     u32 at[FEW + 1], first[FEW + 1], second[FEW + 1];
@@ -163,7 +161,7 @@ template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // Goes along a digit to where the block begins, and the thread in it.
+    // Advances along an axis to the block's start, and to the thread in it.
     __device__ __forceinline__ void move(const u64 *strides, u32 begin, u32 start, u32 local) {
 #pragma unroll
         for (int k = 0; k < FEW; k++) {
@@ -172,7 +170,7 @@ template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // Adds entries along the second digit to a row of sums, or begins it.
+    // Adds entries along the second axis to a row of sums, or begins it.
     template <bool SIDE_BY_SIDE, bool FIRST_OF_ALL, bool CLAMPED>
     static __device__ __forceinline__ void add(Row &row, const char *table, u32 at, u32 second, E cap) {
         Row next;
@@ -190,9 +188,9 @@ template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
             }
     }
 
-    // Sums of any number of inputs, before their rows are asked for.
-    __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to, u32 a,
-                                            E cap) {
+    // Sums of any number of inputs, before their rows are read.
+    __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to,
+                                            u32 a, E cap) {
         if constexpr (KINDS == MANY) {
 #pragma unroll
             for (int i = 0; i < A; i++)
@@ -213,21 +211,22 @@ template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // The sums for value `i` of the first digit.
+    // The sums for value `i` of the first axis.
     __device__ __forceinline__ void read(Row &row, int i, E cap) const {
         if constexpr (FEW == 0) {
 #pragma unroll
             for (int j = 0; j < B; j++) row[j] = KINDS == MANY ? many[i][j] : Pack<E, N>::all(0);
         }
         // five terms meet at most: nothing is clamped on the way
-        if constexpr (FEW > 0) add<(KINDS & 3) == RUN, true, false>(row, table[0], at[0] + i * first[0], second[0], cap);
+        if constexpr (FEW > 0)
+            add<(KINDS & 3) == RUN, true, false>(row, table[0], at[0] + i * first[0], second[0], cap);
         if constexpr (FEW > 1)
             add<(KINDS >> 2 & 3) == RUN, false, false>(row, table[1], at[1] + i * first[1], second[1], cap);
         if constexpr (FEW > 2)
             add<(KINDS >> 4 & 3) == RUN, false, false>(row, table[2], at[2] + i * first[2], second[2], cap);
     }
 
-    // Goes to the next value of the eliminated variable.
+    // Advances to the next value of the eliminated variable.
     __device__ __forceinline__ void advance() {
 #pragma unroll
         for (int k = 0; k < FEW; k++) table[k] += slab[k];

@@ -1,4 +1,4 @@
-//! What a run is doing, for whoever shows it: written by the run, read at any time from any thread.
+//! What a run is doing, for display: written by the run, read at any time from any thread.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -125,7 +125,7 @@ impl Read for Patient<'_> {
     }
 }
 
-/// Refuses lines of more bytes than `most`: whoever keeps lines whole would keep all of a file that has none.
+/// Refuses lines of more bytes than `most`, so that a file without line ends is not kept in memory as one line.
 pub(crate) struct ShortLines<R> {
     stream: R,
     most: usize,

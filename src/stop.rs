@@ -48,7 +48,7 @@ enum Above {
 const ITEMS: usize = 1 << 6;
 
 impl Stop {
-    /// A flag that nobody has set.
+    /// A flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -63,7 +63,7 @@ impl Stop {
         Stop { above: Above::Whole(Arc::new(self.clone())), ..Stop::default() }
     }
 
-    /// Tells everyone who shares the flag to end.
+    /// Tells all holders of the flag to end.
     pub fn set(&self, cause: Cause) {
         let code = match cause {
             Cause::Time => 1,
@@ -73,7 +73,7 @@ impl Stop {
         let _ = self.cause.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Whether somebody has told to end.
+    /// Whether the flag is set.
     #[inline]
     #[track_caller]
     pub fn is_set(&self) -> bool {
@@ -110,7 +110,7 @@ impl Stop {
         })
     }
 
-    /// Sets the flag by itself at a time: whoever asks it looks at the clock.
+    /// Sets the flag at a time: each call that reads it then compares the clock.
     pub fn set_at(&self, deadline: Instant) {
         let _ = self.deadline.set(deadline);
     }

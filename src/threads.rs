@@ -13,8 +13,7 @@ use std::time::Duration;
 
 /// Address space of a thread's stack.
 const STACK: u64 = 2 << 20;
-/// Of the address space that is left one part in so many may become stacks of a pool; the rest is for what its threads
-/// work on.
+/// Of the address space that is left one part in SHARE may become stacks of a pool; the rest is for their work.
 const SHARE: u64 = 4;
 
 /// A thread of ours, counted for `FANGS_MOST_THREADS`: that a run gets by with as many is tested on the program as it
@@ -122,7 +121,7 @@ pub fn pool(wanted: usize) -> io::Result<ThreadPool> {
     }
 }
 
-/// So many threads, or those whose stacks fit into the address space.
+/// `wanted` threads, or those whose stacks fit into the address space.
 fn fitting(wanted: usize) -> usize {
     let most = memory::address_space().map_or(u64::MAX, |(_, left)| left / SHARE / STACK);
     wanted.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1)
@@ -149,7 +148,7 @@ pub fn share(wanted: Option<usize>) -> io::Result<()> {
     builder.build_global().map_err(io::Error::other)
 }
 
-/// How many of so many threads can be started: rayon has one try at a global pool, and what is done without one panics.
+/// How many of `wanted` threads can be started: rayon can build its global pool only once, and panics without one.
 fn startable(wanted: usize) -> usize {
     let gate = Arc::new(Mutex::new(()));
     let closed = gate.lock();

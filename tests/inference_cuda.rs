@@ -131,7 +131,7 @@ fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[
     };
     for &z in zs {
         let (outline, patience) = match &last {
-            Some(graph) => (Arc::new(graph.outline(&Stop::new()).expect("nobody stops")), Patience::Long),
+            Some(graph) => (Arc::new(graph.outline(&Stop::new()).expect("the flag is not set")), Patience::Long),
             None => (problem.clone(), Patience::Short),
         };
         let plan = Plan::new(&outline, order, &Limits { z: Some(z), ..Limits::new(1 << 32) });
@@ -212,8 +212,11 @@ fn between_functions(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &[u3
     }
     let trouble = shift.take_trouble();
     assert!(trouble.is_none(), "{trouble:?}");
-    let (bound, values, left) =
-        (shift.lower_bound(problem.top), shift.value_bounds(), shift.problem(&Stop::new()).expect("nobody stops"));
+    let (bound, values, left) = (
+        shift.lower_bound(problem.top),
+        shift.value_bounds(),
+        shift.problem(&Stop::new()).expect("the flag is not set"),
+    );
     if bound == problem.top {
         return (bound, values, Vec::new(), Vec::new());
     }
@@ -290,7 +293,7 @@ fn race(gpu: &Arc<Gpu>, name: &str, problem: &Arc<Problem>) {
     );
     assert_eq!(device.lower_bound(problem.top), bound);
     assert_eq!(device.value_bounds(), host.value_bounds());
-    let [device, host] = [device, host].map(|shift| shift.problem(&Stop::new()).expect("nobody stops"));
+    let [device, host] = [device, host].map(|shift| shift.problem(&Stop::new()).expect("the flag is not set"));
     assert!(device.unary == host.unary && device.constant == host.constant);
     for (device, host) in device.functions.iter().zip(&host.functions) {
         assert!(device.entries(&problem.domains).eq(host.entries(&problem.domains)));
@@ -329,7 +332,7 @@ fn shifting_of_large_networks_is_the_cpus() {
             continue;
         }
         let network = read(&Source::new(&path), None, &ReadOptions::default(), &stop).expect("a published instance");
-        let reducer = Reducer::new(&network, true, &stop).expect("nobody stops it");
+        let reducer = Reducer::new(&network, true, &stop).expect("the flag is not set");
         race(gpu, name, &Arc::new(reducer.problem()));
     }
 }
@@ -425,7 +428,7 @@ fn rows_of_instances_are_the_cpus() {
         }
         let stop = Stop::new();
         let network = read(&Source::new(&path), None, &ReadOptions::default(), &stop).expect("a published instance");
-        let mut reducer = Reducer::new(&network, true, &stop).expect("nobody stops it");
+        let mut reducer = Reducer::new(&network, true, &stop).expect("the flag is not set");
         reducer.tighten(optimum + 1, &stop);
         let problem = Arc::new(reducer.problem());
         let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &stop);

@@ -10,7 +10,7 @@ use crate::reduce::{Forbidden, Reducer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a bound follows from, kept until somebody wants the certificate.
+/// What a bound follows from, kept until a certificate is requested.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
     /// The reductions, which kept a log; none where the bound is that of the network's own minima.

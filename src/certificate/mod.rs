@@ -238,7 +238,7 @@ pub enum Ending {
         /// Its values, all of them together, and what follows from each set.
         cases: Vec<(Vec<u32>, Branch)>,
     },
-    /// By a search over values of whoever follows the certificate.
+    /// By a branch and bound search of the checker.
     Search(Search),
     /// By exact elimination with tables that list only what is not too dear.
     Rows(Rows),

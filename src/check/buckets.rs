@@ -98,7 +98,7 @@ impl Rest {
         number
     }
 
-    /// What elimination in an order takes with mini-buckets of at most so many combinations.
+    /// The size of an elimination in `order` with mini-buckets of at most `most` combinations.
     pub(super) fn taken(&self, order: &[u32], most: u64) -> Taken {
         let mut taken = Taken::default();
         let mut tables: Vec<Vec<u32>> = self.scopes.clone();
@@ -130,7 +130,7 @@ impl Rest {
         scopes
     }
 
-    /// The largest mini-buckets that keep within so many combinations and entries in all.
+    /// The largest mini-buckets that stay within `joint` combinations and `entries` entries in all.
     pub(super) fn fitting(&self, order: &[u32], joint: u64, entries: u64) -> Option<u64> {
         let fits = |most: &u64| {
             let taken = self.taken(order, *most);

@@ -29,7 +29,7 @@ pub(super) struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// Looks through a plan for a network whose variables have so many values; none those that are not there.
+    /// Checks a plan for a network with domains of `sizes`; absent variables have none.
     pub(super) fn new(plan: &'a Elimination, sizes: &[usize]) -> Result<Layout<'a>, String> {
         let mut turn = FxHashMap::default();
         for (index, join) in plan.joins.iter().enumerate() {
@@ -138,7 +138,7 @@ impl<'a> Layout<'a> {
                 .collect();
             messages.push(Some(self.message(state, join, scope, &taken)));
         }
-        // what nobody joined counts with its least cost: functions and values have 0
+        // tables that were not joined count with their least cost: functions and values have 0
         let least = |message: &Vec<Cost>| i128::from(message.iter().copied().fold(FORBIDDEN, Cost::min));
         messages.iter().flatten().map(least).sum()
     }
@@ -255,7 +255,7 @@ pub(super) struct Term<'a> {
 }
 
 impl<'a> Term<'a> {
-    /// Of variables with so many values, for a message that lacks `v`.
+    /// A table over variables `own` with `sizes` values, for a message that lacks `v`.
     pub(super) fn new(own: &[u32], sizes: &[usize], costs: &'a [Cost], message: &[u32], v: u32) -> Self {
         let along = axes(sizes);
         let step = |u: &u32| own.iter().position(|w| w == u).and_then(|k| along[k].get(1).copied()).unwrap_or(0);
@@ -263,7 +263,7 @@ impl<'a> Term<'a> {
     }
 }
 
-/// Rows of a message that one thread makes at a time have so many entries.
+/// Entries of a message that one thread computes at a time.
 const BATCH: usize = 1 << 14;
 
 /// The least sum over the values of the variable that is eliminated, for each combination of the others.

@@ -121,7 +121,7 @@ fn outer(sizes: &[usize]) -> usize {
     outer
 }
 
-/// Looks through a graph for a network whose variables have so many values, none those that are not there.
+/// Checks a graph for a network with domains of `sizes`; absent variables have none.
 fn verify(graph: &Graph, sizes: &[usize]) -> Result<(), String> {
     for (index, cluster) in graph.clusters.iter().enumerate() {
         let refused = |what: String| format!("cluster {index}: {what}");

@@ -1,4 +1,4 @@
-//! Join graphs in certificates against brute force: graphs of any kind, not only those that somebody would make.
+//! Join graphs in certificates against brute force: random graphs, not only sensible ones.
 
 use super::evaluate;
 use super::state::State;

@@ -135,7 +135,7 @@ impl Layout<'_> {
         let messages = self.messages(state);
         let least = |message: &[Cost]| message.iter().copied().fold(FORBIDDEN, Cost::min);
         let taken: FxHashSet<u32> = self.plan.joins.iter().flat_map(|join| join.messages.iter().copied()).collect();
-        // messages that nobody takes count with their least cost
+        // messages that are not joined count with their least cost
         let roots: Vec<usize> = (0..messages.len()).filter(|&index| !taken.contains(&(index as u32))).collect();
         let total = roots.iter().fold(0, |total, &root| sum(total, least(&messages[root])));
         let mut outside: Vec<Option<Vec<Cost>>> = vec![None; messages.len()];

@@ -11,7 +11,7 @@ use crate::certificate::Rows;
 use crate::model::{Cost, Table};
 use rustc_hash::FxHashMap;
 
-/// Bytes of a row, with its part of an index, and of a row of a message on its way.
+/// Bytes of a row, with its part of an index, and of a row of a message being built.
 const ROW: u64 = 64;
 const NEW: u64 = 96;
 
@@ -90,7 +90,7 @@ impl Level {
     }
 }
 
-/// An elimination on its way.
+/// A running elimination.
 struct Elimination {
     constant: Cost,
     /// What a row must stay below.
@@ -101,7 +101,7 @@ struct Elimination {
     bytes: u64,
 }
 
-/// A message on its way.
+/// A message being built.
 struct Message {
     rows: FxHashMap<u128, Cost>,
     /// Bits of the variable that is eliminated, the lowest of all.

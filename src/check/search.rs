@@ -180,7 +180,7 @@ impl Frame {
     }
 }
 
-/// A search on its way.
+/// A running search.
 struct Task<'a> {
     state: &'a State,
     frame: Frame,

@@ -17,7 +17,7 @@ fn search(rng: &mut Rng) -> Option<(Network, Certificate, Cost)> {
     let stop = Stop::new();
     let network = random(rng);
     let (solutions, optimum) = solved(&network);
-    let reducer = Arc::new(Reducer::logged(&network, rng.below(4) == 0, &stop).expect("nobody stops"));
+    let reducer = Arc::new(Reducer::logged(&network, rng.below(4) == 0, &stop).expect("the flag is not set"));
     let problem = Arc::new(reducer.problem());
     if reducer.infeasible() || problem.variables() == 0 {
         return None;

@@ -3,9 +3,9 @@
 use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
 use std::sync::Arc;
 
-/// Sparse tables of so many combinations are written out ...
+/// Sparse tables of up to this number of combinations are made dense ...
 const SMALL: u64 = 1 << 12;
-/// ... and those of so many where a good part of them is listed.
+/// ... and up to this one where many of them are listed.
 const MEDIUM: u64 = 1 << 20;
 /// Entries that a table may have for a step that needs it written out.
 const MOST: u64 = 1 << 28;

@@ -124,7 +124,7 @@ pub(super) fn assignments(network: &Network) -> Vec<Vec<u32>> {
 fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Proof)> {
     let stop = Stop::new();
     let mut reducer = match rng.below(4) {
-        0 => Reducer::logged(network, false, &stop).expect("nobody stops"),
+        0 => Reducer::logged(network, false, &stop).expect("the flag is not set"),
         _ => crate::reduce::tests::reducer(network, true, rng),
     };
     let mut upper = network.top();

@@ -118,7 +118,7 @@ const SLICE: u64 = 200_000_000;
 const SHIFT_SLICE: u64 = 50_000_000;
 /// The same in work of a search over values.
 const BRANCH_SLICE: u64 = 20_000_000;
-/// The part of the core's values that, forbidden by bounds, is worth climbing anew without them.
+/// Where bounds forbid this part of the reduced problem's values, the bound schedule starts again without them.
 const WORTH_TIGHTENING: usize = 32;
 /// Work up to which elimination on a device is exact right away: a few seconds of a large one.
 const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
@@ -176,7 +176,7 @@ impl Bounding {
         Ok(())
     }
 
-    /// Climbs on the core as it is; whether values have been forbidden without which it is worth climbing anew.
+    /// Runs the bound schedule on the reduced problem; returns whether enough values were forbidden to start it again.
     fn eliminate(
         &mut self,
         reducer: &Arc<Reducer>,

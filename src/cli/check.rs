@@ -91,7 +91,7 @@ fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, stop: &Stop)
     let replay = Replay::new(network, &certificate)?;
     let check::Effort { joint_entries, bytes } = replay.effort();
     let name = terminal::path(path);
-    // nobody to tell where standard error is closed
+    // a closed standard error cannot be reported
     drop(writeln!(
         std::io::stderr(),
         "fangs: {name}: following it takes {} joint entries and {} of tables",

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// Bytes that are kept for the end of a run that has run out of memory.
 const KEPT: Layout = Layout::new::<[u8; 8 << 20]>();
-/// Address space of an arena of the C library's allocator, which makes up to eight of them for each processor; and of
-/// the address space of the process one part in so many may be theirs.
+/// Address space of an arena of the C library's allocator, which makes up to eight of them for each processor; their
+/// share of the process's address space is at most one part in ARENAS.
 const ARENA: u64 = 64 << 20;
 const ARENAS: u64 = 8;
 /// How long a thread that gets no memory leaves the end of the process to the main one.
@@ -75,7 +75,7 @@ fn missing(bytes: usize, ask: &dyn Fn() -> *mut u8) -> *mut u8 {
     if bytes < KEPT.size() / 2 {
         let kept = RESERVE.swap(null_mut(), Ordering::AcqRel);
         if !kept.is_null() {
-            // SAFETY: it was allocated with this layout, and taken out so that nobody gives it back again.
+            // SAFETY: it was allocated with this layout, and the swap took it out, so it is freed once.
             unsafe { System.dealloc(kept, KEPT) };
         }
         let found = ask();
@@ -117,7 +117,7 @@ pub fn prepare() {
     std::panic::set_hook(Box::new(|panic| {
         let (what, place) = (threads::message(panic.payload()), panic.location());
         let place = place.map_or(String::new(), |place| format!(" ({}:{})", place.file(), place.line()));
-        // nobody to tell where standard error is closed
+        // a closed standard error cannot be reported
         drop(writeln!(std::io::stderr(), "fangs: internal error: {what}{place}"));
     }));
 }

@@ -43,7 +43,7 @@ struct NewFlags {
 /// What `--heuristic` names.
 #[derive(Clone, Debug)]
 pub enum Chosen {
-    /// One that comes along.
+    /// A built-in one.
     Known(Arc<dyn ValueHeuristic>),
     /// One in a file.
     File(PathBuf),

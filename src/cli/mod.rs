@@ -146,7 +146,7 @@ impl Exit {
 /// Says what failed; input and usage are exit code 2.
 pub fn fail(error: &Error) -> u8 {
     use std::io::Write;
-    // nobody to tell where standard error is closed
+    // a closed standard error cannot be reported
     drop(writeln!(std::io::stderr(), "fangs: {}", terminal::text(&error.to_string())));
     match error {
         error if error.is_stop() => 3,

@@ -29,7 +29,7 @@ pub struct SolveFlags {
     /// Seconds such as 30 or 0.5, or a number with units: 500ms, 30s, 5m, 1h 30m.
     #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
     time: Option<Duration>,
-    /// Stop after so many rounds of drivers [default: no limit]
+    /// Stop after N rounds of drivers [default: no limit]
     ///
     /// Nothing depends on the clock then: the same seed gives the same result for any number of threads. No time limit
     /// applies without --time.

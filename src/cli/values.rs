@@ -96,8 +96,7 @@ pub fn named<T: Copy + Send + Sync + 'static>(
     PossibleValuesParser::new(names).try_map(move |name| choice(&name, &all))
 }
 
-/// Makes everything that works in parallel use so many threads, or as many as there are processors; fewer where the
-/// system allows no more.
+/// Gives parallel work this number of threads, or one for each processor; fewer where the system allows no more.
 pub fn use_threads(threads: Option<usize>) -> Result<(), Error> {
     threads::share(threads).map_err(|error| Error::Usage(format!("--threads: {error}")))
 }

@@ -167,7 +167,7 @@ impl Opening {
         self.choice
     }
 
-    /// Whether it was begun before anybody waited for it.
+    /// Whether opening began before the first call that waits for it.
     pub fn is_ahead(&self) -> bool {
         self.ahead
     }
@@ -207,18 +207,18 @@ impl Opening {
         outcome.clone().map_err(|error| Error::Usage(refused(error)))
     }
 
-    /// A device on its way, however long it takes.
+    /// A device that is being opened until [`Opening::arrive`].
     #[cfg(test)]
     pub(crate) fn on_its_way(choice: Choice) -> Opening {
         let opening = Opening { ahead: true, ..Opening::new(choice) };
-        *opening.shared.state.lock().expect("nobody else has it") = State::Working;
+        *opening.shared.state.lock().expect("no other thread has it") = State::Working;
         opening
     }
 
-    /// The end of the way.
+    /// Ends the opening.
     #[cfg(test)]
     pub(crate) fn arrive(&self, outcome: Result<Opened, DeviceError>) {
-        *self.shared.state.lock().expect("nobody panics with it") = State::Done(outcome);
+        *self.shared.state.lock().expect("no thread panics with it") = State::Done(outcome);
         self.shared.changed.notify_all();
     }
 
@@ -234,12 +234,12 @@ impl Opening {
         *state = State::Working;
         let (choice, shared, busy) = (self.choice, self.shared.clone(), Busy::new());
         wait_at_exit();
-        // nobody joins it: a driver that hangs must not keep the process from ending in time
+        // the thread is detached: a driver that hangs must not delay the end of the process
         let open = move || {
             if choice == Choice::Auto {
                 std::thread::sleep(HEAD_START);
             }
-            // whoever waits must hear of it, even if the driver's binding panics
+            // waiting threads must get an outcome even if the driver's binding panics
             let outcome = std::panic::catch_unwind(|| choice.open()).unwrap_or_else(|_| choice.without(broken()));
             wait_at_exit();
             *shared.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Done(outcome);
@@ -320,10 +320,10 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_is_refused() {
-        let error = Choice::Cuda(4096).open().expect_err("nobody has so many");
+        let error = Choice::Cuda(4096).open().expect_err("no machine has 4096 devices");
         assert!(matches!(error, DeviceError::Unusable(_)), "{error:?}");
         let opening = Opening::new(Choice::Cuda(4096));
-        let error = opening.wait(&Stop::new()).expect_err("nobody has so many");
+        let error = opening.wait(&Stop::new()).expect_err("no machine has 4096 devices");
         assert!(error.is_input() && error.to_string().starts_with("device cuda:4096: "), "{error}");
         assert!(opening.poll().is_err());
     }

@@ -43,7 +43,7 @@ impl Cuda {
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
         let cuda = Cuda { info, context, stream, modules: Arc::default() };
-        // the first memory takes the driver some milliseconds, which whoever opens in the background does not notice
+        // the first allocation costs the driver some milliseconds, which a background thread hides
         drop(cuda.reserve::<u8>(1)?);
         Ok(Arc::new(cuda))
     }

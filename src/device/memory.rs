@@ -8,7 +8,7 @@ use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, 
 use std::ptr::NonNull;
 use std::slice;
 
-/// Bytes of so many items.
+/// Bytes of `length` items.
 fn bytes<T>(length: usize) -> Result<usize, DeviceError> {
     let bytes = length.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize);
     let what = || format!("taking memory for {length} items of {} bytes", size_of::<T>());
@@ -146,7 +146,7 @@ impl Cuda {
         }
         let what = || format!("copying {} bytes from the device", source.num_bytes());
         let copied = self.stream().clone_dtoh(source).map_err(|error| failed(what())(error))?;
-        // where the device reads the host's pages itself the copy may still be on its way
+        // where the device reads the host's pages itself, the copy may still be running
         self.synchronize()?;
         Ok(copied)
     }
@@ -164,7 +164,7 @@ impl Cuda {
         let Some(pointer) = NonNull::new(memory.cast::<T>()) else {
             return Err(DeviceError::Failed { what, cause: "the driver gave none".into() });
         };
-        // SAFETY: the memory has so many bytes, and zero is a value of `T`.
+        // SAFETY: the memory has room for `length` items, and zero is a value of `T`.
         unsafe { pointer.write_bytes(0, length) };
         Ok(Pinned { pointer, length, busy })
     }
@@ -213,7 +213,7 @@ impl<T> Drop for Pinned<T> {
     fn drop(&mut self) {
         // a context that has failed does not copy any more
         let _ = self.busy.synchronize();
-        // SAFETY: the memory came from the driver and is given back once; no copy is on its way.
+        // SAFETY: the memory came from the driver and is freed once; no copy is running.
         let _ = unsafe { result::free_host(self.pointer.as_ptr().cast()) };
     }
 }
@@ -235,7 +235,7 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
     /// Those of the work before, that the driver reports late.
     pub fn items(&self) -> Result<&[T], DeviceError> {
         self.idle()?;
-        // SAFETY: the memory holds so many values, and no copy writes to them: a copy takes `self` mutably.
+        // SAFETY: the memory holds `length` values, and no copy writes to them: a copy takes `self` mutably.
         Ok(unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.length) })
     }
 
@@ -269,10 +269,10 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
         // copies on another stream come first
         stream.wait(&self.busy).map_err(failed)?;
         if count > 0 {
-            // SAFETY: within the memory, and nobody changes it before `busy`.
+            // SAFETY: within the memory, which is unchanged until `busy`.
             let items = unsafe { slice::from_raw_parts(self.pointer.as_ptr(), count) };
             let (address, _order) = target.device_ptr_mut(stream);
-            // SAFETY: the target has room for so many items.
+            // SAFETY: the target has room for `count` items.
             unsafe { result::memcpy_htod_async(address, items, stream.cu_stream()) }.map_err(failed)?;
         }
         self.busy.record(stream).map_err(failed)
@@ -284,13 +284,13 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
     /// It does not fit, or the driver's.
     ///
     /// # Safety
-    /// While the graph runs nobody changes the items or drops either side.
+    /// While the graph runs, the items must not change and neither side may be dropped.
     pub unsafe fn record_upload(&self, stream: &CudaStream, target: &CudaSlice<T>) -> Result<(), DeviceError> {
         fits(self.length, target.len())?;
         // SAFETY: within the memory; the caller keeps others from it.
         let items = unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.length) };
         let (address, _order) = target.device_ptr(stream);
-        // SAFETY: the target has room for so many items.
+        // SAFETY: the target has room for all items.
         let copied = unsafe { result::memcpy_htod_async(address, items, stream.cu_stream()) };
         copied.map_err(failed("recording a copy to the device"))
     }
@@ -301,13 +301,13 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
     /// It does not fit, or the driver's.
     ///
     /// # Safety
-    /// While the graph runs nobody looks at the items or drops either side.
+    /// While the graph runs, the items must not be read and neither side may be dropped.
     pub unsafe fn record_download(&self, stream: &CudaStream, source: &CudaSlice<T>) -> Result<(), DeviceError> {
         fits(source.len(), self.length)?;
         // SAFETY: within the memory; the caller keeps others from it.
         let items = unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), source.len()) };
         let (address, _order) = source.device_ptr(stream);
-        // SAFETY: there is room for so many items.
+        // SAFETY: there is room for all of `source`.
         let copied = unsafe { result::memcpy_dtoh_async(items, address, stream.cu_stream()) };
         copied.map_err(failed("recording a copy from the device"))
     }
@@ -323,10 +323,10 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
         let failed = |error| failed(what())(error);
         stream.wait(&self.busy).map_err(failed)?;
         if count > 0 {
-            // SAFETY: within the memory, and nobody looks at it before `busy`.
+            // SAFETY: within the memory, which is not read before `busy`.
             let items = unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), count) };
             let (address, _order) = source.device_ptr(stream);
-            // SAFETY: there is room for so many items.
+            // SAFETY: there is room for `count` items.
             unsafe { result::memcpy_dtoh_async(items, address, stream.cu_stream()) }.map_err(failed)?;
         }
         self.busy.record(stream).map_err(failed)

@@ -9,7 +9,7 @@ use cudarc::nvrtc::Ptx;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What became of a source; nothing yet where a thread is at it.
+/// The outcome of a source; none while it compiles.
 type Fate = Option<Result<Arc<Module>, DeviceError>>;
 
 /// What a device was asked to load.
@@ -20,7 +20,7 @@ pub(super) struct Modules {
 }
 
 impl Cuda {
-    /// What a source became; `None` where that takes longer than `patience`. Begins with it where nobody has.
+    /// The module of a source; `None` where that takes longer than `patience`. The first call starts compiling.
     ///
     /// # Errors
     /// The compiler's or the driver's, again and again.
@@ -55,11 +55,11 @@ impl Cuda {
     /// Begins with a source; nothing has become of it yet, unless no thread can be started.
     fn begin(self: &Arc<Self>, source: &Source) -> Fate {
         let (cuda, source, busy) = (self.clone(), source.clone(), Busy::new());
-        // nobody joins it: a compiler cannot be stopped
+        // the thread is detached: a compiler cannot be stopped
         let begun = threads::start("compiler", move || {
             let broken = |_| Err(DeviceError::Unusable(format!("compiling {} ended abnormally", source.name)));
-            let load = || cuda.load_anew(&source).map(Arc::new);
-            // whoever waits must hear of it, even if the compiler's binding panics
+            let load = || cuda.compile_or_load(&source).map(Arc::new);
+            // waiting threads must get an outcome even if the compiler's binding panics
             let fate = std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)).unwrap_or_else(broken);
             let mut known = cuda.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((_, place)) = known.iter_mut().find(|(other, _)| *other == source) {
@@ -71,7 +71,7 @@ impl Cuda {
         begun.err().map(|error| Err(DeviceError::Unusable(format!("compiling kernels: {error}"))))
     }
 
-    fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {
+    fn compile_or_load(&self, source: &Source) -> Result<Module, DeviceError> {
         let began = Instant::now();
         let nvrtc = Nvrtc::get()?;
         let key = cache::key(source, self.info.architecture, nvrtc.version);

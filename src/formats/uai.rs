@@ -1,4 +1,4 @@
-//! The `.uai` format (`MARKOV` and `BAYES`) and `.LG`, its twin with natural logarithms of potentials.
+//! The `.uai` format (`MARKOV` and `BAYES`) and `.LG`, the same with natural logarithms of potentials.
 //!
 //! The kind, the number of variables, their domain sizes, the number of functions, a line `arity variables…` for each
 //! function; then for each the number of its entries and the entries, the last variable running fastest.

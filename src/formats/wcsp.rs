@@ -13,13 +13,14 @@ use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network};
 
-/// Tables of up to so many combinations are dense however few tuples are listed: a page or two, found by one index.
+/// Tables of up to this number of combinations are dense, however few tuples are listed: a page or two, found by one
+/// index.
 const SMALL: u64 = 1 << 12;
 
 /// Tables of more combinations are never dense.
 const LARGEST_DENSE: u64 = 1 << 26;
 
-/// Between the two, a table is dense once one in so many combinations is listed. A listed tuple of a sparse table
+/// Between the two, a table is dense once one in DENSE_SHARE combinations is listed. A listed tuple of a sparse table
 /// takes 8 bytes and 4 a value, and a search for every look-up.
 const DENSE_SHARE: u64 = 16;
 
@@ -36,7 +37,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     let mut domains = Domains::default();
     for _ in 0..variables {
         let size = tokens.integer("a domain size")?;
-        domains.declare(size.saturating_abs(), &mut builder, tokens)?; // negative: an interval of so many values
+        domains.declare(size.saturating_abs(), &mut builder, tokens)?; // negative: an interval of that size
     }
     let mut reader = Reader {
         tokens,

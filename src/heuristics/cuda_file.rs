@@ -57,7 +57,7 @@ impl ValueHeuristic for FromCuda {
     }
 
     fn weigh(&self, _: &Inputs<'_>, weights: &mut [u32]) {
-        // nobody asks: see `is_for_devices`
+        // never called: see `is_for_devices`
         weights.fill(0);
     }
 
@@ -80,7 +80,7 @@ struct InText;
 
 impl Neighbourhood for InText {
     fn propose(&self, _: &View<'_>, _: &mut Rng, group: &mut Vec<(u32, u16)>) {
-        // nobody asks
+        // never called
         group.clear();
     }
 

@@ -26,7 +26,7 @@ pub struct Input {
     pub needs: Needs,
 }
 
-/// A set of inputs: what a heuristic looks at. What nobody looks at is not computed.
+/// A set of inputs that a heuristic reads. Other inputs are not computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs(u32);
 

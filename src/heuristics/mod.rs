@@ -132,7 +132,7 @@ pub trait Neighbourhood {
     /// Adds variables and their new values to `group`, each variable once; nothing where there is nothing to propose.
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>);
 
-    /// How many proposals follow a pass over so many variables.
+    /// The number of proposals after a pass over `variables` variables.
     fn proposals(&self, variables: usize) -> usize {
         1 + variables / 8
     }

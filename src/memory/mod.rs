@@ -54,13 +54,13 @@ thread_local! {
     static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the allocation that this thread makes now may fail: somebody looks at what comes of it. An allocator that
-/// ends the program in an orderly way where memory is out returns null then.
+/// Whether this thread handles a failure of its current allocation. Then an allocator that otherwise ends the program
+/// returns null.
 pub fn may_fail() -> bool {
     MAY_FAIL.get()
 }
 
-/// Room in a vector for so many entries more.
+/// Reserves room in a vector for `more` further entries.
 ///
 /// # Errors
 /// [`Error::Memory`] where the system has none.
@@ -71,7 +71,7 @@ pub fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), Error> {
     outcome.map_err(|_| out_of(more.saturating_mul(size_of::<T>()) as u64))
 }
 
-/// There were no so many bytes.
+/// The error where `bytes` more bytes were not available.
 pub fn out_of(bytes: u64) -> Error {
     Error::Memory(format!("{bytes} bytes more could not be had, {} are available", available()))
 }
@@ -147,11 +147,11 @@ Max file locks            unlimited            unlimited            locks
     fn what_cannot_be_had_is_an_error() {
         let mut vector: Vec<u64> = Vec::new();
         assert!(reserve(&mut vector, 3).is_ok() && vector.capacity() >= 3);
-        let error = reserve(&mut vector, usize::MAX / 16).expect_err("nobody has so much");
+        let error = reserve(&mut vector, usize::MAX / 16).expect_err("no machine has so much");
         assert!(matches!(error, Error::Memory(_)) && !error.is_input(), "{error}");
         assert!(!may_fail());
         assert!(must_fit(ALWAYS - 1, || unreachable!("it is little")).is_ok());
-        let error = must_fit(1 << 60, || "a tower".into()).expect_err("nobody has so much");
+        let error = must_fit(1 << 60, || "a tower".into()).expect_err("no machine has so much");
         assert!(error.to_string().contains("a tower would take 1152921504606846976 bytes"), "{error}");
     }
 }

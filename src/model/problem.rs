@@ -67,7 +67,7 @@ impl Problem {
 
     /// For each variable, the indices of the functions that read it, ascending.
     pub fn incidence(&self) -> Vec<Vec<u32>> {
-        self.incidence_until(&Stop::new()).expect("nobody stops")
+        self.incidence_until(&Stop::new()).expect("the flag is not set")
     }
 
     /// The same.

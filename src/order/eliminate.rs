@@ -70,7 +70,7 @@ fn counted(
         if graph.filling && graph.effort == 0 {
             graph.filling = false;
             order.joint_entries = f64::INFINITY;
-            // whoever is left may neighbour everyone else who is left
+            // each remaining variable may neighbour all others
             order.width = order.width.max((domains.len() - place - 1) as u32);
             graph.forget_scores();
             if method.is_some() {

@@ -69,7 +69,7 @@ impl Order {
         order.0.expect("no order costs more than infinity")
     }
 
-    /// The same by degrees alone from so many steps on; and the steps it took.
+    /// The same, but by degrees alone after `effort` steps; and the steps it took.
     pub(crate) fn within(problem: &Problem, method: Method, seed: u64, effort: u64, stop: &Stop) -> (Order, u64) {
         let rule = Rule::Greedy { method, seed };
         let neighbours = problem.neighbours(stop).unwrap_or_default();

@@ -34,7 +34,7 @@ impl Found {
 pub struct Trace(Vec<Found>);
 
 impl Trace {
-    /// A solution of some cost after so many seconds and ratings.
+    /// Adds a solution of some cost found at a time, after a number of ratings.
     pub fn push(&mut self, time: f64, ratings: u64, cost: f64) {
         self.0.push(Found { time, ratings: ratings as f64, cost });
     }

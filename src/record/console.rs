@@ -127,7 +127,7 @@ impl Console {
     }
 
     fn say(&self, text: &str) {
-        // nobody to tell where standard error is closed
+        // a closed standard error cannot be reported
         let print = || drop(writeln!(std::io::stderr(), "{}", terminal::text(text)));
         match &self.line {
             Some(line) => line.suspend(print),
@@ -158,8 +158,8 @@ fn clock(elapsed: Duration, budget: Option<Duration>) -> String {
     }
 }
 
-/// The parts of the progress line that fit into so many columns, each as a whole: a number that is cut off would be
-/// another one.
+/// The parts of the progress line that fit into `columns` columns, each as a whole: a cut number would be a different
+/// one.
 fn fit(clock: &str, activity: &str, state: &State, columns: usize) -> String {
     let [best, bound, gap] = &state.sides;
     let shown = [clock, best, bound, gap, state.rate.as_deref().unwrap_or(""), activity];

@@ -42,8 +42,7 @@ struct Row<'a> {
     seed: Option<u64>,
 }
 
-/// A CSV file that has every row on its way to the disk as soon as it is known. Rows that cannot be written are kept
-/// for the next try.
+/// A CSV file that sends every row to the disk at once. Rows that cannot be written are kept for the next try.
 #[derive(Debug)]
 pub struct CsvFile {
     writer: csv::Writer<AppendedFile>,

@@ -46,7 +46,7 @@ pub struct ReplacedFile {
     path: PathBuf,
     /// The newest content, kept until it is written.
     content: Vec<u8>,
-    /// Whether none of it is on its way yet.
+    /// Whether writing has not begun yet.
     waits: bool,
     in_place: Option<AppendedFile>,
 }
@@ -94,7 +94,7 @@ impl ReplacedFile {
         match &mut self.in_place {
             Some(file) => {
                 if file.lost {
-                    // whoever reads next wants all of it
+                    // readers of the rewritten file want all of it
                     *file = AppendedFile::in_place(&self.path);
                     self.waits = true;
                 }

@@ -67,7 +67,7 @@ pub struct Reducer {
     pending: Pending,
     limits: Limits,
     report: Reduction,
-    /// What was done, so that it can be checked; only where somebody wants to.
+    /// The steps taken, for a certificate; only where one is wanted.
     log: Option<Vec<Step>>,
     /// Why bounds forbade values.
     lemmas: Vec<Forbidden>,
@@ -126,7 +126,7 @@ impl Reducer {
     /// # Errors
     /// As [`Reducer::new`].
     pub fn logged(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
-        // whoever follows the log has all values of the network
+        // the log starts with all values of the network
         let mut reducer = Reducer::load(network, named::Named::default(), reduce, stop)?;
         reducer.log = Some(Vec::new());
         reducer.run(stop);
@@ -161,7 +161,7 @@ impl Reducer {
     /// The core, its variables renumbered in their order. Where the reductions were stopped it may hold costs at or
     /// above the top.
     pub fn problem(&self) -> Problem {
-        self.problem_until(&Stop::new()).expect("nobody stops")
+        self.problem_until(&Stop::new()).expect("the flag is not set")
     }
 
     /// The same.
@@ -275,7 +275,7 @@ impl Reducer {
 
     /// Reduces until nothing changes or `stop` is set, then brings the tables into the form of [`Problem`].
     fn run(&mut self, stop: &Stop) {
-        // cheapest first; whoever changed something gives the cheaper ones another turn
+        // cheapest first; after a change the cheaper ones run again
         while self.reduce && !self.done(stop) {
             self.propagate(stop);
             let changed = self.simplify(stop)

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_stands_for_all_that_nobody_names() {
+    fn one_value_stands_for_all_unnamed_ones() {
         let named = |text: &str| values(&network(text)).values(0).map(|values| values.to_vec());
         assert_eq!(named("t 1 70000 1 9 70000 1 0 4 2 0 1 1 2"), Some(vec![0, 1, 2]));
         assert_eq!(named("t 1 70000 1 9 70000 1 0 4 2 1 1 69999 2"), Some(vec![0, 1, 69999]));
@@ -127,7 +127,7 @@ mod tests {
                 best = best.min(check::evaluate(&network, &[values[a], values[b], c as u32]).cost);
             }
             for reduce in [false, true] {
-                let reducer = Reducer::new(&network, reduce, &Stop::new()).expect("nobody stops");
+                let reducer = Reducer::new(&network, reduce, &Stop::new()).expect("the flag is not set");
                 let problem = reducer.problem();
                 assert!(problem.domains.iter().all(|&domain| domain <= 5), "case {case}: {:?}", problem.domains);
                 let found = combinations(&problem.domains).map(|core| {

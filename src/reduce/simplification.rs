@@ -6,9 +6,9 @@ use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 use crate::stop::Stop;
 
-/// A variable is substituted where its functions have at most so many times their entries afterwards, ...
+/// A variable is substituted where its functions then have at most this many times their entries, ...
 const GROWTH: usize = 2;
-/// ... or no more than so many entries.
+/// ... or no more than this number of entries.
 const SMALL: usize = 1 << 12;
 
 impl Reducer {

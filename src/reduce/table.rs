@@ -4,7 +4,7 @@ use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table, Tables};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Sparse tables of at most so many combinations are always written out.
+/// Sparse tables of up to this number of combinations are always made dense.
 const ALWAYS_DENSE: u64 = 1 << 12;
 /// Larger ones up to here only where the tuples listed are not too few for their room: a clause over twenty
 /// binary variables lists one tuple, and thousands of such clauses written out would fill any memory.

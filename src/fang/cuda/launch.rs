@@ -66,7 +66,7 @@ impl Shape {
         Self::of(threads, heuristics)
     }
 
-    /// Groups of so many threads, with what they can keep.
+    /// Groups of `threads` threads, with what they can keep.
     pub fn of(threads: u32, heuristics: &[Heuristic]) -> Self {
         let parts = heuristics.iter().map(|h| h.parts).max().unwrap_or(1) as u32;
         let threads = threads.max(parts);

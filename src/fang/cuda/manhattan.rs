@@ -19,7 +19,7 @@ pub struct Plane {
     reciprocal: u32,
 }
 
-// SAFETY: the same fields in the same order and sizes as on the device; what follows the last one is read by nobody.
+// SAFETY: the same fields in the same order and sizes as on the device, which reads nothing after the last one.
 unsafe impl DeviceRepr for Plane {}
 
 /// The workload with its goals on a device.

@@ -10,8 +10,8 @@ use crate::fang::{Active, Order, State};
 use crate::rng::Rng;
 use std::sync::Arc;
 
-/// States on a device and the buffer that their successors are made in; the twin of the CPU's
-/// [`Population`](crate::fang::Population), generation by generation.
+/// States on a device and the buffer for their successors; equal to the CPU's [`Population`](crate::fang::Population),
+/// generation by generation.
 #[derive(Debug)]
 pub struct Population<D: Domain> {
     domain: D,
@@ -119,7 +119,7 @@ impl<D: Domain> Population<D> {
         Self::with_shape(cuda, domain, states, seeds, shape)
     }
 
-    /// The same with an instance of the kernel that somebody else chose. It decides nothing but the time taken.
+    /// The same with a given instance of the kernel, which affects only the time taken.
     pub fn with_shape(
         cuda: &Arc<Cuda>,
         domain: D,

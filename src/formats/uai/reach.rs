@@ -21,7 +21,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Every entry of so many functions.
+    /// Every entry of `functions` functions.
     pub fn all(functions: usize) -> Self {
         Reach { dear: vec![f64::INFINITY; functions], witness: None }
     }

@@ -63,7 +63,7 @@ impl Reader<'_, '_> {
         Ok(Some(function))
     }
 
-    /// A price so many times; what reaches `top` is forbidden.
+    /// A multiple of a price; what reaches `top` is forbidden.
     fn times(&self, price: Cost, times: u64) -> Cost {
         let cost = i128::from(price) * i128::from(times);
         let is_forbidden = times > 0 && price >= FORBIDDEN || cost >= i128::from(self.top);

@@ -21,7 +21,7 @@ pub(super) const EXPRESSIONS: [&str; 5] = ["active", "allowed", "rating", "weigh
 /// Everything else.
 const OTHERS: [&str; 4] = ["about", "let", "tables", "groups"];
 
-/// The most bytes of a file, which somebody wrote by hand.
+/// The most bytes of a file, as files are written by hand.
 const LARGEST: u64 = 1 << 20;
 
 /// A file, read and not yet understood.

@@ -108,7 +108,7 @@ impl Meaning {
         };
         resolver.early = false;
         for (name, expression) in &file.expressions {
-            // those that nobody uses are checked too
+            // unused expressions are checked too
             let _ = resolver.named(name, expression)?;
         }
         let rating = resolver.rating()?.0;

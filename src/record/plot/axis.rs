@@ -213,7 +213,7 @@ pub fn grouped(number: &str) -> String {
     text + fraction
 }
 
-/// The distance of about so many ticks: one, two or five times a power of ten.
+/// The distance of about `ticks` ticks: one, two or five times a power of ten.
 fn step(range: Range<f64>, ticks: u32) -> f64 {
     let rough = (range.end - range.start) / f64::from(ticks);
     let power = 10f64.powf(rough.log10().floor());

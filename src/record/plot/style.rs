@@ -46,7 +46,7 @@ pub fn shape(run: usize) -> Shape {
     SHAPES[run % SHAPES.len()]
 }
 
-/// The width of lines among so many runs.
+/// The width of lines where `runs` runs are drawn.
 pub fn width(runs: usize) -> f64 {
     if runs > 4 { 1.4 } else { 2.0 }
 }
