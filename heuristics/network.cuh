@@ -1,4 +1,5 @@
-// Networks as a domain of FANG: the values of a variable, weighted by a heuristic. Same picks as src/search/guided.
+// Networks as a domain of FANG: the values of a variable, weighted by a heuristic. Picks equal those of the
+// CPU backend.
 //
 // A heuristic's text includes this file and defines
 //
@@ -28,7 +29,7 @@ struct Term {
     u32 first, pairs, kind;  // other variables: pairs of variable and stride
 };
 
-// What mini-buckets say must follow a value (src/inference/assign.rs, CostToGo); `order` is null where there are none.
+// Mini-bucket guidance: the cost to go of a value, a lower bound; `order` is null without mini-buckets.
 struct Guide {
     const u32 *order;        // in which variables are visited
     const u32 *begin;        // by variable, its first term
@@ -68,7 +69,7 @@ __device__ __forceinline__ u32 above(double cost, double least) {
     return (u32)fmin(fmax(cost - least, 0.0), 4294967295.0);
 }
 
-// Boltzmann weights in integers (src/search/boltzmann.rs).
+// Boltzmann weights in integers.
 struct Weights {
     u32 limit, slope;
 

@@ -1,5 +1,5 @@
 // Decoding: an assignment from messages. A warp follows the reverse elimination order and gives each variable the value
-// that adds least to the cost so far plus the messages' cost to go (src/inference/assign.rs).
+// that adds least to the cost so far plus the messages' cost to go.
 //
 // The cost increases of a variable's values lie in shared memory. Lanes look up 32 tables at a time and add their
 // entries value by value. Integer sums saturate alike in any order, so picks equal the CPU's bit for bit.

@@ -4,7 +4,7 @@
 
 // Threads of a block.
 constexpr u32 THREADS = 256;
-// Most inputs of a step, axes of a message, and axes of a message computed in tiles (src/inference/cuda/tile.rs).
+// Most inputs of a step, axes of a message, and axes of a message computed in tiles; the host has the same.
 constexpr u32 INPUTS = 12;
 constexpr u32 DIGITS = 40;
 constexpr u32 TILE_DIGITS = 12;

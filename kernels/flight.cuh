@@ -1,4 +1,4 @@
-// Guided trajectories: the CPU's src/search/guided, move by move. A group of threads has a state. This text follows a
+// Guided trajectories, equal to the CPU backend move by move. A group of threads has a state. This text follows a
 // heuristic's text, which defines `Heuristic`.
 #pragma once
 #if NEIGHBOURHOOD

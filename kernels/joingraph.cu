@@ -1,4 +1,4 @@
-// Cost shifting between the tables of a join graph (src/inference/joingraph.rs), equal to the CPU's to the last bit.
+// Cost shifting between the tables of a join graph; equal to the CPU's to the last bit.
 // Tables and separator messages (slots) stay in device memory; the host decides the operations of each wave.
 
 #include "rng.cuh"
@@ -6,7 +6,7 @@
 typedef long long i64;
 
 constexpr u32 THREADS = 256;
-// Most tiles of a table for a thread block, and most changes of a table at a time (src/inference/cuda/graph.rs).
+// Most tiles of a table for a thread block, and most changes of a table at a time; the host has the same.
 constexpr u32 BLOCKS = 64;
 constexpr u32 INPUTS = 8;
 // Entries that a thread loads at a time.

@@ -1,4 +1,4 @@
-// Cost shifting between the functions of a network (src/inference/shift): the visits of a wave, equal to the CPU's to
+// Cost shifting between the functions of a network: the visits of a wave, equal to the CPU's to
 // the last bit. A warp reads pieces of tables, each laid out with the visited variable's values fastest. A variable's
 // last thread block collects the least costs of its functions and forwards most of them. Sums have 64 bits: the amounts
 // moved from and to a function may be far more than its entries.
@@ -9,7 +9,7 @@ typedef long long i64;
 
 constexpr u32 THREADS = 256;
 constexpr u32 WARPS = THREADS / 32;
-// Rows of a piece, at most (src/inference/cuda/shift.rs).
+// Rows of a piece, at most; the host has the same.
 constexpr u32 ROWS = 128;
 constexpr u32 ALL = ~0u;
 // Forbidden entries.

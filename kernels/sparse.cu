@@ -1,4 +1,4 @@
-// Sparse bucket elimination: tables list keys and costs (src/inference/sparse), in any order on a device.
+// Sparse bucket elimination: tables list keys and costs in any order on a device.
 //
 // A thread takes a row of the driving table and visits the stages depth first. A stage is a hash table from the bound
 // positions of the joint key to a chain of rows that extend it. Sums below the limit go into a hash table by the key of

@@ -12,7 +12,7 @@
 
 // Bytes of a copy.
 constexpr u32 PIECE = 16;
-// Stages that a block has (src/inference/cuda/stage.rs).
+// Stages that a block has; the host has the same.
 constexpr u32 STAGES = 3;
 
 // Copies a piece asynchronously. No thread reads the target before `await_stages` and a barrier, so the compiler may

@@ -13,7 +13,7 @@ use fangs::search::{BoundChoice, Options, Status, solve};
 use fangs::stop::{Stop, Watch};
 use std::sync::Arc;
 
-/// Stages of a climb at most: the first ones are of every kind.
+/// Most steps of a bound schedule: the first ones are of every kind.
 const STAGES: usize = 8;
 
 /// Looks after the flag is set, at most: the levels of calls that see it, and the parts of what runs side by side. The

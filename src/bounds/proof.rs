@@ -23,7 +23,7 @@ pub struct Proof {
     search: Option<Searched>,
 }
 
-/// A plan, and the scopes of the functions that it joins, of the core's variables.
+/// A plan, and the scopes of the functions that it joins, of the reduced problem's variables.
 #[derive(Clone, Debug)]
 struct Eliminated {
     plan: Plan,
@@ -191,14 +191,14 @@ fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
     steps
 }
 
-/// The network's names of a core's variables, ascending.
+/// The network's names of a reduced problem's variables, ascending.
 fn named(reducer: &Reducer, scope: &[u32]) -> Box<[u32]> {
     let mut names: Box<[u32]> = scope.iter().map(|&v| reducer.variables()[v as usize]).collect();
     names.sort_unstable();
     names
 }
 
-/// The names that the network has for what the core consists of.
+/// The names that the network has for what the reduced problem consists of.
 struct Core<'a> {
     reducer: &'a Reducer,
     scopes: Vec<Box<[u32]>>,

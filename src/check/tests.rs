@@ -148,7 +148,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     proven
 }
 
-/// Every stage of a climb on a core.
+/// Every step of a bound schedule on a reduced problem.
 fn climb(
     reducer: &Arc<Reducer>,
     values: &mut ValueBounds,

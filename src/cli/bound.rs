@@ -134,7 +134,7 @@ struct Bounding {
     spill: u64,
     /// Work of the largest plan finished.
     highest: u64,
-    /// Searches that wait for the next core, and what the cores that they began on came from.
+    /// Searches to be continued on the next reduced problem, and the reducers of the problems they began on.
     searches: Vec<Branch>,
     cores: Vec<(Arc<Problem>, Arc<Reducer>)>,
     spent: Spent,

@@ -61,7 +61,7 @@ impl OrderChoice {
     }
 }
 
-/// How the core is put in order.
+/// How the reduced problem is put in order.
 pub enum Ordering {
     /// By the rule that promises most.
     Promising,
@@ -72,7 +72,7 @@ pub enum Ordering {
 }
 
 impl Ordering {
-    /// The order for a core.
+    /// The order for a reduced problem.
     pub fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
         match self {
             Ordering::Promising => Ok(promising_order(problem, &[Method::MinFill], 1, restarts(problem), stop)),

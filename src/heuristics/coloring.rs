@@ -37,7 +37,8 @@ functions that cost something only where both values are equal."
         });
         match differs {
             Some(function) => Err(format!(
-                "function {function} of the core costs something where its variables differ, or has more than two"
+                "function {function} of the reduced problem costs something where its variables differ, or has more \
+                 than two"
             )),
             None => Ok(()),
         }

@@ -85,7 +85,7 @@ pub trait ValueHeuristic: Debug + Send + Sync {
         ("active", self.needs())
     }
 
-    /// Whether it is made for cores like this one; if not, what is missing.
+    /// Whether it suits this reduced problem; if not, what is missing.
     ///
     /// # Errors
     /// What is missing. The run then does not begin.
@@ -145,7 +145,8 @@ pub trait Neighbourhood {
 
 /// Proposes first assignments.
 pub trait Start {
-    /// Gives every variable a value; `values` holds random ones. `view` shows the core, its assignment says nothing.
+    /// Gives every variable a value; `values` holds random ones. `view` shows the reduced problem, its assignment says
+    /// nothing.
     fn start(&self, view: &View<'_>, rng: &mut Rng, values: &mut [u16]);
 }
 

@@ -25,7 +25,7 @@ all binary. (Where a distance leaves each frequency one partner, the reductions 
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {
         let pairs = problem.functions.iter().all(|function| function.scope.len() == 2);
-        if pairs { Ok(()) } else { Err("a function of the core has more than two variables".into()) }
+        if pairs { Ok(()) } else { Err("a function of the reduced problem has more than two variables".into()) }
     }
 
     fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {

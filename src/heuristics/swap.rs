@@ -19,7 +19,7 @@ impl ValueHeuristic for Swap {
 assignment and scheduling: a heat bath with exchanges of two variables' values
 Between passes two variables with domains of one size exchange their values, which keeps every value as often used as
 before: where each person takes one place, or each place one person, a single change always breaks something. For
-networks with two variables of as many values that share a function."
+networks in which two variables with equally many values share a function."
     }
 
     fn needs(&self) -> Needs {
@@ -38,7 +38,11 @@ networks with two variables of as many values that share a function."
         let domain = |v: &u32| problem.domains[*v as usize];
         let equal =
             problem.functions.iter().any(|f| f.scope.windows(2).any(|pair| domain(&pair[0]) == domain(&pair[1])));
-        if equal { Ok(()) } else { Err("no function of the core has two variables of as many values".into()) }
+        if equal {
+            Ok(())
+        } else {
+            Err("no function of the reduced problem has two variables with equally many values".into())
+        }
     }
 
     fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {

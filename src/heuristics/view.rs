@@ -3,7 +3,8 @@
 use crate::model::Problem;
 use crate::search::drivers::guided::Field;
 
-/// One assignment of a core. Variables and values have the core's numbers; [`View::origin`] has the network's.
+/// One assignment of a reduced problem. Variables and values have the reduced problem's numbers; [`View::origin`] has
+/// the network's.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     field: &'a Field,
@@ -23,7 +24,7 @@ impl<'a> View<'a> {
         View { field: self.field, values }
     }
 
-    /// The core: domains, unary costs, functions.
+    /// The reduced problem: domains, unary costs, functions.
     pub fn problem(&self) -> &'a Problem {
         &self.field.rows.problem
     }
@@ -84,7 +85,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The number that a variable of the core has in the network.
+    /// The number that a variable of the reduced problem has in the network.
     pub fn origin(&self, variable: usize) -> usize {
         self.field.origin.as_ref().map_or(variable, |origin| origin.variables()[variable] as usize)
     }
@@ -94,7 +95,7 @@ impl<'a> View<'a> {
         self.field.origin.as_ref().map_or(value, |origin| origin.values(variable)[value] as usize)
     }
 
-    /// The core's number of a value of the network, if the variable has it left.
+    /// The reduced problem's number of a value of the network, if the variable has it left.
     pub fn value_of_origin(&self, variable: usize, value: usize) -> Option<usize> {
         match &self.field.origin {
             Some(origin) => origin.values(variable).binary_search(&(value as u32)).ok(),

@@ -1,5 +1,5 @@
 //! The problem: a [`Network`] holds a file's variables and cost functions in fixed-point integers; a
-//! [`Problem`] is the reduced core that search and inference work on.
+//! [`Problem`] is the reduced problem that search and inference work on.
 
 mod function;
 mod network;

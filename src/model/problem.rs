@@ -1,4 +1,4 @@
-//! The reduced core of a network.
+//! The reduced problem of a network.
 
 use super::{Cost, CostFunction, FORBIDDEN, add};
 use crate::error::Error;

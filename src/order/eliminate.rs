@@ -17,7 +17,7 @@ pub(super) enum Rule<'a> {
 }
 
 /// Basic steps after which one run of a rule gives up following fill edges. Some tenths of a second; what is
-/// left then is a core too dense for bucket elimination, and only its rough order matters to mini-buckets.
+/// left then is a graph too dense for bucket elimination, and only its rough order matters to mini-buckets.
 pub(super) const EFFORT: u64 = 140_000_000;
 
 /// Eliminates all variables and returns the order and the steps taken. The order is `None` once the sum of joint tables

@@ -62,7 +62,7 @@ pub struct Reducer {
     /// Slots of the functions of each variable, ascending.
     incidence: Vec<Vec<u32>>,
     departures: Vec<Departure>,
-    /// The variables of the core, ascending.
+    /// The variables of the reduced problem, ascending.
     core: Vec<u32>,
     pending: Pending,
     limits: Limits,
@@ -114,7 +114,7 @@ impl Reducer {
     ///
     /// # Errors
     /// [`Error::Stopped`] where `stop` is set before all functions are taken over; [`Error::Memory`]. Later stops only
-    /// leave a larger core ([`Reducer::problem_until`] says that there was one).
+    /// leave a larger reduced problem ([`Reducer::problem_until`] says that there was one).
     pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         let mut reducer = Reducer::load(network, named::values(network), reduce, stop)?;
         reducer.run(stop);
@@ -158,8 +158,8 @@ impl Reducer {
         self.queue_dear();
     }
 
-    /// The core, its variables renumbered in their order. Where the reductions were stopped it may hold costs at or
-    /// above the top.
+    /// The reduced problem, its variables renumbered in their order. Where the reductions were stopped it may hold
+    /// costs at or above the top.
     pub fn problem(&self) -> Problem {
         self.problem_until(&Stop::new()).expect("the flag is not set")
     }
@@ -188,7 +188,7 @@ impl Reducer {
         })
     }
 
-    /// The core, unless what search and bounds keep of it is more than there is memory for.
+    /// The reduced problem, unless what search and bounds keep of it is more than there is memory for.
     ///
     /// # Errors
     /// [`Error::Memory`] with how much it would take.
@@ -208,7 +208,7 @@ impl Reducer {
         Ok(problem)
     }
 
-    /// The variables of the network that the core's stand for, ascending.
+    /// The variables of the network that the reduced problem's stand for, ascending.
     pub fn variables(&self) -> &[u32] {
         &self.core
     }
@@ -233,7 +233,7 @@ impl Reducer {
         self.infeasible
     }
 
-    /// An assignment of the network from one of the core: what left takes its best values.
+    /// An assignment of the network from one of the reduced problem: what left takes its best values.
     pub fn lift(&self, core: &[u32]) -> Vec<u32> {
         let mut assignment = vec![0; self.domains.len()];
         for (&v, &value) in self.core.iter().zip(core) {
@@ -245,7 +245,8 @@ impl Reducer {
         assignment
     }
 
-    /// The core's part of an assignment of the network. A value that was removed becomes the cheapest one left.
+    /// The reduced problem's part of an assignment of the network. A value that was removed becomes the cheapest one
+    /// left.
     pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
         let value = |&v: &u32| {
             let v = v as usize;

@@ -61,7 +61,7 @@ impl Size {
 pub struct Reduction {
     /// The network.
     pub before: Size,
-    /// The core.
+    /// The reduced problem.
     pub after: Size,
     /// Functions added to another one of the same scope.
     pub merged: usize,
@@ -75,12 +75,12 @@ pub struct Reduction {
     pub inconsistent: usize,
     /// Values removed because another one is never worse.
     pub dominated: usize,
-    /// Connected components of the core.
+    /// Connected components of the reduced problem.
     pub components: usize,
 }
 
 impl Reducer {
-    /// The extent of the core, functions of one variable left out.
+    /// The extent of the reduced problem, functions of one variable left out.
     pub(super) fn size(&self) -> Size {
         let mut size = Size::over(self.core.iter().map(|&v| self.domains[v as usize]));
         for function in self.functions.iter().flatten() {

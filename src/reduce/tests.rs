@@ -262,7 +262,7 @@ fn random_networks_keep_their_optimum() {
     }
 }
 
-/// Every pair joined: cores stay that are worth testing.
+/// Every pair joined, so that reduced problems are large enough to test.
 #[test]
 fn dense_networks_keep_their_optimum() {
     let mut rng = Rng::new(21);

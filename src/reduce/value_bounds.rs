@@ -19,7 +19,7 @@ pub struct ValueBounds {
     /// Where proofs are kept, by variable and place the number of what proves the bound.
     because: Vec<Vec<u32>>,
     proofs: Vec<Arc<Proof>>,
-    /// Values of the core that bounds began with.
+    /// Values of the reduced problem that bounds began with.
     begun: usize,
 }
 
@@ -100,7 +100,8 @@ impl ValueBounds {
         (if reducer.reduce { reducer.core.iter().map(of).sum() } else { 0 }, size)
     }
 
-    /// For each value of a core how much more solutions with it cost at least than with the variable's best value.
+    /// For each value of a reduced problem how much more solutions with it cost at least than with the variable's best
+    /// value.
     pub fn reduced(&self, reducer: &Reducer) -> Vec<Vec<Cost>> {
         let of = |&v: &u32| {
             let least = self.values(reducer, v).min().unwrap_or(Cost::MIN);
@@ -119,7 +120,8 @@ impl ValueBounds {
 }
 
 impl Reducer {
-    /// Forbids the values of the core that only solutions at or above `top` have; the reductions then remove them.
+    /// Forbids the values of the reduced problem that only solutions at or above `top` have; the reductions then remove
+    /// them.
     pub(super) fn forbid(&mut self, bounds: &ValueBounds) {
         if !self.reduce {
             return;
