@@ -1,4 +1,4 @@
-//! Fused buckets beside the published aggregate-then-eliminate (GpuBE, sections 5.3 and 5.4).
+//! Fused buckets against the published aggregate-then-eliminate (GpuBE, sections 5.3 and 5.4).
 //!
 //! Each case is one bucket: functions of the eliminated variable and some of `w` others, `d` values each. Timed is what
 //! makes the message from tables that are on the device: our kernel as plans run it; the published algorithm on a joint

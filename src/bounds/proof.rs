@@ -30,7 +30,7 @@ struct Eliminated {
     scopes: Vec<Box<[u32]>>,
 }
 
-/// A search over values.
+/// A branch and bound search.
 #[derive(Clone, Debug)]
 struct Searched {
     bits: u32,

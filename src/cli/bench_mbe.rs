@@ -1,4 +1,4 @@
-//! `fangs bench mbe`: fused buckets beside the published algorithm.
+//! `fangs bench mbe`: fused buckets against the published algorithm.
 
 use super::Exit;
 use super::output::{self, Files, Rows};

@@ -22,7 +22,7 @@ pub struct SearchFlags {
     /// Repetitions, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
-    /// States made at a time on the device; several separated by commas [default: those that fill it]
+    /// States processed at a time on the device; several separated by commas [default: as many as fill it]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     states: Vec<usize>,
     /// Sweep by this heuristic instead of annealing; give several to compare them with the first [default: none]

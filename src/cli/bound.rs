@@ -116,7 +116,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 const SLICE: u64 = 200_000_000;
 /// The same in entries of shifting.
 const SHIFT_SLICE: u64 = 50_000_000;
-/// The same in work of a search over values.
+/// The same in work of branch and bound.
 const BRANCH_SLICE: u64 = 20_000_000;
 /// Where bounds forbid this part of the reduced problem's values, the bound schedule starts again without them.
 const WORTH_TIGHTENING: usize = 32;
@@ -313,14 +313,14 @@ impl Bounding {
         }
         if !begun && self.config.method == BoundChoice::Branch && !stop.is_set() {
             return Err(Error::Usage(format!(
-                "a search over values does not fit into an eighth of {memory} bytes, or its costs are too large to be \
+                "branch and bound does not fit into an eighth of {memory} bytes, or its costs are too large to be \
                  added in 64 bits (--bound-memory raises the limit, --method mbe takes any costs)"
             )));
         }
         Ok(false)
     }
 
-    /// A slice of a search over values; whether any is left.
+    /// A slice of branch and bound; whether any is left.
     fn search(&mut self, branch: &mut Branch, stop: &Stop) -> Result<bool, Error> {
         branch.tighten(self.upper());
         let progress = branch.advance(BRANCH_SLICE, stop);

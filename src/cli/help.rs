@@ -63,7 +63,7 @@ pub const PLOT: Examples = [
     ("Two runs on one chart", "fangs plot seed1.csv seed2.csv -o seeds.png --title 'Two seeds' --log-time"),
 ];
 pub const HEURISTICS: Examples = [
-    ("What one that is built in does", "fangs heuristics min-conflicts"),
+    ("What a built-in one does", "fangs heuristics min-conflicts"),
     ("Whether a file of your own has mistakes", "fangs heuristics my.toml"),
 ];
 pub const TRY: Examples = [
@@ -80,9 +80,9 @@ pub const NEW: Examples = [
     ("In the folder that has the sources", "fangs heuristics new my-own"),
     ("From elsewhere", "fangs heuristics new my-own --folder ~/src/fangs"),
 ];
-pub const DEVICES: Examples = [("For people", "fangs devices"), ("For programs", "fangs devices --json")];
+pub const DEVICES: Examples = [("As text", "fangs devices"), ("As JSON", "fangs devices --json")];
 pub const BENCH: Examples = [
-    ("The engine, beside the paper's figures", "fangs bench fang"),
+    ("The engine against the paper's figures", "fangs bench fang"),
     ("The search on a network of your own", "fangs bench search net.wcsp"),
 ];
 pub const BENCH_FANG: Examples = [
@@ -132,7 +132,7 @@ type Words = [(&'static str, &'static str)];
 pub const DRIVERS: &Words = &[
     (
         "portfolio",
-        "tabu, anneal, deep, islands, dives and weights by turns, more time for those that improve the solution",
+        "tabu, anneal, deep, islands, dives and weights in turn, more time for those that improve the solution",
     ),
     ("tabu", "Tabu search, also from two parents with partition crossover"),
     ("anneal", "Simulated annealing of a population, with recombination"),
@@ -144,7 +144,7 @@ pub const DRIVERS: &Words = &[
     ("guided", "Trajectories that a local heuristic draws; needs --heuristic"),
 ];
 pub const METHODS: &Words = &[
-    ("auto", "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch by turns"),
+    ("auto", "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch in turn"),
     ("none", "Only the trivial bound"),
     ("shift", "Cost shifting (reparametrisation) between functions"),
     ("join-graph", "Cost shifting, also between mini-buckets of growing size"),

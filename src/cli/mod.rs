@@ -57,7 +57,7 @@ pub enum Command {
     /// Prove a bound on the optimum by inference alone, without local search
     ///
     /// Bucket and mini-bucket elimination, cost shifting and branch and bound, in growing steps. The values that
-    /// elimination assigns are a solution too, where they are allowed.
+    /// elimination assigns are a solution too, where they are feasible.
     #[command(after_help = help::examples(&help::BOUND))]
     Bound(Box<bound::BoundFlags>),
     /// Describe a network: its size, its reductions, and what elimination would take
@@ -78,7 +78,7 @@ pub enum Command {
     /// List the local heuristics, describe or check one, compare some, or create a new one
     #[command(after_help = help::examples(&help::HEURISTICS))]
     Heuristics(heuristics::HeuristicsFlags),
-    /// List what there is to compute with: CPU threads and CUDA devices
+    /// List the CPU threads and CUDA devices to compute with
     #[command(after_help = help::examples(&help::DEVICES))]
     Devices(devices::DevicesFlags),
     /// Measure how fast the inner loops run on this machine

@@ -29,7 +29,7 @@ pub struct OutputFlags {
     #[arg(long, value_name = "HOW", default_value = "native", help_heading = help::OUTPUT,
         value_parser = values::named(SolutionFormat::ALL, help::SOLUTION_FORMATS))]
     pub solution_format: SolutionFormat,
-    /// Write what proves the bound, for `fangs check FILE --certificate CERT`
+    /// Write a certificate of the bound, for `fangs check FILE --certificate CERT`
     #[arg(long, value_name = "CERT", help_heading = help::OUTPUT)]
     pub certificate: Option<PathBuf>,
     /// Write a row for each solution, bound and second, as they happen

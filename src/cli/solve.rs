@@ -24,7 +24,7 @@ pub struct SolveFlags {
     /// Start from this solution [default: none]
     #[arg(long, value_name = "SOL", help_heading = help::INPUT)]
     warm_start: Option<PathBuf>,
-    /// Stop after so much wall-clock time, loading included [default: 60s, none with --rounds]
+    /// Stop after this wall-clock time, loading included [default: 60s, none with --rounds]
     ///
     /// Seconds such as 30 or 0.5, or a number with units: 500ms, 30s, 5m, 1h 30m.
     #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
@@ -56,10 +56,10 @@ pub struct SolveFlags {
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::SEARCH)]
     threads: Option<usize>,
-    /// States kept by the population [default: by memory and problem]
+    /// Size of the population in states [default: by memory and problem]
     #[arg(long, value_name = "N", value_parser = values::positive, help_heading = help::SEARCH)]
     population: Option<usize>,
-    /// Which search makes the rounds
+    /// Search method
     #[arg(long, value_name = "NAME", default_value = "portfolio", help_heading = help::SEARCH,
         value_parser = values::named(DriverChoice::ALL, help::DRIVERS))]
     driver: DriverChoice,

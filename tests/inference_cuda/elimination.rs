@@ -149,7 +149,7 @@ fn streamed_plans_make_the_same_messages() {
     assert!(streamed > 10, "{streamed}");
 }
 
-/// A search over values whose heavy nodes are the device's proves the optimum; its bound never passes it.
+/// Branch and bound with heavy nodes on the device proves the optimum; its bound never passes it.
 #[test]
 fn heavy_nodes_prove_the_optimum() {
     let Some(gpu) = gpu() else { return };
