@@ -57,7 +57,7 @@ struct Row {
     share: f64,
 }
 
-/// What is measured: by whose heuristic.
+/// A measured heuristic: its name, and its speed.
 type Measured = (String, Result<Speed, DeviceError>);
 
 /// Measures.
@@ -146,7 +146,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
 }
 
 fn line(row: &Row) -> String {
-    // of a file its name
+    // a heuristic's file without its folder
     let heuristic = row.heuristic.rsplit('/').next().unwrap_or_default();
     format!(
         "{:22.22}  {:18.18}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:12.3}  {:14.3}  {:10.3}  {:11.2}  {:5.2}\n",

@@ -78,7 +78,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         }
         Err(error) => return Err(error),
     };
-    // the process ends with the run: taking a large network apart would only delay it
+    // the process ends with the run: freeing a large network would only delay it
     let (network, config): (&Network, &Config) = (Box::leak(Box::new(network)), Box::leak(Box::new(config)));
     let mut found = Found::new(network, config, clock, recorder, report);
     found.tell(EventKind::Start);
@@ -101,7 +101,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             found.finish(certificate, &stop)
         }
         (Err(error), found) => {
-            // what was found so far stays in the files
+            // the files keep the results so far
             if let Some(mut found) = found {
                 found.tell(EventKind::End);
                 let _ = found.recorder.finish(&stop);
@@ -114,16 +114,16 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 
 /// Joint entries between two looks at the clock: some tenths of a second of one core.
 const SLICE: u64 = 200_000_000;
-/// The same in entries of shifting.
+/// The same for shifting, in entries.
 const SHIFT_SLICE: u64 = 50_000_000;
-/// The same in work of branch and bound.
+/// The same for branch and bound, in work.
 const BRANCH_SLICE: u64 = 20_000_000;
 /// Where bounds forbid this part of the reduced problem's values, the bound schedule starts again without them.
 const WORTH_TIGHTENING: usize = 32;
 /// Work up to which elimination on a device is exact right away: a few seconds of a large one.
 const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
 
-/// The work, on a thread of its own: the run ends on time even where it takes longer to see that it should.
+/// The bounding thread: separate, so that a run ends on time even while a step does not look at the stop flag.
 struct Bounding {
     network: &'static Network,
     config: &'static Config,
@@ -203,7 +203,7 @@ impl Bounding {
         }
         self.config.activity.bounds("ordering");
         let order = ordering.order(reducer, &problem, stop)?;
-        // one that was cut off says nothing
+        // an interrupted order is not reported
         stop.check()?;
         with(&self.found, |found| {
             found.report.induced_width = Some(order.width);
@@ -216,7 +216,7 @@ impl Bounding {
             self.opened(device.wait(stop)?)?;
         }
         let mut gpu = self.device.cuda.clone().map(Gpu::new);
-        // what the device does not hold is streamed from the host
+        // tables that exceed the device's memory are streamed from the host
         let memory = self.config.memory;
         if self.config.method == BoundChoice::Be {
             self.must_fit(&problem, &order, stop)?;
@@ -320,7 +320,7 @@ impl Bounding {
         Ok(false)
     }
 
-    /// A slice of branch and bound; whether any is left.
+    /// A slice of branch and bound; returns whether work is left.
     fn search(&mut self, branch: &mut Branch, stop: &Stop) -> Result<bool, Error> {
         branch.tighten(self.upper());
         let progress = branch.advance(BRANCH_SLICE, stop);
@@ -340,7 +340,7 @@ impl Bounding {
         Ok(progress == Progress::More)
     }
 
-    /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.
+    /// Refuses exact elimination beyond the memory limit: it was requested at any cost but that.
     fn must_fit(&self, problem: &Problem, order: &Order, stop: &Stop) -> Result<(), Error> {
         let (limit, spill) = (self.config.memory, self.spill);
         if Plan::until(problem, order, &Limits { spill, ..Limits::new(limit) }, stop)?.exact {
@@ -363,7 +363,7 @@ impl Bounding {
         stop: &Stop,
     ) -> Result<(), Error> {
         let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
-        // what dense tables would have taken says nothing about rows
+        // sizes of dense tables do not predict those of sparse ones
         let dense = plan.rows.is_none();
         if dense {
             self.highest = self.highest.max(plan.joint_entries);
@@ -389,7 +389,7 @@ impl Bounding {
         with(&self.found, |found| found.best.as_ref().map(|(cost, ..)| *cost))
     }
 
-    /// What no solution worth finding reaches.
+    /// The cost that a better solution must stay below.
     fn upper(&self) -> Cost {
         self.best().ok().flatten().unwrap_or(self.network.top())
     }
@@ -409,7 +409,7 @@ impl Bounding {
         self.conclude(bound, false, name, proof)
     }
 
-    /// The same, with whether it is the optimum: both at once, as the run may end at any moment.
+    /// The same, with whether it is the optimum: in one step, as the run may end at any moment.
     fn conclude(
         &mut self,
         bound: Cost,
@@ -425,13 +425,13 @@ impl Bounding {
         })?
     }
 
-    /// A device is there, or none.
+    /// Takes the outcome of opening a device.
     fn opened(&mut self, device: Opened) -> Result<(), Error> {
         self.device = device;
         with(&self.found, |found| found.report.device = self.device.name())
     }
 
-    /// The device has failed: says so once, and the run goes on without it.
+    /// Reports a failed device once; the run continues without it.
     fn lose_device(&mut self, error: &DeviceError) -> Result<(), Error> {
         let message = self.device.lose(error);
         with(&self.found, |found| {
@@ -440,8 +440,7 @@ impl Bounding {
         })
     }
 
-    /// Files for tables have failed, or there was no memory for one: says so, and the run goes on without, or with
-    /// less.
+    /// Reports that files for tables, or memory for one, have failed; the run continues with less or without.
     fn lose_plan(&mut self, error: &Error) -> Result<(), Error> {
         if !matches!(error, Error::Memory(_)) {
             self.spill = 0;

@@ -1,4 +1,4 @@
-//! What help says beside the options: headings, two examples of each command, and what names stand for.
+//! Help besides the options: headings, two examples for each command, and the meaning of names.
 
 use clap::builder::PossibleValue;
 use fangs::generate::Kind;
@@ -115,7 +115,7 @@ pub fn examples(examples: &Examples) -> String {
     format!("Examples:\n  {first_why}:\n    {first}\n  {second_why}:\n    {second}")
 }
 
-/// Examples of a kind of network: its defaults, and every parameter said.
+/// Examples for a kind of network: with its defaults, and with every parameter.
 pub fn of_kind(kind: &Kind) -> String {
     let name = kind.name;
     let all: String = kind.parameters.iter().map(|known| format!(" --{} {}", known.name, known.default)).collect();
@@ -126,7 +126,7 @@ pub fn of_kind(kind: &Kind) -> String {
     )
 }
 
-/// What names on the command line stand for.
+/// Names on the command line and their meaning.
 type Words = [(&'static str, &'static str)];
 
 pub const DRIVERS: &Words = &[
@@ -159,7 +159,7 @@ pub const SOLUTION_FORMATS: &Words = &[
     ("indices", "Value indices on one line, for any format"),
 ];
 
-/// A name for clap, with what it stands for.
+/// A name for clap, with its meaning.
 pub fn possible_value(name: &'static str, words: &Words) -> PossibleValue {
     let about = words.iter().find(|(known, _)| *known == name).map(|(_, about)| *about);
     about.into_iter().fold(PossibleValue::new(name), PossibleValue::help)

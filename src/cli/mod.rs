@@ -101,14 +101,14 @@ pub enum Command {
     Diff(Reserved),
 }
 
-/// Whatever follows a reserved command.
+/// The arguments of a reserved command.
 #[derive(Args, Debug)]
 pub struct Reserved {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     _arguments: Vec<std::ffi::OsString>,
 }
 
-/// The answer to names that are kept for later.
+/// The answer to reserved names.
 pub fn reserved<T>(what: &str) -> Result<T, Error> {
     Err(Error::Usage(format!("{what} is reserved for a later version")))
 }
@@ -120,7 +120,7 @@ pub enum Exit {
     Done,
     /// No solution within the budget.
     NoSolution,
-    /// There is none, or the one checked is none.
+    /// There is no solution, or the one checked is infeasible.
     Infeasible,
     /// It did its work, but a file that was asked for could not be written.
     Incomplete,
@@ -137,13 +137,13 @@ impl Exit {
         }
     }
 
-    /// The same where all files were written. What was found out about the network is told before what became of files.
+    /// The same where all files were written: results about the network matter more than trouble with files.
     pub fn written(self, all: bool) -> Exit {
         if self == Exit::Done && !all { Exit::Incomplete } else { self }
     }
 }
 
-/// Says what failed; input and usage are exit code 2.
+/// Reports an error; input and usage have exit code 2.
 pub fn fail(error: &Error) -> u8 {
     use std::io::Write;
     // a closed standard error cannot be reported
@@ -155,12 +155,12 @@ pub fn fail(error: &Error) -> u8 {
     }
 }
 
-/// What ended a run that the stop flag ended.
+/// The reason why a stop flag ended a run.
 fn stopped_by(stop: &Stop) -> StoppedBy {
     stop.cause().map_or(StoppedBy::Time, StoppedBy::from)
 }
 
-/// Reads the flags. What clap says of wrong ones quotes them, so that is made safe for a terminal.
+/// Reads the flags. clap's messages quote wrong flags, so they are made safe for a terminal.
 pub fn flags() -> Flags {
     Flags::try_parse().unwrap_or_else(|error| {
         use std::io::Write;
@@ -184,7 +184,7 @@ fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f
     let _ = recorder.finish(stop);
 }
 
-/// Tells a tick for every second of loading.
+/// Sends a tick for every second of loading.
 fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: bool) -> impl FnMut() + 'r {
     let mut next = 1.0;
     move || {
@@ -196,7 +196,7 @@ fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: bool) -> im
     }
 }
 
-/// An event while nothing is known yet.
+/// An event without any result yet.
 fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, maximise: bool) {
     let event = Event {
         kind,

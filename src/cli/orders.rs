@@ -33,7 +33,7 @@ impl OrderChoice {
         }
     }
 
-    /// The name it goes by.
+    /// Its name.
     pub fn name(&self) -> String {
         match self {
             OrderChoice::Best => "best".into(),
@@ -61,9 +61,9 @@ impl OrderChoice {
     }
 }
 
-/// How the reduced problem is put in order.
+/// The source of the elimination order.
 pub enum Ordering {
-    /// By the rule that promises most.
+    /// The most promising rule.
     Promising,
     /// By a rule.
     Rule(Method),
@@ -103,7 +103,7 @@ fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
     }
 }
 
-/// How often a rule may run again with other ties: orders are worth some time, and large graphs take it.
+/// Restarts of a rule with other tie breaks: good orders are worth some time, and large graphs take it.
 pub fn restarts(problem: &Problem) -> u32 {
     let size = problem.variables() + problem.functions.len();
     (200_000 / size.max(1)).clamp(1, 64) as u32

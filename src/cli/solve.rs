@@ -134,7 +134,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
         if let Some((name, _)) = later.iter().find(|(_, value)| value.is_some()) {
             return reserved(name);
         }
-        // picks are integers and equal on the CPU and on CUDA: nothing is left to choose
+        // `--select` has no effect: picks are integers and equal on the CPU and on CUDA
         let _ = flags.select;
         let verbosity = match (flags.quiet, flags.verbose) {
             (true, _) => Verbosity::Quiet,
@@ -227,7 +227,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         }
         Err(error) => return Err(error),
     };
-    // the process ends with the run: taking a large network apart would only delay it
+    // the process ends with the run: freeing a large network would only delay it
     std::mem::forget(network.clone());
     if let (Some(path), Some(start)) = (warm_start, &options.warm_start) {
         let is_solution = match &graph {
@@ -249,7 +249,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let summary = match solved {
         Ok(summary) => summary,
         Err(error) => {
-            // what was found so far stays in the files
+            // the files keep the results so far
             let _ = recorder.finish(&stop);
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! What `fangs bound` may be asked.
+//! The options of `fangs bound`.
 
 use crate::cli::help;
 use crate::cli::input::{Input, InputFlags};
