@@ -14,7 +14,7 @@ fn absent<T>() -> Result<T, DeviceError> {
     Err(DeviceError::Unusable("this build is without CUDA (the feature `cuda` is off)".into()))
 }
 
-/// The devices of this machine: none can be seen.
+/// The devices of this machine: none is visible.
 ///
 /// # Errors
 /// Always.
@@ -22,7 +22,7 @@ pub fn devices() -> Result<Vec<Info>, DeviceError> {
     absent()
 }
 
-/// Looks at everything, for `fangs devices`.
+/// The report of `fangs devices`.
 pub fn survey() -> Survey {
     Survey { driver: absent(), compiler: absent(), devices: absent() }
 }

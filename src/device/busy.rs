@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long an exit waits, at most.
+/// Longest wait of an exit.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 static THREADS: Mutex<usize> = Mutex::new(0);
 static FEWER: Condvar = Condvar::new();
 
-/// A thread that has a driver at work, for as long as this lives.
+/// A thread that uses a driver, while this value lives.
 #[derive(Debug)]
 pub(crate) struct Busy(());
 
 impl Busy {
-    /// One more.
+    /// Counts one more thread.
     pub fn new() -> Self {
         *threads() += 1;
         Busy(())
@@ -48,7 +48,7 @@ pub(super) fn wait_at_exit() {
 
 #[cfg(unix)]
 extern "C" fn wait() {
-    // it is registered more than once, and waits once
+    // registered more than once, it waits once
     static HAS_WAITED: AtomicBool = AtomicBool::new(false);
     if !HAS_WAITED.swap(true, Ordering::Relaxed) {
         let _ = FEWER.wait_timeout_while(threads(), PATIENCE, |threads| *threads > 0);

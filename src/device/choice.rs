@@ -1,4 +1,4 @@
-//! Which device to work on, and opening it beside other work.
+//! The choice of a device, and opening it concurrently.
 
 use super::busy::{Busy, wait_at_exit};
 use super::{Cuda, DeviceError, devices};
@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Where to work, as asked for.
+/// The device asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// On the first CUDA device that works, else on the CPU.
@@ -48,7 +48,7 @@ impl Display for Choice {
     }
 }
 
-/// What a choice came to.
+/// The outcome of a choice.
 #[derive(Clone, Debug, Default)]
 pub struct Opened {
     /// The device; none is the CPU.
@@ -58,12 +58,12 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// The name of what it came to: `cpu`, `cuda:0`.
+    /// The name of the device: `cpu`, `cuda:0`.
     pub fn name(&self) -> String {
         self.cuda.as_ref().map_or("cpu".into(), |cuda| cuda.label())
     }
 
-    /// Gives up a device that has failed and returns the message that says so; `None` where there is no device.
+    /// Drops a device that has failed and returns the message about it; `None` where there is no device.
     pub fn lose(&mut self, error: &DeviceError) -> Option<String> {
         let cuda = self.cuda.take()?;
         self.reason = Some(error.clone());
@@ -85,7 +85,7 @@ impl Display for Opened {
 }
 
 impl Choice {
-    /// Opens what it names.
+    /// Opens the device.
     ///
     /// # Errors
     /// Only of [`Choice::Cuda`]: why that device cannot be used.
@@ -100,7 +100,7 @@ impl Choice {
         }
     }
 
-    /// What becomes of it without a device.
+    /// The outcome without a device.
     fn without(self, reason: DeviceError) -> Result<Opened, DeviceError> {
         if self == Choice::Auto { Ok(Opened { cuda: None, reason: Some(reason) }) } else { Err(reason) }
     }
@@ -123,7 +123,7 @@ fn first(count: usize) -> Result<Arc<Cuda>, DeviceError> {
 /// (a first solution by a millisecond), and networks of a few variables are solved by then.
 const HEAD_START: Duration = Duration::from_millis(3);
 
-/// How often a waiting run looks at the stop flag.
+/// How often a waiting run reads the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A device that is being opened. Drivers take a quarter of a second to start, so loading a network overlaps with it.
@@ -150,7 +150,7 @@ enum State {
 }
 
 impl Opening {
-    /// Opens the device once it is waited for.
+    /// Opens the device at the first call that waits for it.
     pub fn new(choice: Choice) -> Opening {
         Opening { choice, ahead: false, shared: Arc::default() }
     }
@@ -172,7 +172,7 @@ impl Opening {
         self.ahead
     }
 
-    /// The device, if it is there already; opening begins where it has not.
+    /// The device, if it is already open; starts opening it otherwise.
     ///
     /// # Errors
     /// [`Error::Usage`]: why the CUDA device asked for cannot be used.

@@ -19,7 +19,7 @@ pub struct Cuda {
     pub info: Info,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// What was loaded before.
+    /// Loaded modules.
     pub(super) modules: Arc<Modules>,
 }
 
@@ -60,7 +60,7 @@ impl Cuda {
         Ok((info, context))
     }
 
-    /// The name that it goes by on the command line: `cuda:0`.
+    /// Its name on the command line: `cuda:0`.
     pub fn label(&self) -> String {
         format!("cuda:{}", self.info.ordinal)
     }
@@ -100,12 +100,12 @@ impl Cuda {
     /// Waits for all work given so far.
     ///
     /// # Errors
-    /// Those of that work: a kernel that fails is only heard of here, or at any later call.
+    /// Those of that work: a failed kernel is reported only here or at a later call.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.stream.synchronize().map_err(failed("waiting for the device"))
     }
 
-    /// Median of the milliseconds that `work`, once it was given `warm_up` times, takes on the device.
+    /// Median of the milliseconds that `work` takes on the device, after `warm_up` runs.
     pub fn median_ms(
         &self,
         warm_up: usize,

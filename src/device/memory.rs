@@ -1,4 +1,4 @@
-//! Memory of a device, copies to it and back, and page-locked memory of the host for copies beside other work.
+//! Memory of a device, copies to it and back, and page-locked memory of the host for asynchronous copies.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
@@ -43,10 +43,10 @@ impl Cuda {
         self.memory().map(|memory| memory.free)
     }
 
-    /// Memory for `length` items that holds anything.
+    /// Memory for `length` items with arbitrary contents.
     ///
     /// # Errors
-    /// There is not so much.
+    /// There is not enough memory.
     pub fn reserve<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         self.take(length)
     }
@@ -54,7 +54,7 @@ impl Cuda {
     /// Memory for `length` items, all zero.
     ///
     /// # Errors
-    /// There is not so much.
+    /// There is not enough memory.
     pub fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         let mut memory = self.take(length)?;
         if length > 0 {
@@ -67,7 +67,7 @@ impl Cuda {
     /// Memory with copies of `items`.
     ///
     /// # Errors
-    /// There is not so much, or the copy's.
+    /// There is not enough memory, or the copy's.
     pub fn upload<T: DeviceRepr>(&self, items: &[T]) -> Result<CudaSlice<T>, DeviceError> {
         let mut memory = self.take(items.len())?;
         self.write(items, &mut memory)?;
@@ -82,12 +82,12 @@ impl Cuda {
         if length > 0 {
             return Ok(memory);
         }
-        // the driver gives out no memory of no bytes
+        // the driver cannot allocate zero bytes
         // SAFETY: the allocation was made on this stream and is owned by the new slice alone.
         Ok(unsafe { self.stream().upgrade_device_ptr(memory.leak(), 0) })
     }
 
-    /// Copies to memory that is there.
+    /// Copies to existing memory.
     ///
     /// # Errors
     /// It does not fit, or the copy's.
@@ -103,12 +103,12 @@ impl Cuda {
     /// Sets every byte of device memory, in the order of the stream's work.
     ///
     /// # Errors
-    /// Those of the work before, that the driver reports late.
+    /// Those of earlier work that the driver reports late.
     pub fn set_bytes<T: DeviceRepr>(&self, target: &CudaSlice<T>, byte: u8) -> Result<(), DeviceError> {
         self.set_bytes_on(self.stream(), target, byte)
     }
 
-    /// The same in the order of another stream: beside a kernel that looks at the memory.
+    /// The same in the order of another stream, concurrent with a kernel that reads the memory.
     ///
     /// # Errors
     /// As above.
@@ -122,7 +122,7 @@ impl Cuda {
             return Ok(());
         }
         let (address, _guard) = target.device_ptr(stream);
-        // SAFETY: the memory is the slice's; any bits are values of what is kept on devices.
+        // SAFETY: the memory is the slice's; any bits are values of the types stored on devices.
         let set = unsafe { result::memset_d8_async(address, byte, target.num_bytes(), stream.cu_stream()) };
         set.map_err(failed("setting device memory"))
     }
@@ -151,10 +151,10 @@ impl Cuda {
         Ok(copied)
     }
 
-    /// Page-locked memory of the host for `length` items, all zero. Copies to it and from it run beside other work.
+    /// Page-locked memory of the host for `length` items, all zero, for asynchronous copies.
     ///
     /// # Errors
-    /// The host has not so much to lock.
+    /// The host cannot lock so much memory.
     pub fn pinned<T: DeviceRepr + ValidAsZeroBits + Copy>(&self, length: usize) -> Result<Pinned<T>, DeviceError> {
         let bytes = bytes::<T>(length)?;
         let what = format!("locking {bytes} bytes of memory");
@@ -169,7 +169,7 @@ impl Cuda {
         Ok(Pinned { pointer, length, busy })
     }
 
-    /// Marks the end of what was given to a stream so far.
+    /// Marks the end of the work given to a stream so far.
     ///
     /// # Errors
     /// The driver's.
@@ -180,12 +180,12 @@ impl Cuda {
     /// Whether all work before a mark is done.
     ///
     /// # Errors
-    /// Those of that work: a kernel that has failed never comes to its mark.
+    /// Those of that work: a kernel that has failed never reaches its mark.
     pub fn reached(&self, mark: &CudaEvent) -> Result<bool, DeviceError> {
         mark.try_is_complete().map_err(failed("waiting for the device"))
     }
 
-    /// Lets what is given to a stream from now on wait for a mark of another one.
+    /// Makes later work of a stream wait for a mark of another one.
     ///
     /// # Errors
     /// The driver's.
@@ -200,18 +200,18 @@ impl Cuda {
 pub struct Pinned<T> {
     pointer: NonNull<T>,
     length: usize,
-    /// Behind the last copy.
+    /// After the last copy.
     busy: CudaEvent,
 }
 
 // SAFETY: it owns its memory as a vector does; the driver's calls may come from any thread.
 unsafe impl<T: Send> Send for Pinned<T> {}
-// SAFETY: as above; what changes it takes it mutably.
+// SAFETY: as above; changes need a mutable reference.
 unsafe impl<T: Sync> Sync for Pinned<T> {}
 
 impl<T> Drop for Pinned<T> {
     fn drop(&mut self) {
-        // a context that has failed does not copy any more
+        // a failed context has no running copies
         let _ = self.busy.synchronize();
         // SAFETY: the memory came from the driver and is freed once; no copy is running.
         let _ = unsafe { result::free_host(self.pointer.as_ptr().cast()) };
@@ -219,12 +219,12 @@ impl<T> Drop for Pinned<T> {
 }
 
 impl<T: DeviceRepr + Copy> Pinned<T> {
-    /// Items that it holds.
+    /// The number of its items.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether it holds none.
+    /// Whether it has no items.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -232,14 +232,14 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
     /// Its items, once all copies are done.
     ///
     /// # Errors
-    /// Those of the work before, that the driver reports late.
+    /// Those of earlier work that the driver reports late.
     pub fn items(&self) -> Result<&[T], DeviceError> {
         self.idle()?;
         // SAFETY: the memory holds `length` values, and no copy writes to them: a copy takes `self` mutably.
         Ok(unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.length) })
     }
 
-    /// The same, to be changed.
+    /// The same, for writing.
     ///
     /// # Errors
     /// As above.

@@ -85,7 +85,7 @@ pub struct Info {
     pub memory: u64,
 }
 
-/// What it took until kernels were ready.
+/// The time until kernels were ready.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Compiled {
     /// Seconds, loading included.
@@ -103,7 +103,7 @@ pub struct Memory {
     pub total: u64,
 }
 
-/// Everything that running on a device takes, as far as it is there.
+/// The parts needed to run on a device, as far as they are installed.
 #[derive(Clone, Debug)]
 pub struct Survey {
     /// The version of CUDA that the driver supports.

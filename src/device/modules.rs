@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The outcome of a source; none while it compiles.
 type Fate = Option<Result<Arc<Module>, DeviceError>>;
 
-/// What a device was asked to load.
+/// The modules that a device was asked to load.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
     known: Mutex<Vec<(Source, Fate)>>,
@@ -23,7 +23,7 @@ impl Cuda {
     /// The module of a source; `None` where that takes longer than `patience`. The first call starts compiling.
     ///
     /// # Errors
-    /// The compiler's or the driver's, again and again.
+    /// The compiler's or the driver's, again at each call.
     pub fn poll(self: &Arc<Self>, source: &Source, patience: Duration) -> Result<Option<Arc<Module>>, DeviceError> {
         let place = |known: &[(Source, Fate)]| known.iter().position(|(other, _)| other == source);
         let mut known = self.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,12 +47,12 @@ impl Cuda {
         }
     }
 
-    /// Why compiled kernels are not kept, where that should be known.
+    /// Why compiled kernels are not cached, where the user should know.
     pub fn cache_trouble(&self) -> Option<String> {
         cache::Cache::of_user().trouble()
     }
 
-    /// Begins with a source; nothing has become of it yet, unless no thread can be started.
+    /// Starts compiling a source; the outcome is still open, unless no thread can be started.
     fn begin(self: &Arc<Self>, source: &Source) -> Fate {
         let (cuda, source, busy) = (self.clone(), source.clone(), Busy::new());
         // the thread is detached: a compiler cannot be stopped
@@ -84,7 +84,7 @@ impl Cuda {
                 let later = if own.0 > of_driver.0 { ", which is older" } else { "" };
                 format!("loading kernels of {} (compiler {compiler}, driver {driver}{later})", source.name)
             };
-            // a copy that is aligned for the driver, whatever the vector was; PTX ends in a NUL
+            // a copy with the driver's alignment; PTX ends in a NUL
             self.context().load_module(Ptx::from_binary(code)).map_err(|error| failed(what())(error))
         };
         let module = |module, symbols, cached| {

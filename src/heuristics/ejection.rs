@@ -10,14 +10,14 @@ use crate::search::drivers::guided::MEMBERS;
 /// values, those of the largest increase first, and so on.
 #[derive(Clone, Copy, Debug)]
 pub struct Ejection {
-    /// Variables that give way to one, at most.
+    /// Most variables that one ejects.
     pub breadth: usize,
-    /// Variables that move together, at most.
+    /// Most variables of a chain.
     pub longest: usize,
 }
 
 impl Ejection {
-    /// The chain that follows where `variable` takes `value`.
+    /// The chain that begins with `variable` taking `value`.
     pub fn chain(&self, view: &View<'_>, (variable, value): (usize, usize), group: &mut Vec<(u32, u16)>) {
         let mut values = view.values().to_vec();
         let (mut others, mut costs) = (Vec::new(), Vec::new());

@@ -3,11 +3,11 @@
 use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
 
-/// A heat bath in which values cost the more the longer the variable has had them.
+/// A heat bath in which values cost more the longer the variable has had them.
 #[derive(Clone, Copy, Debug)]
 pub struct Frequency;
 
-/// What a value costs that the variable has had at each visit, in temperatures.
+/// The penalty, in temperatures, of a value that the variable had at every visit.
 const PENALTY: f64 = 2.0;
 
 impl ValueHeuristic for Frequency {

@@ -1,4 +1,4 @@
-//! What is known of one visit of one variable: the numbers that heuristics may look at, one list of them.
+//! The inputs of heuristics: all that is known of one visit of one variable, in one list.
 
 use super::View;
 use super::language::Numbers;
@@ -13,14 +13,14 @@ pub enum Kind {
     Column,
 }
 
-/// One line of the list.
+/// An entry of the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Input {
     /// Its name, the same in Rust, in CUDA and in expressions.
     pub name: &'static str,
     /// Whether it is one number or one a value.
     pub kind: Kind,
-    /// What it says.
+    /// Its meaning.
     pub about: &'static str,
     /// The set that has only this one.
     pub needs: Needs,
@@ -31,7 +31,7 @@ pub struct Input {
 pub struct Needs(u32);
 
 impl Needs {
-    /// What comes with every visit anyway.
+    /// Inputs that every visit has.
     pub const NONE: Needs = Needs(0);
 
     /// All of some sets.
@@ -93,7 +93,7 @@ macro_rules! inputs {
         /// empty, such scalars 0.
         #[derive(Clone, Copy, Debug)]
         pub struct Inputs<'a> {
-            /// The assignment that the visit is part of, for what numbers do not say.
+            /// The visited state's assignment, for anything that numbers do not express.
             pub view: &'a View<'a>,
             /// The variable visited, a number of the reduced problem; [`View::origin`] has the network's.
             pub variable: usize,

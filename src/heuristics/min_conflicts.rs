@@ -11,7 +11,7 @@ pub struct MinConflicts;
 /// first assignment in which every variable in conflict has one best value.
 const BEST: u32 = 1 << 20;
 
-/// What a heuristic has that weighs as min-conflicts does and adds groups or starts.
+/// The methods of a heuristic that weights values as min-conflicts does and adds groups or starts.
 macro_rules! as_min_conflicts {
     () => {
         fn needs(&self) -> $crate::heuristics::Needs {

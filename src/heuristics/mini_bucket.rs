@@ -4,7 +4,7 @@
 use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
 
-/// Values weigh by what the mini-buckets say must follow them.
+/// Values weighted by the mini-buckets' cost to go.
 #[derive(Clone, Copy, Debug)]
 pub struct MiniBucket;
 

@@ -1,4 +1,4 @@
-//! Photographs of a satellite: what is worth more comes in, what clashes with it stays out.
+//! Photographs of a satellite: those worth more come in, those they clash with stay out.
 
 use super::min_conflicts::as_min_conflicts;
 use super::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
@@ -6,11 +6,11 @@ use crate::device::Source;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::rng::Rng;
 
-/// Min-conflicts, and photographs that come in by their weight over that of what they clash with.
+/// Min-conflicts, with proposals that take in photographs by their weight relative to those they clash with.
 #[derive(Clone, Copy, Debug)]
 pub struct Satellite;
 
-/// Photographs looked at for a proposal.
+/// Photographs examined for a proposal.
 const CANDIDATES: usize = 4;
 
 impl ValueHeuristic for Satellite {
@@ -131,7 +131,7 @@ mod tests {
         let mut rng = Rng::new(1);
         for _ in 0..50 {
             let n = 5 + rng.index(20);
-            // in costs nothing, out its weight
+            // taken in it costs nothing, left out its weight
             let unary = (0..n).map(|_| vec![0, 1 + rng.below(9) as Cost]).collect();
             let clash = Table::dense(vec![FORBIDDEN, 0, 0, 0]);
             let pairs = (0..n as u32).flat_map(|v| (0..v).map(move |u| [u, v])).filter(|_| rng.below(3) == 0);

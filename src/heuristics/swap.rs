@@ -61,7 +61,7 @@ impl Neighbourhood for Exchange {
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
         let [u, v] = [0, 0].map(|_| rng.index(view.variables()));
-        // the network's values: reductions may have taken different ones from the two
+        // compared by the network's values, as reductions may have removed different ones
         let [a, b] = [u, v].map(|variable| view.origin_value(variable, view.value(variable)));
         if let (false, Some(of_u), Some(of_v)) = (a == b, view.value_of_origin(u, b), view.value_of_origin(v, a)) {
             group.extend([(u as u32, of_u as u16), (v as u32, of_v as u16)]);

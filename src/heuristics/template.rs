@@ -5,7 +5,7 @@ use crate::device::source::TEXTS;
 use crate::terminal::path as shown;
 use std::path::Path;
 
-/// The line of the list that a new one goes before.
+/// The line of the list before which a new entry is inserted.
 const LIST: &str = "src/heuristics/list.rs";
 /// Where modules are declared.
 const MODULES: &str = "src/heuristics/mod.rs";

@@ -16,7 +16,7 @@ impl<'a> View<'a> {
         View { field, values }
     }
 
-    /// The same core under other values.
+    /// The same problem under other values.
     pub fn with<'b>(&self, values: &'b [u16]) -> View<'b>
     where
         'a: 'b,

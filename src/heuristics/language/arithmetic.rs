@@ -54,7 +54,7 @@ pub fn exp(x: f64) -> f64 {
     if x.is_nan() { x } else { scaled }
 }
 
-/// The natural logarithm, within a unit or two in the last place; minus infinity of 0, no number below.
+/// The natural logarithm, within a unit or two in the last place; minus infinity at 0, NaN below.
 #[inline(always)]
 pub fn log(x: f64) -> f64 {
     // numbers below 2^-1022 have no leading bit: 2^54 gives them one
@@ -85,13 +85,13 @@ pub fn log(x: f64) -> f64 {
     if x < 0.0 || x.is_nan() { f64::NAN } else { result }
 }
 
-/// The lesser one; no number where one of them is none.
+/// The lesser one; NaN where one of them is NaN.
 #[inline(always)]
 pub fn min(a: f64, b: f64) -> f64 {
     if a < b || a.is_nan() { a } else { b }
 }
 
-/// The larger one; no number where one of them is none.
+/// The larger one; NaN where one of them is NaN.
 #[inline(always)]
 pub fn max(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
@@ -138,14 +138,14 @@ pub enum Binary {
     Differ,
 }
 
-/// Functions of all values of a variable. All of them come to the same in any order.
+/// Functions of all values of a variable. Their results do not depend on the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Aggregate {
     /// The least.
     Min,
     /// The largest.
     Max,
-    /// For how many a truth value holds.
+    /// The number of values for which it is true.
     Count,
 }
 
@@ -194,7 +194,7 @@ impl Aggregate {
         }
     }
 
-    /// With one more value. The sum turns -0 into 0: which of the two comes first must not show.
+    /// With one more value. The sum turns -0 into 0, so that the order does not show.
     #[inline(always)]
     pub fn with(self, so_far: f64, x: f64) -> f64 {
         match self {
@@ -205,7 +205,7 @@ impl Aggregate {
     }
 }
 
-/// The weight of the dearest value.
+/// The largest weight.
 pub const LARGEST: u32 = 1 << 20;
 
 /// A weight as an integer: `weight / largest` of [`LARGEST`], rounded to nearest, ties to even, at most `LARGEST`; 0

@@ -25,7 +25,7 @@ impl Heuristic {
     /// is not a number. `active` reads only the variable's inputs; `EARLY` says that it does not read `least`.
     pub fn cuda(&self, name: &str) -> String {
         let mut text = Text { heuristic: self, text: String::new() };
-        // what is written to a string is written
+        // writing to a string cannot fail
         let _ = text.write(name);
         text.text
     }
@@ -142,7 +142,7 @@ impl Text<'_> {
         writeln!(self.text, "    }}\n")
     }
 
-    /// Writes what leads to `roots`, aggregates being known; returns what stands for each root.
+    /// Writes the operations of `roots`, given the aggregates; returns the name of each root.
     fn nodes(&mut self, roots: &[Id], indent: &str) -> Result<Vec<String>, std::fmt::Error> {
         let dag = &self.heuristic.meaning.dag;
         let mut needed = vec![false; dag.len()];
@@ -160,7 +160,7 @@ impl Text<'_> {
         Ok(roots.iter().map(|&root| self.operand(root)).collect())
     }
 
-    /// What stands for a node where it is read.
+    /// The expression that reads a node.
     fn operand(&self, id: Id) -> String {
         match self.heuristic.meaning.dag.get(id).node {
             Node::Constant(bits) => constant(f64::from_bits(bits)),
@@ -174,7 +174,7 @@ impl Text<'_> {
         }
     }
 
-    /// The operation of a node that is no name.
+    /// The operation of a node that has no name.
     fn line(&self, id: Id) -> Option<String> {
         let of = |id| self.operand(id);
         Some(match self.heuristic.meaning.dag.get(id).node {
