@@ -40,7 +40,7 @@ const ROWS: [(usize, usize, usize, usize, f64); 20] = [
 /// ten microseconds.
 pub(super) const BATCH: usize = 8;
 
-/// What to measure.
+/// Options of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct FangOptions {
     /// Repetitions of which the median is taken on the device.

@@ -28,18 +28,18 @@ const FORMAT: &str = "fangs certificate 1";
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
     format: String,
-    /// The instance's name; for people only.
+    /// The instance's name, for display.
     pub instance: String,
-    /// What the network is known by: [`digest`].
+    /// The network's identity: [`digest`].
     pub network: String,
-    /// How the costs were made of the file's numbers; none where these are integers.
+    /// How the file's numbers became costs; none where they are integers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<ReadAs>,
-    /// No assignment costs less. [`FORBIDDEN`](crate::model::FORBIDDEN): none is allowed.
+    /// No assignment costs less. [`FORBIDDEN`](crate::model::FORBIDDEN): none is feasible.
     pub bound: Cost,
     /// The best solution known and its cost. The bound does not rest on it; where both meet it is optimal.
     pub solution: Option<Solution>,
-    /// Why.
+    /// The proof.
     pub proof: Branch,
 }
 
@@ -47,7 +47,7 @@ pub struct Certificate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadAs {
-    /// What the file's numbers are.
+    /// The kind of the file's numbers.
     pub scale: Scale,
     /// Digits behind the point.
     pub decimals: u32,
@@ -74,11 +74,11 @@ pub struct Solution {
     pub values: Vec<u32>,
 }
 
-/// Steps one after the other, and what follows from the network they lead to.
+/// A sequence of steps, and how the network they lead to is bounded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Branch {
-    /// What is done to the network.
+    /// The steps.
     pub steps: Vec<Step>,
     /// How the network that is left is bounded.
     pub ending: Ending,
@@ -93,7 +93,7 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// From now on only assignments count that cost less; the bound will be at most this.
+    /// From now on only assignments that cost less count; the bound is at most this.
     Limit(Cost),
     /// Entries that are too dear become forbidden.
     Forbid,
@@ -150,18 +150,18 @@ pub enum Step {
     Scale(u32),
     /// Costs move from a function to the values of one of its variables.
     Move {
-        /// The function; one that is not there costs nothing.
+        /// The function; an absent one costs nothing.
         scope: Box<[u32]>,
         /// The variable.
         variable: u32,
         /// What each of its values, ascending, costs more, and the function less.
         amounts: Box<[Cost]>,
     },
-    /// Functions, and costs of single variables, are summed up in larger tables, and costs move between these.
+    /// Functions and unary costs are added up in larger tables, and costs move between these.
     Graph(Graph),
-    /// No assignment that counts has some values. Nothing else changes: that is used later.
+    /// Some values are in no assignment below the limit. The network stays as it is: later steps use this.
     Lemma(Lemma),
-    /// Values become forbidden because lemmas say so.
+    /// Values become forbidden by lemmas.
     ByLemma {
         /// The variable.
         variable: u32,
@@ -176,14 +176,14 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lemma {
-    /// What is done to the copy: limits, and what neither replaces values nor variables.
+    /// The steps on the copy: limits, and steps that replace neither values nor variables.
     pub steps: Vec<Step>,
-    /// Mini-buckets of the copy: what the rest costs at least is made on the way back.
+    /// Mini-buckets of the copy, with a backward pass that bounds the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Elimination>,
     /// Each variable and its values.
     pub values: Vec<(u32, Box<[u32]>)>,
-    /// Entries that passes and searches may look at where that is not enough.
+    /// Entries that passes and searches may visit where that is not enough.
     pub work: u64,
     /// Bytes that nodes of these searches may take.
     pub bytes: u64,
@@ -203,7 +203,7 @@ pub struct Lemma {
 pub struct Graph {
     /// The tables.
     pub clusters: Vec<Cluster>,
-    /// Passes there and back, the first there.
+    /// Forward and backward passes, a forward pass first.
     pub passes: u32,
     /// Passes after them in which differences are halved along all edges.
     pub even: u32,
@@ -231,26 +231,26 @@ pub enum Ending {
     Constant,
     /// By mini-bucket elimination.
     Elimination(Elimination),
-    /// By the least of what branches prove that each fix some values of a variable.
+    /// By cases: branches that each fix some values of a variable; the bound is the least of theirs.
     Cases {
         /// The variable.
         variable: u32,
-        /// Its values, all of them together, and what follows from each set.
+        /// Sets of its values, together all of them, and the branch of each set.
         cases: Vec<(Vec<u32>, Branch)>,
     },
     /// By a branch and bound search of the checker.
     Search(Search),
-    /// By exact elimination with tables that list only what is not too dear.
+    /// By sparse bucket elimination: exact, with tables that list only the tuples that are not too dear.
     Rows(Rows),
 }
 
-/// An elimination by rows, to be done again: how long tables get shows only as it goes.
+/// A sparse elimination that the checker repeats: the length of its tables shows only during the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rows {
     /// The variables in the order in which they leave.
     pub order: Box<[u32]>,
-    /// Rows that it may look at.
+    /// Rows that it may visit.
     pub work: u64,
     /// Bytes that rows may take at a time.
     pub bytes: u64,
@@ -262,11 +262,11 @@ pub struct Rows {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// Entries that it may look at.
+    /// Entries that it may visit.
     pub work: u64,
-    /// Bytes that its nodes may take, with the tables of one.
+    /// Bytes of its nodes, with the tables of one.
     pub bytes: u64,
-    /// Combinations that the mini-buckets of a node may have together; none where nodes have none.
+    /// Combinations of all mini-buckets of a node together; 0 where nodes have none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mini: u64,
     /// The branching trace: variable, parent entry, and the parent's value that leads here (any value for the first
@@ -289,7 +289,7 @@ pub struct Elimination {
     pub joins: Vec<Join>,
 }
 
-/// One mini-bucket: the sum of what is joined, at its least over the values of a variable, is a message.
+/// One mini-bucket: its message is the joined sum, minimised over a variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Join {

@@ -10,19 +10,19 @@ use crate::model::{Cost, FORBIDDEN};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a plan takes.
+/// The effort of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Combinations looked at, saturating.
+    /// Combinations visited, saturating.
     pub joint_entries: u64,
-    /// Bytes of tables at the worst moment, saturating.
+    /// Largest bytes of tables at a time, saturating.
     pub bytes: u64,
 }
 
 /// A plan with the scope of each message, laid out so that the variable that is eliminated next runs fastest.
 pub(super) struct Layout<'a> {
     pub(super) plan: &'a Elimination,
-    /// When each variable is eliminated first.
+    /// The first elimination of each variable.
     turn: FxHashMap<u32, usize>,
     pub(super) scopes: Vec<Vec<u32>>,
     pub(super) effort: Effort,
@@ -112,7 +112,7 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
-    /// What it takes with the way back: all messages, what is outside each of them, and copies of some.
+    /// The effort with the backward pass: all messages, the costs outside each of them, and copies of some.
     pub(super) fn both_ways(&self, sizes: &[usize]) -> Effort {
         let room = |scope: &Vec<u32>| combinations(&scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>());
         let messages = self.scopes.iter().map(room).fold(0, u64::saturating_add);
@@ -127,7 +127,7 @@ impl<'a> Layout<'a> {
         scope.sort_by_key(|v| (std::cmp::Reverse(self.turn.get(v).copied().unwrap_or(usize::MAX)), *v));
     }
 
-    /// What the network costs at least besides its constant, scaled.
+    /// A lower bound on the network's costs without its constant, scaled.
     pub(super) fn run(&self, state: &State) -> i128 {
         let mut messages: Vec<Option<Vec<Cost>>> = Vec::with_capacity(self.plan.joins.len());
         for (join, scope) in self.plan.joins.iter().zip(&self.scopes) {
@@ -203,7 +203,7 @@ impl<'a> Layout<'a> {
         let mut inputs: Vec<(Vec<u32>, Vec<Cost>)> = Vec::new();
         for &function in &join.functions {
             let scope = &self.plan.functions[function as usize];
-            // one that is not there costs nothing
+            // an absent one costs nothing
             let Some(function) = state.function(scope) else { continue };
             let mut arranged = scope.to_vec();
             self.arrange(&mut arranged);
@@ -245,12 +245,12 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A table that is joined.
+/// A table of a join.
 pub(super) struct Term<'a> {
     costs: &'a [Cost],
-    /// How far a step along each variable of the message leads.
+    /// Its strides along the variables of the message.
     steps: Vec<usize>,
-    /// How far a step along the variable that is eliminated leads.
+    /// Its stride along the eliminated variable.
     own: usize,
 }
 
@@ -292,7 +292,7 @@ pub(super) fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Co
             place.advance(outer, terms);
         }
     };
-    // a thread pool takes longer than one batch
+    // a thread pool costs more than one batch
     if message.len() <= row * rows {
         fill((0, &mut message));
     } else {
@@ -301,7 +301,7 @@ pub(super) fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Co
     message
 }
 
-/// A combination of the slower variables of a message, and where it leads in each table.
+/// A combination of the slower variables of a message, and its offset in each table.
 struct Place {
     digits: Vec<usize>,
     starts: Vec<usize>,

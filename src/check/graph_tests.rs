@@ -22,7 +22,7 @@ fn graph(network: &Network, rng: &mut Rng) -> Graph {
     Graph { clusters: clusters.collect(), passes: rng.below(5) as u32, even: rng.below(4) as u32 }
 }
 
-/// What an assignment costs by the tables at work; the limit where it does not count.
+/// The cost of an assignment by the graph's tables; the limit where it does not count.
 fn cost(state: &State, assignment: &[u32]) -> Cost {
     let place = |v: u32| state.values[v as usize].binary_search(&assignment[v as usize]).expect("no value has left");
     let mut total: i128 = (0..assignment.len() as u32).map(|v| i128::from(state.unary[v as usize][place(v)])).sum();
@@ -111,7 +111,7 @@ fn graphs_state_what_they_take_and_name_what_is_there() -> Result<(), Error> {
         let steps = vec![Step::Graph(Graph { clusters, passes: 1, even: 0 })];
         Certificate::new(&network, 5, None, Branch { steps, ending: Ending::Constant })
     };
-    // a table of eight entries is gone through twice, once made
+    // a table of eight entries is visited twice after its construction
     let whole = certificate(vec![cluster(&[0, 1, 2], None, None)]);
     let effort = Replay::new(&network, &whole)?.effort();
     assert_eq!((effort.joint_entries, effort.bytes), (2 * 8 + 8, 3 * 4 * 8 + (8 + 8) * 8));

@@ -30,7 +30,7 @@ pub use replay::Replay;
 
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SparseTable, Table};
 
-/// What an assignment costs.
+/// The cost of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evaluation {
     /// The total; [`FORBIDDEN`] where an entry forbids the assignment.
@@ -53,8 +53,8 @@ impl Evaluation {
 /// Evaluates an assignment (value indices in file order).
 ///
 /// # Panics
-/// If `assignment` has another length than the network has variables, or a value is outside its domain: what comes
-/// from a file is checked by its reader.
+/// If `assignment` has another length than the network has variables, or a value is outside its domain: readers of
+/// files check this.
 pub fn evaluate(network: &Network, assignment: &[u32]) -> Evaluation {
     assert_eq!(assignment.len(), network.domains().len(), "one value for every variable");
     let (mut sum, mut violated) = (0i128, Vec::new());
