@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Why work was told to end.
+/// The cause of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The time budget is spent.
     Time,
-    /// Ctrl-C, SIGTERM, or a caller that has seen enough.
+    /// Ctrl-C, SIGTERM, or the caller.
     Signal,
-    /// There is no more memory.
+    /// Memory is out.
     Memory,
 }
 
@@ -29,22 +29,22 @@ pub enum Cause {
 pub struct Stop {
     cause: Arc<AtomicU8>,
     above: Above,
-    /// When the time is up, where no thread could be started that watches the clock.
+    /// The deadline, where no thread could be started to watch the clock.
     deadline: Arc<OnceLock<Instant>>,
 }
 
-/// What else is looked at where a flag is not set.
+/// What else a flag depends on.
 #[derive(Clone, Debug, Default)]
 enum Above {
     #[default]
     Nothing,
-    /// The flag of the whole that this one is a part of.
+    /// The flag of the whole work.
     Whole(Arc<Stop>),
-    /// A record of the looks.
+    /// A record of the reads.
     Watch(Arc<Watch>),
 }
 
-/// Items of [`Stop::each`] between two looks: some microseconds each.
+/// Items of [`Stop::each`] between two reads of the flag: some microseconds each.
 const ITEMS: usize = 1 << 6;
 
 impl Stop {
@@ -53,7 +53,7 @@ impl Stop {
         Self::default()
     }
 
-    /// A flag whose looks are recorded.
+    /// A flag whose reads are recorded.
     pub fn watched(watch: &Arc<Watch>) -> Self {
         Stop { above: Above::Watch(watch.clone()), ..Stop::default() }
     }
@@ -124,7 +124,7 @@ impl Stop {
         past
     }
 
-    /// Why, once set.
+    /// The cause, once set.
     pub fn cause(&self) -> Option<Cause> {
         match self.cause.load(Ordering::Acquire) {
             0 => match &self.above {

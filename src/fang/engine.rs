@@ -72,7 +72,7 @@ fn assign_in<S: ?Sized, H: LocalHeuristic<S>>(
 }
 
 /// Possibilities of a segment. Segments are passed by their sums, which vectorise; prefix sums are made within
-/// the winning one only. Against a plain walk, 16 is ahead up to 10 possibilities, level to 64 and up to twice as
+/// the winning one only. Against a plain scan, 16 is ahead up to 10 possibilities, level to 64 and up to twice as
 /// fast beyond; 32 and more lose up to a third on rows of 32 to 64 and gain nothing on those of 1000.
 const SEGMENT: usize = 16;
 

@@ -1,4 +1,4 @@
-//! The `.wcsp` format: one stream of words, line ends meaning nothing.
+//! The `.wcsp` format: a stream of words; line ends have no meaning.
 //!
 //! `name variables largest-domain functions top`, the domain sizes, then each function:
 //! `arity variables… default tuples`, and for each tuple its values and its cost.
@@ -72,8 +72,8 @@ struct Reader<'r, 't> {
     offered: Vec<u32>,
 }
 
-/// Tuples as they come: listed at first, in a dense table once there are enough of them to pay for it. Nothing is
-/// allocated on the word of the file alone.
+/// Tuples as they are read: a list at first, a dense table once there are enough of them. Nothing is allocated for a
+/// claim of the file.
 struct Listed {
     values: Vec<u32>,
     costs: Vec<Cost>,
@@ -108,7 +108,7 @@ impl Reader<'_, '_> {
         }
         for _ in 0..arity {
             let variable = self.tokens.index(self.variables, "a variable")?;
-            // long scopes are left to the builder, which sorts
+            // the builder sorts long scopes
             if arity <= 64 && self.scope.contains(&variable) {
                 return Err(self.tokens.error("a variable that the function does not have yet"));
             }
@@ -182,8 +182,7 @@ impl Reader<'_, '_> {
         function.map_err(|error| self.tokens.error_with("a table that fits its scope", error.to_string()))
     }
 
-    /// Sums stand in 64 bits and saturate at [`FORBIDDEN`]. That is right for what reaches `top` and stays there, and
-    /// for nothing else.
+    /// Sums have 64 bits and saturate at [`FORBIDDEN`]. That is right only for sums that reach `top` and stay there.
     fn check_sums(&self) -> Result<(), Error> {
         let sum = |f: fn(&(Cost, Cost)) -> Cost| self.ranges.iter().fold(0, |s: Cost, r| s.saturating_add(f(r).max(0)));
         let (below, above) = (sum(|range| -range.0), sum(|range| range.1));

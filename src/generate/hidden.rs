@@ -1,4 +1,4 @@
-//! Networks that hide an assignment which nothing forbids, and whose trouble is to find one.
+//! Networks with a hidden feasible assignment that is hard to find.
 
 use super::{Draft, check_size, pair_table, random_costs, usage};
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! Networks in which few variables decide for many.
+//! Networks in which few variables decide over many.
 
 use super::{Draft, check_size, usage};
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! How much memory there is to plan with, and allocations that may fail.
+//! The memory available for planning, and allocations that may fail.
 
 mod groups;
 
@@ -9,11 +9,11 @@ use std::path::Path;
 /// Memory assumed where the system does not tell: 4 GiB.
 const ASSUMED: u64 = 4 << 30;
 
-/// Texts of the system by their path; tests have their own.
+/// Texts of the system by their path; tests provide their own.
 type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
-/// Bytes of main memory that are free for use now: what Linux says is available, and no more than what is left of the
-/// limits of the process: those of its control groups, of its address space and of its data. 4 GiB where none is told.
+/// Bytes of free main memory: Linux's figure, but no more than is left of the process's limits, which are those of its
+/// control groups, of its address space and of its data. 4 GiB without any figure.
 pub fn available() -> u64 {
     available_by(&system).unwrap_or(ASSUMED)
 }
@@ -76,13 +76,12 @@ pub fn out_of(bytes: u64) -> Error {
     Error::Memory(format!("{bytes} bytes more could not be had, {} are available", available()))
 }
 
-/// Refuses what would take `bytes` where that is more than half of what is available: `what` says what would take them,
-/// as the beginning of a sentence.
+/// Refuses an amount of more than half of the available memory: `what` names its use, as the beginning of a sentence.
 ///
 /// # Errors
 /// [`Error::Memory`] with both figures.
 pub fn must_fit(bytes: u64, what: impl FnOnce() -> String) -> Result<(), Error> {
-    // the common case costs no look at the system
+    // the common case needs no call to the system
     if bytes < ALWAYS {
         return Ok(());
     }
@@ -96,7 +95,7 @@ pub fn must_fit(bytes: u64, what: impl FnOnce() -> String) -> Result<(), Error> 
     )))
 }
 
-/// Bytes that are never asked about: what any process takes.
+/// Amounts that are never checked, as any process takes them.
 const ALWAYS: u64 = 16 << 20;
 
 #[cfg(test)]
@@ -110,7 +109,7 @@ Max address space         307200000            unlimited            bytes
 Max file locks            unlimited            unlimited            locks     
 ";
 
-    /// What is available where these files say so.
+    /// The available memory according to these files.
     fn available(files: &[(&str, &str)]) -> Option<u64> {
         available_by(&|path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| text.to_string()))
     }

@@ -8,7 +8,7 @@ use crate::rng::mix;
 use crate::stop::Stop;
 use std::collections::BTreeSet;
 
-/// Sweeps every component from a variable at its edge; `seed` chooses from where that is looked for.
+/// Sweeps every component from a variable at its edge; `seed` chooses where the search for that variable begins.
 ///
 /// # Errors
 /// [`Error::Stopped`].
@@ -40,10 +40,10 @@ pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64, stop: &Stop) -> Result<V
     Ok(sequence)
 }
 
-/// The variables beside those gone.
+/// The neighbours of the eliminated variables.
 struct Frontier<'a> {
     neighbours: &'a [Vec<u32>],
-    /// When each variable was seen first.
+    /// The time at which each variable was first seen.
     seen: Vec<Option<u32>>,
     count: u32,
     /// How many of its neighbours have not been seen.
@@ -72,16 +72,16 @@ impl Frontier<'_> {
     }
 }
 
-/// Breadth-first walks.
+/// Breadth-first searches.
 struct Walk {
-    /// All false between two walks.
+    /// All false between two searches.
     met: Vec<bool>,
     queue: Vec<u32>,
 }
 
 impl Walk {
-    /// The last variable that a walk meets. It takes no longer than its component has edges: there may be a million of
-    /// them.
+    /// The last variable that a search meets, in time linear in the edges of its component, as there may be a million
+    /// components.
     fn farthest(&mut self, neighbours: &[Vec<u32>], start: u32, stop: &Stop) -> Result<u32, Error> {
         self.queue.clear();
         self.queue.push(start);

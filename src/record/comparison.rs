@@ -1,14 +1,14 @@
-//! Runs of one network beside each other: curves, primal integrals, differences.
+//! Several runs of one network: curves, primal integrals, differences.
 
 use super::plot::{Curve, Point};
 use crate::search::Summary;
 
-/// What passes while a run goes on.
+/// The measure of a run's progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
     /// Seconds.
     Time,
-    /// Possibilities rated: does not depend on what else the machine does.
+    /// Possibilities rated: independent of other load on the machine.
     Ratings,
 }
 
@@ -29,7 +29,7 @@ impl Found {
     }
 }
 
-/// The solutions of a run as they came.
+/// The solutions of a run in order.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Vec<Found>);
 
@@ -46,7 +46,7 @@ impl Trace {
     }
 }
 
-/// A run that was measured.
+/// A measured run.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Its seed.
@@ -91,7 +91,7 @@ pub fn spread(numbers: &[f64]) -> (f64, f64) {
     (mean, (variance / count).sqrt())
 }
 
-/// The median over runs of what each knew at a time; runs without a solution know the worst.
+/// The median over runs of the best cost at a time; runs without a solution count as the worst.
 pub fn median_curve(label: &str, runs: &[Measured], seconds: f64, maximise: bool) -> Curve {
     let mut times: Vec<f64> = runs.iter().flat_map(|run| run.trace.0.iter().map(|found| found.time)).collect();
     times.push(seconds);

@@ -1,4 +1,4 @@
-//! Connected components of the graph in which variables of one function are joined.
+//! Connected components of the constraint graph, in which the variables of a function are joined.
 
 use crate::error::Error;
 use crate::model::Problem;

@@ -1,19 +1,18 @@
-//! Values of long domains that no function names: they are the same to all functions, so that the first of them stands
-//! for all, and what a network takes follows the size of its file and not the sizes that it states.
+//! Values of long domains that no function names. All functions treat them alike, so the first one represents all, and
+//! the memory of a network follows the size of its file, not the sizes that it states.
 
 use crate::model::{CostFunction, Network, SparseTable, Table};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Domains of more values are looked at: those that local search has no room for. Reducing shorter ones is left to the
-/// reductions.
+/// Only longer domains are examined: those too long for local search. The reductions handle shorter ones.
 const LONG: u32 = u16::MAX as u32;
 
-/// What is left of long domains, by variable: values that functions name and one of those that none does, ascending.
+/// The remaining values of long domains, by variable: named ones and one that is not, ascending.
 #[derive(Default)]
 pub(super) struct Named(FxHashMap<u32, Arc<[u32]>>);
 
-/// The values that are to be told apart.
+/// The values to be distinguished.
 pub(super) fn values(network: &Network) -> Named {
     let domains = network.domains();
     let long = |v: u32| domains[v as usize] > LONG;
@@ -50,17 +49,17 @@ pub(super) fn values(network: &Network) -> Named {
 }
 
 impl Named {
-    /// The values of a variable; nothing where all are left.
+    /// The values of a variable; none where all remain.
     pub fn values(&self, v: u32) -> Option<Arc<[u32]>> {
         self.0.get(&v).cloned()
     }
 
-    /// How many these are.
+    /// The number of these.
     pub fn domain(&self, v: u32) -> Option<u32> {
         self.0.get(&v).map(|values| values.len() as u32)
     }
 
-    /// The table of a function over them, where it is another one.
+    /// The table of a function over them, where it changes.
     pub fn table(&self, function: &CostFunction) -> Option<Table> {
         let Table::Sparse(sparse) = &function.table else { return None };
         let kept: Vec<Option<&Arc<[u32]>>> = function.scope.iter().map(|v| self.0.get(v)).collect();

@@ -1,4 +1,4 @@
-//! What solutions with a value cost at least, and what that forbids.
+//! Lower bounds on solutions with a value, and the values they forbid.
 
 use super::Reducer;
 use crate::bounds::Proof;
@@ -12,14 +12,14 @@ use std::sync::Arc;
 /// values.
 #[derive(Clone, Debug)]
 pub struct ValueBounds {
-    /// The values of the network that each variable had in the beginning, ascending.
+    /// The network's values that each variable had in the beginning, ascending.
     values: Vec<Arc<[u32]>>,
     /// By variable and place among these.
     least: Vec<Vec<Cost>>,
-    /// Where proofs are kept, by variable and place the number of what proves the bound.
+    /// Where proofs are kept, by variable and place the number of the bound's proof.
     because: Vec<Vec<u32>>,
     proofs: Vec<Arc<Proof>>,
-    /// Values of the reduced problem that bounds began with.
+    /// The number of values of the first reduced problem.
     begun: usize,
 }
 
@@ -33,7 +33,7 @@ pub struct Forbidden {
 }
 
 impl ValueBounds {
-    /// Nothing is known yet of the network that a reducer has, and its core as it is now is what shares are stated of.
+    /// No bounds yet; `reducer` has the network, and its current reduced problem is the reference for shares.
     pub fn new(reducer: &Reducer) -> Self {
         let values = reducer.values.clone();
         let least: Vec<_> = values.iter().map(|values| vec![Cost::MIN; values.len()]).collect();
@@ -73,15 +73,15 @@ impl ValueBounds {
         }
     }
 
-    /// What proves the bound of a value, where proofs are kept.
+    /// The proof of a value's bound, where proofs are kept.
     fn because(&self, v: u32, value: u32) -> Option<&Arc<Proof>> {
         self.proofs.get(*self.because.get(v as usize)?.get(self.place(v, value)?)? as usize)
     }
 
-    /// Where a value of the network stands.
+    /// The place of a value of the network.
     fn place(&self, v: u32, value: u32) -> Option<usize> {
         let values = &self.values[v as usize];
-        // most variables have lost none before it
+        // most variables have lost no earlier value
         let own = values.get(value as usize).filter(|&&own| own == value).map(|_| value as usize);
         own.or_else(|| values.binary_search(&value).ok())
     }

@@ -32,11 +32,11 @@ use crate::rng::Rng;
 pub struct Heuristic {
     /// Its struct, template arguments included.
     pub name: String,
-    /// The most possibilities of a variable that it serves.
+    /// Most possibilities of a variable that it serves.
     pub possibilities: usize,
     /// Possibilities that it rates together, `WIDTH`.
     pub width: usize,
-    /// Parts that its cursors do not pass between, `PARTS`.
+    /// Parts that its cursors do not cross, `PARTS`.
     pub parts: usize,
     /// The most packs a thread keeps in registers; beyond that more threads share a state, or ratings are computed
     /// twice.
@@ -54,7 +54,7 @@ pub struct Heuristic {
 pub unsafe trait Domain {
     /// The state on the CPU.
     type State: State;
-    /// What heuristics read beside a state: the `Problem` of the text, laid out as there.
+    /// The `Problem` of the text, laid out as there: data that heuristics read beside a state.
     type Problem: DeviceRepr;
 
     /// The text that defines the heuristics.
@@ -74,7 +74,7 @@ pub unsafe trait Domain {
     /// How many words a state takes on the device, beside its active set and its stream.
     fn words(&self) -> usize;
 
-    /// The problem, with addresses of what it holds on the device.
+    /// The problem, with the addresses of its device memory.
     fn problem(&self) -> &Self::Problem;
 
     /// Writes a state's words.

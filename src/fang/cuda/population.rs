@@ -31,13 +31,13 @@ struct States {
     count: usize,
     words: CudaSlice<u32>,
     active: CudaSlice<u64>,
-    /// Where their streams stand, four words each.
+    /// The place of their streams, four words each.
     rngs: CudaSlice<u64>,
 }
 
 impl States {
     fn new(cuda: &Cuda, count: usize, variables: usize, words: usize) -> Result<Self, DeviceError> {
-        // drivers differ in what they think of taking no bytes
+        // not all drivers can allocate zero bytes
         Ok(States {
             count,
             words: cuda.zeros((count * words).max(1))?,
@@ -103,7 +103,7 @@ impl Streams {
     }
 }
 
-/// Where device memory is.
+/// The address of device memory.
 pub(crate) fn address<T>(cuda: &Cuda, memory: &CudaSlice<T>) -> u64 {
     memory.device_ptr(cuda.stream()).0
 }
@@ -184,7 +184,7 @@ impl<D: Domain> Population<D> {
         &self.domain
     }
 
-    /// The words of the successors that were made last.
+    /// The words of the last successors.
     pub(crate) fn made(&self) -> Result<Vec<u32>, DeviceError> {
         self.cuda.read(&self.target.words)
     }
@@ -204,7 +204,7 @@ impl<D: Domain> Population<D> {
         Ok(())
     }
 
-    /// Makes successors beside the states, which stay.
+    /// Makes successors and keeps the states.
     pub fn make(&mut self, successors: usize, order: Order) -> Result<(), DeviceError> {
         let list = match order {
             Order::List(variables) => Some(self.cuda.upload(if variables.is_empty() { &[0] } else { variables })?),
@@ -230,7 +230,7 @@ impl<D: Domain> Population<D> {
         }
     }
 
-    /// What a pass over the states works on, with a target that is large enough.
+    /// The arguments of a pass over the states, with a target that is large enough.
     pub(crate) fn arguments(
         &mut self,
         successors: usize,
@@ -243,7 +243,7 @@ impl<D: Domain> Population<D> {
             u32::try_from(what).map_err(|_| DeviceError::Unusable(format!("{what} {unit} are too many for a device")))
         };
         if self.target.count != count {
-            // the old buffer goes before the new one comes
+            // frees the old buffer before it allocates the new one
             self.target = States::new(&self.cuda, 0, variables, words)?;
             self.target = States::new(&self.cuda, count, variables, words)?;
         }

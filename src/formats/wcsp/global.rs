@@ -10,7 +10,7 @@ use crate::model::{Cost, FORBIDDEN};
 const COMBINATIONS: u64 = 1 << 20;
 
 impl Reader<'_, '_> {
-    /// Reads what follows the default cost -1 of a global function, if a word does. Returns the function's number.
+    /// Reads the global function after a default cost of -1, if there is one. Returns the function's number.
     pub(super) fn global(&mut self) -> Result<Option<u32>, Error> {
         if !self.tokens.peek()?.first().is_some_and(u8::is_ascii_alphabetic) {
             return Ok(None);
