@@ -115,7 +115,7 @@ template <class USER, class = void> struct Weigher {
 };
 template <class USER> struct Weigher<USER, Void<typename USER::Aggregates>> : USER {};
 
-// What a pass knows of its state beside the words.
+// A pass's data about its state besides the words.
 struct Now {
     double temperature;
     u32 pass, improved; // the state's passes, and as many when it last found something better

@@ -9,8 +9,8 @@ struct Rows {
     u32 variables;
 };
 
-// What a type does beside reading its row: nothing; the row turned by what the variable before took, and less rating is
-// more weight; a variable activated by each odd possibility.
+// The types: a plain row; a row turned by the last variable's possibility, where less rating is more weight; and one
+// whose odd possibilities activate a variable.
 enum Kind : u32 { STRAIGHT, TURNED, WAKING };
 
 template <Kind KIND> struct Table : Singles<Table<KIND>, u32, u32> {

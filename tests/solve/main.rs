@@ -262,7 +262,7 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
     Ok(())
 }
 
-/// Costs beyond 32 bits beside forbidden entries: not every violation can cost more than all of them together.
+/// Costs beyond 32 bits and forbidden entries: a violation cannot cost more than all costs together.
 #[test]
 fn allowed_solutions_count_where_violations_are_cheap() -> Result<(), Error> {
     let mut rng = Rng::new(8);

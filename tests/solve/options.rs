@@ -139,7 +139,7 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
         let options = Options { rounds: Some(2), population: Some(8), bound: BoundChoice::None, ..small() };
         let (a, _) = run(network, &Options { seed: 1, ..options.clone() });
         let (b, _) = run(network, &Options { seed: 2, ..options });
-        // two rounds of tabu walks have as many moves whatever they are
+        // two rounds of tabu search always have the same number of moves
         assert_ne!((a.moves, a.ratings, a.solution), (b.moves, b.ratings, b.solution), "another seed, another run");
     }
     Ok(())
