@@ -1,31 +1,31 @@
-// Population annealing: the children of a generation (breed.rs says what they do, host_herd.rs does the same on the CPU), and
-// their selection.
+// Memetic algorithm with simulated annealing: variation of a generation's population, and replacement. The CPU backend
+// does the same, bit for bit.
 #include "merge.cuh"
 #include "tree.cuh"
 
-// breed.rs: Generation, and what is decided.
+// The host's `Generation`, and its decisions.
 struct Generation {
     u64 draw;
-    u32 deme, sweeps;       // deme 0: children begin at random values
+    u32 deme, sweeps;       // subpopulation; in 0 the offspring begin at random values
     u32 cold[8], region[4], tree[2], before[2], starts[8];
 };
 enum { COLD, REGION, TREE, BEFORE, SIZE = 5, SHAPE, VALUES, MATES, TIES_BEFORE = 16, TIES_AFTER, PASSES = 64 };
 constexpr u32 GROUP = 32, STEPS = 1024, TREE_EVERY = 5, GREEDY_SWEEPS = 1;
 __device__ const u32 REGION_SHARES[4] = {3932, 9830, 21627, 43254};
 
-// A population and its children. Values stand by slots of `Core::pad`.
+// A population and its offspring. Values are stored by slots of `Core::pad`.
 struct Herd {
     u32 states;
-    u32 large;              // children are merged with their parents
+    u32 large;              // partition crossover of offspring and parents
     u64 domains;            // sum of the domain sizes
     void *elites, *children, *others;
     i64 *totals, *next_totals, *child_totals;
     u32 *violations, *child_violations, *plans;
     u64 *hashes, *next_hashes, *child_hashes;
-    u64 *known;             // hashes of the population and its children, by open addressing; 0 is none
-    u32 *known_by;          // the first to have each: 0 the population, then the children
+    u64 *known;             // hashes of the population and its offspring, by open addressing; 0 is none
+    u32 *known_by;          // the first to have each: 0 the population, then the offspring
     u64 known_mask;
-    u64 *counters;          // moves, ratings; then gains and works of the choices
+    u64 *counters;          // moves, ratings; then gains and works of the operators
     const uint2 *steps;
     int4 *scratch;          // of tree moves
     u64 scratch_quads;      // of a state
@@ -53,7 +53,7 @@ __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
                 choose(key, BEFORE, g.before)};
 }
 
-// A way through the variables, color class by color class: which class comes first and the stride to the next are `order`'s (sweep.rs).
+// A sequence of the variables, color class by color class; `order` decides the first class and the stride to the next.
 struct Way {
     u32 at, stride, place, end;
 
@@ -70,7 +70,7 @@ struct Way {
         if (at >= core.classes) at -= core.classes;
         enter(core);
     }
-    // So many variables further.
+    // Skips some variables.
     __device__ __forceinline__ void step(const Core &core, u32 steps) {
         place += steps;
         while (place >= end) {
@@ -83,10 +83,10 @@ struct Way {
     __device__ __forceinline__ uint4 info(const Core &core) const { return __ldg(core.class_info + place); }
 };
 
-// A team has a state to itself.
+// A state to each team.
 template <class T, class V>
-__device__ __forceinline__ u32 sweep_alone(const Core &core, const T &team, const Values<V> &x, u64 order, const uint2 &boltzmann,
-                                           u64 draw) {
+__device__ __forceinline__ u32 sweep_alone(const Core &core, const T &team, const Values<V> &x, u64 order,
+                                           const uint2 &boltzmann, u64 draw) {
     constexpr u32 LANES = T::LANES;
     const u32 n = core.variables;
     Way way(core, order);
@@ -99,7 +99,7 @@ __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &team, cons
             const u32 next = way.variable(core);
             const uint4 next_info = way.info(core);
             moves += visit(core, team, x, variable, info, Ahead<T>(core, team, info), boltzmann, mix(draw, variable));
-            // lanes that have parted would stay so
+            // lanes that have diverged would stay so
             __syncwarp();
             variable = next;
             info = next_info;
@@ -133,8 +133,8 @@ __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &team, cons
     return moves;
 }
 
-// A team's place in a block of STATES states: neighbouring teams visit the same variable of different states, so that they read the
-// same tables. Where STATES is 0 each team has a state to itself.
+// A team's place in a block of STATES states: neighbouring teams visit the same variable of different states, so they
+// read the same tables. Where STATES is 0 each team has its own state.
 template <int STATES, class T> struct Place {
     static constexpr u32 SHARED = STATES > 0 ? STATES : 1;
     const u32 number = threadIdx.x / T::LANES, all = blockDim.x / T::LANES;
@@ -193,7 +193,7 @@ __device__ __forceinline__ u32 tree_move(const Core &core, const T &team, const 
     return moves;
 }
 
-// Sums over a team, or over the teams of a state where a block's share states. Everybody gets the sum.
+// Sums over a team, or over the teams of a state where a block's share states. Every lane gets the sum.
 template <int STATES, class T> __device__ __forceinline__ u64 sum(const T &team, const Place<STATES, T> &place, u64 x) {
     if (STATES == 0) return team.sum(x);
     __shared__ u64 totals[Place<STATES, T>::SHARED];
@@ -208,8 +208,8 @@ template <int STATES, class T> __device__ __forceinline__ u64 sum(const T &team,
     return totals[place.state];
 }
 
-// Makes the children of slots first..last. A team of lanes has a child to itself or, where STATES is not 0, a block so many, whose ratings it
-// keeps behind their values where KEEPS.
+// Makes the offspring of slots first..last: one for each team or, where STATES is not 0, that many for a block, whose
+// rating caches lie behind their values where KEEPS.
 template <int NV, int NN, int Q, bool HALF, class V, int STATES, bool KEEPS>
 __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     breed(Core core, const Generation *__restrict__ generation, Herd herd, u32 first, u32 last) {
@@ -232,11 +232,11 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         if (BLOCK) __syncthreads();
         else __syncwarp();
     };
-    // states that go together are of one group, also where the slots asked for begin amid one
+    // states that run together are of one group, also where the slots begin inside one
     constexpr u32 TOGETHER = BLOCK ? STATES : GROUP;
     const u32 wanted = first / TOGETHER * TOGETHER + resident;
     const bool active = wanted >= first && wanted < last;
-    // teams of other slots go along, so that warps stay whole
+    // teams of other slots run too, so that warps stay whole
     const u32 slot = min(wanted, last - 1);
     const u32 n = core.variables;
     const u64 key = mix(g.draw, slot), group = mix(g.draw, (1ull << 40) + slot / GROUP);
@@ -342,7 +342,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     }
 }
 
-// Notes the hashes of the population and its children, a thread each.
+// Stores the hashes of the population and its offspring, one for each thread.
 __global__ void remember(Herd herd) {
     const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= 2 * herd.states) return;
@@ -358,8 +358,8 @@ __global__ void remember(Herd herd) {
     atomicMin(herd.known_by + at, child ? k - herd.states + 1 : 0);
 }
 
-// Children replace their parents where they are not worse and new: unlike all elites before and the children of lower slots.
-// A warp a slot; energies and hashes of the population after go to the `next` arrays.
+// Replacement: an offspring replaces its parent where it is not worse and unlike all states before and the offspring of
+// lower slots. A warp for each slot; energies and hashes of the next population go to the `next` arrays.
 template <class V> __global__ void settle(Core core, const Generation *__restrict__ generation, Herd herd) {
     const Generation &g = *generation;
     const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
@@ -410,9 +410,9 @@ template <class V> __global__ void spread(Core core, Herd herd, u32 count) {
     }
 }
 
-// What is known of states first..last, for the host.
+// Summary of states first..last, for the host.
 struct Survey {
-    i64 best, allowed;      // least energy, and least without violations
+    i64 best, allowed;      // least energy, and least of a feasible state
     u32 best_slot, allowed_slot;
     u32 elite_slot;         // of the least energy, ties by hash
     u32 at_best;            // how many have the least energy

@@ -1,27 +1,26 @@
-// The fused bucket kernel: the inputs of a mini-bucket are combined and folded over one variable, entry by entry of the
-// message, in any semiring. The joint table never exists.
+// The fused bucket kernel: it combines the inputs of a mini-bucket and folds over one variable, entry by entry of the
+// message, in any semiring. The joint table is never stored.
 //
-// A thread owns a tile of RX * RY * RZ outputs along up to three digits x, y, z of the message. For each value of the
-// eliminated variable it loads what its tile needs of each input once: an input that does not read z needs RX * RY entries
-// for all RX * RY * RZ outputs. So inputs come in groups by what they read of the tile, and what a group comes to is
-// made once for all outputs that share it; for costs:
+// A thread computes a tile of RX * RY * RZ outputs along up to three axes x, y, z of the message. For each value of the
+// eliminated variable it loads each input's part of the tile once: RX * RY entries of an input that does not read z. So
+// inputs are grouped by the axes they read, and what a group comes to serves all outputs that share it. For costs:
 //
 //     message[x, y, z] = min over a of (xy[x, y] + xz[x, z] + yz[y, z] + xyz[x, y, z])
 //
-// A block owns a box of tiles; its inputs stay in the L1 cache from one thread to the next. Every index is a sum of digits
-// times strides: a block finds its digits by division once, a thread by multiplication once, the loop over the eliminated
+// A block computes a box of tiles, whose inputs stay in the L1 cache. An index is a sum of positions times strides: a
+// block finds its positions by division once, a thread by multiplication once, and the loop over the eliminated
 // variable only adds.
 //
-// Entries are settled, for costs between 0 and the cap, and so is what more than five of them come to on the way. Whatever
-// is settled and in whatever order inputs are combined, the result is that of the CPU's kernel (src/algebra).
+// Entries are settled (src/algebra), for costs between 0 and the cap. Five of them are combined at most before the result
+// is settled; so the message is the CPU's, in whatever order inputs are combined.
 //
-// Large steps of few inputs are made by staged.cu instead, where shapes and the device allow it.
+// staged.cu computes large steps of few inputs, where shapes and the device allow it.
 
 #include "bucket.cuh"
 
 // ---- small messages ----
 
-// A step whose message is small, or whose inputs have too little in common for tiles.
+// A step whose message is small, or whose inputs share too little for tiles.
 struct Step {
     // Where the message is.
     u64 out;
@@ -29,12 +28,12 @@ struct Step {
     u32 first;
     // Values of the eliminated variable.
     u32 domain;
-    // Digits of the message; the first `spread` of them vary between the threads of a block.
+    // Axes of the message; the first `spread` of them vary between the threads of a block.
     u32 digits, spread;
     u32 inputs;
     // Threads of a block that have work, and how many of them share an output, as a power of two.
     u32 threads, split;
-    // Where its digits, inputs and strides begin.
+    // Where its axes, inputs and strides begin.
     u32 digit_at, input_at, stride_at;
 };
 
@@ -45,11 +44,11 @@ struct Program {
     const u32 *map;
     const Digit *digits;
     const Input *inputs;
-    // By step: a row for each digit, with the strides of the inputs and of the message.
+    // By step: a row for each axis, with the strides of the inputs and of the message.
     const u64 *strides;
 };
 
-// One output a thread, or a power of two of threads an output.
+// A thread, or a power of two of threads, for each output.
 template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program program, u32 first_block, S s) {
     using E = typename S::Entry;
     constexpr u32 VALUES = 4;
@@ -105,7 +104,7 @@ template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program 
 
 // ---- large messages ----
 
-// Threads of a block of steps that are made in tiles.
+// Threads of a block of steps computed in tiles.
 constexpr u32 TILE_THREADS = 256;
 
 // N neighbouring entries.
@@ -120,7 +119,7 @@ template <class E, int N> struct alignas(N * sizeof(E)) Pack {
     }
 };
 
-// Side by side, in as few loads as there can be.
+// Adjacent, in as few loads as possible.
 template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char *from) {
     Pack<E, N> pack;
     if constexpr (N * sizeof(E) == 16) {
@@ -136,14 +135,14 @@ template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char 
     return pack;
 }
 
-// The inputs of a group that reads two digits of the tile, the first in A values and the second in B, N neighbours at
-// a time.
+// The inputs of a group that reads two axes of the tile, the first in A values and the second in B, N neighbours at a
+// time.
 template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct Group {
     using E = typename S::Entry;
     static constexpr int FEW = inputs_of(KINDS);
     using Row = Pack<E, N>[B];
 
-    // Of a few: the next slab, this thread's tile in it, and from one value of the digits to the next.
+    // Of a few: the next slice, this thread's tile in it, and the strides of the two axes.
     const char *table[FEW + 1];
     u64 slab[FEW + 1];
     u32 at[FEW + 1], first[FEW + 1], second[FEW + 1];
@@ -166,7 +165,7 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // Goes along a digit to where the block begins, and the thread in it.
+    // Advances along an axis to the block's start, and to the thread in it.
     __device__ __forceinline__ void move(const u64 *strides, u32 begin, u32 start, u32 local) {
 #pragma unroll
         for (int k = 0; k < FEW; k++) {
@@ -175,7 +174,7 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // Adds entries along the second digit to a row of sums, or begins it.
+    // Adds entries along the second axis to a row of sums, or begins it.
     template <bool SIDE_BY_SIDE, bool FIRST_OF_ALL, bool SETTLED>
     static __device__ __forceinline__ void add(Row &row, const char *table, u32 at, u32 second, S s) {
         Row next;
@@ -193,7 +192,7 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
             }
     }
 
-    // Sums of any number of inputs, before their rows are asked for.
+    // Sums of any number of inputs, before their rows are read.
     __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to, u32 a,
                                             S s) {
         if constexpr (KINDS == MANY) {
@@ -216,7 +215,7 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // The sums for value `i` of the first digit.
+    // The sums for value `i` of the first axis.
     __device__ __forceinline__ void read(Row &row, int i, S s) const {
         if constexpr (FEW == 0) {
 #pragma unroll
@@ -230,7 +229,7 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
             add<(KINDS >> 4 & 3) == RUN, false, false>(row, table[2], at[2] + i * first[2], second[2], s);
     }
 
-    // Goes to the next value of the eliminated variable.
+    // Advances to the next value of the eliminated variable.
     __device__ __forceinline__ void advance() {
 #pragma unroll
         for (int k = 0; k < FEW; k++) table[k] += slab[k];

@@ -1,10 +1,11 @@
-// A core on the device and the assignments that a kernel works on. All pointers are to global memory and read-only.
+// A reduced problem on the device and the assignments that a kernel works on. All pointers are to global, read-only
+// memory.
 #pragma once
 #include "rng.cuh"
 
 typedef long long i64;
 
-// What the padded places of a row cost (rows.rs, PADDING) and what a forbidden entry is (model, FORBIDDEN).
+// The cost of a row's padding (PADDING) and of a forbidden entry (model, FORBIDDEN).
 constexpr int PADDING = 1 << 29;
 constexpr i64 FORBIDDEN = 1ll << 60;
 
@@ -21,7 +22,9 @@ struct Core {
     i64 price;          // of a forbidden entry
     const uint4 *rows;        // units of four entries or, where all fit, of eight halves; first one of zeros
     const int4 *unary_rows;
-    const uint4 *info;        // a variable: first incidence, incidences (| of two variables << 16, those first), unary row, domain | row's quads << 16 | more << 31
+    // a variable: first incidence, incidences (| of two variables << 16, those first), unary row,
+    // domain | row's quads << 16 | more << 31
+    const uint4 *info;
     const uint4 *incidences;  // base row, first | second << 16, strides of both
     const uint2 *wide;        // first, second; used where variables do not fit 16 bits
     const uint2 *more;        // an incidence's further pairs: first pair, pairs
@@ -43,8 +46,8 @@ struct Core {
     const u32 *children;      // of nodes
     const u64 *forest_ratings;
     const u8 *members;        // `forests` times `variables`
-    // for kept ratings (kept.cuh)
-    const uint4 *seats;       // a variable: itself | domain << 16, its row's first unit | units << 16, first effect, effects
+    // for rating caches (kept.cuh)
+    const uint4 *seats;       // a variable: itself | domain << 16, its row | units << 16, first effect, effects
     const uint4 *class_seats; // those of the members of classes
     const uint4 *effects;     // which rows change with a variable
 };
@@ -92,7 +95,7 @@ __device__ __forceinline__ int row_of(const Core &core, u32 incidence, const uin
     return row;
 }
 
-// A function's cost under what `value` says of its variables.
+// A function's cost, `value` giving the values of its variables.
 template <class F> __device__ __forceinline__ i64 cost_of(const Core &core, const uint4 &entry, F value) {
     u64 at = entry.x | (u64)entry.y << 32;
     for (u32 k = 0; k < entry.w; k++) {
@@ -102,5 +105,5 @@ template <class F> __device__ __forceinline__ i64 cost_of(const Core &core, cons
     return __ldg(core.costs + at);
 }
 
-// What a cost counts in an energy.
+// The part of a cost in an energy.
 __device__ __forceinline__ i64 priced(const Core &core, i64 cost) { return cost >= FORBIDDEN ? core.price : cost; }

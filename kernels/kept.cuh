@@ -1,20 +1,21 @@
-// The ratings of a block's states kept from visit to visit, in shared memory (kept.rs). A visit then reads one row instead of one of each
-// function; most visits of a cool state change nothing. What moves is noted, and once all variables of a class or a level, which share no
-// function, have been visited, all threads together bring the rows of the neighbours up to date: a team alone would wait for one row after
-// the other, and the block for it. Rows are in the units of the functions' rows; sums of two halves stay right where one is below zero on
-// the way, as they are right modulo 2^32 in the end.
+// Rating cache: the ratings of a block's states, kept in shared memory. A visit reads one row instead of one for each
+// function, and most visits of a cold state change nothing. Moves are recorded; after a class or level, whose variables
+// share no function, all threads update the neighbours' rows together, because a single team would wait for each row in
+// turn. Rows use the units of the functions' rows. Sums of two halves may go below zero on the way; modulo 2^32 the end
+// is right.
 #pragma once
 #include "team.cuh"
 
-// Where a variable's row is and what follows its moves (`Core::seats`).
+// A variable's row and the rows that its moves change (`Core::seats`).
 struct Seat {
     u32 variable, domain, row, units, first, effects;
 
     __device__ __forceinline__ Seat(const uint4 &words)
-        : variable(words.x & 0xffff), domain(words.x >> 16), row(words.y & 0xffff), units(words.y >> 16), first(words.z), effects(words.w) {}
+        : variable(words.x & 0xffff), domain(words.x >> 16), row(words.y & 0xffff), units(words.y >> 16),
+          first(words.z), effects(words.w) {}
 };
 
-// Where nothing is kept.
+// Without a cache.
 template <class T, int STATES, bool KEPT> struct Kept {
     static constexpr bool KEEPS = false;
 
@@ -23,11 +24,12 @@ template <class T, int STATES, bool KEPT> struct Kept {
     template <class V> __device__ __forceinline__ void make(const Core &, const T &, const Values<V> &, u32) const {}
     template <class V> __device__ __forceinline__ void settle(const Core &, const Values<V> &) const {}
     template <class V>
-    __device__ __forceinline__ u32 assign(const Core &, const T &team, const Values<V> &x, u32 variable, int value) const {
+    __device__ __forceinline__ u32 assign(
+        const Core &, const T &team, const Values<V> &x, u32 variable, int value) const {
         return ::assign(team, x, variable, value);
     }
 
-    // A team's next visit in a sweep by classes, or none: what it reads is loaded before the visit before it is made.
+    // A team's next visit in a sweep by classes, or none: its data is loaded before the visit before it.
     struct Turn {
         bool here;
         u32 variable;
@@ -38,8 +40,8 @@ template <class T, int STATES, bool KEPT> struct Kept {
             : here(member < end), variable(__ldg(core.class_members + (here ? member : 0))),
               info(__ldg(core.class_info + (here ? member : 0))), ahead(core, team, info) {}
         template <class V>
-        __device__ __forceinline__ u32 visit(const Core &core, const T &team, const Values<V> &x, const Kept &, const uint2 &boltzmann,
-                                             u64 draw) const {
+        __device__ __forceinline__ u32 visit(const Core &core, const T &team, const Values<V> &x, const Kept &,
+                                             const uint2 &boltzmann, u64 draw) const {
             return ::visit(core, team, x, variable, info, ahead, boltzmann, mix(draw, variable));
         }
     };
@@ -51,15 +53,16 @@ template <class T, int STATES> struct Kept<T, STATES, true> {
     static constexpr u32 PARTS = T::NV * T::Q < 32 ? T::NV * T::Q : 32;
 
     uint4 *rows;    // of all states
-    uint2 *moved;   // of all states, room for each variable: effects << 18 | value before << 9 | value now; the first effect
+    uint2 *moved;   // moves of all states, one a variable: effects << 18 | value before << 9 | value now; first effect
     u32 *counts;    // of moves, for each state, and of the last ones
     u32 size;       // units of a state
     u32 state;      // of this team
-    u32 turn;       // which of the counts are at work
-    u32 group_bits; // threads that bring up to date what a move changes, 2^this, about as many as there are units of that
+    u32 turn;       // which of the counts are in use
+    u32 group_bits; // 2^this threads follow a move, about as many as units change
 
     // In `memory`, behind the values.
-    __device__ __forceinline__ Kept(const Core &core, void *memory, u32 *counts, u32 state) : counts(counts), state(state), turn(0) {
+    __device__ __forceinline__ Kept(const Core &core, void *memory, u32 *counts, u32 state)
+        : counts(counts), state(state), turn(0) {
         const Seat last = __ldg(core.seats + core.variables - 1);
         size = last.row + last.units;
         rows = (uint4 *)memory;
@@ -71,7 +74,8 @@ template <class T, int STATES> struct Kept<T, STATES, true> {
     }
 
     // Makes the row of a variable: the sums of its functions' rows and its unary costs.
-    template <class V> __device__ __forceinline__ void make(const Core &core, const T &team, const Values<V> &x, u32 variable) const {
+    template <class V>
+    __device__ __forceinline__ void make(const Core &core, const T &team, const Values<V> &x, u32 variable) const {
         const uint4 info = __ldg(core.info + variable);
         const Ahead<T> ahead(core, team, info);
         const Seat seat = __ldg(core.seats + variable);
@@ -91,7 +95,8 @@ template <class T, int STATES> struct Kept<T, STATES, true> {
             for (u32 k = 0; k < T::UNIT; k++)
                 if (unit * T::UNIT + k >= seat.domain) own[k] = 0;
             if constexpr (T::HALF)
-                add(sums[j], make_uint4(own[0] | own[1] << 16, own[2] | own[3] << 16, own[4] | own[5] << 16, own[6] | own[7] << 16));
+                add(sums[j], make_uint4(own[0] | own[1] << 16, own[2] | own[3] << 16, own[4] | own[5] << 16,
+                                        own[6] | own[7] << 16));
             else
                 add(sums[j], make_uint4(own[0], own[1], own[2], own[3]));
             if (unit < seat.units) rows[state * size + seat.row + unit] = sums[j];
@@ -105,7 +110,8 @@ template <class T, int STATES> struct Kept<T, STATES, true> {
     }
 
     // Ratings of such sums: places beyond the domain get PADDING.
-    static __device__ __forceinline__ void rate(const T &team, const Seat &seat, const uint4 (&sums)[T::Q], int (&ratings)[T::N]) {
+    static __device__ __forceinline__ void rate(
+        const T &team, const Seat &seat, const uint4 (&sums)[T::Q], int (&ratings)[T::N]) {
 #pragma unroll
         for (int j = 0; j < T::Q; j++) entries_of<T>(sums[j], ratings + T::UNIT * j);
 #pragma unroll
@@ -113,8 +119,9 @@ template <class T, int STATES> struct Kept<T, STATES, true> {
             if (team.part() * T::N + k >= seat.domain) ratings[k] = PADDING;
     }
 
-    // Sets a variable to what one lane picked; returns 1 to that lane if it has changed. What moves is noted.
-    template <class V> __device__ __forceinline__ u32 assign(const Core &core, const Values<V> &x, const Seat &seat, int value) const {
+    // Sets a variable to the value picked by one lane; returns 1 to that lane if it has changed. Records the move.
+    template <class V>
+    __device__ __forceinline__ u32 assign(const Core &core, const Values<V> &x, const Seat &seat, int value) const {
         if (value < 0) return 0;
         const u32 before = x[seat.variable];
         if ((u32)value == before) return 0;
@@ -124,17 +131,20 @@ template <class T, int STATES> struct Kept<T, STATES, true> {
         return 1;
     }
     template <class V>
-    __device__ __forceinline__ u32 assign(const Core &core, const T &, const Values<V> &x, u32 variable, int value) const {
+    __device__ __forceinline__ u32 assign(
+        const Core &core, const T &, const Values<V> &x, u32 variable, int value) const {
         return assign(core, x, __ldg(core.seats + variable), value);
     }
 
-    // Follows all that was noted. Called by all threads; `x` are the values of this team's state.
+    // Follows all recorded moves. Called by all threads; `x` are the values of this team's state.
     template <class V> __device__ __forceinline__ void settle(const Core &core, const Values<V> &x) {
         __syncthreads();
-        const u32 number = threadIdx.x >> group_bits, groups = (blockDim.x >> group_bits) / STATES, of = number % STATES;
+        const u32 number = threadIdx.x >> group_bits, groups = (blockDim.x >> group_bits) / STATES,
+                  of = number % STATES;
         const Values<V> there{x.at - state + of, x.stride};
         const u32 count = counts[turn * STATES + of];
-        for (u32 k = number / STATES; k < count; k += groups) follow(core, there, rows + of * size, moved[of * core.variables + k]);
+        for (u32 k = number / STATES; k < count; k += groups)
+            follow(core, there, rows + of * size, moved[of * core.variables + k]);
         turn ^= 1;
         if (threadIdx.x < STATES) counts[turn * STATES + threadIdx.x] = 0;
         __syncthreads();
@@ -147,8 +157,8 @@ template <class T, int STATES> struct Kept<T, STATES, true> {
         __device__ __forceinline__ Turn(const Core &core, const T &, u32 member, u32 end)
             : here(member < end), words(__ldg(core.class_seats + (here ? member : 0))) {}
         template <class V>
-        __device__ __forceinline__ u32 visit(const Core &core, const T &team, const Values<V> &x, const Kept &kept, const uint2 &boltzmann,
-                                             u64 draw) const {
+        __device__ __forceinline__ u32 visit(const Core &core, const T &team, const Values<V> &x, const Kept &kept,
+                                             const uint2 &boltzmann, u64 draw) const {
             const Seat seat = words;
             uint4 sums[T::Q];
             int ratings[T::N];
@@ -159,12 +169,13 @@ template <class T, int STATES> struct Kept<T, STATES, true> {
     };
 
   private:
-    // Adds to the rows that go by a variable what they are more than when it had its value before.
+    // Adds to the rows that depend on a variable the difference between its new and its old value.
     template <class V>
     __device__ __forceinline__ void follow(const Core &core, const Values<V> &x, uint4 *rows, const uint2 &move) const {
-        const u32 lane = threadIdx.x & ((1 << group_bits) - 1), count = move.x >> 18, before = move.x >> 9 & 511, now = move.x & 511;
+        const u32 lane = threadIdx.x & ((1 << group_bits) - 1), count = move.x >> 18, before = move.x >> 9 & 511,
+                  now = move.x & 511;
         for (u32 k = lane / PARTS; k < count; k += (1 << group_bits) / PARTS) {
-            // the changing row's first unit, its units | more << 30 | not binary << 31, first row or incidence, units from value to value
+            // the row's first unit, its units | more << 30 | not binary << 31, first row or incidence, units a value
             const uint4 effect = __ldg(core.effects + move.y + k);
             const u32 row = effect.y >> 31
                 ? row_of(core, effect.z, __ldg(core.incidences + effect.z), effect.y >> 30 & 1, x, nullptr)

@@ -1,5 +1,5 @@
-// Tree moves (forest.rs): min-sum from the leaves up, heat bath from the roots down. A forest's nodes stand in levels, roots
-// first; those of a level do not see each other.
+// Tree moves, exact moves on an induced forest: min-sum from the leaves up, heat bath from the roots down. A forest's
+// nodes stand in levels, roots first; nodes of a level share no function.
 #pragma once
 #include "kept.cuh"
 
@@ -16,8 +16,8 @@ __device__ __forceinline__ Node node_at(const Core &core, u32 at) {
     return Node{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
 }
 
-// Rows and messages of a state's nodes in quads, two rows of NV * N entries for each node; `stride` apart where a lane has a
-// state alone.
+// Rows and messages of a state's nodes in quads, two rows of NV * N entries for each node; `stride` apart where a lane
+// has its own state.
 template <class T> struct Scratch {
     int4 *at;
     u32 stride;
@@ -28,7 +28,8 @@ template <class T> struct Scratch {
 #pragma unroll
         for (int q = 0; q < QUADS; q++) {
             const int4 four = quad(row, team.part() * QUADS + q);
-            entries[4 * q] = four.x, entries[4 * q + 1] = four.y, entries[4 * q + 2] = four.z, entries[4 * q + 3] = four.w;
+            entries[4 * q] = four.x, entries[4 * q + 1] = four.y, entries[4 * q + 2] = four.z,
+            entries[4 * q + 3] = four.w;
         }
     }
     __device__ __forceinline__ void store(const T &team, u32 row, const int (&entries)[T::N]) const {
@@ -48,8 +49,9 @@ __device__ __forceinline__ int lower(int least, int cost, int more) {
 #endif
 }
 
-// Takes a row of so many units from sums.
-template <class T> __device__ __forceinline__ void subtract(const Core &core, const T &team, u32 row, int units, uint4 (&sums)[T::Q]) {
+// Subtracts a row of `units` units from sums.
+template <class T>
+__device__ __forceinline__ void subtract(const Core &core, const T &team, u32 row, int units, uint4 (&sums)[T::Q]) {
 #pragma unroll
     for (int j = 0; j < T::Q; j++) {
         const uint4 unit = __ldg(core.rows + row + min(team.part() * T::Q + j, units - 1));
@@ -57,16 +59,17 @@ template <class T> __device__ __forceinline__ void subtract(const Core &core, co
     }
 }
 
-// What a node's values cost without the edges of its tree.
+// The costs of a node's values without the edges of its tree.
 template <class T, class V, class K>
-__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const K &kept, u32 first, const Node &node,
-                                     const uint4 &info, const u8 *member, int (&ratings)[T::N]) {
+__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const K &kept, u32 first,
+                                     const Node &node, const uint4 &info, const u8 *member, int (&ratings)[T::N]) {
     if constexpr (K::KEEPS) {
         const Seat seat = __ldg(core.seats + node.variable);
         uint4 sums[T::Q];
         kept.load(team, seat, sums);
         if (node.parent != ~0u)
-            subtract(core, team, node.down + x[node_at(core, first + node.parent).variable] * node.down_stride, seat.units, sums);
+            subtract(core, team, node.down + x[node_at(core, first + node.parent).variable] * node.down_stride,
+                     seat.units, sums);
         for (u32 k = 0; k < node.children; k++) {
             const Node child = node_at(core, first + __ldg(core.children + node.first_child + k));
             subtract(core, team, child.up + x[child.variable] * child.up_stride, seat.units, sums);
@@ -79,8 +82,8 @@ __device__ __forceinline__ void rate(const Core &core, const T &team, const Valu
 
 // The row of a node and, unless it is a root, its message to the parent, less the message's least entry.
 template <class T, class V, class K>
-__device__ __forceinline__ void tree_up(const Core &core, const T &team, const Values<V> &x, const K &kept, const u8 *member, u32 first,
-                                        u32 at, const Scratch<T> &scratch) {
+__device__ __forceinline__ void tree_up(const Core &core, const T &team, const Values<V> &x, const K &kept,
+                                        const u8 *member, u32 first, u32 at, const Scratch<T> &scratch) {
     constexpr int LANES = T::LANES, N = T::N;
     const Node node = node_at(core, first + at);
     const uint4 info = __ldg(core.info + node.variable);
@@ -93,7 +96,7 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &team, const V
 #pragma unroll
         for (int j = 0; j < N; j++) row[j] += message[j];
     }
-    // beyond the domain messages hold anything
+    // beyond the domain the entries of messages are undefined
 #pragma unroll
     for (int j = 0; j < N; j++)
         if (team.part() * N + j >= domain) row[j] = PADDING;
@@ -158,8 +161,8 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &team, const V
 
 // Draws a node given its parent; returns 1 to the lane that changed it.
 template <class T, class V, class K>
-__device__ __forceinline__ u32 tree_down(const Core &core, const T &team, const Values<V> &x, const K &kept, u32 first, u32 at,
-                                         const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
+__device__ __forceinline__ u32 tree_down(const Core &core, const T &team, const Values<V> &x, const K &kept, u32 first,
+                                         u32 at, const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const Node node = node_at(core, first + at);
     int row[T::N];
     scratch.load(team, 2 * at, row);

@@ -1,10 +1,10 @@
-// Walks by weights on hard functions (weigh.rs says what a walk does and does the same on the CPU). A warp has a walk, its tables in
-// global memory: a step looks at a violated function a lane, and brings the sums of a row up to date by `group` lanes.
+// Constraint-weighting local search on hard functions, equal to the CPU backend. A warp has a search, its tables in
+// global memory: a step rates a violated function in each lane, and `group` lanes update the sums of a row.
 #include "rng.cuh"
 
 typedef long long i64;
 
-// weigh.rs: constants and structures of the same names.
+// Constants and structures of the host, with the same names.
 constexpr u32 LOOKED_AT = 30, IMPROVED = 50, SMOOTHING = 10, PHASE = 4096, LONGEST = 4, REST = 3, UNWATCHED = 64;
 constexpr u64 AT_RANDOM = 1 << 8, RESTING = AT_RANDOM + 1;
 constexpr i64 PRESSURES = 8;
@@ -13,19 +13,19 @@ constexpr u32 NOWHERE = ~0u, NONE = ~0u;
 constexpr u32 ALL = ~0u;
 constexpr i64 LARGEST = 0x7fffffffffffffffll;
 
-// A core's tables.
+// Tables of a reduced problem.
 struct Land {
     u32 variables;
     u32 functions;
     u32 group;           // lanes that share a row, a power of two
-    int hard;            // what a forbidden entry costs
-    const int *entries;  // the unary rows first, as the sums stand
+    int hard;            // cost of a forbidden entry
+    const int *entries;  // the unary rows first, in the layout of the sums
     const u32 *first;    // the first sum of each variable, and the end
     const u32 *domains;
-    const u32 *starts;   // the first seat of each function, and the end
-    const uint4 *seats;  // two each: base, variable, first, its stride; second, its stride, first of further pairs, pairs
+    const u32 *starts;   // the first incidence (seat) of each function, and the end
+    const uint4 *seats;  // two each: base, variable, first, stride; second, stride, first of further pairs, pairs
     const u32 *ranges;   // the first of each variable's functions, and the end
-    const uint2 *on;     // function, seat
+    const uint2 *on;     // function, incidence
     const uint2 *further; // variable, stride
 };
 
@@ -68,7 +68,7 @@ struct Tables {
     }
 };
 
-// A move: what it changes the weighted sum by, since when its variable (the lower half) stands still, and the value.
+// A move: its change of the weighted sum, since when its variable (the lower half) is unchanged, and the value.
 struct Rated {
     i64 change;
     u64 who;
@@ -81,7 +81,8 @@ struct Rated {
 
 __device__ __forceinline__ Rated least_of(Rated x) {
     for (int s = 16; s; s >>= 1) {
-        const Rated o{__shfl_xor_sync(ALL, x.change, s), __shfl_xor_sync(ALL, x.who, s), __shfl_xor_sync(ALL, x.value, s)};
+        const Rated o{
+            __shfl_xor_sync(ALL, x.change, s), __shfl_xor_sync(ALL, x.who, s), __shfl_xor_sync(ALL, x.value, s)};
         if (o < x) x = o;
     }
     return x;
@@ -92,7 +93,7 @@ template <class T> __device__ __forceinline__ T sum_of(T x) {
     return x;
 }
 
-// What a seat's variable is, and where its row begins where `except` has the value `instead`.
+// The variable of an incidence, and the start of its row where `except` has the value `instead`.
 __device__ __forceinline__ u32 variable_of(const Land &l, u32 seat) { return __ldg(&l.seats[2 * seat].y); }
 __device__ __forceinline__ u32 row_of(const Land &l, const Tables &t, u32 seat, u32 except, u32 instead) {
     const uint4 a = __ldg(l.seats + 2 * seat), b = __ldg(l.seats + 2 * seat + 1);
@@ -107,17 +108,18 @@ __device__ __forceinline__ u32 row_of(const Land &l, const Tables &t, u32 seat, 
     return row;
 }
 
-// One warp with its walk. What stands in `s` is the same in all lanes, but for `looked_at`.
+// One warp with its search. `s` is equal in all lanes, except `looked_at`.
 struct Walker {
     const Land &l;
     const Tables t;
     Stand s;
-    const u32 lane, lower, side; // lanes before this one; rows side by side
+    const u32 lane, lower, side; // lanes before this one; adjacent rows
 
     __device__ Walker(const Land &l, const Walks &w, u32 walk)
-        : l(l), t(l, w, walk), s(w.stands[walk]), lane(threadIdx.x % 32), lower((1u << threadIdx.x % 32) - 1), side(32 / l.group) {}
+        : l(l), t(l, w, walk), s(w.stands[walk]), lane(threadIdx.x % 32), lower((1u << threadIdx.x % 32) - 1),
+          side(32 / l.group) {}
 
-    // The seats of a function, each with its row by the lanes of a group: `with` has variable, row, place in it, sum.
+    // The incidences of a function, each with its row by the lanes of a group: `with` has variable, row, place, sum.
     template <class F> __device__ __forceinline__ void rows(u32 function, F with) const {
         const u32 end = __ldg(l.starts + function + 1);
         #pragma unroll 1
@@ -134,7 +136,7 @@ struct Walker {
         });
     }
 
-    // Goes through a list of functions in its order, some side by side: `with` has the function, or NONE, and says whether it
+    // Visits a list of functions in order, several at a time: `with` gets the function, or NONE, and returns whether it
     // goes to the list `to`, which may be the same. Returns how many did.
     template <class F> __device__ u32 each(const u32 *from, u32 count, u32 *to, u32 kept, F with) const {
         for (u32 k = lane / l.group; k - lane / l.group < count; k += side) {
@@ -149,7 +151,7 @@ struct Walker {
         return kept;
     }
 
-    // Gives a function another weight, which `next` makes of its own; returns that.
+    // Gives a function a new weight, computed from its own by `next`; returns that.
     template <class F> __device__ __forceinline__ int reweigh(u32 function, F next) const {
         const int before = function == NONE ? 1 : t.weights[function], after = next(before);
         __syncwarp();
@@ -163,7 +165,7 @@ struct Walker {
         for (u32 v = lane; v < l.variables; v += 32) t.found[v] = t.values[v];
     }
 
-    // What a variable's values differ by in cost, on average.
+    // The mean difference of a variable's costs.
     __device__ i64 spread() const {
         i64 sum = 0;
         u32 count = 0;
@@ -233,7 +235,7 @@ struct Walker {
         }
     }
 
-    // Gives a variable another value and brings all sums up to date.
+    // Gives a variable another value and updates all sums.
     __device__ void assign(u64 draw, u32 v, u32 value) {
         const u32 old = t.values[v], first = __ldg(l.first + v);
         s.cost += t.soft[first + value] - t.soft[first + old];
@@ -313,7 +315,8 @@ struct Walker {
         if (best.change >= 0) {
             weigh();
             best = none();
-            const u32 function = t.violated[below(mix(draw, AT_RANDOM), s.violated)], end = __ldg(l.starts + function + 1);
+            const u32 function = t.violated[below(mix(draw, AT_RANDOM), s.violated)],
+                      end = __ldg(l.starts + function + 1);
             #pragma unroll 1
             for (u32 seat = __ldg(l.starts + function); seat < end; seat++) rate(variable_of(l, seat), lane, 32, best);
             best = least_of(best);
@@ -379,7 +382,7 @@ extern "C" __global__ void __launch_bounds__(128) begin(Land l, Walks w) {
     if (walker.lane == 0) w.stands[walk] = walker.s;
 }
 
-// All walks go on for so many steps.
+// All searches continue for some steps.
 extern "C" __global__ void __launch_bounds__(128) walk(Land l, Walks w, u32 steps) {
     const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (walk >= w.count) return;

@@ -19,10 +19,10 @@
 //! # Ok::<(), fangs::Error>(())
 //! ```
 //!
-//! [`formats::read`] reads networks from files, [`model::Network::builder`] makes them; [`search::solve`] tells a callback
-//! what happens, [`search::start`] runs in the background and is an iterator. [`stop::Stop`] ends a run from any thread.
-//! Inference alone is in [`order`] and [`inference`], the reductions in [`reduce`], successor generation for states of any
-//! kind in [`fang`], heuristics that users write in files in [`heuristics::language`].
+//! [`formats::read`] reads networks from files, [`model::Network::builder`] makes them. [`search::solve`] reports
+//! events to a callback, [`search::start`] runs in the background and is an iterator. [`stop::Stop`] ends a run from
+//! any thread. [`order`] and [`inference`] serve alone, as do the reductions in [`reduce`], successor generation for
+//! states of any kind in [`fang`], and heuristics that users write in files in [`heuristics::language`].
 
 pub mod activity;
 pub mod algebra;

@@ -68,7 +68,7 @@ fn mini_buckets_climb_to_the_optimum() {
     let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &Stop::new());
     let mut ladder = Ladder::new(orders, 1 << 30, None).exact_work(0);
     let mut best = trivial_bound(&problem);
-    while let Some(rung) = ladder.next(&problem, None, &Stop::new()).expect("nobody stops") {
+    while let Some(rung) = ladder.next(&problem, None, &Stop::new()).expect("the flag is not set") {
         let outcome = run(&problem, rung.plan);
         println!("{}: {} ({} joint entries)", rung.name, outcome.lower_bound(), rung.work);
         assert!(outcome.lower_bound() <= 114);

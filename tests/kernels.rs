@@ -34,8 +34,8 @@ fn all_kernels_compile_for_all_architectures() {
     let known = nvrtc.architectures().expect("the compiler knows what it compiles for");
     let wanted: Vec<i32> = ARCHITECTURES.into_iter().filter(|architecture| known.contains(architecture)).collect();
     let (oldest, latest) = (wanted.iter().min(), wanted.iter().max());
-    // what depends on the architecture hardly depends on template arguments: further instances of a text are compiled for
-    // both ends, as a compilation takes seconds
+    // only the two ends of the range: a compilation takes seconds, and what depends on the architecture hardly depends
+    // on template arguments
     let mut seen = BTreeSet::new();
     let mut jobs = Vec::new();
     for source in all() {

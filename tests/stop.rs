@@ -13,7 +13,7 @@ use fangs::search::{BoundChoice, Options, Status, solve};
 use fangs::stop::{Stop, Watch};
 use std::sync::Arc;
 
-/// Stages of a climb at most: the first ones are of every kind.
+/// Most steps of a bound schedule: the first ones are of every kind.
 const STAGES: usize = 8;
 
 /// Looks after the flag is set, at most: the levels of calls that see it, and the parts of what runs side by side. The
@@ -34,7 +34,7 @@ fn moments() -> impl Iterator<Item = u64> {
     std::iter::successors(Some(1), |&k| Some(2 * k + 1))
 }
 
-/// The best bound of so many stages, where the reductions leave small networks something to do.
+/// The best bound of `choice`, where the reductions leave small networks something to do.
 fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Error> {
     let reducer = Reducer::new(network, network.name.starts_with("large"), stop)?;
     let problem = Arc::new(reducer.problem_until(stop)?);
@@ -77,7 +77,7 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
 #[test]
 fn bounds_end_soon_after_any_look_and_are_right() {
     for network in networks() {
-        let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("nobody stops");
+        let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("the flag is not set");
         for (name, choice) in BoundChoice::ALL {
             let mut most = 0;
             for last in moments() {
@@ -121,7 +121,7 @@ fn readers_end_soon_after_any_look() {
 #[test]
 fn runs_end_with_what_was_found() {
     for network in networks() {
-        let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("nobody stops");
+        let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("the flag is not set");
         for last in moments().take_while(|&last| last < 3000) {
             let stop = Stop::watched(&Watch::until(last));
             let options = Options { time: None, threads: Some(1), ..Options::default() };

@@ -78,7 +78,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         }
         Err(error) => return Err(error),
     };
-    // the process ends with the run: taking a large network apart would only delay it
+    // the process ends with the run: freeing a large network would only delay it
     let (network, config): (&Network, &Config) = (Box::leak(Box::new(network)), Box::leak(Box::new(config)));
     let mut found = Found::new(network, config, clock, recorder, report);
     found.tell(EventKind::Start);
@@ -101,7 +101,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             found.finish(certificate, &stop)
         }
         (Err(error), found) => {
-            // what was found so far stays in the files
+            // the files keep the results so far
             if let Some(mut found) = found {
                 found.tell(EventKind::End);
                 let _ = found.recorder.finish(&stop);
@@ -114,16 +114,16 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 
 /// Joint entries between two looks at the clock: some tenths of a second of one core.
 const SLICE: u64 = 200_000_000;
-/// The same in entries of shifting.
+/// The same for shifting, in entries.
 const SHIFT_SLICE: u64 = 50_000_000;
-/// The same in work of a search over values.
+/// The same for branch and bound, in work.
 const BRANCH_SLICE: u64 = 20_000_000;
-/// The part of the core's values that, forbidden by bounds, is worth climbing anew without them.
+/// Where bounds forbid this part of the reduced problem's values, the bound schedule starts again without them.
 const WORTH_TIGHTENING: usize = 32;
 /// Work up to which elimination on a device is exact right away: a few seconds of a large one.
 const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
 
-/// The work, on a thread of its own: the run ends on time even where it takes longer to see that it should.
+/// The bounding thread: separate, so that a run ends on time even while a step does not look at the stop flag.
 struct Bounding {
     network: &'static Network,
     config: &'static Config,
@@ -134,7 +134,7 @@ struct Bounding {
     spill: u64,
     /// Work of the largest plan finished.
     highest: u64,
-    /// Searches that wait for the next core, and what the cores that they began on came from.
+    /// Searches to be continued on the next reduced problem, and the reducers of the problems they began on.
     searches: Vec<Branch>,
     cores: Vec<(Arc<Problem>, Arc<Reducer>)>,
     spent: Spent,
@@ -176,7 +176,7 @@ impl Bounding {
         Ok(())
     }
 
-    /// Climbs on the core as it is; whether values have been forbidden without which it is worth climbing anew.
+    /// Runs the bound schedule on the reduced problem; returns whether enough values were forbidden to start it again.
     fn eliminate(
         &mut self,
         reducer: &Arc<Reducer>,
@@ -203,7 +203,7 @@ impl Bounding {
         }
         self.config.activity.bounds("ordering");
         let order = ordering.order(reducer, &problem, stop)?;
-        // one that was cut off says nothing
+        // an interrupted order is not reported
         stop.check()?;
         with(&self.found, |found| {
             found.report.induced_width = Some(order.width);
@@ -216,7 +216,7 @@ impl Bounding {
             self.opened(device.wait(stop)?)?;
         }
         let mut gpu = self.device.cuda.clone().map(Gpu::new);
-        // what the device does not hold is streamed from the host
+        // tables that exceed the device's memory are streamed from the host
         let memory = self.config.memory;
         if self.config.method == BoundChoice::Be {
             self.must_fit(&problem, &order, stop)?;
@@ -313,14 +313,14 @@ impl Bounding {
         }
         if !begun && self.config.method == BoundChoice::Branch && !stop.is_set() {
             return Err(Error::Usage(format!(
-                "a search over values does not fit into an eighth of {memory} bytes, or its costs are too large to be added in 64 bits \
-                 (--bound-memory raises the limit, --method mbe takes any costs)"
+                "branch and bound does not fit into an eighth of {memory} bytes, or its costs are too large to be \
+                 added in 64 bits (--bound-memory raises the limit, --method mbe takes any costs)"
             )));
         }
         Ok(false)
     }
 
-    /// A slice of a search over values; whether any is left.
+    /// A slice of branch and bound; returns whether work is left.
     fn search(&mut self, branch: &mut Branch, stop: &Stop) -> Result<bool, Error> {
         branch.tighten(self.upper());
         let progress = branch.advance(BRANCH_SLICE, stop);
@@ -340,15 +340,16 @@ impl Bounding {
         Ok(progress == Progress::More)
     }
 
-    /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.
+    /// Refuses exact elimination beyond the memory limit: it was requested at any cost but that.
     fn must_fit(&self, problem: &Problem, order: &Order, stop: &Stop) -> Result<(), Error> {
         let (limit, spill) = (self.config.memory, self.spill);
         if Plan::until(problem, order, &Limits { spill, ..Limits::new(limit) }, stop)?.exact {
             return Ok(());
         }
         Err(Error::Usage(format!(
-            "bucket elimination does not fit into {limit} bytes and {spill} of files: induced width {}, {:.2e} joint entries, the largest \
-             table has {:.2e} entries (--bound-memory and --spill raise the limits, --method mbe splits buckets)",
+            "bucket elimination does not fit into {limit} bytes and {spill} of files: induced width {}, {:.2e} joint \
+             entries, the largest table has {:.2e} entries (--bound-memory and --spill raise the limits, --method mbe \
+             splits buckets)",
             order.width, order.joint_entries, order.largest
         )))
     }
@@ -362,7 +363,7 @@ impl Bounding {
         stop: &Stop,
     ) -> Result<(), Error> {
         let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
-        // what dense tables would have taken says nothing about rows
+        // sizes of dense tables do not predict those of sparse ones
         let dense = plan.placement.rows.is_none();
         if dense {
             self.highest = self.highest.max(plan.joint_entries);
@@ -388,7 +389,7 @@ impl Bounding {
         with(&self.found, |found| found.best.as_ref().map(|(cost, ..)| *cost))
     }
 
-    /// What no solution worth finding reaches.
+    /// The cost that a better solution must stay below.
     fn upper(&self) -> Cost {
         self.best().ok().flatten().unwrap_or(self.network.top())
     }
@@ -408,7 +409,7 @@ impl Bounding {
         self.conclude(bound, false, name, proof)
     }
 
-    /// The same, with whether it is the optimum: both at once, as the run may end at any moment.
+    /// The same, with whether it is the optimum: in one step, as the run may end at any moment.
     fn conclude(
         &mut self,
         bound: Cost,
@@ -424,13 +425,13 @@ impl Bounding {
         })?
     }
 
-    /// A device is there, or none.
+    /// Takes the outcome of opening a device.
     fn opened(&mut self, device: Opened) -> Result<(), Error> {
         self.device = device;
         with(&self.found, |found| found.report.device = self.device.name())
     }
 
-    /// The device has failed: says so once, and the run goes on without it.
+    /// Reports a failed device once; the run continues without it.
     fn lose_device(&mut self, error: &DeviceError) -> Result<(), Error> {
         let message = self.device.lose(error);
         with(&self.found, |found| {
@@ -439,8 +440,7 @@ impl Bounding {
         })
     }
 
-    /// Files for tables have failed, or there was no memory for one: says so, and the run goes on without, or with
-    /// less.
+    /// Reports that files for tables, or memory for one, have failed; the run continues with less or without.
     fn lose_plan(&mut self, error: &Error) -> Result<(), Error> {
         if !matches!(error, Error::Memory(_)) {
             self.spill = 0;

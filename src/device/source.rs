@@ -1,9 +1,9 @@
-//! Kernel texts: what is compiled, and everything that it may include.
+//! Kernel texts: the sources to compile, and all texts that they may include.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// All texts of `kernels/` and `heuristics/`, by the names that they are included by.
+/// All texts of `kernels/` and `heuristics/`, by the names used to include them.
 pub const TEXTS: &[(&str, &str)] = &[
     ("anneal.cu", include_str!("../../kernels/anneal.cu")),
     ("assign.cu", include_str!("../../kernels/assign.cu")),
@@ -54,8 +54,8 @@ const AREAS: &[fn() -> Vec<Source>] = &[
     crate::search::sources,
 ];
 
-/// All texts, those replaced that stand in the folder `FANGS_KERNELS`: whoever works on a kernel need not build the program
-/// for each try.
+/// All texts; files in the folder `FANGS_KERNELS` replace those of the same name, so that work on a kernel needs no new
+/// build.
 pub(super) fn texts() -> Vec<(&'static str, Cow<'static, str>)> {
     let folder = std::env::var_os("FANGS_KERNELS").map(PathBuf::from);
     let text = |&(name, text): &(&'static str, &'static str)| {
@@ -65,7 +65,7 @@ pub(super) fn texts() -> Vec<(&'static str, Cow<'static, str>)> {
     TEXTS.iter().map(text).collect()
 }
 
-/// Texts that belong to no area.
+/// Texts without an area.
 fn shared() -> Vec<Source> {
     vec![Source::embedded("rng.cuh")]
 }
@@ -75,7 +75,7 @@ pub fn all() -> Vec<Source> {
     AREAS.iter().flat_map(|sources| sources()).collect()
 }
 
-/// What is compiled together: a text, constants set before it, and the kernels wanted of it.
+/// A compilation unit: a text, constants set before it, and the kernels wanted from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The name that error messages show.
@@ -99,13 +99,13 @@ impl Source {
         Source { name: name.into(), text: text.into(), constants: Vec::new(), kernels: Vec::new() }
     }
 
-    /// A text that has one of [`TEXTS`] in it and nothing else, to stand behind another.
+    /// A text that only includes one of [`TEXTS`], to be appended to another.
     pub fn including(name: &str) -> Source {
         let text = format!("#include \"{name}\"\n");
         Source { name: name.into(), text, constants: Vec::new(), kernels: Vec::new() }
     }
 
-    /// The texts that it includes, and those that they include, by name.
+    /// The texts that it includes, directly or indirectly, by name.
     pub fn includes(&self) -> Vec<(&'static str, Cow<'static, str>)> {
         let names = |text: &str| -> Vec<String> {
             let lines =
@@ -115,7 +115,7 @@ impl Source {
         let (mut found, mut rest) = (Vec::new(), texts());
         let mut open = names(&self.text);
         while let Some(name) = open.pop() {
-            // one that is not there is the compiler's to report
+            // the compiler reports missing ones
             if let Some(place) = rest.iter().position(|(known, _)| *known == name) {
                 open.extend(names(&rest[place].1));
                 found.push(rest.swap_remove(place));
@@ -132,7 +132,7 @@ impl Source {
         self
     }
 
-    /// Asks for a kernel.
+    /// Adds a kernel.
     #[must_use]
     pub fn kernel(mut self, expression: impl Into<String>) -> Source {
         self.kernels.push(expression.into());

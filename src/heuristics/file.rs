@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub struct FromFile {
     heuristic: Heuristic,
-    /// The first weight that was no number.
+    /// The first weight that was not a number.
     nonsense: OnceLock<String>,
 }
 
@@ -27,7 +27,7 @@ impl FromFile {
     ///
     /// # Errors
     /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`]
-    /// where `stop` is set before a pipe has said all.
+    /// where `stop` is set before a pipe is at its end.
     pub fn read(path: &Path, network: &Network, stop: &Stop) -> Result<FromFile, Error> {
         Ok(FromFile { heuristic: Heuristic::read(path, network.variables(), stop)?, nonsense: OnceLock::new() })
     }

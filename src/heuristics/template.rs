@@ -5,18 +5,18 @@ use crate::device::source::TEXTS;
 use crate::terminal::path as shown;
 use std::path::Path;
 
-/// The line of the list that a new one goes before.
+/// The line of the list before which a new entry is inserted.
 const LIST: &str = "src/heuristics/list.rs";
 /// Where modules are declared.
 const MODULES: &str = "src/heuristics/mod.rs";
 /// Where texts for devices are named.
 const SOURCES: &str = "src/device/source.rs";
 
-/// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, its module and its line of the
-/// list; says what was written.
+/// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, its module and its
+/// line of the list; says what was written.
 ///
 /// # Errors
-/// A name that is none or is taken, a folder that has no such sources, files that cannot be written.
+/// A name that is invalid or taken, a folder without such sources, files that cannot be written.
 pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());

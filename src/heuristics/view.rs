@@ -3,7 +3,8 @@
 use crate::model::Problem;
 use crate::search::drivers::guided::Field;
 
-/// One assignment of a core. Variables and values have the core's numbers; [`View::origin`] has the network's.
+/// One assignment of a reduced problem. Variables and values have the reduced problem's numbers; [`View::origin`] has
+/// the network's.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     field: &'a Field,
@@ -15,7 +16,7 @@ impl<'a> View<'a> {
         View { field, values }
     }
 
-    /// The same core under other values.
+    /// The same problem under other values.
     pub fn with<'b>(&self, values: &'b [u16]) -> View<'b>
     where
         'a: 'b,
@@ -23,7 +24,7 @@ impl<'a> View<'a> {
         View { field: self.field, values }
     }
 
-    /// The core: domains, unary costs, functions.
+    /// The reduced problem: domains, unary costs, functions.
     pub fn problem(&self) -> &'a Problem {
         &self.field.rows.problem
     }
@@ -62,8 +63,8 @@ impl<'a> View<'a> {
         row.truncate(rows.domain(variable));
     }
 
-    /// The other variables of the functions that would cost more with a value than they do now, each once, those of the dearest
-    /// rise first. Functions too large to be laid out by variables are passed over.
+    /// The other variables of the functions that would cost more with a value than now, each once, those of the largest
+    /// increase first. Functions too large to be laid out by variables are skipped.
     pub fn clashes(&self, variable: usize, value: usize, others: &mut Vec<u32>) {
         let rows = &self.field.rows;
         let held = self.value(variable);
@@ -84,7 +85,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The number that a variable of the core has in the network.
+    /// The number that a variable of the reduced problem has in the network.
     pub fn origin(&self, variable: usize) -> usize {
         self.field.origin.as_ref().map_or(variable, |origin| origin.variables()[variable] as usize)
     }
@@ -94,7 +95,7 @@ impl<'a> View<'a> {
         self.field.origin.as_ref().map_or(value, |origin| origin.values(variable)[value] as usize)
     }
 
-    /// The core's number of a value of the network, if the variable has it left.
+    /// The reduced problem's number of a value of the network, if the variable has it left.
     pub fn value_of_origin(&self, variable: usize, value: usize) -> Option<usize> {
         match &self.field.origin {
             Some(origin) => origin.values(variable).binary_search(&(value as u32)).ok(),

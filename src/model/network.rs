@@ -1,4 +1,4 @@
-//! A network as a file or a program states it, and the builder that checks it.
+//! A network as given by a file or a program, and the builder that checks it.
 
 use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
 use crate::error::Warning;
@@ -20,7 +20,7 @@ pub struct Variable {
 /// A weighted constraint network: minimise the sum of the functions, below `top`. Clones share their parts.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Where it came from, for messages and summaries.
+    /// Its origin, for messages and summaries.
     pub name: String,
     variables: Arc<Vec<Variable>>,
     domains: Arc<Vec<u32>>,
@@ -69,7 +69,7 @@ impl Network {
         self.top
     }
 
-    /// What the integers stand for.
+    /// The meaning of the integers.
     pub fn units(&self) -> &Units {
         &self.units
     }
@@ -92,19 +92,19 @@ impl Network {
         self.functions.iter().fold(0, |sum, function| add(sum, least(function))).min(self.top)
     }
 
-    /// A lower bound on totals as the file writes it, rounding taken off. None from `top` on: no total is left below
-    /// it, so that there is no number to tell.
+    /// A lower bound on totals in the file's convention, less the rounding errors. None from `top` on: no total is left
+    /// below it.
     pub fn bound(&self, lower: Cost) -> Option<Number> {
         (lower < self.top).then(|| self.units.bound(lower))
     }
 
-    /// What its file says that its reader may not have meant, such as text that was left unread. It is for people to
-    /// see: [`crate::formats::read`] fills it, nothing in this library prints it.
+    /// Doubtful places of its file, such as text left unread, for display: [`crate::formats::read`] fills it, this
+    /// library does not print it.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Adds warnings of the file it comes from.
+    /// Adds warnings about its file.
     pub(crate) fn warn(&mut self, warnings: impl IntoIterator<Item = Warning>) {
         self.warnings.extend(warnings);
     }
@@ -112,8 +112,8 @@ impl Network {
     /// Fixes variables to values: every other value of them becomes forbidden. Costs stay as they are.
     ///
     /// # Errors
-    /// A variable or a value that does not exist; values so far from those of the reading's witness that its
-    /// reason for forbidding entries is gone.
+    /// A variable or a value that does not exist; values that invalidate the reading's witness, because of which
+    /// entries were forbidden.
     pub fn observe(&mut self, evidence: &[(u32, u32)]) -> Result<(), ModelError> {
         for &(variable, value) in evidence {
             let function = self.functions.len();
@@ -187,7 +187,8 @@ pub enum ModelError {
     /// Evidence on a network of which only the part near its witness could be read.
     #[error(
         "evidence {value} of variable {variable}: the file's values differ so much that 64-bit costs hold only those \
-         near one assignment, which has another value there (`formats::observe` finds another one; write 0, or -inf in .LG, for what is impossible)"
+         near one assignment, which has another value there (`formats::observe` finds another one; write 0, or -inf \
+         in .LG, for what is impossible)"
     )]
     BeyondReach {
         /// The variable.
@@ -217,7 +218,7 @@ pub enum ModelError {
     },
 }
 
-/// Builds a [`Network`], checking every part as it comes.
+/// Builds a [`Network`], checking each part.
 #[derive(Clone, Debug)]
 pub struct Builder {
     network: Network,
@@ -231,7 +232,7 @@ impl Builder {
         self
     }
 
-    /// Sets what the integers stand for.
+    /// Sets the meaning of the integers.
     pub fn units(&mut self, units: Units) -> &mut Self {
         self.network.units = units;
         self
@@ -327,7 +328,7 @@ impl Builder {
         if let Some(&variable) = scope.iter().find(|&&variable| variable as usize >= variables) {
             return Err(ModelError::UnknownVariable { function, variable, variables });
         }
-        // looking back is fastest for the usual two or three variables, and far too slow for a million
+        // comparing pairs is fastest for the usual two or three variables, and far too slow for a million
         let repeated = if scope.len() <= 32 {
             scope.iter().enumerate().find(|&(position, variable)| scope[..position].contains(variable)).map(|(_, v)| *v)
         } else {

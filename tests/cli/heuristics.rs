@@ -152,7 +152,7 @@ fn new_writes_into_the_sources() -> Result {
     Ok(())
 }
 
-/// The files of docs/heuristics.md, and those that come along.
+/// The files of docs/heuristics.md, and the built-in ones.
 fn files() -> Vec<String> {
     let listings = include_str!("../../docs/heuristics.md").split("```toml\n").skip(1);
     let listings = listings.filter_map(|rest| rest.split("```").next());

@@ -11,7 +11,8 @@ use rayon::prelude::*;
 
 /// A thread makes a visit. Its values are taken in two parts, so that aggregates are merged.
 const KERNEL: &str = "
-template <class H> __global__ void weigh(const double *fields, const u32 *starts, u32 visits, u32 *weights, u32 *flags) {
+template <class H>
+__global__ void weigh(const double *fields, const u32 *starts, u32 visits, u32 *weights, u32 *flags) {
     const u32 visit = blockIdx.x * blockDim.x + threadIdx.x;
     if (visit >= visits) return;
     const typename H::Known *known = (const typename H::Known *)fields;

@@ -1,4 +1,5 @@
-//! FANG on a device: states live there, heuristics are CUDA text, and picks equal those of the CPU's engine bit for bit.
+//! FANG on a device: states stay there, heuristics are CUDA text, and picks equal those of the CPU's engine bit for
+//! bit.
 //!
 //! To bring a domain to the device, once it is on the CPU (see [`fang`](crate::fang)):
 //!
@@ -31,13 +32,14 @@ use crate::rng::Rng;
 pub struct Heuristic {
     /// Its struct, template arguments included.
     pub name: String,
-    /// The most possibilities of a variable that it serves.
+    /// Most possibilities of a variable that it serves.
     pub possibilities: usize,
     /// Possibilities that it rates together, `WIDTH`.
     pub width: usize,
-    /// Parts that its cursors do not pass between, `PARTS`.
+    /// Parts that its cursors do not cross, `PARTS`.
     pub parts: usize,
-    /// The most packs that a thread should keep in registers before more threads share a state, or ratings are made twice.
+    /// The most packs a thread keeps in registers; beyond that more threads share a state, or ratings are computed
+    /// twice.
     pub keep: usize,
     /// No sum of a variable's weights is larger.
     pub largest_sum: u64,
@@ -47,11 +49,12 @@ pub struct Heuristic {
 ///
 /// # Safety
 ///
-/// With the problem given and for states of `words` words, the heuristics must read and write nothing else on the device.
+/// With the problem given and for states of `words` words, the heuristics must read and write nothing else on the
+/// device.
 pub unsafe trait Domain {
     /// The state on the CPU.
     type State: State;
-    /// What heuristics read beside a state: the `Problem` of the text, laid out as there.
+    /// The `Problem` of the text, laid out as there: data that heuristics read beside a state.
     type Problem: DeviceRepr;
 
     /// The text that defines the heuristics.
@@ -71,7 +74,7 @@ pub unsafe trait Domain {
     /// How many words a state takes on the device, beside its active set and its stream.
     fn words(&self) -> usize;
 
-    /// The problem, with addresses of what it holds on the device.
+    /// The problem, with the addresses of its device memory.
     fn problem(&self) -> &Self::Problem;
 
     /// Writes a state's words.
