@@ -25,6 +25,7 @@
 //! states of any kind in [`fang`], and heuristics that users write in files in [`heuristics::language`].
 
 pub mod activity;
+pub mod all_kernels;
 pub mod bench;
 pub mod bounds;
 pub mod certificate;
@@ -37,6 +38,7 @@ pub mod files;
 pub mod formats;
 pub mod generate;
 pub mod heuristics;
+pub mod kernels;
 pub mod memory;
 pub mod model;
 pub mod order;

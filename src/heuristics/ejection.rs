@@ -3,6 +3,7 @@
 
 use super::{Neighbourhood, View};
 use crate::device::Source;
+use crate::kernels;
 use crate::rng::Rng;
 use crate::search::drivers::guided::MEMBERS;
 
@@ -53,7 +54,7 @@ impl Neighbourhood for Ejection {
 
     fn cuda(&self) -> Option<Source> {
         let Ejection { breadth, longest } = self;
-        let mut source = Source::including("ejection.cuh");
+        let mut source = kernels::including("ejection.cuh");
         source.text.push_str(&format!("typedef Ejection<{breadth}, {longest}> Groups;\n"));
         (*longest <= MEMBERS).then_some(source)
     }

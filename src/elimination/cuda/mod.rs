@@ -23,6 +23,7 @@ pub(crate) use stream::Streamed;
 
 use super::plan::{Plan, Width};
 use crate::device::{Cuda, DeviceError, Kernel, Source};
+use crate::kernels;
 use crate::model::{Cost, Problem};
 use stage::Staged;
 use std::collections::HashMap;
@@ -105,7 +106,7 @@ impl Gpu {
         if let Some(kernel) = known().get(expression) {
             return Ok(Some(kernel.clone()));
         }
-        let Some(module) = self.cuda.poll(&Source::embedded(text).kernel(expression), patience)? else {
+        let Some(module) = self.cuda.poll(&kernels::source(text).kernel(expression), patience)? else {
             return Ok(None);
         };
         let shared = match text {
@@ -178,7 +179,7 @@ fn entry(width: Width) -> &'static str {
 /// Sources of every kind of kernel that plans may ask for, to compile without a device.
 pub fn sources() -> Vec<Source> {
     let few = |runs, singles| Kinds::Few { runs, singles };
-    let mut source = Source::embedded(BUCKET);
+    let mut source = kernels::source(BUCKET);
     for width in [Width::I32, Width::I64] {
         let entry = entry(width);
         source = source.kernel(format!("gather<{entry}>")).kernel(Variant::Each.expression(entry));
@@ -200,11 +201,11 @@ pub fn sources() -> Vec<Source> {
     let staged = |tile, tiles, lanes, inputs| {
         Variant::Staged(Staged { tile, tiles, lanes, blocks: 1 }, inputs).expression(entry(Width::I32))
     };
-    let staged = Source::embedded(STAGED)
+    let staged = kernels::source(STAGED)
         .kernel(staged([5, 5, 3], [1, 5, 3], 16, [1, 1, 1]))
         .kernel(staged([4, 4, 4], [2, 2, 2], 20, [2, 2, 1]))
         .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
-    let pilot = Source::embedded(DECODER);
+    let pilot = kernels::source(DECODER);
     let pilot = [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)));
     vec![source, staged, pilot]
 }

@@ -9,6 +9,7 @@ use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Source};
 use crate::fang::cuda::Shape;
 use crate::heuristics;
 use crate::heuristics::{INPUTS, Needs, ValueHeuristic, View};
+use crate::kernels;
 use crate::search::context::cuda::{self, CoreArgument, DeviceCore, address};
 use crate::search::context::value_tables::Rows;
 use crate::search::scheduler::driver::Field;
@@ -106,7 +107,7 @@ fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bo
 
 /// An instance for a middling core, of a heuristic that has a text.
 pub(crate) fn instance_of(heuristic: &dyn ValueHeuristic) -> Source {
-    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| Source::embedded("flight.cuh"));
+    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| kernels::source("flight.cuh"));
     source.kernel(expression(&Shape { threads: 32, keep: vec![1] }, true))
 }
 
