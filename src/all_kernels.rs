@@ -7,7 +7,7 @@ use crate::{bench, bounds, elimination, fang, heuristics, kernels, search};
 const AREAS: &[fn() -> Vec<Source>] = &[
     shared,
     fang::cuda::sources,
-    heuristics::language::sources,
+    heuristics::cuda::sources,
     elimination::sources,
     bounds::sources,
     bench::mbe::sources,

@@ -37,6 +37,7 @@ pub mod fang;
 pub mod files;
 pub mod formats;
 pub mod generate;
+mod graph;
 pub mod heuristics;
 pub mod kernels;
 pub mod memory;
@@ -50,6 +51,7 @@ pub mod stop;
 mod tensor;
 pub mod terminal;
 pub mod threads;
+mod value_tables;
 
 pub use error::Error;
 

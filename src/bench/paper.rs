@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "launches of kernels")]
 
 use super::fang::BATCH;
-use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
+use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg};
 use crate::fang::cuda::launch::Pass;
 use crate::fang::cuda::{Domain, ManhattanOnDevice};
 use crate::kernels;

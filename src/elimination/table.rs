@@ -1,53 +1,12 @@
 //! Functions of the problem as tables in the plan's layout.
 
 use crate::model::{Cost, CostFunction, Table};
+pub(crate) use crate::tensor::entry::{Entry, strides};
 use crate::tensor::storage::Storage;
-use std::ops::Add;
-
-/// An entry of a table.
-pub(crate) trait Entry:
-    bytemuck::Pod + Ord + Default + Add<Output = Self> + std::fmt::Debug + Send + Sync
-{
-    /// From a cost that is known to fit.
-    fn from_cost(cost: Cost) -> Self;
-    /// As a cost.
-    fn cost(self) -> Cost;
-}
-
-impl Entry for i32 {
-    #[inline(always)]
-    fn from_cost(cost: Cost) -> Self {
-        cost as i32
-    }
-    #[inline(always)]
-    fn cost(self) -> Cost {
-        Cost::from(self)
-    }
-}
-
-impl Entry for i64 {
-    #[inline(always)]
-    fn from_cost(cost: Cost) -> Self {
-        cost
-    }
-    #[inline(always)]
-    fn cost(self) -> Cost {
-        self
-    }
-}
 
 /// Whether any cost is not 0.
 pub(crate) fn nonzero(costs: &[Cost]) -> bool {
     costs.iter().any(|&cost| cost != 0)
-}
-
-/// Products of the sizes to the right of each digit.
-pub(crate) fn strides(sizes: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; sizes.len()];
-    for digit in (1..sizes.len()).rev() {
-        strides[digit - 1] = strides[digit] * sizes[digit];
-    }
-    strides
 }
 
 /// The table of `function` over `scope` (its variables, or some of them, in any order), entries capped.

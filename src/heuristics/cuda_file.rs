@@ -35,7 +35,7 @@ impl FromCuda {
     /// # Errors
     /// The compiler's messages, with the file's name and lines, or there is no compiler.
     pub fn check(&self) -> Result<(), DeviceError> {
-        device::compiles(&crate::search::drivers::guided::instance_of(self))
+        device::compiles(&super::cuda::instance_of(self))
     }
 }
 

@@ -141,7 +141,7 @@ mod tests {
             assert!(Satellite.fits(&problem).is_ok());
             let field = Field::new(&Arc::new(problem), 10 * n as Cost, None, &mut rng);
             let mut values = vec![0; n];
-            Heaviest.start(&View::new(&field, &vec![0; n]), &mut rng, &mut values);
+            Heaviest.start(&field.view(&vec![0; n]), &mut rng, &mut values);
             let is_in = |v: usize| values[v] == 0;
             let meets = |v: usize| field.graph.neighbours(v).iter().any(|&u| is_in(u as usize));
             assert!((0..n).all(|v| is_in(v) != meets(v)), "{values:?}");

@@ -1,7 +1,6 @@
 //! What `fangs heuristics new` writes.
 
 use crate::Error;
-use crate::kernels;
 use crate::kernels::TEXTS;
 use crate::terminal::path as shown;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Memory of tables.
 
-use crate::elimination::table::Entry;
+use super::entry::Entry;
 use crate::error::Error;
 use crate::memory;
 use memmap2::MmapMut;

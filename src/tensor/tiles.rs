@@ -4,7 +4,7 @@
 //! of the digits has each block at an offset, and within a block in one of a few shapes. Devices walk the same blocks
 //! (kernels/joingraph.cu).
 
-use crate::elimination::table::{Entry, strides};
+use super::entry::{Entry, strides};
 use crate::model::Cost;
 use rayon::prelude::*;
 use std::ops::Sub;

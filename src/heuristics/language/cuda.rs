@@ -9,7 +9,7 @@ use crate::kernels;
 use std::fmt::Write;
 
 /// The text of an example, for tests without a device.
-pub fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     let example = include_str!("../../../heuristics/boltzmann.toml");
     let heuristic = Heuristic::parse("boltzmann.toml", example, &[]);
     let text = heuristic.map_or_else(|error| format!("#error {error}\n"), |heuristic| heuristic.cuda("Example"));

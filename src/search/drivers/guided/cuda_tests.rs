@@ -6,7 +6,7 @@ use super::*;
 use crate::device::{Cuda, Source};
 use crate::generate::generate;
 use crate::heuristics;
-use crate::heuristics::{FromFile, Inputs, Neighbourhood};
+use crate::heuristics::{FromFile, Inputs, Neighbourhood, View};
 use crate::kernels;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::reduce::Reducer;
