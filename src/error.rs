@@ -24,7 +24,7 @@ pub enum Error {
     },
     /// A network that cannot be built.
     #[error(transparent)]
-    Model(#[from] crate::model::ModelError),
+    Model(#[from] ModelError),
     /// Options that do not fit together or do not fit the problem.
     #[error("{0}")]
     Usage(String),
@@ -55,6 +55,79 @@ impl Error {
     pub fn is_input(&self) -> bool {
         matches!(self, Error::Parse(_) | Error::Io { action: "cannot read", .. } | Error::Model(_) | Error::Usage(_))
     }
+}
+
+/// Why a network cannot be built.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ModelError {
+    /// A domain without values.
+    #[error("variable {variable} has no value")]
+    EmptyDomain {
+        /// Its index.
+        variable: usize,
+    },
+    /// A scope that names an unknown variable.
+    #[error("function {function} reads variable {variable}, but there are {variables} variables")]
+    UnknownVariable {
+        /// Index of the function.
+        function: usize,
+        /// What the scope says.
+        variable: u32,
+        /// How many variables there are.
+        variables: usize,
+    },
+    /// A scope that names a variable twice.
+    #[error("function {function} reads variable {variable} twice")]
+    RepeatedVariable {
+        /// Index of the function.
+        function: usize,
+        /// The variable.
+        variable: u32,
+    },
+    /// A table that does not fit its scope.
+    #[error("function {function} has {found} entries, its scope has {expected} combinations of values")]
+    TableSize {
+        /// Index of the function.
+        function: usize,
+        /// Entries given.
+        found: usize,
+        /// Entries needed.
+        expected: u64,
+    },
+    /// Evidence on a network of which only the part near its witness could be read.
+    #[error(
+        "evidence {value} of variable {variable}: the file's values differ so much that 64-bit costs hold only those \
+         near one assignment, which has another value there (`formats::observe` finds another one; write 0, or -inf \
+         in .LG, for what is impossible)"
+    )]
+    BeyondReach {
+        /// The variable.
+        variable: u32,
+        /// Its value.
+        value: u32,
+    },
+    /// A tuple with a value outside its variable's domain, or of the wrong length.
+    #[error("function {function}: value {value} of variable {variable} is outside 0..{domain}")]
+    ValueOutside {
+        /// Index of the function.
+        function: usize,
+        /// The variable.
+        variable: u32,
+        /// The value given.
+        value: u32,
+        /// Its domain size.
+        domain: u32,
+    },
+    /// A finite cost too large for the arithmetic.
+    #[error("function {function}: cost {cost} is beyond ±{limit}")]
+    CostTooLarge {
+        /// Index of the function.
+        function: usize,
+        /// The cost.
+        cost: i64,
+        /// What it must not pass.
+        limit: i64,
+    },
 }
 
 /// A doubtful place in a file that was read nevertheless: its author may have meant something else.

@@ -26,6 +26,7 @@
 
 pub mod activity;
 pub mod algebra;
+pub mod all_kernels;
 pub mod bench;
 pub mod bounds;
 pub mod certificate;
@@ -37,7 +38,9 @@ pub mod fang;
 pub mod files;
 pub mod formats;
 pub mod generate;
+mod graph;
 pub mod heuristics;
+pub mod kernels;
 pub mod memory;
 pub mod model;
 pub mod order;
@@ -49,6 +52,7 @@ pub mod stop;
 pub mod tensor;
 pub mod terminal;
 pub mod threads;
+mod value_tables;
 
 pub use error::Error;
 

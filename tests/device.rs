@@ -38,8 +38,7 @@ __global__ void broken(int *numbers) { *(int *)8 = numbers[0]; }
 ";
 
 fn source() -> Source {
-    let kernels = vec!["add<5>".into(), "spin".into(), "broken".into()];
-    Source { name: "own.cu".into(), text: TEXT.into(), constants: vec![], kernels }
+    ["add<5>", "spin", "broken"].into_iter().fold(fangs::kernels::own("own.cu", TEXT), Source::kernel)
 }
 
 fn add(cuda: &Cuda, kernel: &Kernel, numbers: &mut fangs::device::CudaSlice<i32>) -> Result {

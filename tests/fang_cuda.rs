@@ -131,7 +131,7 @@ unsafe impl Domain for TableOnDevice {
     type Problem = Problem;
 
     fn source(&self) -> Source {
-        Source::embedded("table.cuh")
+        fangs::kernels::source("table.cuh")
     }
 
     fn heuristics(&self) -> Vec<Heuristic> {

@@ -8,6 +8,7 @@
 
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, PushKernelArg, Source};
 use crate::elimination::{Gpu, Limits, Plan, Progress, Run, measure};
+use crate::kernels;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::rng::Rng;
@@ -91,7 +92,7 @@ pub struct Report {
 /// The published algorithm's kernels, to compile without a device.
 pub fn sources() -> Vec<Source> {
     let kernels = ["aggregate<u32>", "aggregate<u64>", "eliminate<u32>", "eliminate<u64>"];
-    vec![kernels.into_iter().fold(Source::embedded("bench_paper_mbe.cu"), Source::kernel)]
+    vec![kernels.into_iter().fold(kernels::source("bench_paper_mbe.cu"), Source::kernel)]
 }
 
 /// Runs all cases; every time is the median of `repeats`.
@@ -302,7 +303,7 @@ impl Case {
         let joint = outputs * u64::from(self.d);
         let index = if joint < 1 << 31 { "u32" } else { "u64" };
         let (aggregate, eliminate) = (format!("aggregate<{index}>"), format!("eliminate<{index}>"));
-        let source = Source::embedded("bench_paper_mbe.cu").kernel(aggregate.clone()).kernel(eliminate.clone());
+        let source = kernels::source("bench_paper_mbe.cu").kernel(aggregate.clone()).kernel(eliminate.clone());
         let module = cuda.load(&source)?;
         let (aggregate, eliminate) = (module.kernel(&aggregate, 0)?, module.kernel(&eliminate, 0)?);
         let mut tables = Vec::new();

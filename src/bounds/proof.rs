@@ -6,7 +6,7 @@ use crate::certificate::{
 };
 use crate::elimination::{Plan, Source};
 use crate::model::{Cost, Network, Problem};
-use crate::reduce::{Forbidden, Reducer};
+use crate::reduce::{BoundProof, Forbidden, Reducer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -136,9 +136,12 @@ impl Proof {
             steps.push(Step::Graph(core.graph(passes, if place == self.graphs.len() { more } else { 0 })));
         }
     }
+}
 
-    /// The proof that solutions with some values of the network cost at least `bound`.
-    fn lemma(&self, reducer: &Arc<Reducer>, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Lemma {
+impl BoundProof for Proof {
+    fn lemma(&self, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Option<(usize, Lemma)> {
+        let reducer = self.reducer.as_ref()?;
+        let logged = reducer.steps()?.len();
         let core = Core::new(reducer);
         let mut steps = vec![Step::Limit(bound)];
         self.moves(&core, MORE_PASSES, &mut steps);
@@ -152,13 +155,14 @@ impl Proof {
         let entries = scopes.iter().map(|scope| room(scope)).fold(0, u64::saturating_add);
         let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
         let cells = scopes.iter().map(|scope| sizes(scope)).sum::<u64>();
-        Lemma {
+        let lemma = Lemma {
             steps,
             back: self.plan.as_ref().map(|plan| core.elimination(plan)),
             values: values.iter().map(|(&v, values)| (v, values[..].into())).collect(),
             work: entries.saturating_mul(LOOKS).saturating_add(LEAST_WORK),
             bytes: cells.saturating_mul(8 * MORE_DEPTH).saturating_add(LEAST_BYTES),
-        }
+        };
+        Some((logged, lemma))
     }
 }
 
@@ -175,8 +179,7 @@ pub fn weaker(network: &Network, proven: Cost, found: Cost) -> String {
 fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
     let log = reducer.steps().unwrap_or_default();
     let lemmas = reducer.lemmas().iter().filter_map(|Forbidden { proof, values }| {
-        let reducer = proof.reducer.as_ref()?;
-        Some((reducer.steps()?.len(), Step::Lemma(proof.lemma(reducer, bound, values))))
+        proof.lemma(bound, values).map(|(logged, lemma)| (logged, Step::Lemma(lemma)))
     });
     let mut lemmas: Vec<(usize, Step)> = lemmas.collect();
     lemmas.sort_by_key(|(place, _)| *place);

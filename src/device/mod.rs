@@ -1,8 +1,8 @@
 //! NVIDIA devices: found at run time, never needed to build.
 //!
-//! [`Choice`] is what a user asks for, [`Opening`] a device being opened, [`Cuda`] an open one. Its kernels are text in
-//! `kernels/` and `heuristics/`, embedded in the program ([`source`]), compiled for the device's architecture by
-//! `nvrtc` and kept on disk by `cache`. Host code decides, a device executes: nothing here knows networks or plans.
+//! [`Choice`] is what a user asks for, [`Opening`] a device being opened, [`Cuda`] an open one. A kernel's text with
+//! all that it includes is a [`Source`], compiled for the device's architecture by `nvrtc` and kept on disk by
+//! `cache`. Host code decides, a device executes: nothing here knows networks or plans.
 //!
 //! Without the feature `cuda` the same names exist, and no device ever opens: other code needs no `cfg`. Types of the
 //! driver are imported from here for the same reason.
@@ -12,7 +12,7 @@ mod absent;
 mod busy;
 mod choice;
 mod plan;
-pub mod source;
+mod source;
 
 #[cfg(feature = "cuda")]
 mod cache;
@@ -36,7 +36,7 @@ pub use absent::*;
 pub(crate) use busy::Busy;
 pub use choice::{Choice, Opened, Opening};
 pub use plan::MemoryPlan;
-pub use source::Source;
+pub use source::{Source, Text};
 #[cfg(feature = "cuda")]
 pub use {
     cuda::Cuda,

@@ -2,6 +2,7 @@
 
 use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
+use crate::kernels;
 
 /// Values weigh exp(-cost / temperature).
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ weights, without other heuristics, and is much faster."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("boltzmann.cuh"))
+        Some(kernels::source("boltzmann.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

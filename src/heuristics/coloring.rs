@@ -4,6 +4,7 @@
 use super::min_conflicts::as_min_conflicts;
 use super::{Neighbourhood, Start, ValueHeuristic, View};
 use crate::device::Source;
+use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
 
@@ -66,7 +67,7 @@ const LONGEST: usize = 16;
 
 impl Neighbourhood for Kempe {
     fn cuda(&self) -> Option<Source> {
-        Some(Source::including("kempe.cuh"))
+        Some(kernels::including("kempe.cuh"))
     }
 
     fn proposals(&self, variables: usize) -> usize {

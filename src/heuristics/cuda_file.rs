@@ -6,6 +6,7 @@ use crate::device::{DeviceError, Source};
 use crate::error::Error;
 use crate::files;
 use crate::files::LARGEST_TEXT;
+use crate::kernels;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use std::path::Path;
@@ -34,7 +35,7 @@ impl FromCuda {
     /// # Errors
     /// The compiler's messages, with the file's name and lines, or there is no compiler.
     pub fn check(&self) -> Result<(), DeviceError> {
-        device::compiles(&crate::search::drivers::guided::instance_of(self))
+        device::compiles(&super::cuda::instance_of(self))
     }
 }
 
@@ -70,8 +71,7 @@ impl ValueHeuristic for FromCuda {
     }
 
     fn cuda(&self) -> Option<Source> {
-        let (name, text) = (self.file.clone(), self.text.clone());
-        Some(Source { name, text, constants: Vec::new(), kernels: Vec::new() })
+        Some(kernels::own(&*self.file, &*self.text))
     }
 }
 
@@ -85,7 +85,7 @@ impl Neighbourhood for InText {
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source { name: "groups".into(), text: String::new(), constants: Vec::new(), kernels: Vec::new() })
+        Some(kernels::own("groups", ""))
     }
 }
 

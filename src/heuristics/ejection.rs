@@ -1,10 +1,11 @@
 //! Ejection chains (Glover, "Ejection chains, reference structures and alternating path methods", 1996): a variable
 //! takes a value, and the variables it clashes with change theirs.
 
+use super::cuda::MEMBERS;
 use super::{Neighbourhood, View};
 use crate::device::Source;
+use crate::kernels;
 use crate::rng::Rng;
-use crate::search::drivers::guided::MEMBERS;
 
 /// A random variable takes another value. The variables of the functions that then cost more take their cheapest
 /// values, those of the largest increase first, and so on.
@@ -53,7 +54,7 @@ impl Neighbourhood for Ejection {
 
     fn cuda(&self) -> Option<Source> {
         let Ejection { breadth, longest } = self;
-        let mut source = Source::including("ejection.cuh");
+        let mut source = kernels::including("ejection.cuh");
         source.text.push_str(&format!("typedef Ejection<{breadth}, {longest}> Groups;\n"));
         (*longest <= MEMBERS).then_some(source)
     }

@@ -4,6 +4,7 @@ use super::language::{Heuristic, Scratch, Table};
 use super::{Inputs, Needs, ValueHeuristic};
 use crate::device::Source;
 use crate::error::Error;
+use crate::kernels;
 use crate::model::Network;
 use crate::stop::Stop;
 use std::cell::RefCell;
@@ -64,8 +65,7 @@ impl ValueHeuristic for FromFile {
     }
 
     fn cuda(&self) -> Option<Source> {
-        let text = self.heuristic.cuda("Heuristic");
-        Some(Source { name: self.heuristic.file().into(), text, constants: Vec::new(), kernels: Vec::new() })
+        Some(kernels::own(self.heuristic.file(), self.heuristic.cuda("Heuristic")))
     }
 
     fn tables(&self) -> Vec<&Table> {

@@ -2,6 +2,7 @@
 
 use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
+use crate::kernels;
 
 /// A heat bath in which values cost more the longer the variable has had them.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,7 @@ often; cheapest values are still found, as penalties fall with the temperature."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("frequency.cuh"))
+        Some(kernels::source("frequency.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

@@ -2,6 +2,7 @@
 
 use super::{Inputs, Needs, ValueHeuristic};
 use crate::device::Source;
+use crate::kernels;
 
 /// Variables in conflict take a cheapest value.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +63,7 @@ cost least under the others' values; now and then, one time in 128, any other."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("min_conflicts.cuh"))
+        Some(kernels::source("min_conflicts.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

@@ -3,6 +3,7 @@
 
 use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
+use crate::kernels;
 
 /// Values weighted by the mini-buckets' cost to go.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ exp(-rating / temperature). Before the first mini-buckets are done it is a heat 
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("mini_bucket.cuh"))
+        Some(kernels::source("mini_bucket.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

@@ -17,6 +17,7 @@
 
 mod boltzmann;
 mod coloring;
+pub(crate) mod cuda;
 mod cuda_file;
 mod ejection;
 mod file;

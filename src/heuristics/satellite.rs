@@ -3,6 +3,7 @@
 use super::min_conflicts::as_min_conflicts;
 use super::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
 use crate::device::Source;
+use crate::kernels;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::rng::Rng;
 
@@ -91,7 +92,7 @@ struct Insert;
 
 impl Neighbourhood for Insert {
     fn cuda(&self) -> Option<Source> {
-        Some(Source::including("satellite.cuh"))
+        Some(kernels::including("satellite.cuh"))
     }
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
@@ -140,7 +141,7 @@ mod tests {
             assert!(Satellite.fits(&problem).is_ok());
             let field = Field::new(&Arc::new(problem), 10 * n as Cost, None, &mut rng);
             let mut values = vec![0; n];
-            Heaviest.start(&View::new(&field, &vec![0; n]), &mut rng, &mut values);
+            Heaviest.start(&field.view(&vec![0; n]), &mut rng, &mut values);
             let is_in = |v: usize| values[v] == 0;
             let meets = |v: usize| field.graph.neighbours(v).iter().any(|&u| is_in(u as usize));
             assert!((0..n).all(|v| is_in(v) != meets(v)), "{values:?}");

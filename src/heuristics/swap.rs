@@ -2,6 +2,7 @@
 
 use super::{Boltzmann, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::device::Source;
+use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
 
@@ -56,7 +57,7 @@ pub struct Exchange;
 
 impl Neighbourhood for Exchange {
     fn cuda(&self) -> Option<Source> {
-        Some(Source::including("exchange.cuh"))
+        Some(kernels::including("exchange.cuh"))
     }
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {

@@ -1,32 +1,33 @@
 //! A state's assignment as heuristics see it.
 
+use crate::graph::Graph;
 use crate::model::Problem;
-use crate::search::drivers::guided::Field;
+use crate::reduce::Reducer;
+use crate::value_tables::Rows;
 
 /// One assignment of a reduced problem. Variables and values have the reduced problem's numbers; [`View::origin`] has
 /// the network's.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    field: &'a Field,
-    values: &'a [u16],
+    pub(crate) rows: &'a Rows,
+    pub(crate) graph: &'a Graph,
+    /// How the problem was reduced; without it, it is the network itself.
+    pub(crate) origin: Option<&'a Reducer>,
+    pub(crate) values: &'a [u16],
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(field: &'a Field, values: &'a [u16]) -> Self {
-        View { field, values }
-    }
-
     /// The same problem under other values.
     pub fn with<'b>(&self, values: &'b [u16]) -> View<'b>
     where
         'a: 'b,
     {
-        View { field: self.field, values }
+        View { values, ..*self }
     }
 
     /// The reduced problem: domains, unary costs, functions.
     pub fn problem(&self) -> &'a Problem {
-        &self.field.rows.problem
+        &self.rows.problem
     }
 
     /// How many variables there are.
@@ -36,7 +37,7 @@ impl<'a> View<'a> {
 
     /// How many values a variable has.
     pub fn domain(&self, variable: usize) -> usize {
-        self.field.rows.domain(variable)
+        self.rows.domain(variable)
     }
 
     /// The value of a variable.
@@ -52,12 +53,12 @@ impl<'a> View<'a> {
 
     /// The variables that share a function with one, ascending.
     pub fn neighbours(&self, variable: usize) -> &'a [u32] {
-        self.field.graph.neighbours(variable)
+        self.graph.neighbours(variable)
     }
 
     /// What the functions on a variable cost with each of its values, the others as they are.
     pub fn costs(&self, variable: usize, row: &mut Vec<i32>) {
-        let rows = &self.field.rows;
+        let rows = self.rows;
         row.resize(rows.width[variable] as usize, 0);
         rows.rate(variable, self.values, row, |_| true);
         row.truncate(rows.domain(variable));
@@ -66,7 +67,7 @@ impl<'a> View<'a> {
     /// The other variables of the functions that would cost more with a value than now, each once, those of the largest
     /// increase first. Functions too large to be laid out by variables are skipped.
     pub fn clashes(&self, variable: usize, value: usize, others: &mut Vec<u32>) {
-        let rows = &self.field.rows;
+        let rows = self.rows;
         let held = self.value(variable);
         let mut rises: Vec<(i32, u32)> = Vec::new();
         for incidence in rows.incidences(variable) {
@@ -87,17 +88,17 @@ impl<'a> View<'a> {
 
     /// The number that a variable of the reduced problem has in the network.
     pub fn origin(&self, variable: usize) -> usize {
-        self.field.origin.as_ref().map_or(variable, |origin| origin.variables()[variable] as usize)
+        self.origin.map_or(variable, |origin| origin.variables()[variable] as usize)
     }
 
     /// The number that a value has in the network.
     pub fn origin_value(&self, variable: usize, value: usize) -> usize {
-        self.field.origin.as_ref().map_or(value, |origin| origin.values(variable)[value] as usize)
+        self.origin.map_or(value, |origin| origin.values(variable)[value] as usize)
     }
 
     /// The reduced problem's number of a value of the network, if the variable has it left.
     pub fn value_of_origin(&self, variable: usize, value: usize) -> Option<usize> {
-        match &self.field.origin {
+        match self.origin {
             Some(origin) => origin.values(variable).binary_search(&(value as u32)).ok(),
             None => Some(value).filter(|&value| value < self.domain(variable)),
         }

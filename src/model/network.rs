@@ -1,10 +1,9 @@
 //! A network as given by a file or a program, and the builder that checks it.
 
 use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
-use crate::error::Warning;
+use crate::error::{ModelError, Warning};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use thiserror::Error;
 
 /// A variable: its domain size and, where given, its name and the names of its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,78 +146,7 @@ impl Network {
     }
 }
 
-/// Why a network cannot be built.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum ModelError {
-    /// A domain without values.
-    #[error("variable {variable} has no value")]
-    EmptyDomain {
-        /// Its index.
-        variable: usize,
-    },
-    /// A scope that names an unknown variable.
-    #[error("function {function} reads variable {variable}, but there are {variables} variables")]
-    UnknownVariable {
-        /// Index of the function.
-        function: usize,
-        /// What the scope says.
-        variable: u32,
-        /// How many variables there are.
-        variables: usize,
-    },
-    /// A scope that names a variable twice.
-    #[error("function {function} reads variable {variable} twice")]
-    RepeatedVariable {
-        /// Index of the function.
-        function: usize,
-        /// The variable.
-        variable: u32,
-    },
-    /// A table that does not fit its scope.
-    #[error("function {function} has {found} entries, its scope has {expected} combinations of values")]
-    TableSize {
-        /// Index of the function.
-        function: usize,
-        /// Entries given.
-        found: usize,
-        /// Entries needed.
-        expected: u64,
-    },
-    /// Evidence on a network of which only the part near its witness could be read.
-    #[error(
-        "evidence {value} of variable {variable}: the file's values differ so much that 64-bit costs hold only those \
-         near one assignment, which has another value there (`formats::observe` finds another one; write 0, or -inf \
-         in .LG, for what is impossible)"
-    )]
-    BeyondReach {
-        /// The variable.
-        variable: u32,
-        /// Its value.
-        value: u32,
-    },
-    /// A tuple with a value outside its variable's domain, or of the wrong length.
-    #[error("function {function}: value {value} of variable {variable} is outside 0..{domain}")]
-    ValueOutside {
-        /// Index of the function.
-        function: usize,
-        /// The variable.
-        variable: u32,
-        /// The value given.
-        value: u32,
-        /// Its domain size.
-        domain: u32,
-    },
-    /// A finite cost too large for the arithmetic.
-    #[error("function {function}: cost {cost} is beyond ±{COST_LIMIT}")]
-    CostTooLarge {
-        /// Index of the function.
-        function: usize,
-        /// The cost.
-        cost: Cost,
-    },
-}
-
-/// Builds a [`Network`], checking each part.
+/// Builds a [`Network`], checking every part as it comes.
 #[derive(Clone, Debug)]
 pub struct Builder {
     network: Network,
@@ -363,7 +291,7 @@ impl Builder {
 
 fn check_costs(function: usize, costs: &[Cost]) -> Result<(), ModelError> {
     match costs.iter().find(|&&cost| cost != FORBIDDEN && cost.abs() >= COST_LIMIT) {
-        Some(&cost) => Err(ModelError::CostTooLarge { function, cost }),
+        Some(&cost) => Err(ModelError::CostTooLarge { function, cost, limit: COST_LIMIT }),
         None => Ok(()),
     }
 }

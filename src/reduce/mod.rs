@@ -27,7 +27,7 @@ mod worklist;
 
 pub use components::components;
 pub use report::{Reduction, Size};
-pub use value_bounds::{Forbidden, ValueBounds};
+pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
 
 use crate::Error;
 use crate::certificate::Step;

@@ -1,11 +1,18 @@
 //! Lower bounds on solutions with a value, and the values they forbid.
 
 use super::Reducer;
-use crate::bounds::Proof;
-use crate::certificate::Step;
+use crate::certificate::{Lemma, Step};
 use crate::model::{Cost, FORBIDDEN};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
+
+/// The proof of a bound for values, as far as certificates need it; the method that made the bound supplies it.
+pub trait BoundProof: Debug + Send + Sync {
+    /// That solutions with some values of the network, by variable, cost at least `bound`; and how many steps the
+    /// reductions had logged by then. `None` where they kept no log.
+    fn lemma(&self, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Option<(usize, Lemma)>;
+}
 
 /// A lower bound for each value of a network: the least cost of a solution with it. Bounds of reduced problems are
 /// stored by the network's values, so they serve all later reduced problems, and each better incumbent may forbid more
@@ -18,7 +25,7 @@ pub struct ValueBounds {
     least: Vec<Vec<Cost>>,
     /// Where proofs are kept, by variable and place the number of the bound's proof.
     because: Vec<Vec<u32>>,
-    proofs: Vec<Arc<Proof>>,
+    proofs: Vec<Arc<dyn BoundProof>>,
     /// The number of values of the first reduced problem.
     begun: usize,
 }
@@ -27,7 +34,7 @@ pub struct ValueBounds {
 #[derive(Clone, Debug)]
 pub struct Forbidden {
     /// What proves the bounds.
-    pub proof: Arc<Proof>,
+    pub proof: Arc<dyn BoundProof>,
     /// The network's variables and their values.
     pub values: BTreeMap<u32, Vec<u32>>,
 }
@@ -51,7 +58,7 @@ impl ValueBounds {
     /// Learns bounds for the values of a reduced problem, in its own numbering. Tightening only removes solutions, so
     /// bounds stay valid for later reduced problems. Where the reductions keep a log, only bounds with a proof are
     /// learned.
-    pub fn learn(&mut self, reducer: &Reducer, core: &[Vec<Cost>], proof: Option<Proof>) {
+    pub fn learn(&mut self, reducer: &Reducer, core: &[Vec<Cost>], proof: Option<impl BoundProof + 'static>) {
         if reducer.log.is_some() && proof.is_none() {
             return;
         }
@@ -74,7 +81,7 @@ impl ValueBounds {
     }
 
     /// The proof of a value's bound, where proofs are kept.
-    fn because(&self, v: u32, value: u32) -> Option<&Arc<Proof>> {
+    fn because(&self, v: u32, value: u32) -> Option<&Arc<dyn BoundProof>> {
         self.proofs.get(*self.because.get(v as usize)?.get(self.place(v, value)?)? as usize)
     }
 

@@ -40,8 +40,8 @@ const BATCH: usize = 50;
 fn source(heuristics: &[Heuristic]) -> Source {
     let names: Vec<String> = (0..heuristics.len()).map(|index| format!("Sample{index}")).collect();
     let structs: String = names.iter().zip(heuristics).map(|(name, heuristic)| heuristic.cuda(name)).collect();
-    let kernels = names.iter().map(|name| format!("weigh<{name}>")).collect();
-    Source { name: "samples.cu".into(), text: structs + KERNEL, constants: vec![], kernels }
+    let source = fangs::kernels::own("samples.cu", structs + KERNEL);
+    names.iter().fold(source, |source, name| source.kernel(format!("weigh<{name}>")))
 }
 
 #[test]

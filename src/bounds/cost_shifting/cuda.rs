@@ -10,6 +10,7 @@ use super::{Costs, Device, Layout};
 use crate::bounds::join_graph::cuda::Moved;
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, Source};
 use crate::elimination::cuda::{Element, Gpu};
+use crate::kernels;
 use crate::model::Cost;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -57,7 +58,7 @@ pub(crate) fn expression(entry: &str) -> String {
 
 /// The kernel, to compile without a device.
 pub(crate) fn kernels() -> Source {
-    [i32::NAME, i64::NAME].into_iter().map(expression).fold(Source::embedded(TEXT), Source::kernel)
+    [i32::NAME, i64::NAME].into_iter().map(expression).fold(kernels::source(TEXT), Source::kernel)
 }
 
 /// Begins to compile the kernel.

@@ -13,6 +13,7 @@ use crate::device::{self, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel,
 use crate::elimination::cuda::Gpu;
 use crate::elimination::cuda::execution::Element;
 use crate::elimination::plan::{Plan, Source};
+use crate::kernels;
 use crate::model::Cost;
 use crate::stop::Stop;
 use crate::tensor::tiles::{Movable, NEVER};
@@ -63,10 +64,7 @@ pub(crate) fn expressions(entry: &str) -> [String; 3] {
 
 /// The kernels, to compile without a device.
 pub(crate) fn kernels() -> device::Source {
-    [i32::NAME, i64::NAME]
-        .into_iter()
-        .flat_map(expressions)
-        .fold(device::Source::embedded(TEXT), device::Source::kernel)
+    [i32::NAME, i64::NAME].into_iter().flat_map(expressions).fold(kernels::source(TEXT), device::Source::kernel)
 }
 
 /// The tables of a join graph on a device.

@@ -26,6 +26,7 @@ use super::plan::{EliminationPlan, Plan, Width};
 use super::sparse::DeviceRows;
 use crate::algebra::{CostEntry, Counting, MinSum};
 use crate::device::{Cuda, DeviceError, Kernel, Source};
+use crate::kernels;
 use crate::model::{Cost, Problem};
 use program::Room;
 use stage::Staged;
@@ -113,7 +114,7 @@ impl Gpu {
         if let Some(kernel) = known().get(expression) {
             return Ok(Some(kernel.clone()));
         }
-        let Some(module) = self.cuda.poll(&Source::embedded(text).kernel(expression), patience)? else {
+        let Some(module) = self.cuda.poll(&kernels::source(text).kernel(expression), patience)? else {
             return Ok(None);
         };
         let shared = match text {
@@ -203,7 +204,7 @@ pub fn sources() -> Vec<Source> {
         (MinSum::<i64>::name(), i64::NAME, small),
         (Counting::name(), u64::NAME, small),
     ];
-    let mut source = Source::embedded(BUCKET);
+    let mut source = kernels::source(BUCKET);
     for (semiring, entry, tiles) in &semirings {
         source = source.kernel(format!("gather<{entry}>")).kernel(Variant::Each.expression(semiring));
         for &tile in *tiles {
@@ -219,12 +220,12 @@ pub fn sources() -> Vec<Source> {
     let staged = |tile, tiles, lanes, inputs| {
         Variant::Staged(Staged { tile, tiles, lanes, blocks: 1 }, inputs).expression(&short)
     };
-    let staged = Source::embedded(STAGED)
+    let staged = kernels::source(STAGED)
         .kernel(staged([5, 5, 3], [1, 5, 3], 16, [1, 1, 1]))
         .kernel(staged([4, 4, 4], [2, 2, 2], 20, [2, 2, 1]))
         .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
     let decoder = [i32::NAME, i64::NAME].into_iter().map(Decoder::expression);
-    let decoder = decoder.fold(Source::embedded(DECODER), Source::kernel);
+    let decoder = decoder.fold(kernels::source(DECODER), Source::kernel);
     vec![source, staged, decoder, DeviceRows::kernels()]
 }
 

@@ -10,6 +10,7 @@ use super::{Ledger, Operand, Projection, Recipe, Row, StageRecipe, loader};
 use crate::device::{self, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
 use crate::elimination::cuda::Gpu;
 use crate::elimination::plan::{Plan, Source};
+use crate::kernels;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -152,7 +153,7 @@ impl DeviceRows {
 
     /// The kernels, to compile without a device.
     pub(crate) fn kernels() -> device::Source {
-        Self::KERNELS.into_iter().fold(device::Source::embedded(TEXT), device::Source::kernel)
+        Self::KERNELS.into_iter().fold(kernels::source(TEXT), device::Source::kernel)
     }
 
     /// Whether a device's keys hold those of a plan.

@@ -7,6 +7,7 @@ use super::{Domain, Heuristic};
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Source};
 use crate::fang::Active;
 use crate::fang::manhattan::{Manhattan, Points};
+use crate::kernels;
 use crate::rng::Rng;
 
 /// `Plane` of the text.
@@ -57,7 +58,7 @@ unsafe impl Domain for ManhattanOnDevice {
     type Problem = Plane;
 
     fn source(&self) -> Source {
-        Source::embedded("manhattan.cuh")
+        kernels::source("manhattan.cuh")
     }
 
     fn heuristics(&self) -> Vec<Heuristic> {

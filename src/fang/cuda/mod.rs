@@ -25,6 +25,7 @@ pub use population::Population;
 
 use super::{Active, State};
 use crate::device::{DeviceRepr, Source};
+use crate::kernels;
 use crate::rng::Rng;
 
 /// A heuristic in CUDA text and what its launches must know.
@@ -88,13 +89,13 @@ pub unsafe trait Domain {
 pub fn sources() -> Vec<Source> {
     let manhattan = |load| format!("ManhattanPacked<{load}>");
     vec![
-        Source::embedded("bench_paper.cu").kernel("paper<256, Manhattan>"),
-        Source::embedded("manhattan.cuh")
+        kernels::source("bench_paper.cu").kernel("paper<256, Manhattan>"),
+        kernels::source("manhattan.cuh")
             .kernel(format!("pass<32, true, u32, Slot<{}, 10>>", manhattan(1)))
             .kernel(format!("pass<64, true, u32, Slot<{}, 18>>", manhattan(16)))
             .kernel(format!("pass<128, true, u64, Slot<{}, 0>>", manhattan(1)))
             .kernel("pass<8, true, u64, Slot<Manhattan, 0>>"),
-        Source::embedded("table.cuh")
+        kernels::source("table.cuh")
             .kernel("pass<4, true, u64, Slot<Table<STRAIGHT>, 2>, Slot<Table<TURNED>, 2>, Slot<Table<WAKING>, 2>>")
             .kernel("pass<1024, false, u64, Slot<Table<STRAIGHT>, 0>>"),
     ]

@@ -5,14 +5,15 @@ use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Id, Node};
 use crate::device::Source;
 use crate::heuristics::INPUTS;
+use crate::kernels;
 use std::fmt::Write;
 
 /// The text of an example, for tests without a device.
-pub fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     let example = include_str!("../../../heuristics/boltzmann.toml");
     let heuristic = Heuristic::parse("boltzmann.toml", example, &[]);
     let text = heuristic.map_or_else(|error| format!("#error {error}\n"), |heuristic| heuristic.cuda("Example"));
-    vec![Source { name: "heuristic.cu".into(), text, constants: Vec::new(), kernels: Vec::new() }]
+    vec![kernels::own("heuristic.cu", text)]
 }
 
 impl Heuristic {

@@ -19,7 +19,7 @@ mod syntax;
 mod tables;
 mod text;
 
-pub use cuda::sources;
+pub(crate) use cuda::sources;
 pub use program::{Numbers, Scratch};
 pub use resolve::{CONSTANTS, FUNCTIONS, Function};
 pub use tables::Table;

@@ -6,6 +6,7 @@
 use crate::device::{Compiled, DeviceError, Source};
 use crate::elimination::Outcome;
 use crate::error::Error;
+use crate::heuristics::View;
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
 use crate::rng::{Rng, mix};
@@ -77,6 +78,11 @@ const LARGE: usize = 600;
 const LARGE_TREE: u32 = 64;
 
 impl Field {
+    /// An assignment as heuristics see it.
+    pub fn view<'a>(&'a self, values: &'a [u16]) -> View<'a> {
+        View { rows: &self.rows, graph: &self.graph, origin: self.origin.as_deref(), values }
+    }
+
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
     pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> Field {
         Field::until(problem, price, population, rng, &Stop::new()).expect("nobody stops")

@@ -14,7 +14,8 @@ use crate::device::{
     Compiled, Cuda, CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits,
 };
 use crate::fang::cuda::{Heuristic, Shape};
-use crate::heuristics::{ValueHeuristic, View};
+use crate::heuristics::ValueHeuristic;
+use crate::heuristics::cuda::expression;
 use crate::search::context::cuda::address;
 use crate::search::cuda::watch;
 use crate::search::drivers::annealing::cpu::most_states;
@@ -180,11 +181,6 @@ fn missing() -> DeviceError {
     DeviceError::Unusable("flights were asked for before there were states".into())
 }
 
-/// The name of a kernel's instance.
-pub(crate) fn expression(shape: &Shape, shared: bool) -> String {
-    format!("fly<{}, {shared}, {}>", shape.threads, shape.keep.first().unwrap_or(&0))
-}
-
 impl Flock for CudaFlock {
     fn open(&mut self, ground: &Ground<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
         // memory goes back before more is taken
@@ -320,7 +316,7 @@ fn landed(visit: &Visit<'_>, slot: usize, flown: &Flown) -> Landed {
     };
     let fault = |v: usize| {
         let (name, shown) = (visit.heuristic.name(), vec![0; visit.ground.field.variables()]);
-        let variable = View::new(visit.ground.field, &shown).origin(v);
+        let variable = visit.ground.field.view(&shown).origin(v);
         let Flown { kept, recounted, .. } = flown;
         format!(
             "heuristic {name}: after variable {variable} was assigned state {slot}'s cost is {kept} as kept, {recounted} recomputed"

@@ -27,9 +27,6 @@ mod state;
 mod tests;
 mod visit;
 
-pub(crate) use network::sources;
-pub(crate) use network::{MEMBERS, instance_of};
-
 pub(crate) use crate::search::scheduler::driver::Field;
 
 use super::annealing::cpu::{clipped, most_states};
@@ -38,7 +35,7 @@ use super::annealing::temperature::{ENDS, Schedule};
 use super::tabu::walk::Layout;
 use crate::device::{Cuda, DeviceError, Opened};
 use crate::elimination::Outcome;
-use crate::heuristics::{Needs, ValueHeuristic, View};
+use crate::heuristics::{Needs, ValueHeuristic};
 use crate::rng::{Rng, mix};
 use crate::search::scheduler::bandit::Arms;
 use crate::search::scheduler::driver::{Driver, Effort, POOL, Picks, Pool};
@@ -132,7 +129,7 @@ impl Guided {
         let mut values: Vec<u16> = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
         if let Some(start) = heuristic.start() {
             let shown = values.clone();
-            start.start(&View::new(field, &shown), rng, &mut values);
+            start.start(&field.view(&shown), rng, &mut values);
             // what is beyond a domain is no value
             for (v, value) in values.iter_mut().enumerate() {
                 *value = (*value).min(field.rows.domain(v) as u16 - 1);
@@ -160,7 +157,7 @@ impl Guided {
         }
         let field = ground.field;
         let shown = vec![0; field.variables()];
-        let view = View::new(field, &shown);
+        let view = field.view(&shown);
         let name = self.heuristic.name();
         let told = landed.iter().find_map(|landed| {
             let strange = landed.strange.map(|v| {

@@ -5,6 +5,7 @@
 use super::walk::{Limit, Seats, Stand};
 use super::walkers::{Beginning, Weighers};
 use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::kernels;
 use crate::search::context::cuda::{Device, address};
 use crate::search::context::value_tables::Rows;
 use crate::search::scheduler::driver::Field;
@@ -106,7 +107,7 @@ pub(crate) fn sources() -> Vec<Source> {
 impl CudaWeighers {
     /// Their kernels.
     pub fn source() -> Source {
-        Source::embedded("weigh.cu").kernel("begin").kernel("walk")
+        kernels::source("weigh.cu").kernel("begin").kernel("walk")
     }
 
     /// A device without walks.

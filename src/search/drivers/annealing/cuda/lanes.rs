@@ -1,6 +1,7 @@
 //! Which kernels make a core's children.
 
 use crate::device::Source;
+use crate::kernels;
 
 /// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions. A
 /// unit is 16 bytes: four entries, or eight of 16 bits.
@@ -71,7 +72,7 @@ pub(crate) fn sources() -> Vec<Source> {
 
 /// All kernels of a population with such teams.
 pub(crate) fn source(team: Team, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
-    let source = Source::embedded("anneal.cu");
+    let source = kernels::source("anneal.cu");
     let source = if wide { source.constant("WIDE", 1) } else { source };
     source
         .kernel(team.kernel(bytes, states, keeps))
