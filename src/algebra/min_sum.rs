@@ -1,8 +1,7 @@
 //! Least sums of costs: min and +.
 
-use super::Semiring;
+use super::{Entry, Semiring};
 use crate::model::Cost;
-use crate::tensor::Entry;
 use std::ops::Add;
 
 /// An integer that costs are kept in.

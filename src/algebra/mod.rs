@@ -9,8 +9,11 @@ mod min_sum;
 pub use counting::Counting;
 pub use min_sum::{CostEntry, MinSum};
 
-use crate::tensor::Entry;
 use std::fmt::Debug;
+
+/// An entry of a table: plain bytes.
+pub trait Entry: bytemuck::Pod + Default + PartialEq + Debug + Send + Sync {}
+impl<E: bytemuck::Pod + Default + PartialEq + Debug + Send + Sync> Entry for E {}
 
 /// Entries that are combined at most before the result is settled.
 pub const TERMS: usize = 5;

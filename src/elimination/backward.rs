@@ -1,10 +1,10 @@
 //! What solutions with each value cost at least: the way back through the mini-buckets of a finished run.
 //!
-//! Messages say what a mini-bucket and all below it cost; the way back says what everything else costs, from the last step to
-//! the first. Both together are the min-marginals of the relaxed network that mini-buckets solve, in which every mini-bucket
-//! has variables of its own (Dechter, "Bucket elimination: a unifying framework for reasoning", 1999, has the same for
-//! beliefs). A value whose min-marginal reaches the incumbent in one of the mini-buckets that have its variable is in no
-//! better solution.
+//! Messages say what a mini-bucket and all below it cost; the way back says what everything else costs, from the last
+//! step to the first. Both together are the min-marginals of the relaxed network that mini-buckets solve, in which
+//! every mini-bucket has variables of its own (Dechter, "Bucket elimination: a unifying framework for reasoning",
+//! 1999, has the same for beliefs). A value whose min-marginal reaches the incumbent in one of the mini-buckets that
+//! have its variable is in no better solution.
 
 use super::plan::{Input, Plan, Source, Step};
 use super::run::{Outcome, Tables};
@@ -21,9 +21,9 @@ use rayon::prelude::*;
 const WORK: u64 = 8;
 
 impl Outcome {
-    /// What a solution with each value of each variable costs at least, [`FORBIDDEN`] where none below the run's limit has it.
-    /// Looks at every combination of every mini-bucket once more, and takes as much memory as the messages. `None` where the
-    /// plan did not keep these, or `stop` is set.
+    /// What a solution with each value of each variable costs at least, [`FORBIDDEN`] where none below the run's
+    /// limit has it. Looks at every combination of every mini-bucket once more, and takes as much memory as the
+    /// messages. `None` where the plan did not keep these, or `stop` is set.
     pub fn value_bounds(&self, stop: &Stop) -> Option<Vec<Vec<Cost>>> {
         match self.tables()? {
             Tables::I32(messages) => backward(&self.problem, &self.plan, messages, stop),

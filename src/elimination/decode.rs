@@ -10,10 +10,10 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 
 impl Outcome {
-    /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment
-    /// if the run was exact and the optimum is below its limit, otherwise a good start. `None` where the
-    /// plan did not keep the messages, a run by rows found no solution below its limit, or messages are in files that cannot be
-    /// read any more.
+    /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment if the
+    /// run was exact and the optimum is below its limit, otherwise a good start. `None` where the plan did not keep
+    /// the messages, a run by rows found no solution below its limit, or messages are in files that cannot be read
+    /// any more.
     pub fn assign(&self) -> Option<Vec<u32>> {
         self.assign_until(&Stop::new())
     }
@@ -42,8 +42,8 @@ impl Outcome {
         Some(assignment)
     }
 
-    /// The same where functions are too large for that, or messages in files: only the entries that decide are fetched, given
-    /// as steps and indices. What a bucket sent is the same for all values and decides nothing.
+    /// The same where functions are too large for that, or messages in files: only the entries that decide are
+    /// fetched, given as steps and indices. What a bucket sent is the same for all values and decides nothing.
     fn assign_by_entries(&self) -> Result<Vec<u32>, Failure> {
         let Outcome { problem, plan, messages, .. } = self;
         let mut assignment = vec![0; plan.sequence.len()];

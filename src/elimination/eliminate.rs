@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Combinations between two looks at how far it is.
 const SLICE: u64 = 1 << 30;
 
-/// Combines all functions and folds over all variables, on all threads of the host. Where the plan is not exact, buckets
-/// are folded in parts: what that says of the whole depends on the semiring.
+/// Combines all functions and folds over all variables, on all threads of the host. Where the plan is not exact,
+/// buckets are folded in parts: what that says of the whole depends on the semiring.
 ///
 /// # Errors
 /// [`Error::Stopped`] once `stop` is set; no memory, or files that cannot be used.
@@ -83,9 +83,9 @@ pub struct Count {
     pub exact: bool,
 }
 
-/// Counts the assignments that no function forbids; costs that are not forbidden do not matter. Within limits that are too
-/// small for an exact plan it is an upper bound, as each mini-bucket counts on its own (Dechter and Rish, "Mini-buckets",
-/// 2003, section 4).
+/// Counts the assignments that no function forbids; costs that are not forbidden do not matter. Within limits that
+/// are too small for an exact plan it is an upper bound, as each mini-bucket counts on its own (Dechter and Rish,
+/// "Mini-buckets", 2003, section 4).
 ///
 /// ```
 /// use fangs::elimination::{Limits, count};

@@ -37,9 +37,9 @@ impl Run {
     }
 
     /// Prepares a run on a device, if there is one: the same messages to the last bit. Where the device's memory does
-    /// not hold all tables they are streamed from the host's. Rows with keys that are too wide for a device stay on the
-    /// CPU. A plan that the host does not hold either, and whatever fails on the device later, leaves the work to the CPU
-    /// ([`Run::trouble`] says why).
+    /// not hold all tables they are streamed from the host's. Rows with keys that are too wide for a device stay on
+    /// the CPU. A plan that the host does not hold either, and whatever fails on the device later, leaves the work to
+    /// the CPU ([`Run::trouble`] says why).
     pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
         let Some(gpu) = gpu else { return Run::new(problem, plan) };
         let executor = match (plan.placement.rows, plan.costs.width) {
@@ -134,8 +134,8 @@ impl Run {
         &self.plan
     }
 
-    /// The result, once [`Run::advance`] said that it is done; `None` before, and after a failure. A run by rows that has
-    /// passed its limits comes to a bound that is not exact, and keeps no messages.
+    /// The result, once [`Run::advance`] said that it is done; `None` before, and after a failure. A run by rows that
+    /// has passed its limits comes to a bound that is not exact, and keeps no messages.
     pub fn finish(mut self) -> Option<Outcome> {
         let executor = self.executor.filter(|_| self.done)?;
         let (total, messages) = executor.finish(&mut self.plan);
@@ -332,8 +332,8 @@ impl Outcome {
     }
 
     /// The entries of the message that a step sent, in the plan's layout. `None` where the plan did not keep the
-    /// messages, or they are on a device or in files and the host's memory does not take them. What rows leave out is the
-    /// cap.
+    /// messages, or they are on a device or in files and the host's memory does not take them. What rows leave out is
+    /// the cap.
     pub fn message(&self, step: usize) -> Option<Vec<Cost>> {
         if let (Some(rows), true) = (self.messages.rows(), self.plan.placement.keep_messages) {
             return rows.message(&self.plan, step);

@@ -1,8 +1,9 @@
-//! A step cut into slices: its message is made along its slowest digits, each slice from the parts of the inputs that it reads.
+//! A step cut into slices: its message is made along its slowest digits, each slice from the parts of the inputs that
+//! it reads.
 //!
 //! As a message's digits are in the order of its inputs', a slice reads one stretch of an input for each value of the
-//! eliminated variable, and is a stretch of the message itself. So tables may lie where only slices of them are at hand: in
-//! the host's memory while a device computes (`cuda::stream`), in files ([`spill`](super::spill)).
+//! eliminated variable, and is a stretch of the message itself. So tables may lie where only slices of them are at
+//! hand: in the host's memory while a device computes (`cuda::stream`), in files ([`spill`](super::spill)).
 
 use super::plan::{EliminationPlan, Step};
 
@@ -25,8 +26,8 @@ pub(crate) struct Stretch {
 }
 
 impl Cut {
-    /// The largest slices that fit, `slices` of them or more where there are so many values. `None` where not even single
-    /// entries fit.
+    /// The largest slices that fit, `slices` of them or more where there are so many values. `None` where not even
+    /// single entries fit.
     pub fn largest(plan: &EliminationPlan, step: &Step, slices: u64, fits: impl Fn(Cut) -> bool) -> Option<Cut> {
         let mut before = 1u64;
         for (fixed, &position) in step.scope.iter().enumerate() {

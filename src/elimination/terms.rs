@@ -1,4 +1,5 @@
-//! What rates the values of a partial assignment, laid out flat for a device: which entries of which tables [`CostToGo::rate`] adds up.
+//! What rates the values of a partial assignment, laid out flat for a device: which entries of which tables
+//! [`CostToGo::rate`] adds up.
 
 use super::decode::CostToGo;
 use super::plan::Source;
@@ -101,7 +102,8 @@ impl Terms<'_> {
         (self.costs.len() - costs.len()) as u64
     }
 
-    /// Adds a term over variables and their domain sizes, the last one's values side by side. `None` where strides are too wide.
+    /// Adds a term over variables and their domain sizes, the last one's values side by side. `None` where strides
+    /// are too wide.
     fn push(
         &mut self,
         base: u64,

@@ -3,12 +3,7 @@
 pub(crate) mod storage;
 pub(crate) mod tiles;
 
-use std::fmt::Debug;
 pub use storage::Storage;
-
-/// An entry of a table: plain bytes.
-pub trait Entry: bytemuck::Pod + Default + PartialEq + Debug + Send + Sync {}
-impl<E: bytemuck::Pod + Default + PartialEq + Debug + Send + Sync> Entry for E {}
 
 /// Products of the sizes to the right of each axis: the distances of neighbours along it.
 pub(crate) fn strides(sizes: &[usize]) -> Vec<usize> {

@@ -1,6 +1,6 @@
 //! Memory of tables.
 
-use super::Entry;
+use crate::algebra::Entry;
 use crate::error::Error;
 use crate::memory;
 use memmap2::MmapMut;

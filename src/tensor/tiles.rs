@@ -1,8 +1,8 @@
 //! Tables cut into blocks, and how smaller tables lie along them.
 //!
-//! A table over many digits is walked block by block, a block being all combinations of its fastest digits. A table over some
-//! of the digits has each block at an offset, and within a block in one of a few shapes. Devices walk the same blocks
-//! (kernels/joingraph.cu).
+//! A table over many digits is walked block by block, a block being all combinations of its fastest digits. A table
+//! over some of the digits has each block at an offset, and within a block in one of a few shapes. Devices walk the
+//! same blocks (kernels/joingraph.cu).
 
 use super::strides;
 use crate::algebra::CostEntry;
@@ -122,8 +122,8 @@ fn digits(mut block: usize, sizes: &[usize], digits: &mut Vec<usize>) {
     }
 }
 
-/// Adds smaller tables to a table, what comes to the limit not being allowed any more, and lowers the entries of another
-/// one to the least for each combination of its digits: once through memory.
+/// Adds smaller tables to a table, what comes to the limit not being allowed any more, and lowers the entries of
+/// another one to the least for each combination of its digits: once through memory.
 pub(crate) fn relax<E: Movable>(
     table: &mut [E],
     blocks: &Blocks,

@@ -12,18 +12,19 @@
 //! - a run a row (*lane*): read in place where it has all digits of the row, otherwise expanded (see [`Run`]), once
 //!   for all rows that differ in digits that it does not read.
 //!
-//! So the innermost loop is `out = fold(out, combine(base, lane, lane...))` over the blocks of a row, for a few values of the
-//! eliminated variable at a time: with more of them the loads would jump between more places than caches and
-//! prefetchers follow.
+//! So the innermost loop is `out = fold(out, combine(base, lane, lane...))` over the blocks of a row, for a few
+//! values of the eliminated variable at a time: with more of them the loads would jump between more places than
+//! caches and prefetchers follow.
 //!
 //! Where there are more inputs than lanes, those of slow *levels*, by the fastest outer digit that they read, are
 //! summed into stages of a tile's size, made anew only when one of their digits moves; the last stage is a lane.
 
 use super::cursor::Cursor;
 use super::expand::{Digit, PAD, Run, offsets, row_digits, set_starts};
+use crate::algebra::Entry;
 use crate::algebra::{Semiring, TERMS};
 use crate::elimination::plan::Input;
-use crate::tensor::{Entry, strides};
+use crate::tensor::strides;
 
 /// A tile has at least this many outputs if the table has: long stretches of every input.
 const TILE: usize = 1 << 10;
@@ -91,6 +92,9 @@ pub(crate) struct Operand<'a, E> {
     pub(crate) index: usize,
 }
 
+/// An input by its level and whether it is read in place, with its digits within the tile.
+type Sorted<'a, E> = (usize, bool, Vec<Digit>, Operand<'a, E>);
+
 /// Inputs that move with the same outer digit.
 struct Level<'a, E> {
     /// The fastest outer digit that they read, counted from 1; 0 for none.
@@ -147,7 +151,7 @@ impl<'a, S: Semiring> Join<'a, S> {
     ) -> Self {
         let size = |p: &u32| domains[*p as usize] as usize;
         let sizes: Box<[usize]> = scope[..shape.outer].iter().map(size).collect();
-        let mut sorted: Vec<(usize, bool, Vec<Digit>, Operand<'a, S::Entry>)> = Vec::new();
+        let mut sorted: Vec<Sorted<'a, S::Entry>> = Vec::new();
         for (own, table) in inputs {
             let steps = strides(&own.iter().map(size).collect::<Vec<_>>());
             let step = |p: &u32| own.binary_search(p).map_or(0, |digit| steps[digit]);

@@ -1,9 +1,9 @@
 //! An assignment out of the messages of a finished run, where those are: on the device.
 //!
 //! kernels/assign.cu walks the reverse elimination order; here is what it reads: for each position the tables that
-//! [`CostToGo::rate`](crate::elimination::CostToGo::rate) looks up, as addresses and strides. Functions go up as they are, not
-//! capped, so that ratings are the CPU's. (Beams of states that drew their values from the same ratings brought nothing:
-//! results/notes/bounds-cuda.md.)
+//! [`CostToGo::rate`](crate::elimination::CostToGo::rate) looks up, as addresses and strides. Functions go up as they
+//! are, not capped, so that ratings are the CPU's. (Beams of states that drew their values from the same ratings
+//! brought nothing: results/notes/bounds-cuda.md.)
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -240,8 +240,8 @@ impl<'a> Decoder<'a> {
         let cuda = self.gpu.cuda();
         let positions = self.sequence.len();
         let mut values = cuda.zeros::<u32>(positions)?;
-        // SAFETY: the arguments are grow's; `values` has a number for each position, and all that the guide points to is held by
-        // `self`.
+        // SAFETY: the arguments are grow's; `values` has a number for each position, and all that the guide points to
+        // is held by `self`.
         unsafe {
             self.kernel.launch(cuda.stream(), (1, 32, 8 * self.guide.row), |arguments| {
                 let _ = arguments.arg(&self.guide).arg(&mut values);

@@ -6,11 +6,11 @@ use super::program::{Content, DeviceTable, Program, Room};
 use super::tile::{Chip, Variant};
 use super::words::BoxWords;
 use super::{BUCKET, Gpu};
+use crate::algebra::Entry;
 use crate::algebra::{CostEntry, Counting, MinSum, Semiring};
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
 use crate::stop::Stop;
-use crate::tensor::Entry;
 use crate::tensor::storage::Storage;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -150,8 +150,8 @@ impl<S: DeviceSemiring> Loaded<S> {
         let shape = (launch.blocks, launch.variant.threads(), launch.variant.shared());
         let addresses = Addresses { memory, ..self.descriptors.addresses };
         let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
-        // SAFETY: the arguments are those of join_each, or of join_tile and join_staged; all addresses lie in the caller's memory and in that
-        // of the descriptors.
+        // SAFETY: the arguments are those of join_each, or of join_tile and join_staged; all addresses lie in the
+        // caller's memory and in that of the descriptors.
         unsafe {
             self.kernel(index)?.launch(gpu.cuda().stream(), shape, |arguments| {
                 let _ = match &tiled {

@@ -1,8 +1,9 @@
 //! A plan whose tables do not fit into a device's memory, as parts that do: plain data, decided before anything runs.
 //!
-//! The host holds every message. A part is a run of steps whose tables fit together: what earlier parts sent it is copied
-//! to the device, what its steps send each other stays there, and its messages are copied back. A step that does not fit
-//! alone is *cut* into slices ([`Cut`]). To a device a slice is a step like others, over smaller domains.
+//! The host holds every message. A part is a run of steps whose tables fit together: what earlier parts sent it is
+//! copied to the device, what its steps send each other stays there, and its messages are copied back. A step that
+//! does not fit alone is *cut* into slices ([`Cut`]). To a device a slice is a step like others, over smaller
+//! domains.
 
 use super::program::{ALIGNMENT, Program, Room};
 use super::tile::Chip;

@@ -1,7 +1,7 @@
 //! A plan on a device whose memory does not hold its tables: part by part, with the host as the place of all messages.
 //!
-//! The slices of a step that is cut take turns in two halves of the memory: while one is computed, the inputs of the next
-//! are copied to the device and the message of the last one back, on a stream of their own.
+//! The slices of a step that is cut take turns in two halves of the memory: while one is computed, the inputs of the
+//! next are copied to the device and the message of the last one back, on a stream of their own.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -83,7 +83,8 @@ impl<S: DeviceSemiring> Streamed<S> {
         if own > available {
             let taken = Gpu::bytes_of(plan, placement.keep_messages, bytes);
             return Err(DeviceError::Unusable(format!(
-                "{} takes {taken} bytes of the device, {free} are free, and {own} bytes of the host, {available} are free",
+                "{} takes {taken} bytes of the device, {free} are free, \
+                 and {own} bytes of the host, {available} are free",
                 plan.name()
             )));
         }

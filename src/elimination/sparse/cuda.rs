@@ -1,8 +1,8 @@
 //! Elimination by rows on a device: the CPU's recipe for each bucket, by hash tables instead of sorted runs.
 //!
 //! kernels/sparse.cu says how. Messages stay on the device until the end; then they are sorted on the host, where
-//! assignments are made of them. What a message lists does not depend on how it is made, so rows, bounds and counted work are
-//! the CPU's.
+//! assignments are made of them. What a message lists does not depend on how it is made, so rows, bounds and counted
+//! work are the CPU's.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -369,7 +369,8 @@ impl DeviceRows {
         let (mut rows, mut work) = (0, 0);
         while first < join.rows {
             let last = join.rows.min(first + LAUNCH);
-            // SAFETY: the arguments are join_rows's; what the words point to lives until the launch is over, which `read` waits for.
+            // SAFETY: the arguments are join_rows's; what the words point to lives until the launch is over, which
+            // `read` waits for.
             unsafe {
                 self.join.launch(cuda.stream(), (blocks(last - first), THREADS, 0), |arguments| {
                     let _ = arguments.arg(&join).arg(&found).arg(&first).arg(&last);

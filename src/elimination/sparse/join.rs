@@ -1,16 +1,17 @@
-//! Joins the tables of a bucket and takes the minimum over its variable, by rows: only combinations that some table lists are
-//! looked at.
+//! Joins the tables of a bucket and takes the minimum over its variable, by rows: only combinations that some table
+//! lists are looked at.
 //!
-//! One table, the one with the most rows, *drives*: its rows of one value of the eliminated variable are a run sorted by the other
-//! positions, and the runs are merged, so that rows that differ in nothing but the eliminated variable meet (a *group*). Each
-//! of the other tables is a *stage*: an index from the positions that the joint key has by then to the rows that agree with it,
-//! the cheapest first, which extend the key by what is new. All rows of a message that come from one group differ from those
-//! of all other groups, as the message has all other positions of the driver. So minima are taken within groups: no
-//! joint table, no sort but of the message where stages extend keys, and groups are independent of each other.
+//! One table, the one with the most rows, *drives*: its rows of one value of the eliminated variable are a run sorted
+//! by the other positions, and the runs are merged, so that rows that differ in nothing but the eliminated variable
+//! meet (a *group*). Each of the other tables is a *stage*: an index from the positions that the joint key has by
+//! then to the rows that agree with it, the cheapest first, which extend the key by what is new. All rows of a
+//! message that come from one group differ from those of all other groups, as the message has all other positions of
+//! the driver. So minima are taken within groups: no joint table, no sort but of the message where stages extend
+//! keys, and groups are independent of each other.
 //!
-//! CUBE (Bistaffa, Bombieri and Farinelli, "An efficient approach for accelerating bucket elimination on GPUs", section IV) joins two
-//! tables at a time: both are sorted by what they share, all pairs are written, and what that gives is sorted once more. The
-//! joint table, which that needs memory for, is several times as large as the message.
+//! CUBE (Bistaffa, Bombieri and Farinelli, "An efficient approach for accelerating bucket elimination on GPUs",
+//! section IV) joins two tables at a time: both are sorted by what they share, all pairs are written, and what that
+//! gives is sorted once more. The joint table, which that needs memory for, is several times as large as the message.
 
 use super::Row;
 use super::join_plan::{Recipe, StageRecipe};
@@ -26,8 +27,8 @@ const PART: usize = 1 << 11;
 /// Places of an index for each of its rows, at most, and at any rate.
 const PLACES: usize = 4;
 const FREE_PLACES: usize = 1 << 12;
-/// Rows of a group that are kept before equal keys are merged, at first; rows between two looks at what all parts have; work
-/// between two looks at the stop flag.
+/// Rows of a group that are kept before equal keys are merged, at first; rows between two looks at what all parts
+/// have; work between two looks at the stop flag.
 const ROOM: usize = 1 << 16;
 /// Rows of a group from which on tables are not sparse: to sort more takes seconds.
 const LARGEST_GROUP: usize = 1 << 20;

@@ -1,16 +1,17 @@
 //! Bucket elimination with tables that list only what a better solution may use.
 //!
-//! While the tables that wait cost at least `total` together, a row of a new message that costs its limit,
-//! `cap - total + (the least costs of the tables it was made of)`, or more is part of no solution below the plan's limit: each
-//! of the other tables adds its least cost at any rate. Such rows are left out. What is listed costs what dense tables say, to
-//! the last unit; so the bound, where it is below the limit, and the assignment are those of dense tables.
+//! While the tables that wait cost at least `total` together, a row of a new message that costs its limit, `cap -
+//! total + (the least costs of the tables it was made of)`, or more is part of no solution below the plan's limit:
+//! each of the other tables adds its least cost at any rate. Such rows are left out. What is listed costs what dense
+//! tables say, to the last unit; so the bound, where it is below the limit, and the assignment are those of dense
+//! tables.
 //!
-//! On a network as files have it most tables are full. On what a join graph left, whose constant is a good bound, the limit
-//! is the gap and few rows stay: SPOT5 408b has 4e10 joint combinations, 1.5e7 rows are looked at after a graph of z = 5
-//! (results/notes/sparse.md).
+//! On a network as files have it most tables are full. On what a join graph left, whose constant is a good bound, the
+//! limit is the gap and few rows stay: SPOT5 408b has 4e10 joint combinations, 1.5e7 rows are looked at after a graph
+//! of z = 5 (results/notes/sparse.md).
 //!
-//! How many rows stay is known only as elimination goes. So a plan has limits of memory and work; where they are passed, elimination
-//! ends with what the tables that are left cost at least together, which is a bound as well.
+//! How many rows stay is known only as elimination goes. So a plan has limits of memory and work; where they are
+//! passed, elimination ends with what the tables that are left cost at least together, which is a bound as well.
 
 mod accounting;
 mod cuda;
@@ -178,7 +179,8 @@ impl Listed {
         }
     }
 
-    /// Rises of the values at a position as [`CostToGo::rate`](crate::elimination::CostToGo::rate) has them. What is not listed is forbidden.
+    /// Rises of the values at a position as [`CostToGo::rate`](crate::elimination::CostToGo::rate) has them. What is
+    /// not listed is forbidden.
     pub fn rate(&self, problem: &Problem, plan: &Plan, position: usize, assignment: &[u32], row: &mut [Cost]) {
         match self {
             Listed::Narrow(elimination) => elimination.rate(problem, plan, position, assignment, row),

@@ -1,10 +1,12 @@
-//! Plans whose messages the memory does not hold: the largest lie in files, and steps that read or make those go in slices.
+//! Plans whose messages the memory does not hold: the largest lie in files, and steps that read or make those go in
+//! slices.
 //!
-//! What goes where is decided beforehand ([`share()`]): as few messages as possible, the largest first, so that those that stay
-//! take half of the memory and slices the rest. While a slice is computed the one before is written and the next is read. The
-//! messages are those of other runs to the last bit. The files have no names ([`tempfile::tempfile_in`]): however the process
-//! ends, nothing is left of them. They are read and written rather than mapped, so that a disk that fails is an error and not a
-//! signal, and so that the memory is what it was said to be.
+//! What goes where is decided beforehand ([`share()`]): as few messages as possible, the largest first, so that those
+//! that stay take half of the memory and slices the rest. While a slice is computed the one before is written and the
+//! next is read. The messages are those of other runs to the last bit. The files have no names
+//! ([`tempfile::tempfile_in`]): however the process ends, nothing is left of them. They are read and written rather
+//! than mapped, so that a disk that fails is an error and not a signal, and so that the memory is what it was said to
+//! be.
 
 mod disk;
 mod share;
@@ -20,7 +22,8 @@ pub(crate) use spilling::Spilled;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Combinations that could be looked at while a byte is written and read back: two cores at 10^9 a second, a disk at 1 GB/s.
+/// Combinations that could be looked at while a byte is written and read back: two cores at 10^9 a second, a disk at
+/// 1 GB/s.
 const DISK_WORK: u64 = 4;
 
 /// What of a plan lies in files.
@@ -50,8 +53,8 @@ impl Spill {
     }
 }
 
-/// Bytes that tables may take in files: no more than `limit`, or half of what is free where there is none, and than is free in
-/// the folder for temporary files. None where that folder cannot be used or lies in memory itself.
+/// Bytes that tables may take in files: no more than `limit`, or half of what is free where there is none, and than
+/// is free in the folder for temporary files. None where that folder cannot be used or lies in memory itself.
 pub fn room(limit: Option<u64>) -> u64 {
     let free = disk::free(&folder()).unwrap_or(0);
     limit.map_or(free / 2, |limit| limit.min(free))

@@ -6,15 +6,16 @@ use crate::elimination::plan::{EliminationPlan, Placement, Source, THREADS, temp
 use crate::elimination::slices::{Cut, entries};
 use std::sync::Arc;
 
-/// Entries of a slice of a message, at most: some milliseconds of work, and for a slow disk some tenths of a second with what it reads,
-/// after which a run can be told to stop.
+/// Entries of a slice of a message, at most: some milliseconds of work, and for a slow disk some tenths of a second
+/// with what it reads, after which a run can be told to stop.
 const MOST_SLICE: u64 = 1 << 22;
-/// Slices of a step, at least, where it has more than [`LEAST_SLICE`] entries: so that the disk works beside the processor.
+/// Slices of a step, at least, where it has more than [`LEAST_SLICE`] entries: so that the disk works beside the
+/// processor.
 const SLICES: u64 = 8;
 const LEAST_SLICE: u64 = 1 << 18;
 
-/// Decides which messages of an exact plan go to files of at most `room` bytes, so that all else fits into `memory`. `None`
-/// where that cannot be.
+/// Decides which messages of an exact plan go to files of at most `room` bytes, so that all else fits into `memory`.
+/// `None` where that cannot be.
 pub(crate) fn share(
     plan: &EliminationPlan,
     placement: &mut Placement,

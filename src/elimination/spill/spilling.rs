@@ -1,6 +1,7 @@
 //! A run whose large messages lie in files.
 
 use super::{DISK_WORK, Spill, disk, failed, has_room};
+use crate::algebra::Entry;
 use crate::algebra::Semiring;
 use crate::elimination::cpu::kernel::{Join, Shape};
 use crate::elimination::cpu::{Store, fill, poll};
@@ -9,7 +10,6 @@ use crate::elimination::plan::{EliminationPlan, Source, Step};
 use crate::elimination::slices::{Cut, Stretch, entries};
 use crate::error::Error;
 use crate::stop::Stop;
-use crate::tensor::Entry;
 use crate::tensor::storage::Storage;
 use std::fs::File;
 use std::io;
@@ -54,7 +54,8 @@ struct Open<E> {
     functions: Vec<Storage<E>>,
     slice: u64,
     slices: u64,
-    /// By input what the slice at work and the next one have copies of, and the slice's message and that of the one before.
+    /// By input what the slice at work and the next one have copies of, and the slice's message and that of the one
+    /// before.
     now: Vec<Storage<E>>,
     next: Vec<Storage<E>>,
     made: Storage<E>,
