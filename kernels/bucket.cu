@@ -11,8 +11,8 @@
 // block finds its positions by division once, a thread by multiplication once, and the loop over the eliminated
 // variable only adds.
 //
-// Entries are settled (src/algebra), for costs between 0 and the cap. Five of them are combined at most before the result
-// is settled; so the message is the CPU's, in whatever order inputs are combined.
+// Entries are settled (src/algebra), for costs between 0 and the cap. At most five of them are combined before the
+// result is settled; so the message is the CPU's, in any order of the inputs.
 //
 // staged.cu computes large steps of few inputs, where shapes and the device allow it.
 
@@ -188,13 +188,15 @@ template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
 #pragma unroll
             for (int n = 0; n < N; n++) {
                 E &sum = row[j].of[n];
-                sum = FIRST_OF_ALL ? next[j].of[n] : SETTLED ? s.join(sum, next[j].of[n]) : s.combine(sum, next[j].of[n]);
+                sum = FIRST_OF_ALL ? next[j].of[n]
+                    : SETTLED      ? s.join(sum, next[j].of[n])
+                                   : s.combine(sum, next[j].of[n]);
             }
     }
 
     // Sums of any number of inputs, before their rows are read.
-    __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to, u32 a,
-                                            S s) {
+    __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to,
+                                            u32 a, S s) {
         if constexpr (KINDS == MANY) {
 #pragma unroll
             for (int i = 0; i < A; i++)
