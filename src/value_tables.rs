@@ -147,7 +147,8 @@ impl Rows {
         self.incidences(variable).len() + self.in_place[variable].len()
     }
 
-    /// For each function with copied rows, its variables and their incidences: (function, variable, incidence), ordered, by counting.
+    /// For each function with copied rows, its variables and their incidences, as (function, variable, incidence) in
+    /// order, by counting sort.
     pub fn incidences_by_function(&self) -> Vec<(u32, u32, Incidence)> {
         let mut next = vec![0u32; self.problem.functions.len()];
         self.functions.iter().for_each(|&function| next[function as usize] += 1);
@@ -419,8 +420,8 @@ fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
     ((cost + half) >> shift).min(ROW_LIMIT) as i32
 }
 
-/// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a variable
-/// alone, unless the price asked for is so low.
+/// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a
+/// variable alone, unless the price asked for is so low.
 fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];
