@@ -6,19 +6,24 @@
 //!
 //! Plans by rows ([`RowLimits`]) leave out entries that no solution below the limit uses: their bound is at most the limit.
 
+mod bounder;
 mod branch;
+mod choice;
 mod cost_shifting;
 mod join_graph;
 mod proof;
 mod schedule;
 mod shifting;
+mod tuning;
 
+pub use bounder::{BoundResult, Bounder, BounderOptions, Notice, Step, TableSizes};
 pub use branch::{Branch, Fork, Forks, Style};
 pub(crate) use branch::{Probe, Probed};
+pub use choice::{BoundChoice, Means};
 pub use cost_shifting::{Entry, Shift};
-pub use join_graph::{DeviceGraphs, Graphs, JoinGraph, MiniBucket, Passes, Patience};
+pub use join_graph::{DeviceUse, Graphs, JoinGraph, MiniBucket, Passes, Patience};
 pub use proof::{Proof, weaker};
-pub use schedule::{Attempt, Climb, Ladder, Means, Rung, Spent, Stage, what_fails};
+pub use schedule::{Attempt, Climb, Ladder, Rung, Spent, Stage};
 pub use shifting::Shifting;
 
 use crate::device::Source;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Error;
+use crate::bounds::BoundChoice;
 use crate::bounds::Proof;
 use crate::bounds::{Climb, Ladder, Spent, Stage, trivial_bound};
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step, seal};
@@ -10,7 +11,6 @@ use crate::model::ModelError;
 use crate::order::{Method, best_orders};
 use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
-use crate::search::BoundChoice;
 use crate::stop::Stop;
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ pub(crate) mod schedule;
 pub(crate) mod sequence;
 pub(crate) mod tables;
 
-pub use sequence::{DeviceGraphs, Graphs};
+pub use sequence::{DeviceUse, Graphs};
 
 use crate::device::DeviceError;
 use crate::elimination::Gpu;

@@ -49,15 +49,13 @@ fn host_bytes(plan: &Plan) -> u64 {
     JoinGraph::bytes(plan).saturating_add(plan.joint_entries.saturating_mul(size_of::<Cost>() as u64))
 }
 
-/// Which of them a device takes, if there is one.
+/// Who else a device works for, which says what pays there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceGraphs {
-    /// None: their sizes depend on its free memory.
-    None,
-    /// Those that the CPU cannot take, as it has other work.
-    Large,
-    /// All but small ones.
-    Most,
+pub enum DeviceUse {
+    /// A search: the device takes exact eliminations, and join graphs that the CPU cannot take.
+    Shared,
+    /// Nothing: it takes all but what is small.
+    Exclusive,
 }
 
 /// Graphs of growing z.
@@ -103,7 +101,7 @@ impl GraphWay {
         ladder: &Ladder,
         graphs: Graphs,
         gpu: Option<&Arc<Gpu>>,
-        on_device: DeviceGraphs,
+        device_use: DeviceUse,
     ) -> Option<GraphWay> {
         let (problem, shift, order) = (problem.clone(), shift.clone(), ladder.order()?.clone());
         let fixed = ladder.fixed();
@@ -114,8 +112,8 @@ impl GraphWay {
             first: order.clone(),
             order,
             graphs,
-            gpu: gpu.filter(|_| on_device != DeviceGraphs::None).cloned(),
-            large: if on_device == DeviceGraphs::Large { LARGEST } else { DEVICE },
+            gpu: gpu.cloned(),
+            large: if device_use == DeviceUse::Shared { LARGEST } else { DEVICE },
             most: u64::MAX,
             left: None,
             z: begin,

@@ -160,11 +160,11 @@ impl Climb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bounds::BoundChoice;
     use crate::bounds::{Ladder, trivial_bound};
     use crate::elimination::Progress;
     use crate::model::Problem;
     use crate::order::{Method, best_orders};
-    use crate::search::BoundChoice;
     use crate::stop::Stop;
     use std::sync::Arc;
 

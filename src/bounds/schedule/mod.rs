@@ -11,9 +11,10 @@ pub(crate) mod sizes;
 mod tests;
 
 use super::branch::{Branch, Style};
+use super::choice::Means;
 use super::cost_shifting::Shift;
 use super::join_graph::passes::Passes;
-use super::join_graph::sequence::{DeviceGraphs, GraphWay, Graphs};
+use super::join_graph::sequence::{DeviceUse, GraphWay, Graphs};
 use super::shifting::{Between, Shifting};
 use super::trivial_bound;
 use crate::elimination::cuda::Gpu;
@@ -45,29 +46,6 @@ const ROW: u64 = 8;
 /// The part of the memory that a search may take.
 const SEARCH_MEMORY: u64 = 8;
 
-/// Which ways are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Means {
-    /// Mini-buckets of the network as it is.
-    pub plain: bool,
-    /// Cost shifting.
-    pub shift: bool,
-    /// Mini-buckets of the shifted network.
-    pub shifted: bool,
-    /// Shifting between mini-buckets.
-    pub graphs: Graphs,
-    /// Exact elimination by rows of what shifting leaves.
-    pub rows: bool,
-    /// Searches over values.
-    pub branch: &'static [Style],
-}
-
-impl Means {
-    /// Cost shifting between functions alone.
-    const SHIFT: Means =
-        Means { plain: false, shift: true, shifted: false, graphs: Graphs::None, rows: false, branch: &[] };
-}
-
 /// The ways to a better bound on one network.
 #[derive(Debug)]
 pub struct Climb {
@@ -93,7 +71,7 @@ pub struct Climb {
     /// Combinations of all plans so far, the next one included.
     work: u64,
     gpu: Option<Arc<Gpu>>,
-    device_graphs: DeviceGraphs,
+    device_use: DeviceUse,
     best: Cost,
     /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
     /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
@@ -154,14 +132,6 @@ pub enum Stage {
     Branch(Box<Branch>, u64),
 }
 
-/// What there is to say of a plan that failed, and what bounds go on with.
-pub fn what_fails(error: &Error) -> String {
-    match error {
-        Error::Memory(_) => format!("{error}; going on with half of the memory for tables"),
-        _ => format!("{error}; going on without tables in files"),
-    }
-}
-
 impl Climb {
     /// Ways for `problem`, plans by copies of `ladder`. Shifting and the shifted network may each take a quarter of its memory,
     /// which the plans then have less.
@@ -195,7 +165,7 @@ impl Climb {
             pending: None,
             work: 0,
             gpu: None,
-            device_graphs: DeviceGraphs::None,
+            device_use: DeviceUse::Shared,
             gains: false,
             graph_bytes: 0,
             best,
@@ -206,8 +176,8 @@ impl Climb {
     }
 
     /// Searches may use a device, also those that have begun, and so may some join graphs.
-    pub fn on(mut self, gpu: Option<&Arc<Gpu>>, graphs: DeviceGraphs) -> Climb {
-        (self.gpu, self.device_graphs) = (gpu.cloned(), graphs);
+    pub fn on(mut self, gpu: Option<&Arc<Gpu>>, device_use: DeviceUse) -> Climb {
+        (self.gpu, self.device_use) = (gpu.cloned(), device_use);
         if let Some(gpu) = gpu {
             self.searches.iter_mut().for_each(|(search, _)| search.board(gpu));
         }
@@ -277,7 +247,7 @@ impl Climb {
                     shift.keep_journal();
                 }
                 // beside a search each of many small launches would wait for the search's (results/notes/bounds-cuda.md)
-                let gpu = self.gpu.as_ref().filter(|_| self.device_graphs == DeviceGraphs::Most);
+                let gpu = self.gpu.as_ref().filter(|_| self.device_use == DeviceUse::Exclusive);
                 let shift = shift.on(gpu, self.means == Means::SHIFT);
                 let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
                 if self.means.shift {
@@ -434,7 +404,7 @@ impl Climb {
                 }
                 if self.means.graphs != Graphs::None {
                     let gpu = self.gpu.as_ref();
-                    let way = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_graphs);
+                    let way = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_use);
                     self.graphs = way.map(|way| way.checked(self.journal));
                 }
                 // the same network, where nothing was gained

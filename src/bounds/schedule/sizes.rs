@@ -1,5 +1,6 @@
 //! Which plan to run next.
 
+use crate::bounds::tuning::EXACT_WORK;
 use crate::elimination::plan::{Limits, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
@@ -36,9 +37,6 @@ pub struct Ladder {
     work: u64,
     done: bool,
 }
-
-/// Combinations up to which elimination is exact right away: a few seconds of two cores.
-const EXACT_WORK: u64 = 3_000_000_000;
 
 impl Ladder {
     /// A ladder over `orders` (the best first) with tables of at most `memory` bytes, of growing z or of a

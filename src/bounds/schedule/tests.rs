@@ -2,13 +2,13 @@
 
 use super::super::{JoinGraph, Patience};
 use super::*;
+use crate::bounds::BoundChoice;
 use crate::bounds::shifting::Between;
 use crate::elimination::tests::{assignments, random, run, shuffled};
 use crate::elimination::{Limits, Progress};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, best_orders};
 use crate::rng::Rng;
-use crate::search::BoundChoice;
 use crate::stop::Stop;
 use std::sync::Arc;
 
