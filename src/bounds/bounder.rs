@@ -565,10 +565,15 @@ impl BoundResult {
 
 impl TableSizes {
     fn new(outcome: &Outcome, streamed: bool) -> Self {
-        let &Plan { z, largest_table, joint_entries, ref placement, .. } = outcome.plan();
-        let table_bytes = placement.table_bytes;
-        let spilled_bytes = outcome.spilled_bytes();
-        TableSizes { z, largest_table, table_bytes, joint_entries, streamed, spilled_bytes }
+        let (plan, spilled_bytes) = (outcome.plan(), outcome.spilled_bytes());
+        TableSizes {
+            z: plan.z,
+            largest_table: plan.largest_table,
+            table_bytes: plan.placement.table_bytes,
+            joint_entries: plan.joint_entries,
+            streamed,
+            spilled_bytes,
+        }
     }
 }
 
