@@ -2,7 +2,7 @@
 
 use super::branch::{Branch, Style};
 use super::choice::BoundChoice;
-use super::schedule::{Attempt, Climb, Ladder, Spent, Stage};
+use super::schedule::{Attempt, BoundSchedule, SizeSchedule, Spent, Stage};
 use super::shifting::Shifting;
 use super::{DeviceUse, Proof, tuning};
 use crate::activity::Activity;
@@ -81,7 +81,7 @@ pub struct Bounder {
     /// Orders of the problem that the caller has, or that are searched for, until a schedule follows them.
     orders: Vec<Order>,
     ordering: Option<OrderSearch>,
-    schedule: Option<Climb>,
+    schedule: Option<BoundSchedule>,
     running: Option<Running>,
     /// Whether the stage at work is the light branch and bound.
     is_light: bool,
@@ -302,7 +302,7 @@ impl Bounder {
 
     /// Whether a branch and bound tells that it will end soon.
     pub fn ends_soon(&self) -> bool {
-        self.schedule.as_ref().is_some_and(Climb::ends_soon)
+        self.schedule.as_ref().is_some_and(BoundSchedule::ends_soon)
     }
 
     /// What steps have taken: nanoseconds, or work where they must be repeatable.
@@ -532,15 +532,15 @@ impl Bounder {
     }
 
     /// The schedule for a problem, along the orders known.
-    fn schedule(&mut self, reduced: &ReducedProblem) -> Climb {
+    fn schedule(&mut self, reduced: &ReducedProblem) -> BoundSchedule {
         let searched = self.ordering.take().map(OrderSearch::into_orders);
         let orders = if self.orders.is_empty() { searched.unwrap_or_default() } else { self.orders.clone() };
         self.induced_width = orders.first().map(|order| order.width);
         let BounderOptions { choice, z, memory, spill, .. } = self.options;
         let exact_work = self.exact_work(self.gpu.is_some());
-        let sizes = Ladder::new(orders, memory, z).spill(spill).exact_work(exact_work).above(self.highest / 2);
+        let sizes = SizeSchedule::new(orders, memory, z).spill(spill).exact_work(exact_work).above(self.highest / 2);
         let certified = reduced.reducer.steps().is_some();
-        let schedule = Climb::new(&reduced.problem, sizes, choice.means()).keep_journal(certified);
+        let schedule = BoundSchedule::new(&reduced.problem, sizes, choice.strategies()).keep_journal(certified);
         let mut schedule = schedule.on(self.gpu.as_ref(), self.device_use);
         schedule.resume(std::mem::take(&mut self.searches));
         schedule

@@ -41,9 +41,9 @@ impl BoundChoice {
     ];
 
     /// What it takes to a better bound.
-    pub fn means(self) -> Means {
+    pub fn strategies(self) -> Strategies {
         let auto = self == BoundChoice::Auto;
-        Means {
+        Strategies {
             plain: matches!(self, BoundChoice::Auto | BoundChoice::Mbe | BoundChoice::Be),
             shift: auto || matches!(self, BoundChoice::Shift | BoundChoice::JoinGraph | BoundChoice::SparseBe),
             shifted: auto,
@@ -68,7 +68,7 @@ impl BoundChoice {
 
 /// Which ways are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Means {
+pub struct Strategies {
     /// Mini-buckets of the network as it is.
     pub plain: bool,
     /// Cost shifting.
@@ -83,8 +83,8 @@ pub struct Means {
     pub branch: &'static [Style],
 }
 
-impl Means {
+impl Strategies {
     /// Cost shifting between functions alone.
-    pub(super) const SHIFT: Means =
-        Means { plain: false, shift: true, shifted: false, graphs: Graphs::None, rows: false, branch: &[] };
+    pub(super) const SHIFT: Strategies =
+        Strategies { plain: false, shift: true, shifted: false, graphs: Graphs::None, rows: false, branch: &[] };
 }

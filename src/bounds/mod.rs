@@ -1,7 +1,7 @@
 //! Lower bounds: what raises them, one step after the other.
 //!
 //! [`Shift`] moves costs between functions, [`JoinGraph`] between mini-buckets, so that these lose less. A [`Branch`]
-//! searches over values with both in its nodes. A [`Ladder`] says which plan of mini-buckets to run next, a [`Climb`]
+//! searches over values with both in its nodes. A [`SizeSchedule`] says which plan of mini-buckets to run next, a [`BoundSchedule`]
 //! which of all that.
 //!
 //! Plans by rows ([`RowLimits`]) leave out entries that no solution below the limit uses: their bound is at most the limit.
@@ -17,13 +17,13 @@ mod shifting;
 mod tuning;
 
 pub use bounder::{BoundResult, Bounder, BounderOptions, Notice, Step, TableSizes};
-pub use branch::{Branch, Fork, Forks, Style};
+pub use branch::{Branch, Branching, BranchingTrace, Style};
 pub(crate) use branch::{Probe, Probed};
-pub use choice::{BoundChoice, Means};
+pub use choice::{BoundChoice, Strategies};
 pub use cost_shifting::{Entry, Shift};
 pub use join_graph::{DeviceUse, Graphs, JoinGraph, MiniBucket, Passes, Patience};
 pub use proof::{Proof, weaker};
-pub use schedule::{Attempt, Climb, Ladder, Rung, Spent, Stage};
+pub use schedule::{Attempt, BoundSchedule, SizeSchedule, SizeStep, Spent, Stage};
 pub use shifting::Shifting;
 
 use crate::device::Source;

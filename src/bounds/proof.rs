@@ -1,6 +1,6 @@
 //! The certificate of a bound, from the reductions, the shifts and the plan that led to it.
 
-use super::{Entry, Forks, MiniBucket, Passes, Shift};
+use super::{BranchingTrace, Entry, MiniBucket, Passes, Shift};
 use crate::certificate::{
     Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Lemma, Rows, Search, Solution, Step,
 };
@@ -34,7 +34,7 @@ struct Eliminated {
 #[derive(Clone, Debug)]
 struct Searched {
     bits: u32,
-    forks: Forks,
+    trace: BranchingTrace,
     /// Bytes of a node, and of all that it has.
     bytes: (u64, u64),
 }
@@ -72,8 +72,8 @@ impl Proof {
 
     /// A branch and bound search after the reductions. Costs are multiplied by 2^`bits`; `bytes` holds the size of a
     /// node and of all memory. Branchings made later are recorded as well.
-    pub fn searched(mut self, bits: u32, forks: &Forks, bytes: (u64, u64)) -> Proof {
-        self.search = Some(Searched { bits, forks: forks.clone(), bytes });
+    pub fn searched(mut self, bits: u32, trace: &BranchingTrace, bytes: (u64, u64)) -> Proof {
+        self.search = Some(Searched { bits, trace: trace.clone(), bytes });
         self
     }
 
@@ -230,20 +230,20 @@ impl<'a> Core<'a> {
         }
     }
 
-    fn search(&self, Searched { forks, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
-        let (list, deepest) = forks.list(bound);
-        let mini = forks.mini();
+    fn search(&self, Searched { trace, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
+        let (list, deepest) = trace.list(bound);
+        let mini = trace.mini();
         // a table of a mini-bucket is no larger than the combinations visited for it; the run's entries may be half as
         // wide
         let tables = mini.saturating_mul(size_of::<Cost>() as u64).min(all.saturating_mul(2));
         let name = |v: u32| self.reducer.variables()[v as usize];
-        let fork = |fork: &super::Fork| {
+        let fork = |fork: &super::Branching| {
             let parent = list[fork.before as usize].variable;
             let value = self.reducer.values(parent as usize).get(fork.value as usize).copied().unwrap_or_default();
             (name(fork.variable), fork.before, value)
         };
         Search {
-            work: forks.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
+            work: trace.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
             bytes: node.saturating_mul(u64::from(deepest) + MORE_DEPTH).saturating_add(tables),
             mini,
             forks: list.iter().map(fork).collect(),

@@ -74,7 +74,7 @@ pub fn solve(
 
 /// The number of threads, where the options fit together.
 fn checked(options: &Options) -> Result<usize, Error> {
-    if options.driver == DriverChoice::Construct && !options.bound.means().plain {
+    if options.driver == DriverChoice::Construct && !options.bound.strategies().plain {
         return Err(Error::Usage(format!(
             "the driver construct builds on the messages of mini-buckets, which bound {} leaves out",
             options.bound.name()

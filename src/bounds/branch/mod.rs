@@ -10,11 +10,11 @@
 //! The work of a batch is counted and its nodes are searched apart from each other, so threads do not change anything.
 
 mod depth_first;
-mod frame;
 mod leaf;
 mod probe;
 mod residual;
 mod scan;
+mod static_data;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -29,15 +29,15 @@ use crate::reduce::Reducer;
 use crate::stop::Stop;
 pub use depth_first::Style;
 use depth_first::{Dive, Found, Node};
-use frame::Frame;
 use leaf::{Budget, DEVICE_SPEED};
 pub(crate) use probe::{Probe, Probed};
 use rayon::prelude::*;
 use residual::State;
+use static_data::StaticData;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use trace::Branched;
-pub use trace::{Fork, Forks};
+pub use trace::{Branching, BranchingTrace};
 
 /// Nodes of a batch. A fixed number, so that threads do not change the result.
 const BATCH: usize = 16;
@@ -64,7 +64,7 @@ const ROOT_PART: Cost = 1000;
 /// A search on its way.
 #[derive(Debug)]
 pub struct Branch {
-    frame: Frame,
+    data: StaticData,
     /// The whole network, shifted.
     root: State,
     open: BinaryHeap<Node>,
@@ -90,7 +90,7 @@ pub struct Branch {
     gpu: Option<Arc<Gpu>>,
     trouble: Option<DeviceError>,
     /// What was branched on, where a certificate is wanted.
-    forks: Option<Forks>,
+    trace: Option<BranchingTrace>,
 }
 
 impl Branch {
@@ -105,14 +105,14 @@ impl Branch {
         style: Style,
         stop: &Stop,
     ) -> Option<Branch> {
-        let (tables, state) = Frame::bytes(problem);
+        let (tables, state) = StaticData::bytes(problem);
         let taken = tables.saturating_add(state.saturating_mul(THREADS));
         let memory = memory.checked_sub(taken)?;
         let ub = ub.unwrap_or(problem.top).min(problem.top);
-        let frame = Frame::new(problem, ub, &order.sequence, stop)?;
-        let root = State::new(&frame, frame.limit(ub));
+        let data = StaticData::new(problem, ub, &order.sequence, stop)?;
+        let root = State::new(&data, data.limit(ub));
         Some(Branch {
-            frame,
+            data,
             root,
             open: BinaryHeap::new(),
             style,
@@ -130,14 +130,14 @@ impl Branch {
             mini: LEAST_MINI,
             gpu: None,
             trouble: None,
-            forks: None,
+            trace: None,
         })
     }
 
     /// Eliminates heavy nodes on a device from now on, with tables that fit there. What it does counts by the time it takes. Where forks
     /// are kept they stay on the CPU: whoever checks a certificate makes their tables there.
     pub fn board(&mut self, gpu: &Arc<Gpu>) {
-        if self.style == Style::Heavy && self.forks.is_none() {
+        if self.style == Style::Heavy && self.trace.is_none() {
             self.gpu = Some(gpu.clone());
             // the device's mini-buckets of one node say more than those of all that the CPU's have split it into, and each of these takes
             // as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such nodes)
@@ -159,8 +159,8 @@ impl Branch {
     }
 
     /// Keeps what is branched on, for a certificate.
-    pub fn keep_forks(mut self) -> Branch {
-        (self.forks, self.gpu) = (Some(Forks::default()), None);
+    pub fn keep_trace(mut self) -> Branch {
+        (self.trace, self.gpu) = (Some(BranchingTrace::default()), None);
         self
     }
 
@@ -175,9 +175,9 @@ impl Branch {
     /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
     pub fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
         Some(Proof::reductions(reducer)?.searched(
-            self.frame.bits,
-            self.forks.as_ref()?,
-            (Frame::bytes(&self.frame.problem).1, self.memory),
+            self.data.bits,
+            self.trace.as_ref()?,
+            (StaticData::bytes(&self.data.problem).1, self.memory),
         ))
     }
 
@@ -190,7 +190,7 @@ impl Branch {
     pub fn tighten(&mut self, ub: Cost) {
         if ub < self.ub {
             self.ub = ub;
-            self.root.limit = self.frame.limit(ub);
+            self.root.limit = self.data.limit(ub);
         }
     }
 
@@ -216,7 +216,7 @@ impl Branch {
 
     fn begin(&mut self, stop: &Stop) {
         let before = self.root.work;
-        let open = self.root.limit > 0 && self.root.propagate(&self.frame, ROOT_PART, ROOT_PASSES, stop);
+        let open = self.root.limit > 0 && self.root.propagate(&self.data, ROOT_PART, ROOT_PASSES, stop);
         self.work += self.root.work - before;
         if stop.is_set() {
             // the passes done keep: costs are only shifted
@@ -234,7 +234,7 @@ impl Branch {
     fn drop_values(&mut self, stop: &Stop) {
         self.dropped = self.root.limit;
         let before = self.root.work;
-        if !self.root.propagate(&self.frame, ROOT_PART, ROOT_PASSES, stop) {
+        if !self.root.propagate(&self.data, ROOT_PART, ROOT_PASSES, stop) {
             self.open.clear();
         }
         self.work += (self.root.work - before).max(1);
@@ -263,7 +263,7 @@ impl Branch {
             (Style::Heavy, None) => Budget { joint_entries: mini, bytes: self.memory / 2, gpu: None },
         };
         let dive = Dive {
-            frame: &self.frame,
+            data: &self.data,
             style: self.style,
             work: if crowded { self.dive.saturating_mul(64) } else { work },
             descent: 0,
@@ -279,7 +279,7 @@ impl Branch {
         let nodes = nodes.into_par_iter().enumerate().with_max_len(1);
         let found: Vec<Found> = nodes.map_init(|| self.root.clone(), search).collect();
         let (mut spent, mut replayed, mut mini) = (0, 0, 0);
-        let mut forks = Vec::new();
+        let mut branchings = Vec::new();
         for (at, found) in found.into_iter().enumerate() {
             // in the order of the nodes: threads do not change anything
             if at > 0 {
@@ -289,7 +289,7 @@ impl Branch {
             spent += found.work;
             replayed += found.replayed;
             self.nodes += found.nodes;
-            forks.extend(found.forks);
+            branchings.extend(found.branchings);
             mini = mini.max(found.mini);
             if let Some(error) = found.trouble {
                 self.lose(error);
@@ -304,9 +304,9 @@ impl Branch {
             }
         }
         self.work += spent.max(1);
-        if let Some(log) = &self.forks {
-            let total = |fork: Branched| Branched { bound: self.frame.total(fork.bound), ..fork };
-            log.add(forks.into_iter().map(total), if self.style == Style::Heavy { mini } else { 0 });
+        if let Some(log) = &self.trace {
+            let total = |of: Branched| Branched { bound: self.data.total(of.bound), ..of };
+            log.add(branchings.into_iter().map(total), if self.style == Style::Heavy { mini } else { 0 });
         }
         // as much as a tenth of the work on the way back to open nodes (hybrid best-first search)
         if replayed * 10 > spent {
@@ -323,7 +323,7 @@ impl Branch {
     }
 
     fn found(&mut self, assignment: Vec<u32>) {
-        let cost = self.frame.problem.cost(&assignment);
+        let cost = self.data.problem.cost(&assignment);
         if cost < self.ub {
             self.tighten(cost);
             self.solution = Some(assignment);
@@ -332,12 +332,12 @@ impl Branch {
 
     /// The bound of what is open; nodes that cannot hold anything better go.
     fn settle(&mut self) {
-        if let Some(log) = &self.forks {
+        if let Some(log) = &self.trace {
             log.spent(self.work);
         }
         let least = self.open.peek().map(|node| node.bound).filter(|&bound| bound < self.root.limit);
         match least {
-            Some(bound) => self.bound = self.bound.max(self.frame.total(bound)).min(self.ub),
+            Some(bound) => self.bound = self.bound.max(self.data.total(bound)).min(self.ub),
             None => {
                 self.open.clear();
                 self.bound = self.ub;
@@ -362,7 +362,7 @@ impl Branch {
 
     /// What it searches.
     pub fn problem(&self) -> &Arc<Problem> {
-        &self.frame.problem
+        &self.data.problem
     }
 
     /// How.

@@ -1,9 +1,9 @@
 //! One depth-first search of a small network within limits: what a large neighbourhood search does to its neighbourhoods.
 
 use super::depth_first::{Dive, Found, Node, Style};
-use super::frame::Frame;
 use super::leaf::Budget;
 use super::residual::State;
+use super::static_data::StaticData;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, Order};
 use crate::stop::Stop;
@@ -58,14 +58,14 @@ impl Probe {
     pub fn search(&self, problem: &Arc<Problem>, ub: Cost, stop: &Stop) -> Option<Probed> {
         let (order, steps) = Order::within(problem, Method::MinFill, 1, self.work, stop);
         // small, and `None` would mean that it never fits
-        let frame = Frame::new(problem, ub, &order.sequence, &Stop::new())?;
-        let mut state = State::new(&frame, frame.limit(ub.min(problem.top)));
+        let data = StaticData::new(problem, ub, &order.sequence, &Stop::new())?;
+        let mut state = State::new(&data, data.limit(ub.min(problem.top)));
         let set_up = SET_UP * (problem.variables() + problem.functions.len()) as u64;
-        let entries = Frame::bytes(problem).0 / size_of::<Cost>() as u64;
+        let entries = StaticData::bytes(problem).0 / size_of::<Cost>() as u64;
         let mut probed = Probed { solution: None, complete: true, short: false, work: set_up + entries + steps };
-        if state.limit > 0 && state.propagate(&frame, PART, PASSES, stop) {
+        if state.limit > 0 && state.propagate(&data, PART, PASSES, stop) {
             let dive = Dive {
-                frame: &frame,
+                data: &data,
                 style: Style::Light,
                 work: self.work,
                 descent: 0,

@@ -1,6 +1,6 @@
 //! What a function of two variables costs least for each value of one of them.
 
-use super::frame::NEVER;
+use super::static_data::NEVER;
 use crate::model::Cost;
 
 /// What the entries of values that are gone cost more: more than any other.

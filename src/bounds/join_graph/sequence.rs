@@ -6,7 +6,7 @@ use super::orders::{Next, Orders};
 use super::passes::Passes;
 use super::{JoinGraph, Patience};
 use crate::bounds::cost_shifting::Shift;
-use crate::bounds::schedule::sizes::Ladder;
+use crate::bounds::schedule::sizes::SizeSchedule;
 use crate::bounds::shifting::{Between, Shifting};
 use crate::elimination::cuda::Gpu;
 use crate::elimination::plan::{Limits, Plan};
@@ -60,7 +60,7 @@ pub enum DeviceUse {
 
 /// Graphs of growing z.
 #[derive(Debug)]
-pub(crate) struct GraphWay {
+pub(crate) struct GraphStrategy {
     /// What the first graph is made of.
     problem: Arc<Problem>,
     shift: Arc<Shift>,
@@ -93,20 +93,20 @@ pub(crate) struct GraphWay {
     pub reached: Option<(Cost, Cost)>,
 }
 
-impl GraphWay {
+impl GraphStrategy {
     /// Graphs of a shifted problem, along a ladder's first order and of its z if it has a fixed one.
     pub fn new(
         problem: &Arc<Problem>,
         shift: &Arc<Shift>,
-        ladder: &Ladder,
+        sizes: &SizeSchedule,
         graphs: Graphs,
         gpu: Option<&Arc<Gpu>>,
         device_use: DeviceUse,
-    ) -> Option<GraphWay> {
-        let (problem, shift, order) = (problem.clone(), shift.clone(), ladder.order()?.clone());
-        let fixed = ladder.fixed();
+    ) -> Option<GraphStrategy> {
+        let (problem, shift, order) = (problem.clone(), shift.clone(), sizes.order()?.clone());
+        let fixed = sizes.fixed();
         let begin = fixed.unwrap_or(if graphs == Graphs::Matching { 2 } else { FIRST }) - 1;
-        Some(GraphWay {
+        Some(GraphStrategy {
             problem,
             shift,
             first: order.clone(),
@@ -130,7 +130,7 @@ impl GraphWay {
     }
 
     /// Graphs that somebody can follow who checks a certificate.
-    pub fn checked(mut self, wanted: bool) -> GraphWay {
+    pub fn checked(mut self, wanted: bool) -> GraphStrategy {
         self.most = if wanted { CHECKED_LARGEST } else { u64::MAX };
         self
     }

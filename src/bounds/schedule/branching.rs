@@ -1,6 +1,6 @@
 //! Turns of searches over values, between plans and join graphs.
 
-use super::{BEHIND, Climb, FIRST_TURN, SEARCH_MEMORY, Stage, is_behind, weight};
+use super::{BEHIND, BoundSchedule, FIRST_TURN, SEARCH_MEMORY, Stage, is_behind, weight};
 use crate::bounds::branch::{Branch, Style};
 use crate::model::Cost;
 use crate::stop::Stop;
@@ -62,7 +62,7 @@ impl Stage {
     }
 }
 
-impl Climb {
+impl BoundSchedule {
     /// A turn of the light search where it has had less than its part of the time: others that lead, or seem to, would keep it from its proof.
     /// Nor may it keep them from theirs: on SPOT5 42b it believes for ever that half of the way is done (results/notes/branch.md).
     pub(crate) fn owed(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
@@ -85,15 +85,15 @@ impl Climb {
     /// as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
     pub(crate) fn search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         let plans = self.pending.is_some();
-        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
-        let slow = slow && self.graphs.as_ref().is_none_or(|way| is_behind(way.reached, self.best));
+        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|strategy| strategy.is_behind(self.best));
+        let slow = slow && self.graphs.as_ref().is_none_or(|strategy| is_behind(strategy.reached, self.best));
         let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
         let due = |weight: u64| !plans || weight <= planned;
         while let Some(style) = self.styles.pop() {
-            let memory = self.ladder.memory() / SEARCH_MEMORY;
-            if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style, stop) {
+            let memory = self.sizes.memory() / SEARCH_MEMORY;
+            if let Some(search) = Branch::new(&self.problem, ub, self.sizes.order()?, memory, style, stop) {
                 self.reserve(memory);
-                let mut search = if self.journal { search.keep_forks() } else { search };
+                let mut search = if self.journal { search.keep_trace() } else { search };
                 if let Some(gpu) = &self.gpu {
                     search.board(gpu);
                 }
@@ -161,7 +161,7 @@ impl Climb {
 mod tests {
     use super::*;
     use crate::bounds::BoundChoice;
-    use crate::bounds::{Ladder, trivial_bound};
+    use crate::bounds::{SizeSchedule, trivial_bound};
     use crate::elimination::Progress;
     use crate::model::Problem;
     use crate::order::{Method, best_orders};
@@ -175,12 +175,13 @@ mod tests {
         let reducer = crate::reduce::Reducer::new(&network, false, &stop).expect("no limit");
         let problem: Arc<Problem> = Arc::new(reducer.problem());
         let orders = best_orders(&problem, &[Method::MinFill], 1, 2, 1, &stop);
-        let mut climb = Climb::new(&problem, Ladder::new(orders, 1 << 28, None), BoundChoice::Auto.means());
+        let mut schedule =
+            BoundSchedule::new(&problem, SizeSchedule::new(orders, 1 << 28, None), BoundChoice::Auto.strategies());
         let (mut spent, mut owed, mut best) = (Spent::default(), 0, trivial_bound(&problem));
         for _ in 0..40 {
-            let waits = climb.searches.iter().any(|(search, _)| search.style() == Style::Light);
+            let waits = schedule.searches.iter().any(|(search, _)| search.style() == Style::Light);
             let owes = waits && spent.owes_light(LIGHT_TIME);
-            let Some(stage) = climb.next(None, spent, &stop) else { break };
+            let Some(stage) = schedule.next(None, spent, &stop) else { break };
             assert!(stage.is_light() || !owes, "{stage:?}");
             owed += u32::from(owes);
             // the others take three times as long
@@ -189,14 +190,14 @@ mod tests {
                 Stage::Shift(mut shifting) => {
                     assert_eq!(shifting.advance(u64::MAX, &stop), Progress::Done);
                     best = best.max(shifting.lower_bound(problem.top));
-                    climb.shifted(*shifting, &stop);
+                    schedule.shifted(*shifting, &stop);
                 }
-                Stage::Run(attempt, _) => climb.note(&attempt, best),
+                Stage::Run(attempt, _) => schedule.note(&attempt, best),
                 // its turn may be as short as one likes
                 Stage::Branch(mut search, _) => {
                     let before = search.lower_bound();
                     let _ = search.advance(1, &stop);
-                    climb.searched(search, before);
+                    schedule.searched(search, before);
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::stop::Stop;
 
 /// A plan to run, with what it is called and takes.
 #[derive(Clone, Debug)]
-pub struct Rung {
+pub struct SizeStep {
     /// `be` or `mbe(z)`.
     pub name: String,
     /// Combinations it looks at, with what files take ([`Plan::work`]).
@@ -26,7 +26,7 @@ pub struct Rung {
 /// Each rung at least doubles the work of the last, so that all of them together take at most about twice
 /// the time of the last one that was finished. Nothing here depends on anything but its arguments.
 #[derive(Clone, Debug)]
-pub struct Ladder {
+pub struct SizeSchedule {
     orders: Vec<Order>,
     memory: u64,
     spill: u64,
@@ -38,23 +38,23 @@ pub struct Ladder {
     done: bool,
 }
 
-impl Ladder {
+impl SizeSchedule {
     /// A ladder over `orders` (the best first) with tables of at most `memory` bytes, of growing z or of a
     /// fixed one.
-    pub fn new(orders: Vec<Order>, memory: u64, z: Option<u32>) -> Ladder {
+    pub fn new(orders: Vec<Order>, memory: u64, z: Option<u32>) -> SizeSchedule {
         let done = orders.is_empty();
-        Ladder { orders, memory, spill: 0, fixed: z, exact_work: EXACT_WORK, z: 0, order: 0, work: 0, done }
+        SizeSchedule { orders, memory, spill: 0, fixed: z, exact_work: EXACT_WORK, z: 0, order: 0, work: 0, done }
     }
 
     /// Changes the work up to which elimination is exact without trying mini-buckets first.
-    pub fn exact_work(mut self, work: u64) -> Ladder {
+    pub fn exact_work(mut self, work: u64) -> SizeSchedule {
         self.exact_work = work;
         self
     }
 
-    /// Lets files take so many bytes of messages for an exact plan that does not fit into memory. It is [`Ladder::last`], or the only
-    /// rung where it takes little work or [`Ladder::exact_work`] sets no limit.
-    pub fn spill(mut self, bytes: u64) -> Ladder {
+    /// Lets files take so many bytes of messages for an exact plan that does not fit into memory. It is [`SizeSchedule::last`], or the only
+    /// rung where it takes little work or [`SizeSchedule::exact_work`] sets no limit.
+    pub fn spill(mut self, bytes: u64) -> SizeSchedule {
         self.spill = bytes;
         self
     }
@@ -67,7 +67,7 @@ impl Ladder {
     }
 
     /// Leaves out rungs of less work, for a network whose like has been bounded before.
-    pub fn above(mut self, work: u64) -> Ladder {
+    pub fn above(mut self, work: u64) -> SizeSchedule {
         self.work = work;
         self
     }
@@ -121,7 +121,7 @@ impl Ladder {
     ///
     /// # Errors
     /// [`Error::Stopped`] once `stop` is set.
-    pub fn next(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<Rung>, Error> {
+    pub fn next(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<SizeStep>, Error> {
         if self.done {
             return Ok(None);
         }
@@ -137,7 +137,7 @@ impl Ladder {
                     }
                 }
                 self.z = 1;
-                return self.climb(problem, ub, stop);
+                return self.schedule(problem, ub, stop);
             }
         } else if self.order + 1 < self.orders.len() {
             self.order += 1;
@@ -146,7 +146,7 @@ impl Ladder {
             return Ok(None);
         } else {
             self.order = 0;
-            return self.climb(problem, ub, stop);
+            return self.schedule(problem, ub, stop);
         }
         let plan = self.plan(problem, ub, Some(self.z), stop)?;
         self.done = plan.exact;
@@ -154,7 +154,7 @@ impl Ladder {
     }
 
     /// The first plan of a larger z with at least twice the work.
-    fn climb(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<Rung>, Error> {
+    fn schedule(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<SizeStep>, Error> {
         let enough = |plan: &Plan, work: u64| plan.exact || plan.joint_entries / 2 >= work;
         // plans are cheap but not free: where z hardly matters, take longer and longer strides
         let (mut low, mut stride) = (self.z, 1);
@@ -190,7 +190,7 @@ impl Ladder {
 
     /// The exact plan with files, for when nothing else is left; `None` where z is fixed or there is no room, and once
     /// `stop` is set.
-    pub fn last(&self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Option<Rung> {
+    pub fn last(&self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Option<SizeStep> {
         let wanted = self.spill > 0 && self.fixed.is_none() && !self.orders.is_empty();
         let plan = if wanted { self.plan(problem, ub, None, stop).ok()? } else { return None };
         (plan.spilled_bytes() > 0).then(|| self.rung(plan))
@@ -201,7 +201,7 @@ impl Ladder {
         Plan::until(problem, &self.orders[self.order], &limits, stop)
     }
 
-    fn rung(&self, plan: Plan) -> Rung {
-        Rung { name: plan.name(), work: plan.work(), order: self.order, plan }
+    fn rung(&self, plan: Plan) -> SizeStep {
+        SizeStep { name: plan.name(), work: plan.work(), order: self.order, plan }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) const LATE: u64 = 1 << 10;
 
 /// A network as all nodes see it.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct StaticData {
     pub problem: Arc<Problem>,
     /// Costs are multiplied by 2^bits.
     pub bits: u32,
@@ -65,10 +65,10 @@ pub(crate) enum Entries {
     Sparse(Arc<SparseTable>),
 }
 
-impl Frame {
+impl StaticData {
     /// `None` where costs are too large for sums of 64 bits, and once `stop` is set. Costs from `ub` on need not be
     /// told apart.
-    pub fn new(problem: &Arc<Problem>, ub: Cost, sequence: &[u32], stop: &Stop) -> Option<Frame> {
+    pub fn new(problem: &Arc<Problem>, ub: Cost, sequence: &[u32], stop: &Stop) -> Option<StaticData> {
         let range = cap(problem, ub.min(problem.top)).max(1);
         if range >= LONG {
             return None;
@@ -83,7 +83,7 @@ impl Frame {
             values += domain;
         }
         first.push(values);
-        let mut frame = Frame {
+        let mut data = StaticData {
             problem: problem.clone(),
             bits,
             range,
@@ -100,10 +100,10 @@ impl Frame {
             place: vec![0; n],
         };
         for (place, &v) in (0..).zip(sequence) {
-            frame.place[v as usize] = place;
+            data.place[v as usize] = place;
         }
-        frame.take(problem, stop).ok()?;
-        Some(frame)
+        data.take(problem, stop).ok()?;
+        Some(data)
     }
 
     fn take(&mut self, problem: &Problem, stop: &Stop) -> Result<(), Error> {
@@ -202,12 +202,12 @@ impl Frame {
 
 impl Function {
     /// An entry; `values` are those of the scope.
-    pub fn entry(&self, frame: &Frame, values: &[u32]) -> Cost {
+    pub fn entry(&self, data: &StaticData, values: &[u32]) -> Cost {
         match &self.entries {
             Entries::Dense(costs) => {
                 costs[values.iter().zip(&self.strides).map(|(&value, stride)| value as usize * stride).sum::<usize>()]
             }
-            Entries::Sparse(table) => frame.scaled(table.get(values)),
+            Entries::Sparse(table) => data.scaled(table.get(values)),
         }
     }
 }
