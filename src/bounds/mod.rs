@@ -14,9 +14,10 @@ mod join_graph;
 mod proof;
 mod schedule;
 mod shifting;
+mod step;
 mod tuning;
 
-pub use bounder::{BoundResult, Bounder, BounderOptions, Notice, Step, TableSizes};
+pub use bounder::Bounder;
 pub use branch::{Branch, Branching, BranchingTrace, Style};
 pub(crate) use branch::{Probe, Probed};
 pub use choice::{BoundChoice, Strategies};
@@ -25,6 +26,7 @@ pub use join_graph::{DeviceUse, Graphs, JoinGraph, MiniBucket, Passes, Patience}
 pub use proof::{Proof, weaker};
 pub use schedule::{Attempt, BoundSchedule, SizeSchedule, SizeStep, Spent, Stage};
 pub use shifting::Shifting;
+pub use step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
 
 use crate::device::Source;
 use crate::model::{Cost, Problem, add};
