@@ -68,9 +68,9 @@ fn mini_buckets_climb_to_the_optimum() {
     let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &Stop::new());
     let mut sizes = SizeSchedule::new(orders, 1 << 30, None).exact_work(0);
     let mut best = trivial_bound(&problem);
-    while let Some(rung) = sizes.next(&problem, None, &Stop::new()).expect("the flag is not set") {
-        let outcome = run(&problem, rung.plan);
-        println!("{}: {} ({} joint entries)", rung.name, outcome.lower_bound(), rung.work);
+    while let Some(step) = sizes.next(&problem, None, &Stop::new()).expect("the flag is not set") {
+        let outcome = run(&problem, step.plan);
+        println!("{}: {} ({} joint entries)", step.name, outcome.lower_bound(), step.work);
         assert!(outcome.lower_bound() <= 114);
         best = best.max(outcome.lower_bound());
     }

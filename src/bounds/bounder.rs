@@ -154,8 +154,8 @@ impl Bounder {
         self.done = self.options.choice == BoundChoice::None;
     }
 
-    /// One slice of work: at most some tenths of a second. `upper` is the best total known, or the network's top; bounds
-    /// speak of what is below. `reduced` may be another one only after [`Bounder::rebase`].
+    /// One slice of work: at most some tenths of a second. `upper` is the best total known, or the network's top;
+    /// bounds speak of what is below. `reduced` may be another one only after [`Bounder::rebase`].
     pub fn step(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) -> Step {
         let (began, before) = (Instant::now(), self.work);
         let result = self.advance(reduced, upper, stop);

@@ -6,7 +6,7 @@ use super::join_graph::Graphs;
 /// How lower bounds are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundChoice {
-    /// Bucket elimination where it fits, cost shifting and a ladder of mini-buckets otherwise.
+    /// Bucket elimination where it fits, cost shifting and a size schedule of mini-buckets otherwise.
     Auto,
     /// Only the trivial bound.
     None,
@@ -14,15 +14,15 @@ pub enum BoundChoice {
     Shift,
     /// Cost shifting, between mini-buckets too: join graphs of growing z.
     JoinGraph,
-    /// Mini-buckets of the network as it is.
+    /// Mini-buckets of the original network.
     Mbe,
-    /// Mini-buckets of the network as it is, with moment matching.
+    /// Mini-buckets of the original network, with moment matching.
     MbeMm,
     /// Bucket elimination, whatever it costs.
     Be,
-    /// Bucket elimination by rows of what cost shifting leaves.
+    /// Bucket elimination with sparse tables of what cost shifting leaves.
     SparseBe,
-    /// Searches over values.
+    /// Branch and bound.
     Branch,
 }
 
@@ -40,7 +40,7 @@ impl BoundChoice {
         ("branch", BoundChoice::Branch),
     ];
 
-    /// What it takes to a better bound.
+    /// The strategies that it takes.
     pub fn strategies(self) -> Strategies {
         let auto = self == BoundChoice::Auto;
         Strategies {
@@ -66,10 +66,10 @@ impl BoundChoice {
     }
 }
 
-/// Which ways are taken.
+/// The strategies of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strategies {
-    /// Mini-buckets of the network as it is.
+    /// Mini-buckets of the original network.
     pub plain: bool,
     /// Cost shifting.
     pub shift: bool,
@@ -77,9 +77,9 @@ pub struct Strategies {
     pub shifted: bool,
     /// Shifting between mini-buckets.
     pub graphs: Graphs,
-    /// Exact elimination by rows of what shifting leaves.
+    /// Exact elimination with sparse tables of what shifting leaves.
     pub rows: bool,
-    /// Searches over values.
+    /// Branch and bound.
     pub branch: &'static [Style],
 }
 

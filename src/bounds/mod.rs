@@ -1,10 +1,10 @@
-//! Lower bounds: what raises them, one step after the other.
+//! Lower bounds, from a reduced problem to its certificate.
 //!
-//! [`Shift`] moves costs between functions, [`JoinGraph`] between mini-buckets, so that these lose less. A [`Branch`]
-//! searches over values with both in its nodes. A [`SizeSchedule`] says which plan of mini-buckets to run next, a [`BoundSchedule`]
-//! which of all that.
+//! A [`Bounder`] is the bounding loop: each step is one bounded slice of work. A [`BoundSchedule`] chooses the next
+//! stage: cost shifting between functions ([`Shift`]) or between mini-buckets ([`JoinGraph`]), an elimination plan of a
+//! [`SizeSchedule`], or a turn of branch and bound ([`Branch`]).
 //!
-//! Plans by rows ([`RowLimits`]) leave out entries that no solution below the limit uses: their bound is at most the limit.
+//! Sparse elimination leaves out entries that no solution below the limit uses: its bound is at most the limit.
 
 mod bounder;
 mod branch;

@@ -1,5 +1,6 @@
 //! The certificate of a bound, from the reductions, the shifts and the plan that led to it.
 
+use super::tuning::proof::{LEAST_BYTES, LEAST_WORK, LOOKS, MORE_DEPTH, MORE_PASSES, MORE_WORK};
 use super::{BranchingTrace, Entry, MiniBucket, Passes, Shift};
 use crate::certificate::{
     Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Lemma, Rows, Search, Solution, Step,
@@ -38,18 +39,6 @@ struct Searched {
     /// Bytes of a node, and of all that it has.
     bytes: (u64, u64),
 }
-
-/// Work that the replay may do, as a multiple of the search's or of the sparse elimination's: it bounds differently and
-/// visits each node again. This is the largest ratio measured (results/notes/certificates.md).
-const MORE_WORK: u64 = 8;
-/// Work, bytes and depth that it may have besides.
-const LEAST_WORK: u64 = 1 << 22;
-const LEAST_BYTES: u64 = 1 << 26;
-const MORE_DEPTH: u64 = 64;
-/// Times that the passes and searches of a lemma may visit all tables.
-const LOOKS: u64 = 1 << 7;
-/// Further passes of the replay over the last join graph: it stops once it has reached the bound.
-const MORE_PASSES: u32 = 16;
 
 /// How costs were shifted.
 #[derive(Clone, Debug)]

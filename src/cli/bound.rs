@@ -208,8 +208,8 @@ impl Bounding {
         }
         if !begun && self.config.method == BoundChoice::Branch && !stop.is_set() {
             return Err(Error::Usage(format!(
-                "branch and bound does not fit into an eighth of {} bytes, or its costs are too large to be added in 64 \
-                 bits (--bound-memory raises the limit, --method mbe takes any costs)",
+                "branch and bound does not fit into an eighth of {} bytes, or its costs are too large to be added in \
+                 64 bits (--bound-memory raises the limit, --method mbe takes any costs)",
                 self.config.memory
             )));
         }

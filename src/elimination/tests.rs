@@ -369,24 +369,24 @@ fn the_ladder_climbs_to_what_fits() {
     let optimum = run(&problem, first.plan).lower_bound();
     let mut sizes = SizeSchedule::new(orders.clone(), ROOMY, None).exact_work(0);
     let (mut best, mut names, mut last) = (0, Vec::new(), 0);
-    while let Some(rung) = next(&mut sizes, &problem, Some(optimum + 5)) {
-        assert!(rung.plan.exact || rung.order > 0 || rung.work >= 2 * last);
-        last = if rung.order == 0 { rung.work } else { last };
-        names.push(rung.name);
-        best = best.max(run(&problem, rung.plan).lower_bound());
+    while let Some(step) = next(&mut sizes, &problem, Some(optimum + 5)) {
+        assert!(step.plan.exact || step.order > 0 || step.work >= 2 * last);
+        last = if step.order == 0 { step.work } else { last };
+        names.push(step.name);
+        best = best.max(run(&problem, step.plan).lower_bound());
         assert!(best <= optimum);
     }
     assert_eq!(best, optimum);
     assert_eq!(names.first().map(String::as_str), Some("mbe(2)"));
     assert_eq!(names.last().map(String::as_str), Some("be"));
     let mut fixed = SizeSchedule::new(orders.clone(), ROOMY, Some(3));
-    assert_eq!(next(&mut fixed, &problem, None).map(|rung| rung.name).as_deref(), Some("mbe(3)"));
-    assert_eq!(next(&mut fixed, &problem, None).map(|rung| rung.order), Some(orders.len() - 1));
+    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.name).as_deref(), Some("mbe(3)"));
+    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.order), Some(orders.len() - 1));
     assert!(next(&mut fixed, &problem, None).is_none());
     let mut cramped = SizeSchedule::new(orders, 200_000, None);
     let mut rungs = 0;
-    while let Some(rung) = next(&mut cramped, &problem, None) {
-        assert!(rung.plan.placement.peak_bytes <= 200_000);
+    while let Some(step) = next(&mut cramped, &problem, None) {
+        assert!(step.plan.placement.peak_bytes <= 200_000);
         rungs += 1;
     }
     assert!(rungs > 0);

@@ -1,8 +1,8 @@
-//! Tables cut into blocks, and how smaller tables lie along them.
+//! Tables cut into tiles, and stride maps of smaller tables along them.
 //!
-//! A table over many digits is walked block by block, a block being all combinations of its fastest digits. A table
-//! over some of the digits has each block at an offset, and within a block in one of a few shapes. Devices walk the
-//! same blocks (kernels/joingraph.cu).
+//! A table over many axes is walked tile by tile; a tile has all combinations of the fastest axes. A table over some of
+//! the axes has an offset for each tile, and one of a few shapes within a tile. Devices walk the same tiles
+//! (kernels/joingraph.cu).
 
 use super::strides;
 use crate::algebra::CostEntry;
@@ -10,15 +10,15 @@ use crate::model::Cost;
 use rayon::prelude::*;
 use std::ops::Sub;
 
-/// Entries of a block, about: they stay in the first cache with what is added to them.
+/// Entries of a tile, about: they stay in the first cache with what is added to them.
 const TILE: usize = 2048;
 
-/// What is not allowed, among costs of 64 bits that move between tables; sums of a few stay within 64 bits.
+/// What is forbidden, among costs of 64 bits that move between tables; sums of a few stay within 64 bits.
 pub(crate) const NEVER: Cost = i64::NEVER;
 
 /// An entry of a table that costs move to and from.
 pub(crate) trait Movable: CostEntry + Sub<Output = Self> {
-    /// What is not allowed: half of it is more than any cost, and twice as much is an entry still.
+    /// What is forbidden: half of it is more than any cost, and twice as much is an entry still.
     const NEVER: Self;
     /// No solution costs as much.
     const LARGEST: Cost;
@@ -34,35 +34,35 @@ impl Movable for i64 {
     const LARGEST: Cost = 1 << 48;
 }
 
-/// A table over these digits, cut.
+/// The tiles of a table with axes of these sizes.
 #[derive(Debug)]
 pub(crate) struct Tiles {
-    /// The digits that lead from block to block.
+    /// Sizes of the axes that lead from tile to tile.
     pub outer: Vec<usize>,
-    /// Entries of a block.
+    /// Entries of a tile.
     pub size: usize,
     inner: Vec<usize>,
 }
 
-/// How a table over some of the digits lies along the blocks.
+/// The entries of a table over some of the axes, along the tiles.
 #[derive(Debug)]
 pub(crate) struct StrideMap {
-    /// From one value of an outer digit to the next.
+    /// Distance between neighbours along an outer axis.
     pub strides: Vec<usize>,
-    /// Where the entries of a block lie, from where the block does.
+    /// Offsets of the entries of a tile from its first.
     pub offsets: Vec<u32>,
-    /// In which shape.
+    /// Their shape.
     pub shape: Shape,
 }
 
-/// How a table's entries lie in a block.
+/// How a smaller table varies within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// One for the whole block.
+    /// One entry for the whole tile.
     Same,
-    /// In order.
+    /// Consecutive entries.
     Row,
-    /// In runs of so many that lie in order, or one a run where that is 1.
+    /// Runs of so many consecutive entries; single entries where that is 1.
     Runs(usize),
 }
 
@@ -77,12 +77,12 @@ impl Tiles {
         Tiles { outer: sizes[..outer].to_vec(), size, inner: sizes[outer..].to_vec() }
     }
 
-    /// How many there are.
+    /// The number of tiles.
     pub fn count(&self) -> usize {
         self.outer.iter().product()
     }
 
-    /// How a table lies along them, of which is known where among its own digits each digit is, and their sizes.
+    /// The stride map of a table, given the place of each axis among its own, and its sizes.
     pub fn map(&self, places: &[Option<usize>], sizes: &[usize]) -> StrideMap {
         let steps = strides(sizes);
         let mut all: Vec<usize> = places.iter().map(|place| place.map_or(0, |place| steps[place])).collect();
@@ -103,7 +103,7 @@ impl Tiles {
 }
 
 impl StrideMap {
-    /// Where the block begins that these digits lead to.
+    /// Offset of the tile at these coordinates.
     #[inline(always)]
     pub fn base(&self, coordinates: &[usize]) -> usize {
         coordinates.iter().zip(&self.strides).map(|(&coordinate, &stride)| coordinate * stride).sum()
@@ -113,7 +113,7 @@ impl StrideMap {
 /// Entries from which on several threads are worth it.
 const LARGE: usize = 1 << 16;
 
-/// The digits of a block.
+/// The coordinates of a tile.
 fn coordinates(mut tile: usize, sizes: &[usize], coordinates: &mut Vec<usize>) {
     coordinates.resize(sizes.len(), 0);
     for (coordinate, &size) in coordinates.iter_mut().zip(sizes).rev() {
@@ -122,8 +122,8 @@ fn coordinates(mut tile: usize, sizes: &[usize], coordinates: &mut Vec<usize>) {
     }
 }
 
-/// Adds smaller tables to a table, what comes to the limit not being allowed any more, and lowers the entries of
-/// another one to the least for each combination of its digits: once through memory.
+/// Adds smaller tables to a table, sums from the limit on becoming forbidden, and lowers the entries of another one to
+/// the least of the table for each combination of its axes: in one pass through memory.
 pub(crate) fn relax<E: Movable>(
     table: &mut [E],
     tiles: &Tiles,

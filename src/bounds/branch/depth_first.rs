@@ -4,13 +4,15 @@ use super::leaf::{Budget, Elimination, Residual, Solved};
 use super::residual::State;
 use super::static_data::{Function, NEVER, StaticData};
 use super::trace::Branched;
+use crate::bounds::tuning::branch::{HUBS, NODE_PASSES};
 use crate::device::DeviceError;
 use crate::model::Cost;
 use crate::stop::Stop;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// How nodes are bounded besides by shifting, and what is branched on. Neither is better everywhere (results/notes/branch.md).
+/// How nodes are bounded besides by shifting, and what is branched on. Neither is better everywhere
+/// (results/notes/branch.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Many light nodes: what little is left is eliminated. Branches where functions decide most.
@@ -31,12 +33,6 @@ impl Style {
         }
     }
 }
-
-/// Passes at a node, and the part of the gap that a pair of them has to gain.
-const PASSES: u32 = 20;
-const PART: Cost = 8;
-/// Variables of the largest bucket that a heavy node tries.
-const HUBS: usize = 32;
 
 /// A node to be searched.
 #[derive(Clone, Debug)]
@@ -90,11 +86,11 @@ pub(crate) struct Dive<'a> {
     pub work: u64,
     /// The same on the way down, until the first node that is finished or cut off from all of its children.
     pub descent: u64,
-    /// How often a path may leave the best child, the k-th best counting k times; the others are cut (limited discrepancy search:
-    /// Harvey, Ginsberg, 1995).
+    /// How often a path may leave the best child, the k-th best counting k times; the others are cut (limited
+    /// discrepancy search: Harvey, Ginsberg, 1995).
     pub discrepancies: usize,
-    /// By function how often nothing was left of one of its variables, in the dives before this batch: light nodes branch where that happens often.
-    /// `None` where no dives follow that could learn.
+    /// By function how often nothing was left of one of its variables, in the dives before this batch: light nodes
+    /// branch where that happens often. `None` where no dives follow that could learn.
     pub failures: Option<&'a [u32]>,
     /// What a light node is eliminated for, or what mini-buckets of a heavy one may take.
     pub budget: Budget<'a>,
@@ -134,7 +130,8 @@ struct ChoicePoint {
 }
 
 impl Dive<'_> {
-    /// Searches below `node`; `state` is the root's, or was left so by another dive. Where told to stop, nothing is lost.
+    /// Searches below `node`; `state` is the root's, or was left so by another dive. Where told to stop, nothing is
+    /// lost.
     pub fn search(&self, state: &mut State, node: Node, stop: &Stop) -> Found {
         let data = self.data;
         let mut found = Found::default();
@@ -188,7 +185,7 @@ impl Dive<'_> {
                     None => points.push(self.choice_point(state, path, (bound, part), left, &mut found)),
                 }
             }
-            // the next child of the deepest fork that has one
+            // the next child of the deepest branching that has one
             let Some(point) = points.last_mut() else { break };
             let Some((bound, values)) = point.children.pop().filter(|(bound, _)| *bound < state.limit) else {
                 let _ = points.pop();
@@ -229,7 +226,7 @@ impl Dive<'_> {
     }
 
     fn propagate(&self, state: &mut State, stop: &Stop) -> bool {
-        state.propagate(self.data, PART, PASSES, stop)
+        state.propagate(self.data, NODE_PASSES, stop)
     }
 
     /// All choices on the way to a node.
@@ -302,9 +299,9 @@ impl Dive<'_> {
     }
 }
 
-/// The variable of the fewest values for what its functions cost on average, where `learned` times how often they failed (dom/wdeg: Boussemart, Hemery,
-/// Lecoutre, Sais, 2004), of equal ones the one that loses most without its best value. Failures in place of costs took four times as many nodes
-/// on CELAR6-SUB1-24, and splitting large domains a fifth more.
+/// The variable with the fewest values for the mean costs of its functions, where `learned` times their failures
+/// (dom/wdeg: Boussemart, Hemery, Lecoutre, Sais, 2004); of equal ones the one with the largest second-best loss.
+/// Failures instead of costs took four times as many nodes on CELAR6-SUB1-24.
 fn decisive(data: &StaticData, state: &State, learned: bool) -> usize {
     let score = |v: usize| {
         let decides = |&&(index, _): &&(u32, u32)| {

@@ -1,17 +1,14 @@
-//! Nodes that elimination finishes: what it would take, and doing it.
+//! Nodes that elimination finishes: the work that it would take, and the elimination.
 
 use super::residual::State;
 use super::static_data::{NEVER, StaticData};
+use crate::bounds::tuning::branch::{DEVICE_SPEED, PLANNING};
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Limits, Outcome, Plan, Progress, Run};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::stop::Stop;
 use std::sync::Arc;
-
-/// Combinations that a device makes in the time of one entry of the CPU: about what an H200 makes for one core of its host
-/// (`fangs bench mbe`).
-pub(crate) const DEVICE_SPEED: u64 = 1000;
 
 /// What an elimination may take, and where it runs if that pays.
 #[derive(Clone, Copy, Debug)]
@@ -21,9 +18,6 @@ pub(crate) struct Budget<'a> {
     pub gpu: Option<&'a Arc<Gpu>>,
 }
 
-/// What planning a node's elimination takes for each variable and function, in combinations.
-const PLANNING: u64 = 2000;
-
 /// The part of a node's network that is not assigned.
 pub(crate) struct Residual {
     /// Which variables of the whole it has.
@@ -32,7 +26,7 @@ pub(crate) struct Residual {
     problem: Arc<Problem>,
 }
 
-/// What eliminating the variables takes that are not assigned, in the order of the frame.
+/// What eliminating the variables takes that are not assigned, in the order of the static data.
 pub(crate) struct Elimination {
     /// Combinations looked at; infinite where counting ended at the limit.
     pub joint_entries: f64,
@@ -148,8 +142,8 @@ impl Residual {
         PLANNING * (variables + functions) + variables
     }
 
-    /// Eliminates it: exactly if that keeps within the budget, with split buckets otherwise. `trouble` says why a device did
-    /// not do what it was meant to: the CPU has done it.
+    /// Eliminates it: exactly if that keeps within the budget, with split buckets otherwise. `trouble` says why a
+    /// device did not do what it was meant to: the CPU has done it.
     pub fn solve(
         &self,
         data: &StaticData,

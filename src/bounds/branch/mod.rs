@@ -1,13 +1,12 @@
-//! Conditioning with pruning: a search over values whose open nodes bound the network from below at any time.
+//! Branch and bound: the least bound of an open node bounds the network from below at any time.
 //!
-//! A node is the network with fewer values for some variables. Its bound is what cost shifting makes constant, starting from
-//! its parent's shifted network; values that reach the upper bound are dropped on the way. What is left of a node is
-//! eliminated exactly once that takes few enough combinations. Nodes are taken best first, a few at a time, and each is
-//! searched depth first for a limited work; what remains of it joins the open nodes again (hybrid best-first search: Allouche,
-//! de Givry, Katsirelos, Schiex, Zytnicki, "Anytime hybrid best-first search with tree decomposition for weighted CSP", 2015).
-//! So the least bound of an open node rises during the search and is the optimum at its end.
+//! A node is the network with fewer values for some variables. Cost shifting bounds it, starting from its parent's
+//! shifted network; values that reach the upper bound are dropped. What is left is eliminated exactly once that takes
+//! few combinations. Nodes are taken best first in batches, each is searched depth first for a limited work, and what
+//! remains joins the open nodes again (hybrid best-first search: Allouche, de Givry, Katsirelos, Schiex, Zytnicki,
+//! "Anytime hybrid best-first search with tree decomposition for weighted CSP", 2015).
 //!
-//! The work of a batch is counted and its nodes are searched apart from each other, so threads do not change anything.
+//! The work of a batch is counted and its nodes are searched independently, so threads do not change the result.
 
 mod depth_first;
 mod leaf;
@@ -20,6 +19,10 @@ mod tests;
 mod trace;
 
 use super::Proof;
+use crate::bounds::tuning::branch::{
+    BATCH, DESCENT, DEVICE_MINI, DEVICE_SPEED, LEAF, LEAST_DIVE, LEAST_MINI, MINI_PART, MOST_DIVE, NODE, ROOT_PASSES,
+    STATES,
+};
 use crate::device::DeviceError;
 use crate::elimination::Progress;
 use crate::elimination::cuda::Gpu;
@@ -29,7 +32,7 @@ use crate::reduce::Reducer;
 use crate::stop::Stop;
 pub use depth_first::Style;
 use depth_first::{Dive, Found, Node};
-use leaf::{Budget, DEVICE_SPEED};
+use leaf::Budget;
 pub(crate) use probe::{Probe, Probed};
 use rayon::prelude::*;
 use residual::State;
@@ -38,28 +41,6 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use trace::Branched;
 pub use trace::{Branching, BranchingTrace};
-
-/// Nodes of a batch. A fixed number, so that threads do not change the result.
-const BATCH: usize = 16;
-/// Entries that a node of a batch is searched for, at first and at most.
-const LEAST_DIVE: u64 = 1 << 18;
-const MOST_DIVE: u64 = 1 << 24;
-/// The same for the first descent from the best of them, as a factor: solutions come from leaves.
-const DESCENT: u64 = 1 << 10;
-/// Combinations that a light node is eliminated for rather than searched: from 10^4 to 10^6 it hardly matters on CELAR.
-const LEAF: f64 = 65536.0;
-/// Combinations for the mini-buckets of a heavy node, at least, and as a share of the work so far.
-const LEAST_MINI: f64 = 1e7;
-const MINI_SHARE: f64 = 1.0 / 16.0;
-/// Combinations of a heavy node on a device, at least: what surrounds them takes as long as some 10^11 of them.
-const DEVICE_MINI: f64 = 1e11;
-/// States that memory is counted for. A fixed number, so that nothing depends on the machine.
-const THREADS: u64 = 16;
-/// Bytes that an open node takes, about.
-const NODE: u64 = 256;
-/// Passes at the root: each pair has to gain a thousandth of the gap.
-const ROOT_PASSES: u32 = 400;
-const ROOT_PART: Cost = 1000;
 
 /// A search on its way.
 #[derive(Debug)]
@@ -94,9 +75,9 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along `order`, or
-    /// better. Tables and open nodes take about `memory` bytes. `None` where costs are too large for sums of 64 bits, or
-    /// the network itself takes more, and once `stop` is set.
+    /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along
+    /// `order`, or better. Tables and open nodes take about `memory` bytes. `None` where costs are too large for sums
+    /// of 64 bits, or the network itself takes more, and once `stop` is set.
     pub fn new(
         problem: &Arc<Problem>,
         ub: Option<Cost>,
@@ -106,7 +87,7 @@ impl Branch {
         stop: &Stop,
     ) -> Option<Branch> {
         let (tables, state) = StaticData::bytes(problem);
-        let taken = tables.saturating_add(state.saturating_mul(THREADS));
+        let taken = tables.saturating_add(state.saturating_mul(STATES));
         let memory = memory.checked_sub(taken)?;
         let ub = ub.unwrap_or(problem.top).min(problem.top);
         let data = StaticData::new(problem, ub, &order.sequence, stop)?;
@@ -134,13 +115,13 @@ impl Branch {
         })
     }
 
-    /// Eliminates heavy nodes on a device from now on, with tables that fit there. What it does counts by the time it takes. Where forks
-    /// are kept they stay on the CPU: whoever checks a certificate makes their tables there.
+    /// Eliminates heavy nodes on a device from now on, with tables that fit there. What it does counts by the time it
+    /// takes. Where branchings are kept they stay on the CPU: the checker of a certificate makes their tables there.
     pub fn board(&mut self, gpu: &Arc<Gpu>) {
         if self.style == Style::Heavy && self.trace.is_none() {
             self.gpu = Some(gpu.clone());
-            // the device's mini-buckets of one node say more than those of all that the CPU's have split it into, and each of these takes
-            // as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such nodes)
+            // the device's mini-buckets of one node say more than those of all that the CPU's have split it into, and
+            // each of these takes as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such nodes)
             self.begin_again();
         }
     }
@@ -164,8 +145,8 @@ impl Branch {
         self
     }
 
-    /// Leaves are eliminated, and heavy nodes bounded, only where that takes no more than so many combinations: tests have small
-    /// networks.
+    /// Leaves are eliminated, and heavy nodes bounded, only where that takes no more than so many combinations: tests
+    /// have small networks.
     #[cfg(test)]
     pub fn leaves(mut self, joint_entries: f64) -> Branch {
         (self.leaf, self.mini) = (joint_entries, 2.0 * joint_entries);
@@ -194,8 +175,8 @@ impl Branch {
         }
     }
 
-    /// Searches for about `work` entries, at least one batch. Done once no node is open: the bound is then the optimum, or
-    /// the upper bound where nothing is better.
+    /// Searches for about `work` entries, at least one batch. Done once no node is open: the bound is then the optimum,
+    /// or the upper bound where nothing is better.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let end = self.work.saturating_add(work);
         if !self.begun {
@@ -216,7 +197,7 @@ impl Branch {
 
     fn begin(&mut self, stop: &Stop) {
         let before = self.root.work;
-        let open = self.root.limit > 0 && self.root.propagate(&self.data, ROOT_PART, ROOT_PASSES, stop);
+        let open = self.root.limit > 0 && self.root.propagate(&self.data, ROOT_PASSES, stop);
         self.work += self.root.work - before;
         if stop.is_set() {
             // the passes done keep: costs are only shifted
@@ -234,7 +215,7 @@ impl Branch {
     fn drop_values(&mut self, stop: &Stop) {
         self.dropped = self.root.limit;
         let before = self.root.work;
-        if !self.root.propagate(&self.data, ROOT_PART, ROOT_PASSES, stop) {
+        if !self.root.propagate(&self.data, ROOT_PASSES, stop) {
             self.open.clear();
         }
         self.work += (self.root.work - before).max(1);
@@ -249,7 +230,7 @@ impl Branch {
         // where there is no room for more open nodes, nodes are searched for longer
         let crowded = self.open.len() as u64 > self.memory / 2 / NODE;
         let work = if self.style == Style::Light { self.dive } else { 0 };
-        let mini = self.mini.max(self.work as f64 * MINI_SHARE);
+        let mini = self.mini.max(self.work as f64 * MINI_PART);
         let room = self.gpu.as_ref().map(|gpu| gpu.budget()).transpose().unwrap_or_else(|error| {
             self.lose(error);
             None
@@ -283,7 +264,8 @@ impl Branch {
         for (at, found) in found.into_iter().enumerate() {
             // in the order of the nodes: threads do not change anything
             if at > 0 {
-                // failures far down say little of the nodes above: with those of descents CELAR6-SUB1-24 took twice as many
+                // failures far down say little of the nodes above: with those of descents CELAR6-SUB1-24 took twice as
+                // many
                 self.root.failures.iter_mut().zip(&found.failures).for_each(|(all, of_dive)| *all += of_dive);
             }
             spent += found.work;
@@ -375,8 +357,9 @@ impl Branch {
         self.work
     }
 
-    /// Work to its end, were the rest of the tree like what is closed of it, the children of a node alike (after the weighted backtrack
-    /// estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest number until something is closed.
+    /// Work to its end, were the rest of the tree like what is closed of it, the children of a node alike (after the
+    /// weighted backtrack estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest
+    /// number until something is closed.
     pub fn work_left(&self) -> u64 {
         let open: f64 = self.open.iter().filter(|node| node.bound < self.root.limit).map(|node| node.part).sum();
         // as an integer at most the largest one

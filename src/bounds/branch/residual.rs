@@ -1,12 +1,10 @@
-//! The network at a node: the values left, costs shifted between functions, and a trail to go back by.
+//! The residual problem at a node: the values left, the costs shifted between functions, and a trail for undoing.
 
 use super::scan::Pair;
-use super::static_data::{Entries, Function, LATE, NEVER, StaticData};
+use super::static_data::{Entries, Function, NEVER, StaticData};
+use crate::bounds::tuning::branch::{FUNCTION_WORK, LATE};
 use crate::model::Cost;
 use crate::stop::Stop;
-
-/// Entries that could be looked at in the time that a function takes besides.
-const FUNCTION_WORK: u64 = 32;
 
 /// A node.
 #[derive(Clone, Debug)]
@@ -22,7 +20,8 @@ pub(crate) struct State {
     /// By variable the values left, ascending, at the front of its part.
     values: Vec<u32>,
     counts: Vec<u32>,
-    /// The level that last kept a block: a variable's values with their costs, or what was taken at a place of a function.
+    /// The level that last kept a block: a variable's values with their costs, or what was taken at a place of a
+    /// function.
     kept: Vec<u64>,
     /// Of the level at work; never used again.
     name: u64,
@@ -203,8 +202,9 @@ impl State {
         count > 0
     }
 
-    /// Collects what a variable's functions cost for each of its values, adds what all of them cost to the constant, drops
-    /// values that reach the limit, and gives the rest on. Returns whether a solution below the limit may be left.
+    /// Collects what a variable's functions cost for each of its values, adds what all of them cost to the constant,
+    /// drops values that reach the limit, and gives the rest on. Returns whether a solution below the limit may be
+    /// left.
     pub fn visit(&mut self, data: &StaticData, v: usize, give: Give) -> bool {
         self.keep_variable(data, v);
         let (first, count) = (data.first[v] as usize, self.counts[v] as usize);
@@ -294,9 +294,9 @@ impl State {
         }
     }
 
-    /// Passes over all variables there and back while they raise the constant by a `part` of what is missing to the limit.
-    /// Returns whether a solution below the limit may be left.
-    pub fn propagate(&mut self, data: &StaticData, part: Cost, most: u32, stop: &Stop) -> bool {
+    /// Passes over all variables there and back while they raise the constant by a `part` of what is missing to the
+    /// limit. Returns whether a solution below the limit may be left.
+    pub fn propagate(&mut self, data: &StaticData, (most, part): (u32, Cost), stop: &Stop) -> bool {
         let n = data.variables();
         for pass in 0..most {
             let before = self.constant;
@@ -323,8 +323,8 @@ impl State {
         matches!(function.entries, Entries::Dense(_)) || few(function)
     }
 
-    /// The least entry of a function for each value left of the variable at a place; [`NEVER`] or about that where none is
-    /// allowed. Returns whether the function takes part.
+    /// The least entry of a function for each value left of the variable at a place; [`NEVER`] or about that where none
+    /// is allowed. Returns whether the function takes part.
     fn least(&mut self, data: &StaticData, function: &Function, place: usize, least: &mut Vec<Cost>) -> bool {
         if !self.takes_part(function) {
             return false;

@@ -1,5 +1,7 @@
-//! What does not change from node to node: scaled tables, scopes, and where a state keeps what changes.
+//! The static data of a search: scaled tables, scopes, and where a state keeps what changes.
 
+use crate::bounds::cost_shifting::{LONG, SHORT};
+use crate::bounds::tuning::{MOST_BITS, WRITTEN_OUT};
 use crate::elimination::cap;
 use crate::error::Error;
 use crate::model::{Cost, Problem, SparseTable, Table};
@@ -7,18 +9,8 @@ use crate::stop::Stop;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What is not allowed, among scaled costs; sums of a few stay within 64 bits.
+/// What is forbidden, among scaled costs; sums of a few stay within 64 bits.
 pub(crate) const NEVER: Cost = 1 << 56;
-/// A scaled cost of a solution stays below this: tables of 32 bits take it, five of them summed (see `Plan::new`).
-const SHORT: Cost = 1 << 28;
-/// The same where the unscaled ones need 64 bits already.
-const LONG: Cost = 1 << 48;
-/// Parts of the network's unit, as a power of two.
-const MOST_BITS: u32 = 8;
-/// Combinations of a sparse function that is written out.
-const WRITTEN_OUT: u64 = 1 << 16;
-/// A sparse function that is not takes part once its variables have so few values left.
-pub(crate) const LATE: u64 = 1 << 10;
 
 /// A network as all nodes see it.
 #[derive(Debug)]
@@ -179,7 +171,7 @@ impl StaticData {
         self.problem.variables()
     }
 
-    /// Bytes that a problem's frame takes, and a state of it.
+    /// Bytes that a problem's static data takes, and a state of it.
     pub fn bytes(problem: &Problem) -> (u64, u64) {
         let mut known: FxHashSet<*const Cost> = FxHashSet::default();
         let values = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();

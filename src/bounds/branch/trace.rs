@@ -1,11 +1,11 @@
-//! What a search branched on, kept for a certificate: the replay searches again, led by that.
+//! The branching trace of a search, kept for a certificate: the replay branches on the same variables.
 
 use super::depth_first::Choice;
 use crate::model::Cost;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The branchings of a search that may still be at work; clones are the same ones.
+/// The branchings of a search, perhaps one still at work; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct BranchingTrace(Arc<Mutex<Log>>);
 
@@ -27,19 +27,19 @@ pub(crate) struct Branched {
     pub bound: Cost,
 }
 
-/// One of them.
+/// A node where the search branched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branching {
     /// What was branched on.
     pub variable: u32,
-    /// The of before it, by its place, and the value chosen there; of the first one nothing.
+    /// Its parent, by number; its own number for the first.
     pub before: u32,
     /// The value that was chosen there.
     pub value: u32,
 }
 
 impl BranchingTrace {
-    /// Adds branchings of a batch, with unscaled bounds, and combinations of a heavy node.
+    /// Adds the branchings of a batch, with unscaled bounds, and the combinations of a heavy node.
     pub(crate) fn add(&self, branchings: impl Iterator<Item = Branched>, mini: u64) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         log.branchings.extend(branchings);
@@ -61,8 +61,8 @@ impl BranchingTrace {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).work
     }
 
-    /// The branchings, each after the one that leads to it, and how many follow each other at most. Where mini-buckets alone showed that
-    /// a node costs `bound` it is none: somebody who is led past it would have to bound its cases.
+    /// The branchings, parents first, and the depth of the deepest. Where mini-buckets alone showed that a node costs
+    /// `bound`, it is left out: the replay proves it without branching.
     pub fn list(&self, bound: Cost) -> (Vec<Branching>, u32) {
         let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let name = |path: &Option<Arc<Choice>>| path.as_ref().map_or(std::ptr::null(), Arc::as_ptr);

@@ -1,7 +1,9 @@
-//! The tables of a join graph in device memory: the host's passes, wave by wave, with the host's result (kernels/joingraph.cu).
+//! The tables of a join graph in device memory: the host's passes, wave by wave, with the host's result
+//! (kernels/joingraph.cu).
 //!
-//! A wave is three launches whatever it has: its operations on tables, the least of what moves, the moves. A large table is shared
-//! out among thread blocks, small ones take one each. Nothing is waited for but what has become constant.
+//! A wave is three launches whatever it has: its operations on tables, the least of what moves, the moves. A large
+//! table is shared out among thread blocks, small ones take one each. Nothing is waited for but what has become
+//! constant.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
@@ -9,6 +11,7 @@ use super::Origin;
 use super::cuda_words::Words;
 use super::schedule::{INPUTS, Kind, Layout, Operation, Separator, Wave};
 use super::tables::{Tables, lay_out, source, wide};
+use crate::bounds::tuning::join_graph::STAGED;
 use crate::device::{self, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
 use crate::elimination::cuda::Gpu;
 use crate::elimination::cuda::execution::Element;
@@ -23,10 +26,8 @@ use std::sync::Arc;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
-/// What every byte is of a slot that nothing was read into: more than any entry.
+/// What every byte is of a separator message that nothing was read into: more than any entry.
 const UNSET: u8 = 0x3f;
-/// Entries of functions that are copied at a time.
-const STAGED: usize = 1 << 24;
 
 /// `Pass` of kernels/joingraph.cu.
 #[repr(C)]
@@ -75,10 +76,10 @@ pub(crate) struct Graph<E> {
     kernels: [Kernel; 3],
     tables: CudaSlice<E>,
     separators: CudaSlice<E>,
-    /// Where tables and slots begin, in entries, and where they end.
+    /// Where tables and separator messages begin, in entries, and where they end.
     tables_at: Vec<u64>,
     slots_at: Vec<u64>,
-    /// Where the inner digits of a slot lie; by slot.
+    /// Offsets within a tile, by separator message.
     offsets: Offsets,
     lowest: CudaSlice<i64>,
     constant: CudaSlice<i64>,
@@ -103,7 +104,7 @@ struct Memory {
     _map: CudaSlice<u32>,
 }
 
-/// Offsets of slots within blocks.
+/// Offsets of separator messages within tiles.
 #[derive(Debug)]
 struct Offsets {
     memory: CudaSlice<u32>,
@@ -112,7 +113,7 @@ struct Offsets {
 
 impl Offsets {
     fn new(gpu: &Gpu, separators: &[Separator]) -> Result<Offsets, DeviceError> {
-        // slots of equal sizes lie alike
+        // separator messages of equal sizes share their offsets
         let mut known: FxHashMap<&[u32], u64> = FxHashMap::default();
         let (mut all, mut at) = (Vec::new(), Vec::with_capacity(separators.len()));
         for separator in separators {
@@ -147,8 +148,8 @@ pub(crate) fn begin(gpu: &Gpu, short: bool) {
 }
 
 impl<E: Moved> Graph<E> {
-    /// The sums of the functions of each mini-bucket; what costs `range` is not allowed. `None` as long as the kernels are not
-    /// compiled, after some milliseconds.
+    /// The sums of the functions of each mini-bucket; what costs `range` is forbidden. `None` as long as the kernels
+    /// are not compiled, after some milliseconds.
     ///
     /// # Errors
     /// The device's, and tables that do not fit.
@@ -275,7 +276,7 @@ impl<E: Moved> Graph<E> {
         Ok(memory)
     }
 
-    /// Puts the descriptors of waves on the device, whose slots are at these addresses.
+    /// Puts the descriptors of waves on the device, whose separator messages are at these addresses.
     fn describe(
         &self,
         waves: &[Wave],
@@ -313,8 +314,8 @@ impl<E: Moved> Graph<E> {
         let [relax, lowest, exchange] = &self.kernels;
         for wave in &pass.words.waves[waves] {
             let (operations, moves) = (wave.operations.clone(), wave.moves.clone());
-            // SAFETY: the arguments are the kernels'; all addresses lie in the memory of the pass, of `self`, or in functions that the
-            // caller holds.
+            // SAFETY: the arguments are the kernels'; all addresses lie in the memory of the pass, of `self`, or in
+            // functions that the caller holds.
             unsafe {
                 if !operations.is_empty() {
                     relax.launch(stream, (operations.len() as u32, THREADS, 0), |arguments| {

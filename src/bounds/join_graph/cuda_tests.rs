@@ -16,7 +16,7 @@ use std::sync::Arc;
 const NEVER: i32 = i32::NEVER;
 const UNSET: i32 = 0x3f3f_3f3f;
 
-/// A device: tables and slots in one memory, the offsets of slots.
+/// A device: tables and separator messages in one memory, the offsets of separator messages.
 struct Emulator {
     memory: Vec<i32>,
     offsets: Vec<u32>,

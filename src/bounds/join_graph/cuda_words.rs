@@ -1,18 +1,9 @@
 //! Passes over a join graph as words for the kernels (kernels/joingraph.cu): which block of threads does what.
 
 use super::schedule::{Cluster, Move, Separator, Wave};
+use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK, DEVICE, SHORT_WALK, WALK};
 use crate::tensor::strides;
 use std::ops::Range;
-
-/// Tiles of a table that a block of threads walks, at most.
-const BLOCKS: usize = 64;
-/// Entries that a block of threads walks, about: as many as this where a wave has work for all multiprocessors, else fewer.
-const WALK: usize = 1 << 14;
-const SHORT_WALK: usize = 1 << 11;
-/// Tiles of threads that a device has at a time, about.
-const DEVICE: usize = 512;
-/// Entries of slots for a block of threads.
-const CHUNK: u64 = 4096;
 
 /// `Operation` of kernels/joingraph.cu.
 #[repr(C)]
@@ -72,7 +63,8 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Of waves on clusters; `table` is a cluster's address, `slot` those of a slot and of its offsets.
+    /// Of waves on clusters; `table` is a cluster's address, `separator` those of a message and of
+    /// its offsets.
     pub fn new(
         waves: &[Wave],
         clusters: &[Cluster],
@@ -136,8 +128,8 @@ impl Words {
     }
 }
 
-/// The outer digits of a table in the order of a walk, the fastest first: those that the output does not have, so that a thread
-/// has the least of several blocks before it tells; then as they lie in memory.
+/// The outer digits of a table in the order of a walk, the fastest first: those that the output does not have, so that
+/// a thread has the least of several blocks before it tells; then as they lie in memory.
 fn walked(cluster: &Cluster, output: Option<&Separator>) -> Vec<usize> {
     let mut axes: Vec<usize> = (0..cluster.tiles.outer.len()).rev().collect();
     if let Some(separator) = output {

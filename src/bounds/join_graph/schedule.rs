@@ -1,10 +1,9 @@
-//! What passes over a join graph do, decided once for whoever does it: CPU threads or a device, with the same result to the last bit.
+//! The moves of a pass over a join graph, the same for CPU threads and devices, with the same result to the last bit.
 //!
-//! A pass is a sequence of moves along edges. A move reads what the tables at its ends cost at least for each combination of what
-//! they share, and leaves a change for each end; a table takes all its changes when it is read next, so that it is gone through
-//! once a move and not three times. Moves that read different tables, after all changes to them are known, share a wave: the
-//! operations of a wave on tables, then its moves. The waves are the sequence's own dependencies, so their result is the
-//! sequence's, whatever runs beside what.
+//! A pass is a sequence of moves along edges. A move reads the least costs of the tables at its ends for each
+//! combination of their shared variables, and leaves a change for each end; a table takes all its changes when it is
+//! read next, in one visit. Moves of different tables whose changes are known share a wave: first operations on tables,
+//! then moves. Waves keep the dependencies of the sequence, so the result is the sequence's.
 
 use crate::elimination::plan::{Plan, Source, Step};
 use crate::error::Error;
@@ -42,10 +41,10 @@ pub(crate) struct Layout {
     first: Vec<u32>,
 }
 
-/// The edges of a cluster, by their first slots. An edge's slots follow each other.
+/// The edges of a cluster, by their first separator messages. An edge's separator messages follow each other.
 #[derive(Debug, Default)]
 struct Links {
-    /// To the one that takes its message, or to nobody.
+    /// To the one that takes its message; none for a root.
     parent: u32,
     orphan: bool,
     /// From those whose messages it takes.
@@ -54,7 +53,7 @@ struct Links {
     sibling: Option<u32>,
 }
 
-/// What happens to the contents of slots, by their numbers. What is left besides becomes constant.
+/// What happens to the contents of separator messages, by their numbers. What is left besides becomes constant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
     /// All of the first to the second, if there is one.
@@ -92,8 +91,8 @@ pub(crate) struct Kind {
 }
 
 impl Layout {
-    /// The graph of a plan's mini-buckets: each with the one that takes its message, and with the one before it of the same
-    /// variable that it shares most with.
+    /// The graph of a plan's mini-buckets: each with the one that takes its message, and with the one before it of the
+    /// same variable that it shares most with.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -131,7 +130,8 @@ impl Layout {
         Ok(Layout { clusters, separators, links, first: plan.first.clone() })
     }
 
-    /// The clusters at the other ends of a cluster's edges: the one that takes its message, and the one before it of the same variable.
+    /// The clusters at the other ends of a cluster's edges: the one that takes its message, and the one before it of
+    /// the same variable.
     pub fn neighbours(&self, cluster: usize) -> (Option<u32>, Option<u32>) {
         let links = &self.links[cluster];
         let of = |separator: u32| self.separators[separator as usize].cluster;
@@ -150,7 +150,7 @@ impl Layout {
         plan.steps.iter().enumerate().map(own).fold(0, u64::saturating_add)
     }
 
-    /// Entries of all tables and slots.
+    /// Entries of all tables and separator messages.
     pub fn entries(&self) -> u64 {
         let clusters = self.clusters.iter().map(|cluster| cluster.entries as u64);
         let separators = self.separators.iter().map(|separator| separator.entries as u64);

@@ -1,7 +1,8 @@
-//! The tables of a join graph in the host's memory, and what does a pass's waves there: any number of threads, with the same result.
+//! The tables of a join graph in host memory, and its waves: any number of threads, with the same result.
 
 use super::Origin;
 use super::schedule::{Cluster, Kind, Layout, Move, Operation, Separator, Wave};
+use crate::bounds::tuning::join_graph::SHARED;
 use crate::device::DeviceError;
 use crate::elimination::plan::{Input, Plan, Source};
 use crate::elimination::table;
@@ -15,9 +16,6 @@ use rayon::prelude::*;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Entries looked at in a wave from which on several threads are worth it.
-const SHARED: u64 = 1 << 15;
 
 /// The tables of a join graph, wherever they are.
 pub(crate) trait Tables: Debug + Send + Sync {
@@ -41,7 +39,8 @@ pub(crate) trait Tables: Debug + Send + Sync {
     /// The device's.
     fn constant(&mut self) -> Result<Cost, DeviceError>;
 
-    /// For each digit of each table the least cost of each of its values, [`crate::tensor::tiles::NEVER`] where none is allowed.
+    /// For each digit of each table the least cost of each of its values, [`crate::tensor::tiles::NEVER`] where none is
+    /// allowed.
     ///
     /// # Errors
     /// The device's.
@@ -76,7 +75,7 @@ struct Job<'a, E> {
     least: Vec<E>,
 }
 
-/// The slots that a move changes.
+/// The separator messages that a move changes.
 struct Change<E> {
     what: Move,
     from: Vec<E>,
@@ -85,7 +84,7 @@ struct Change<E> {
 }
 
 impl<E: Movable> Host<E> {
-    /// The sums of the functions of each mini-bucket; what costs `range` is not allowed. `None` once `stop` is set.
+    /// The sums of the functions of each mini-bucket; what costs `range` is forbidden. `None` once `stop` is set.
     ///
     /// # Errors
     /// Those of a device that has tables of the origin.
@@ -181,7 +180,7 @@ impl<E: Movable> Host<E> {
 }
 
 impl Move {
-    /// The slots whose contents it changes.
+    /// The separator messages whose contents it changes.
     pub fn separators(self) -> (u32, Option<u32>) {
         match self {
             Move::Push(from, to) => (from, to),

@@ -1,7 +1,7 @@
-//! What raises the bound next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on the
-//! network as it is and as it was shifted, and searches over values in between. Shifting doubles the bound on satellite
-//! schedules and lowers it on frequency assignment (results/notes/shifting.md), which only searches prove
-//! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
+//! Which stage comes next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on
+//! the original and on the shifted network, with turns of branch and bound between them. Shifting doubles the bound on
+//! satellite schedules and lowers it on frequency assignment (results/notes/shifting.md), which only branch and bound
+//! proves (results/notes/branch.md). So all strategies go on; those far from the lead get less work.
 
 mod attempt;
 mod branching;
@@ -17,6 +17,7 @@ use super::join_graph::passes::Passes;
 use super::join_graph::sequence::{DeviceUse, GraphStrategy, Graphs};
 use super::shifting::{Between, Shifting};
 use super::trivial_bound;
+use crate::bounds::tuning::schedule::{BEHIND, BEYOND, FIRST_TURN, FREE, LONG_EXACT, ROW, SEARCH_MEMORY};
 use crate::elimination::cuda::Gpu;
 use crate::elimination::plan::Plan;
 use crate::elimination::run::Outcome;
@@ -29,24 +30,7 @@ use rows::SparseStrategy;
 pub use sizes::{SizeSchedule, SizeStep};
 use std::sync::Arc;
 
-/// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
-/// was given up at first: on SPOT5 505 plain mini-buckets pass the shifted ones at z = 16.
-const BEHIND: u64 = 4;
-/// Work on bounds of values that need not be earned by work on bounds of the network: less than a second.
-const FREE: u64 = 100_000_000;
-/// How many times the work of a join graph's plan is worth running plain on what the graph left.
-const BEYOND: u64 = 4;
-/// Work of the first turn of a search: a tenth of a second. Each turn doubles the search's work.
-const FIRST_TURN: u64 = 1 << 26;
-/// Work of an exact plan on the CPU that the light search has its part of: some tenths of a second. Promedas_24 has one of 2.4e9, whose
-/// tables would have taken half a minute where memory is slow to come, and a light search that proves it in 0.3 s.
-const LONG_EXACT: u64 = 1 << 28;
-/// Combinations that could be looked at in the time of a row.
-const ROW: u64 = 8;
-/// The part of the memory that a search may take.
-const SEARCH_MEMORY: u64 = 8;
-
-/// The ways to a better bound on one network.
+/// The strategies for a better bound on one network, and whose turn it is.
 #[derive(Debug)]
 pub struct BoundSchedule {
     problem: Arc<Problem>,
@@ -55,7 +39,7 @@ pub struct BoundSchedule {
     /// Whether shifting keeps a journal.
     journal: bool,
     begun: bool,
-    /// Whether an exact plan with tables in files may still come, once all ways have ended.
+    /// Whether an exact plan with tables in files may still come, once all strategies have ended.
     spill: bool,
     plain: Option<Strategy>,
     shifted: Option<Strategy>,
@@ -73,15 +57,15 @@ pub struct BoundSchedule {
     gpu: Option<Arc<Gpu>>,
     device_use: DeviceUse,
     best: Cost,
-    /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
-    /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
+    /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of
+    /// what join graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
     gains: bool,
-    /// What join graphs have of the memory.
+    /// Bytes of memory that join graphs have.
     graph_bytes: u64,
-    /// Work of the rungs, and of bounds of values.
+    /// Work of the steps, and of bounds of values.
     forward: u64,
     backward: u64,
-    /// How far the dearest value was above the bound of its rung.
+    /// Distance of the dearest value from the bound of its plan.
     reach: Option<Cost>,
 }
 
@@ -95,28 +79,28 @@ struct Strategy {
     /// Goes before the names of plans.
     prefix: String,
     sizes: SizeSchedule,
-    /// The best bound, and what the last rungs gained; nothing is known before the first.
+    /// The best bound, and what the last steps gained; nothing is known before the first.
     reached: Option<(Cost, Cost)>,
 }
 
 impl Strategy {
-    /// The work of the last rung, as it counts.
+    /// The work of the last step, as it counts.
     fn weight(&self, best: Cost) -> u64 {
         weight(self.sizes.work(), self.reached, best)
     }
 
-    /// Whether another rung like the last would not lead.
+    /// Whether another step like the last would not lead.
     fn is_behind(&self, best: Cost) -> bool {
         is_behind(self.reached, best)
     }
 }
 
-/// The work of what was last done on a way, as it counts.
+/// The work of what was last done in a strategy, as it counts.
 fn weight(work: u64, reached: Option<(Cost, Cost)>, best: Cost) -> u64 {
     work.saturating_mul(if is_behind(reached, best) { BEHIND } else { 1 })
 }
 
-/// Whether as much again as a way, or a search, gained last would not bring it into the lead.
+/// Whether as much again as a strategy, or a search, gained last would not bring it into the lead.
 fn is_behind(reached: Option<(Cost, Cost)>, best: Cost) -> bool {
     reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best)
 }
@@ -133,8 +117,8 @@ pub enum Stage {
 }
 
 impl BoundSchedule {
-    /// Ways for `problem`, plans by copies of `ladder`. Shifting and the shifted network may each take a quarter of its memory,
-    /// which the plans then have less.
+    /// Strategies for `problem`, plans by copies of `sizes`. Shifting and the shifted network may each take a quarter
+    /// of its memory, which the plans then have less.
     pub fn new(problem: &Arc<Problem>, sizes: SizeSchedule, strategies: Strategies) -> BoundSchedule {
         let strategy = || Strategy {
             problem: problem.clone(),
@@ -196,7 +180,8 @@ impl BoundSchedule {
         self
     }
 
-    /// Goes on with searches that another climb began, perhaps on a network whose solutions include all better ones of this.
+    /// Goes on with searches that another schedule began, perhaps on a network whose solutions include all better ones
+    /// of this.
     pub fn resume(&mut self, searches: Vec<Branch>) {
         for search in searches {
             self.styles.retain(|&style| style != search.style());
@@ -246,7 +231,8 @@ impl BoundSchedule {
                 if self.journal {
                     shift.keep_journal();
                 }
-                // beside a search each of many small launches would wait for the search's (results/notes/bounds-cuda.md)
+                // beside a search each of many small launches would wait for the search's
+                // (results/notes/bounds-cuda.md)
                 let gpu = self.gpu.as_ref().filter(|_| self.device_use == DeviceUse::Exclusive);
                 let shift = shift.on(gpu, self.strategies == Strategies::SHIFT);
                 let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
@@ -260,10 +246,10 @@ impl BoundSchedule {
             return Some(stage);
         }
         if self.pending.is_none() {
-            self.pending = self.rung(ub, stop);
+            self.pending = self.next_plan(ub, stop);
         }
-        // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound more than
-        // anything else in the time
+        // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound
+        // more than anything else in the time
         let (first, long) = match &self.pending {
             Some(Stage::Run(_, plan)) => {
                 let first = self.sizes.affords(plan);
@@ -291,8 +277,8 @@ impl BoundSchedule {
         self.pending.take().or_else(|| self.by_rows(ub, u64::MAX, stop)).filter(|_| !stop.is_set())
     }
 
-    /// The next plan or join graph of the way that is next.
-    fn rung(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+    /// The next plan or join graph of the strategy that is next.
+    fn next_plan(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         while !stop.is_set() {
             let weight_of = |strategy: &Option<Strategy>| strategy.as_ref().map(|strategy| strategy.weight(self.best));
             let graphs = self.graphs.as_ref().map(|strategy| weight(strategy.work, strategy.reached, self.best));
@@ -454,8 +440,8 @@ impl BoundSchedule {
         self.best = self.best.max(bound);
     }
 
-    /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below `ub`, as the
-    /// last time tells, within the memory of a plan and about as much work as the attempts took.
+    /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below
+    /// `ub`, as the last time tells, within the memory of a plan and about as much work as the attempts took.
     pub fn value_bounds(
         &mut self,
         attempt: &Attempt,

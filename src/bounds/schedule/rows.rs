@@ -1,18 +1,16 @@
-//! The way by rows: exact elimination of what shifting left, by lists of what a better solution may use.
+//! The strategy of sparse tables: exact elimination of what shifting left, listing only entries below the limit.
 
 use super::{Attempt, BoundSchedule, Stage};
 use crate::bounds::cost_shifting::Shift;
 use crate::bounds::join_graph::passes::Passes;
+use crate::bounds::tuning::schedule::SPARSE_MEMORY;
 use crate::elimination::RowLimits;
 use crate::elimination::plan::Plan;
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Memory of a try: lists that pay are no longer, and to sort more takes seconds.
-const ROW_MEMORY: u64 = 1 << 29;
-
-/// What shifting, or the last join graph, left: exact elimination by rows may do.
+/// What shifting, or the last join graph, left for exact elimination with sparse tables.
 #[derive(Debug)]
 pub(crate) struct SparseStrategy {
     pub problem: Arc<Problem>,
@@ -27,8 +25,8 @@ pub(crate) struct SparseStrategy {
 }
 
 impl SparseStrategy {
-    /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little smaller
-    /// is no reason.
+    /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little
+    /// smaller is no reason.
     fn is_worthwhile(&self, gap: Cost, work: u64) -> bool {
         let closer = |last: Cost| gap < last && gap <= last - last / 4;
         self.tried.is_none_or(|(last, allowed)| allowed < u64::MAX && (closer(last) || work / 4 >= allowed))
@@ -36,7 +34,8 @@ impl SparseStrategy {
 }
 
 impl BoundSchedule {
-    /// Elimination by rows, with as much work as all plans and searches so far, where the gap has become a good deal smaller.
+    /// Elimination with sparse tables, with as much work as all plans and searches so far, where the gap has become a
+    /// good deal smaller.
     pub(crate) fn by_rows(&mut self, ub: Option<Cost>, work: u64, stop: &Stop) -> Option<Stage> {
         let strategy = self.rows.as_mut()?;
         // costs of the network are whole: what is of interest costs no more than the next one below
@@ -45,8 +44,8 @@ impl BoundSchedule {
         let gap = limit
             .map_or(strategy.problem.top, |limit| limit.min(strategy.problem.top))
             .saturating_sub(strategy.constant);
-        // rows are few once bounds have come the larger part of the way: on frequency assignment, where they do not, tries took
-        // half of the time for nothing
+        // rows are few once bounds have come the larger part of the way: on frequency assignment, where they do not,
+        // tries took half of the time for nothing
         if work < u64::MAX && gap > strategy.constant - strategy.begin || !strategy.is_worthwhile(gap, work) {
             return None;
         }
@@ -55,7 +54,7 @@ impl BoundSchedule {
             return None;
         }
         let strategy = self.rows.as_ref()?;
-        let bytes = if work < u64::MAX { ROW_MEMORY } else { u64::MAX };
+        let bytes = if work < u64::MAX { SPARSE_MEMORY } else { u64::MAX };
         let limits = RowLimits { bytes: bytes.min(self.sizes.memory()), work };
         let Some(plan) = Plan::by_rows(&strategy.problem, self.sizes.order()?, limit, limits, stop) else {
             self.rows = None;

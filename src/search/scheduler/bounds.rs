@@ -75,20 +75,21 @@ impl Bounds {
         if let Step::Result(result) = self.bounder.step(reduced, upper, stop) { Some(*result) } else { None }
     }
 
-    /// Whether slices have turns of their own where others would go on beside the search: the first ones, by which small
-    /// networks are proved, and those that [lead](Self::lead).
+    /// Whether slices have turns of their own where others would go on beside the search: the first ones, by which
+    /// small networks are proved, and those that [lead](Self::lead).
     pub fn takes_turns(&self) -> bool {
         self.bounder.spent() < FIRST_TURNS || self.lead()
     }
 
-    /// Whether they are to have most of the time, or of the threads: exact eliminations, in which all threads take part,
-    /// and branch and bound near its end.
+    /// Whether they are to have most of the time, or of the threads: exact eliminations, in which all threads take
+    /// part, and branch and bound near its end.
     pub fn lead(&self) -> bool {
         self.bounder.is_exact() || self.pace == Pace::Ending
     }
 
-    /// Whether the next slice belongs to the bounds, given what the search and they have spent, nanoseconds or work, and
-    /// whether the search has stalled. An affordable exact elimination gets at least half, the first second at once.
+    /// Whether the next slice belongs to the bounds, given what the search and they have spent, nanoseconds or work,
+    /// and whether the search has stalled. An affordable exact elimination gets at least half, the first second at
+    /// once.
     pub fn is_due(&self, [search, own]: [u64; 2], stalled: bool) -> bool {
         if self.bounder.is_done() || search == 0 {
             return false;

@@ -1,5 +1,5 @@
-//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds, and drivers that no device
-//! has ([`Crew`](super::group::Crew)).
+//! The bounds in turn with the search, or concurrently: while a device searches, the CPU works on bounds and on the
+//! drivers that no device has ([`Crew`](super::group::Crew)).
 
 use super::background::Errand;
 use super::bounds::Bounds;
@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they do not look up.
+/// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they
+/// do not look up.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What a search leaves a device to them for at a time, at most.
@@ -81,7 +82,8 @@ impl BoundsBeside {
         }
     }
 
-    /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds while they lead.
+    /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds
+    /// while they lead.
     pub fn part(&mut self, parts: &Parts) {
         (self.threads, self.leading) = (parts.bounds.clone(), Some(parts.search.clone()));
     }
@@ -91,7 +93,8 @@ impl BoundsBeside {
         self.leading.is_some()
     }
 
-    /// Where they have a device at work the search leaves it to them for as long as it had it: its generations come before their nodes.
+    /// Where they have a device at work the search leaves it to them for as long as it had it: its generations come
+    /// before their nodes.
     pub fn have_device(&self, as_long_as: Duration) {
         if self.shared.device.load(Ordering::Relaxed) {
             std::thread::sleep(as_long_as.min(LONGEST_TURN));
@@ -124,9 +127,9 @@ impl BoundsBeside {
         self.errand.here()
     }
 
-    /// Begins with slices on a thread of their own, unless they are on their way or there is nothing left to do. They go on until they are
-    /// recalled or have something to say besides steps: one a round left the threads idle while a device had rounds of two seconds. Of a large core it
-    /// is `one`: the search made a tenth fewer moves there, and bounds are far from it anyway.
+    /// Begins slices on a thread of their own, unless they are on their way or nothing is left. They go on until
+    /// recalled or a notice: one slice a round left threads idle beside device rounds of two seconds. `one` is for
+    /// large problems, where the search made a tenth fewer moves otherwise.
     pub fn begin(&mut self, core: &ReducedProblem, upper: Cost, one: bool, stop: &Stop) {
         self.shared.upper.store(upper, Ordering::Relaxed);
         if self.here().is_none_or(|bounds| bounds.bounder.is_done()) {
@@ -209,7 +212,7 @@ impl BoundsBeside {
         (self.threads, self.leading, self.boards) = (Threads::default(), None, None);
     }
 
-    /// The core has changed: what has not begun is planned anew.
+    /// The core has changed: what has not begun is planned again.
     pub fn rebase(&mut self) {
         self.recall();
         match self.here() {
@@ -224,7 +227,7 @@ impl BoundsBeside {
         let _ = self.errand.wait_for(PATIENCE);
     }
 
-    /// The best z of a finished rung and the induced width of the best order, as far as they have come back.
+    /// The best z of a finished step and the induced width of the best order, as far as they have come back.
     pub fn widths(&mut self) -> (Option<u32>, Option<u32>) {
         if let Some(bounds) = self.errand.here() {
             self.widths = (bounds.bounder.best_z(), bounds.bounder.induced_width());
