@@ -26,7 +26,7 @@ template <> struct Entry<i64> {
 };
 
 // Stride map of a separator message along a table: the offsets of a tile's entries from the tile's own offset.
-struct Lie {
+struct StrideMap {
     u64 slot;
     u64 offsets;
 };
@@ -55,7 +55,7 @@ constexpr u32 SHARE = 1, LEVEL = 2;
 
 struct Pass {
     const Operation *operations;
-    const Lie *lies;
+    const StrideMap *lies;
     const u32 *sizes;
     const u64 *strides;
     const Move *moves;
@@ -74,7 +74,7 @@ template <class E> __device__ __forceinline__ void lower(E *slot, E least) {
 
 // Visits tiles of a table, the threads next to each other along a tile: with at most N inputs.
 template <class E, u32 N>
-__device__ __forceinline__ void walk(const Operation &operation, const Lie *lies, const u64 (*bases)[INPUTS + 2],
+__device__ __forceinline__ void walk(const Operation &operation, const StrideMap *lies, const u64 (*bases)[INPUTS + 2],
                                      u32 blocks, E limit) {
     constexpr E NEVER = Entry<E>::NEVER;
     const u32 size = operation.size, inputs = operation.inputs;
@@ -143,7 +143,7 @@ __device__ __forceinline__ void walk(const Operation &operation, const Lie *lies
 template <class E>
 __global__ void __launch_bounds__(THREADS) graph_relax(const __grid_constant__ Pass pass, u32 first, i64 range) {
     __shared__ Operation operation;
-    __shared__ Lie lies[INPUTS + 1];
+    __shared__ StrideMap lies[INPUTS + 1];
     __shared__ u64 bases[BLOCKS][INPUTS + 2];
     const i64 left = range - *pass.constant;
     if (left <= 0) return;

@@ -2,7 +2,7 @@
 //! looks, and what it has found until then is right.
 
 use fangs::Error;
-use fangs::bounds::{Climb, Ladder, Spent, Stage, trivial_bound};
+use fangs::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
 use fangs::elimination::{Progress, Run};
 use fangs::formats::{Format, ReadOptions, read_from, write_wcsp};
 use fangs::generate::generate;
@@ -44,21 +44,22 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
     }
     let orders = best_orders(&problem, &Method::ALL.map(|(_, method)| method), 1, 4, 2, stop);
     stop.check()?;
-    let ladder = Ladder::new(orders, 1 << 26, None).exact_work(if choice == BoundChoice::Be { u64::MAX } else { 0 });
-    let mut climb = Climb::new(&problem, ladder, choice.means());
+    let sizes =
+        SizeSchedule::new(orders, 1 << 26, None).exact_work(if choice == BoundChoice::Be { u64::MAX } else { 0 });
+    let mut schedule = BoundSchedule::new(&problem, sizes, choice.strategies());
     for _ in 0..STAGES {
-        let Some(stage) = climb.next(None, Spent::default(), stop) else { break };
+        let Some(stage) = schedule.next(None, Spent::default(), stop) else { break };
         match stage {
             Stage::Shift(mut shift) => {
                 let _ = shift.advance(u64::MAX, stop);
                 best = best.max(shift.lower_bound(problem.top));
-                climb.shifted(*shift, stop);
+                schedule.shifted(*shift, stop);
             }
             Stage::Branch(mut branch, work) => {
                 let before = branch.lower_bound();
                 let _ = branch.advance(work, stop);
                 best = best.max(branch.lower_bound());
-                climb.searched(branch, before);
+                schedule.searched(branch, before);
             }
             Stage::Run(attempt, plan) => {
                 let mut run = Run::new(attempt.problem.clone(), plan);
@@ -66,8 +67,8 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
                 let Some(outcome) = run.finish() else { continue };
                 best = best.max(attempt.lower_bound(&outcome));
                 let _ = outcome.assign_until(stop);
-                climb.note(&attempt, attempt.lower_bound(&outcome));
-                let _ = climb.value_bounds(&attempt, &outcome, problem.top, stop);
+                schedule.note(&attempt, attempt.lower_bound(&outcome));
+                let _ = schedule.value_bounds(&attempt, &outcome, problem.top, stop);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The certificate of a bound, from the reductions, the shifts and the plan that led to it.
 
-use super::{Entry, Forks, MiniBucket, Passes, Shift};
+use super::tuning::proof::{LEAST_BYTES, LEAST_WORK, LOOKS, MORE_DEPTH, MORE_PASSES, MORE_WORK};
+use super::{BranchingTrace, Entry, MiniBucket, Passes, Shift};
 use crate::certificate::{
     Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Lemma, Rows, Search, Solution, Step,
 };
@@ -34,22 +35,10 @@ struct Eliminated {
 #[derive(Clone, Debug)]
 struct Searched {
     bits: u32,
-    forks: Forks,
+    trace: BranchingTrace,
     /// Bytes of a node, and of all that it has.
     bytes: (u64, u64),
 }
-
-/// Work that the replay may do, as a multiple of the search's or of the sparse elimination's: it bounds differently and
-/// visits each node again. This is the largest ratio measured (results/notes/certificates.md).
-const MORE_WORK: u64 = 8;
-/// Work, bytes and depth that it may have besides.
-const LEAST_WORK: u64 = 1 << 22;
-const LEAST_BYTES: u64 = 1 << 26;
-const MORE_DEPTH: u64 = 64;
-/// Times that the passes and searches of a lemma may visit all tables.
-const LOOKS: u64 = 1 << 7;
-/// Further passes of the replay over the last join graph: it stops once it has reached the bound.
-const MORE_PASSES: u32 = 16;
 
 /// How costs were shifted.
 #[derive(Clone, Debug)]
@@ -72,8 +61,8 @@ impl Proof {
 
     /// A branch and bound search after the reductions. Costs are multiplied by 2^`bits`; `bytes` holds the size of a
     /// node and of all memory. Branchings made later are recorded as well.
-    pub fn searched(mut self, bits: u32, forks: &Forks, bytes: (u64, u64)) -> Proof {
-        self.search = Some(Searched { bits, forks: forks.clone(), bytes });
+    pub fn searched(mut self, bits: u32, trace: &BranchingTrace, bytes: (u64, u64)) -> Proof {
+        self.search = Some(Searched { bits, trace: trace.clone(), bytes });
         self
     }
 
@@ -230,20 +219,20 @@ impl<'a> Core<'a> {
         }
     }
 
-    fn search(&self, Searched { forks, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
-        let (list, deepest) = forks.list(bound);
-        let mini = forks.mini();
+    fn search(&self, Searched { trace, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
+        let (list, deepest) = trace.list(bound);
+        let mini = trace.mini();
         // a table of a mini-bucket is no larger than the combinations visited for it; the run's entries may be half as
         // wide
         let tables = mini.saturating_mul(size_of::<Cost>() as u64).min(all.saturating_mul(2));
         let name = |v: u32| self.reducer.variables()[v as usize];
-        let fork = |fork: &super::Fork| {
+        let fork = |fork: &super::Branching| {
             let parent = list[fork.before as usize].variable;
             let value = self.reducer.values(parent as usize).get(fork.value as usize).copied().unwrap_or_default();
             (name(fork.variable), fork.before, value)
         };
         Search {
-            work: forks.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
+            work: trace.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
             bytes: node.saturating_mul(u64::from(deepest) + MORE_DEPTH).saturating_add(tables),
             mini,
             forks: list.iter().map(fork).collect(),

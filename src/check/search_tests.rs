@@ -26,7 +26,7 @@ fn search(rng: &mut Rng) -> Option<(Network, Certificate, Cost)> {
     let known = solutions.get(rng.index(2 * solutions.len() + 1)).map(|(cost, _)| *cost);
     let style = Style::ALL[rng.index(2)];
     let branch = Branch::new(&problem, known, &order, 1 << 30, style, &stop)?;
-    let mut branch = branch.keep_forks().leaves(4.0);
+    let mut branch = branch.keep_trace().leaves(4.0);
     while branch.advance(1 + rng.below(2000), &stop) == Progress::More && rng.below(6) > 0 {}
     let bound = branch.lower_bound().min(network.top());
     let solution = solutions.first().map(|(cost, values)| (*cost, &values[..]));

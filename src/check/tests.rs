@@ -2,15 +2,15 @@
 
 use super::*;
 use crate::Error;
+use crate::bounds::BoundChoice;
 use crate::bounds::Proof;
-use crate::bounds::{Climb, Ladder, Spent, Stage, trivial_bound};
+use crate::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step, seal};
 use crate::elimination::{Progress, Run};
 use crate::model::ModelError;
 use crate::order::{Method, best_orders};
 use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
-use crate::search::BoundChoice;
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     let mut values = ValueBounds::new(&reducer);
     let (mut reducer, mut proven) = (Arc::new(reducer), Vec::new());
     for _ in 0..1 + rng.below(3) {
-        climb(&reducer, &mut values, upper, rng, &mut proven);
+        schedule(&reducer, &mut values, upper, rng, &mut proven);
         // as after a better solution: value bounds forbid some values
         if !solutions.is_empty() && rng.below(2) == 0 {
             upper = upper.min(solutions[rng.index(solutions.len())]);
@@ -148,7 +148,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
 }
 
 /// Every step of a bound schedule on a reduced problem.
-fn climb(
+fn schedule(
     reducer: &Arc<Reducer>,
     values: &mut ValueBounds,
     upper: Cost,
@@ -170,11 +170,11 @@ fn climb(
     let memory = [1 << 9, 1 << 14, 1 << 30][rng.index(3)];
     let (_, choice) = BoundChoice::ALL[rng.index(BoundChoice::ALL.len())];
     let exact = if choice == BoundChoice::Be { u64::MAX } else { 0 };
-    let ladder = Ladder::new(orders, memory, z).exact_work(exact);
-    let mut climb = Climb::new(&problem, ladder, choice.means()).keep_journal(true);
+    let sizes = SizeSchedule::new(orders, memory, z).exact_work(exact);
+    let mut schedule = BoundSchedule::new(&problem, sizes, choice.strategies()).keep_journal(true);
     let ub = Some(upper).filter(|&upper| upper < FORBIDDEN && rng.below(3) > 0);
     let mut spent = Spent::default();
-    while let Some(stage) = climb.next(ub, spent, &stop) {
+    while let Some(stage) = schedule.next(ub, spent, &stop) {
         spent.note(stage.is_light(), 1 + rng.below(100));
         match stage {
             Stage::Shift(mut shift) => {
@@ -187,19 +187,19 @@ fn climb(
                     proven.push((shift.lower_bound(upper), shift.proof(reducer).expect("log and journal")));
                 }
                 values.learn(reducer, &shift.value_bounds(), shift.proof(reducer));
-                climb.shifted(*shift, &stop);
+                schedule.shifted(*shift, &stop);
             }
             Stage::Run(attempt, plan) => {
                 let mut run = Run::new(attempt.problem.clone(), plan);
                 assert_eq!(run.advance(u64::MAX, &stop), Progress::Done);
                 let outcome = run.finish().expect("the run is done");
                 let bound = attempt.lower_bound(&outcome).min(upper);
-                climb.note(&attempt, bound);
+                schedule.note(&attempt, bound);
                 let proof = attempt.proof(reducer, &outcome).expect("log and journal");
                 proven.push((bound, proof.clone()));
                 // also where they are unlikely to forbid anything
                 let plain = || if attempt.is_plain() { outcome.value_bounds(&stop) } else { None };
-                if let Some(bounds) = climb.value_bounds(&attempt, &outcome, upper, &stop).or_else(plain) {
+                if let Some(bounds) = schedule.value_bounds(&attempt, &outcome, upper, &stop).or_else(plain) {
                     values.learn(reducer, &bounds, Some(proof));
                 }
             }
@@ -208,7 +208,7 @@ fn climb(
                 let least = 1 + rng.below(3000);
                 while branch.advance(least, &stop) == Progress::More && branch.work_done() < end {}
                 proven.push((branch.lower_bound().min(upper), branch.proof(reducer).expect("log and forks")));
-                climb.searched(branch, before);
+                schedule.searched(branch, before);
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::model::{Cost, FORBIDDEN, Odometer, Problem};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
-use crate::tensor::tiles::{Blocks, Lie, Shape};
+use crate::tensor::tiles::{Shape, StrideMap, Tiles};
 use rayon::prelude::*;
 
 /// What a combination of the way back counts, if one of a run counts 1: five to ten times as much time was measured.
@@ -74,10 +74,10 @@ fn backward<E: CostEntry>(
             continue;
         }
         let slabs = slabs(problem, plan, step, messages, &rest);
-        for (value, slab) in slabs.iter().enumerate() {
-            note(step.position, value, slab.least.cost());
+        for (value, slice) in slabs.iter().enumerate() {
+            note(step.position, value, slice.least.cost());
         }
-        let mut parts: Vec<_> = slabs.into_iter().map(|slab| slab.outside.into_iter()).collect();
+        let mut parts: Vec<_> = slabs.into_iter().map(|slice| slice.outside.into_iter()).collect();
         for input in &step.inputs {
             if let Source::Message(from) = input.source {
                 let own = &messages[from as usize];
@@ -114,7 +114,7 @@ fn note_message<E: CostEntry>(
 }
 
 /// What one value of a step's variable comes to.
-struct Slab<E> {
+struct Slice<E> {
     /// The least of all combinations.
     least: E,
     /// For each message among the inputs, the least by its combinations.
@@ -126,8 +126,8 @@ struct Operand<'a, E> {
     /// For the first value of the step's variable.
     table: &'a [E],
     /// From one value to the next.
-    slab: usize,
-    lie: Lie,
+    slice: usize,
+    map: StrideMap,
     message: bool,
 }
 
@@ -137,7 +137,7 @@ fn slabs<E: CostEntry>(
     step: &Step,
     messages: &[Storage<E>],
     rest: &[E],
-) -> Vec<Slab<E>> {
+) -> Vec<Slice<E>> {
     let variable = plan.sequence[step.position as usize] as usize;
     let lay_out = |input: &Input| -> Storage<E> {
         let scope: Vec<u32> = input.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
@@ -153,11 +153,11 @@ fn slabs<E: CostEntry>(
     };
     let loaded: Vec<Storage<E>> = step.inputs.iter().map(lay_out).collect();
     let sizes: Vec<usize> = step.scope.iter().map(|&p| plan.domains[p as usize] as usize).collect();
-    let blocks = Blocks::new(&sizes);
-    let operand = |positions: &[u32], table, slab, message| {
+    let tiles = Tiles::new(&sizes);
+    let operand = |positions: &[u32], table, slice, message| {
         let own: Vec<usize> = positions.iter().map(|&p| plan.domains[p as usize] as usize).collect();
         let places: Vec<_> = step.scope.iter().map(|p| positions.binary_search(p).ok()).collect();
-        Operand { table, slab, lie: blocks.lie(&places, &own), message }
+        Operand { table, slice, map: tiles.map(&places, &own), message }
     };
     let domain = plan.domains[step.position as usize] as usize;
     let mut operands = vec![operand(&step.scope, rest, 0, false)];
@@ -169,21 +169,25 @@ fn slabs<E: CostEntry>(
         operands.push(operand(&input.scope[1..], table, table.len() / domain, message));
     }
     let cap = E::from_cost(plan.costs.cap);
-    let slab = |value| slab(&operands, value, &blocks, cap);
-    if step.joint < 1 << 16 { (0..domain).map(slab).collect() } else { (0..domain).into_par_iter().map(slab).collect() }
+    let slice = |value| slice(&operands, value, &tiles, cap);
+    if step.joint < 1 << 16 {
+        (0..domain).map(slice).collect()
+    } else {
+        (0..domain).into_par_iter().map(slice).collect()
+    }
 }
 
-fn slab<E: CostEntry>(operands: &[Operand<'_, E>], value: usize, blocks: &Blocks, cap: E) -> Slab<E> {
+fn slice<E: CostEntry>(operands: &[Operand<'_, E>], value: usize, tiles: &Tiles, cap: E) -> Slice<E> {
     let messages = || operands.iter().filter(|operand| operand.message);
-    let mut slab = Slab { least: cap, outside: messages().map(|message| vec![cap; message.slab]).collect() };
-    let mut sums = vec![E::default(); blocks.size];
-    let mut odometer = Odometer::new(blocks.outer.clone());
+    let mut slice = Slice { least: cap, outside: messages().map(|message| vec![cap; message.slice]).collect() };
+    let mut sums = vec![E::default(); tiles.size];
+    let mut odometer = Odometer::new(tiles.outer.clone());
     loop {
         sums.fill(E::default());
         for operand in operands {
-            let table = &operand.table[value * operand.slab + operand.lie.base(&odometer.digits)..];
+            let table = &operand.table[value * operand.slice + operand.map.base(&odometer.digits)..];
             // entries are at most the cap, so that two of them fit
-            match operand.lie.shape {
+            match operand.map.shape {
                 Shape::Same => {
                     let entry = table[0];
                     sums.iter_mut().for_each(|sum| *sum = (*sum + entry).min(cap));
@@ -192,20 +196,20 @@ fn slab<E: CostEntry>(operands: &[Operand<'_, E>], value: usize, blocks: &Blocks
                     sums.iter_mut().zip(table).for_each(|(sum, &entry)| *sum = (*sum + entry).min(cap));
                 }
                 Shape::Runs(_) => {
-                    let entries = operand.lie.offsets.iter().map(|&at| table[at as usize]);
+                    let entries = operand.map.offsets.iter().map(|&at| table[at as usize]);
                     sums.iter_mut().zip(entries).for_each(|(sum, entry)| *sum = (*sum + entry).min(cap));
                 }
             }
         }
         let least = sums.iter().copied().min().unwrap_or(cap);
-        slab.least = slab.least.min(least);
-        for (message, outside) in messages().zip(&mut slab.outside) {
-            let outside = &mut outside[message.lie.base(&odometer.digits)..];
-            match message.lie.shape {
+        slice.least = slice.least.min(least);
+        for (message, outside) in messages().zip(&mut slice.outside) {
+            let outside = &mut outside[message.map.base(&odometer.digits)..];
+            match message.map.shape {
                 Shape::Same => outside[0] = outside[0].min(least),
                 Shape::Row => outside.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = (*out).min(sum)),
                 Shape::Runs(_) => {
-                    for (&sum, &at) in sums.iter().zip(&message.lie.offsets) {
+                    for (&sum, &at) in sums.iter().zip(&message.map.offsets) {
                         let out = &mut outside[at as usize];
                         *out = (*out).min(sum);
                     }
@@ -213,7 +217,7 @@ fn slab<E: CostEntry>(operands: &[Operand<'_, E>], value: usize, blocks: &Blocks
             }
         }
         if odometer.advance().is_none() {
-            return slab;
+            return slice;
         }
     }
 }

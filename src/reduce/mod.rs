@@ -16,6 +16,7 @@ mod departure;
 mod dominance;
 mod elimination;
 mod named;
+mod reduced;
 mod report;
 mod simplification;
 mod state;
@@ -26,6 +27,7 @@ mod value_bounds;
 mod worklist;
 
 pub use components::components;
+pub use reduced::ReducedProblem;
 pub use report::{Reduction, Size};
 pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
 

@@ -17,10 +17,11 @@ mod tests;
 #[cfg(test)]
 mod top_tests;
 
+pub use crate::bounds::BoundChoice;
 pub use coloring::{Colors, color, greedy_colors};
 pub(crate) use cuda::sources;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
-pub use options::{Assertions, BoundChoice, DriverChoice, MAX_THREADS, Options};
+pub use options::{Assertions, DriverChoice, MAX_THREADS, Options};
 pub use run::clock::Clock;
 pub use scheduler::driver::Picks;
 pub use session::{Session, start};
@@ -73,7 +74,7 @@ pub fn solve(
 
 /// The number of threads, where the options fit together.
 fn checked(options: &Options) -> Result<usize, Error> {
-    if options.driver == DriverChoice::Construct && !options.bound.means().plain {
+    if options.driver == DriverChoice::Construct && !options.bound.strategies().plain {
         return Err(Error::Usage(format!(
             "the driver construct builds on the messages of mini-buckets, which bound {} leaves out",
             options.bound.name()

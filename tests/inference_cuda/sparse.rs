@@ -1,7 +1,7 @@
 //! Sparse bucket elimination.
 
 use super::{band, gpu, order, random, run};
-use fangs::bounds::{Climb, Graphs, Ladder, Means, Spent, Stage};
+use fangs::bounds::{BoundSchedule, Graphs, SizeSchedule, Spent, Stage, Strategies};
 use fangs::elimination::{Gpu, Limits, Plan, Progress, RowLimits, Run};
 use fangs::formats::{ReadOptions, Source, read};
 use fangs::model::{Cost, FORBIDDEN, Problem};
@@ -63,7 +63,8 @@ fn rows_are_the_cpus() {
 fn rows_of_instances_are_the_cpus() {
     let Some(gpu) = gpu() else { return };
     let folder = std::env::var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);
-    let means = Means { plain: false, shift: true, shifted: false, graphs: Graphs::Growing, rows: true, branch: &[] };
+    let means =
+        Strategies { plain: false, shift: true, shifted: false, graphs: Graphs::Growing, rows: true, branch: &[] };
     // the first try on what a graph of such a z left, or a larger one
     let z = |attempt: &str| attempt.strip_prefix("jg(")?.split(')').next()?.parse::<u32>().ok();
     for (name, optimum, least) in [("42b", 155050, 5), ("408b", 6225, 5), ("505", 21253, 9)] {
@@ -78,13 +79,13 @@ fn rows_of_instances_are_the_cpus() {
         reducer.tighten(optimum + 1, &stop);
         let problem = Arc::new(reducer.problem());
         let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &stop);
-        let mut climb = Climb::new(&problem, Ladder::new(orders, 8 << 30, None).exact_work(0), means);
+        let mut schedule = BoundSchedule::new(&problem, SizeSchedule::new(orders, 8 << 30, None).exact_work(0), means);
         let mut compared = false;
-        while let Some(stage) = climb.next(Some(optimum + 1), Spent::default(), &Stop::new()) {
+        while let Some(stage) = schedule.next(Some(optimum + 1), Spent::default(), &Stop::new()) {
             match stage {
                 Stage::Shift(mut shifting) => {
                     while shifting.advance(u64::MAX, &stop) == Progress::More {}
-                    climb.shifted(*shifting, &Stop::new());
+                    schedule.shifted(*shifting, &Stop::new());
                 }
                 Stage::Run(attempt, mut plan) if z(&attempt.name).is_some_and(|z| z >= least) => {
                     plan.placement.rows = Some(RowLimits { bytes: 8 << 30, work: u64::MAX });

@@ -234,7 +234,7 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
         let optimum = optimum(&network);
         for (_, driver) in DriverChoice::ALL {
             for (_, bound) in BoundChoice::ALL {
-                if driver == DriverChoice::Construct && !bound.means().plain {
+                if driver == DriverChoice::Construct && !bound.strategies().plain {
                     continue;
                 }
                 let reduce = case % 3 == 0;

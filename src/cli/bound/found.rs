@@ -95,7 +95,8 @@ impl Found {
             self.lower = bound;
             self.tell(EventKind::Bound);
         }
-        if let Some(proof) = proof {
+        // also where more is known that has no proof
+        if let Some(proof) = proof.filter(|_| bound > self.proof.0) {
             self.proof = (bound, proof);
         }
         self.report.exact |= self.lower >= upper;

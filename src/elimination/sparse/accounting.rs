@@ -17,7 +17,7 @@ enum End {
 
 /// The accounts of an elimination.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct Accounting {
     limits: RowLimits,
     step: usize,
     /// The least cost, and rows, of each message.
@@ -53,13 +53,13 @@ impl Open {
     }
 }
 
-impl Ledger {
+impl Accounting {
     pub fn new(problem: &Problem, plan: &Plan, limits: RowLimits) -> Self {
         let least = |step: &Step| {
             let inputs = step.inputs.iter().filter(|input| !matches!(input.source, Source::Message(_)));
             inputs.map(|input| loader::least(problem, plan, step, input)).fold(0, add)
         };
-        Ledger {
+        Accounting {
             limits,
             step: 0,
             least: vec![0; plan.steps.len()],

@@ -19,8 +19,8 @@ fn some_ub(rng: &mut Rng, problem: &Problem) -> Option<Cost> {
     [None, Some(bound + rng.below(3) as Cost), Some(bound + rng.below(200) as Cost)][rng.index(3)]
 }
 
-fn rows_of(outcome: &Outcome) -> &Ledger {
-    outcome.messages.rows().expect("by rows").ledger()
+fn rows_of(outcome: &Outcome) -> &Accounting {
+    outcome.messages.rows().expect("by rows").accounting()
 }
 
 #[test]
@@ -106,14 +106,14 @@ fn slices_threads_and_widths_make_the_same_rows() {
             while run.advance(1, &Stop::new()) == Progress::More {}
             run.finish().expect("done")
         });
-        let mut long = Elimination::<u128>::new(Ledger::new(&problem, &plan, ROOMY), &plan);
+        let mut long = Elimination::<u128>::new(Accounting::new(&problem, &plan, ROOMY), &plan);
         assert!(long.advance(&problem, &plan, u64::MAX, &Stop::new()));
         assert_eq!(whole.lower_bound(), sliced.lower_bound());
         for step in 0..plan.steps.len() {
             assert_eq!(whole.message(step), sliced.message(step));
             assert_eq!(whole.message(step), long.message(&plan, step));
         }
-        assert_eq!(rows_of(&whole).work_done(), long.ledger.work_done());
+        assert_eq!(rows_of(&whole).work_done(), long.accounting.work_done());
         assert!(rows_of(&whole).taken().1 > 100);
     }
 }

@@ -19,21 +19,20 @@ use super::drivers::annealing::state::{Elite, LONGEST};
 use super::drivers::guided;
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
-use super::scheduler::bounds::Step;
 use super::scheduler::budget::Account;
 use super::scheduler::concurrent_bounds::BoundsBeside;
-use super::scheduler::driver::{Core, Effort, Field, Pool};
+use super::scheduler::driver::{Effort, Field, Pool};
 use super::scheduler::group::Crew;
 use super::scheduler::portfolio::Portfolio;
 use super::scheduler::threads::Parts;
-use crate::bounds::Proof;
+use crate::bounds::{BoundResult, Proof};
 use crate::check;
 use crate::device::Opened;
 use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::heuristics::Needs;
 use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
-use crate::reduce::{Reducer, ValueBounds};
+use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
@@ -58,7 +57,7 @@ pub(crate) struct Run<'a> {
     options: &'a Options,
     stop: &'a Stop,
     tell: &'a mut dyn FnMut(News),
-    core: Core,
+    core: ReducedProblem,
     field: Arc<Field>,
     pool: Pool,
     crew: Crew,
@@ -115,7 +114,7 @@ impl<'a> Run<'a> {
         }
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         let (totals, meeting) = (Totals::default(), Meeting::new(first.upper.min(network.top()), stop));
-        let core = Core { reducer: Arc::new(reducer), problem };
+        let core = ReducedProblem { reducer: Arc::new(reducer), problem };
         let proof = Proof::reductions(&core.reducer).map(Box::new);
         tell(News::Bound { bound: lower, source: "trivial".into(), totals, proof });
         if settled(network, options, first.found(), lower) {
@@ -209,7 +208,7 @@ impl<'a> Run<'a> {
         while let Some(mut step) = self.bounds.finished() {
             self.take(&mut step)?;
         }
-        self.tell_of_trouble();
+        self.tell_of_bounds();
         self.tell_of_losses();
         let (z, induced_width) = self.bounds.widths();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
@@ -304,7 +303,7 @@ impl<'a> Run<'a> {
     }
 
     /// A solution of the core: lifted, checked on the network, and kept if it is better.
-    fn core_solution(&mut self, core: &Core, assignment: &[u32], source: &str) -> Result<(), Error> {
+    fn core_solution(&mut self, core: &ReducedProblem, assignment: &[u32], source: &str) -> Result<(), Error> {
         let expected = core.problem.cost(assignment);
         let solution = core.reducer.lift(assignment);
         let cost = self.solution(solution, source)?;
@@ -345,17 +344,16 @@ impl<'a> Run<'a> {
     /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run that
     /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it, or another thread does the slice.
     fn bound_slice(&mut self) -> Result<bool, Error> {
-        let (upper, seed) = (self.upper.min(self.network.top()), self.options.seed);
+        let upper = self.upper.min(self.network.top());
         if let Some(step) = self.bounds.finished() {
             self.follow(step)?;
             return Ok(true);
         }
-        self.tell_of_trouble();
-        self.tell_of_files();
+        self.tell_of_bounds();
         self.tell_of_losses();
         if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.account.search_work > 0 || !self.has_search {
-                self.bounds.begin(&self.core, upper, seed, self.field.is_large(), self.stop);
+                self.bounds.begin(&self.core, upper, self.field.is_large(), self.stop);
             }
             return Ok(false);
         }
@@ -364,9 +362,9 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         let Some(bounds) = self.bounds.here() else { return Ok(false) };
-        self.account.note_bounds(bounds.spent());
+        self.account.note_bounds(bounds.bounder.spent());
         let due = if alone {
-            !bounds.is_done()
+            !bounds.bounder.is_done()
         } else {
             bounds.is_due(self.account.with_a_slice(), self.account.is_stalled())
         };
@@ -375,18 +373,18 @@ impl<'a> Run<'a> {
         }
         // slices leave threads idle: in turns a run of two used one and a half (results/scheduler)
         if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && !bounds.takes_turns() {
-            self.bounds.begin(&self.core, upper, seed, true, self.stop);
+            self.bounds.begin(&self.core, upper, true, self.stop);
             return Ok(false);
         }
         let slice = || {
             threads::panic_on_purpose("bounds");
-            bounds.slice(&self.core, upper, seed, self.stop)
+            bounds.slice(&self.core, upper, self.stop)
         };
         let step = threads::caught(slice).unwrap_or_else(|what| {
             self.bounds.lose(what);
             None
         });
-        self.tell_of_files();
+        self.tell_of_bounds();
         if let Some(step) = step {
             self.follow(step)?;
         }
@@ -394,37 +392,37 @@ impl<'a> Run<'a> {
     }
 
     /// What follows from a finished rung.
-    fn follow(&mut self, mut step: Step) -> Result<(), Error> {
+    fn follow(&mut self, mut step: BoundResult) -> Result<(), Error> {
         let (before, reason) = (self.gap(), step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned());
         self.take(&mut step)?;
         if self.reached().is_some() {
             return Ok(());
         }
         if let Some(assignment) = &step.assignment {
-            self.offer_projected(&step.core.reducer.lift(assignment));
+            self.offer_projected(&step.reduced.reducer.lift(assignment));
         }
         let closed = (before - self.gap()) as f64 / before.max(1) as f64;
         if let Some(bounds) = self.bounds.here() {
             bounds.note(closed);
         }
         if let Some(values) = &step.value_bounds {
-            self.values.learn(&step.core.reducer, values, reason);
+            self.values.learn(&step.reduced.reducer, values, reason);
             self.look_at_reduced();
             let (removable, of) = self.values.removable(&self.core.reducer, self.upper.min(self.network.top()));
             if removable > of / WORTH_TIGHTENING {
                 self.tighten();
             }
         }
-        if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.core.problem, &self.core.problem)) {
+        if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.reduced.problem, &self.core.problem)) {
             self.crew.guide(outcome);
         }
         Ok(())
     }
 
     /// The solution and the bound of a finished rung.
-    fn take(&mut self, step: &mut Step) -> Result<(), Error> {
+    fn take(&mut self, step: &mut BoundResult) -> Result<(), Error> {
         if let Some(assignment) = &step.assignment {
-            self.core_solution(&step.core, assignment, &step.source)?;
+            self.core_solution(&step.reduced, assignment, &step.source)?;
         }
         // a bound of the core speaks of what is better than the incumbent
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof.take());
@@ -470,7 +468,7 @@ impl<'a> Run<'a> {
         if size(&problem) == size(&self.core.problem) {
             return;
         }
-        let new = Core { reducer, problem: Arc::new(problem) };
+        let new = ReducedProblem { reducer, problem: Arc::new(problem) };
         self.raise(new.problem.constant, "reduce", Proof::reductions(&new.reducer));
         if self.reached().is_some() {
             return;

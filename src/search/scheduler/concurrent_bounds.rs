@@ -1,12 +1,13 @@
-//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds, and drivers that no device
-//! has ([`Crew`](super::group::Crew)).
+//! The bounds in turn with the search, or concurrently: while a device searches, the CPU works on bounds and on the
+//! drivers that no device has ([`Crew`](super::group::Crew)).
 
 use super::background::Errand;
-use super::bounds::{Bounds, Step};
-use super::driver::Core;
+use super::bounds::Bounds;
 use super::threads::{Parts, Threads};
+use crate::bounds::BoundResult;
 use crate::elimination::Gpu;
 use crate::model::Cost;
+use crate::reduce::ReducedProblem;
 use crate::search::options::Options;
 use crate::search::run::goal::Meeting;
 use crate::stop::{Cause, Stop};
@@ -16,7 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they do not look up.
+/// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they
+/// do not look up.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What a search leaves a device to them for at a time, at most.
@@ -53,11 +55,11 @@ struct Shared {
     /// Whether they have a device at work.
     device: AtomicBool,
     /// Steps that the search has not followed yet.
-    steps: Mutex<VecDeque<Step>>,
+    steps: Mutex<VecDeque<BoundResult>>,
 }
 
 impl Shared {
-    fn steps(&self) -> MutexGuard<'_, VecDeque<Step>> {
+    fn steps(&self) -> MutexGuard<'_, VecDeque<BoundResult>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -80,7 +82,8 @@ impl BoundsBeside {
         }
     }
 
-    /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds while they lead.
+    /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds
+    /// while they lead.
     pub fn part(&mut self, parts: &Parts) {
         (self.threads, self.leading) = (parts.bounds.clone(), Some(parts.search.clone()));
     }
@@ -90,7 +93,8 @@ impl BoundsBeside {
         self.leading.is_some()
     }
 
-    /// Where they have a device at work the search leaves it to them for as long as it had it: its generations come before their nodes.
+    /// Where they have a device at work the search leaves it to them for as long as it had it: its generations come
+    /// before their nodes.
     pub fn have_device(&self, as_long_as: Duration) {
         if self.shared.device.load(Ordering::Relaxed) {
             std::thread::sleep(as_long_as.min(LONGEST_TURN));
@@ -123,12 +127,12 @@ impl BoundsBeside {
         self.errand.here()
     }
 
-    /// Begins with slices on a thread of their own, unless they are on their way or there is nothing left to do. They go on until they are
-    /// recalled or have something to say besides steps: one a round left the threads idle while a device had rounds of two seconds. Of a large core it
-    /// is `one`: the search made a tenth fewer moves there, and bounds are far from it anyway.
-    pub fn begin(&mut self, core: &Core, upper: Cost, seed: u64, one: bool, stop: &Stop) {
+    /// Begins slices on a thread of their own, unless they are on their way or nothing is left. They go on until
+    /// recalled or a notice: one slice a round left threads idle beside device rounds of two seconds. `one` is for
+    /// large problems, where the search made a tenth fewer moves otherwise.
+    pub fn begin(&mut self, core: &ReducedProblem, upper: Cost, one: bool, stop: &Stop) {
         self.shared.upper.store(upper, Ordering::Relaxed);
-        if self.here().is_none_or(|bounds| bounds.is_done()) {
+        if self.here().is_none_or(|bounds| bounds.bounder.is_done()) {
             return;
         }
         let _ = self.widths();
@@ -144,17 +148,21 @@ impl BoundsBeside {
                 let upper = shared.upper.load(Ordering::Relaxed);
                 let many = leading.as_ref().filter(|_| bounds.lead());
                 shared.lead.store(many.is_some(), Ordering::Relaxed);
-                shared.device.store(bounds.use_device(), Ordering::Relaxed);
-                let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, seed, &stop));
+                shared.device.store(bounds.bounder.is_on_device(), Ordering::Relaxed);
+                let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, &stop));
                 if let Some(step) = step {
                     if let Some(assignment) = &step.assignment {
-                        meeting.found(step.core.problem.cost(assignment));
+                        meeting.found(step.reduced.problem.cost(assignment));
                     }
                     // it speaks of what is better than the best total then known
                     meeting.proved(step.lower.min(upper));
                     shared.steps().push_back(step);
                 }
-                if shared.recalled.load(Ordering::Relaxed) || stop.is_set() || bounds.is_done() || bounds.has_news() {
+                if shared.recalled.load(Ordering::Relaxed)
+                    || stop.is_set()
+                    || bounds.bounder.is_done()
+                    || bounds.bounder.has_notices()
+                {
                     break;
                 }
             }
@@ -181,7 +189,7 @@ impl BoundsBeside {
     }
 
     /// The next step of slices beside the search.
-    pub fn finished(&mut self) -> Option<Step> {
+    pub fn finished(&mut self) -> Option<BoundResult> {
         if self.errand.back().is_some() {
             if std::mem::take(&mut self.rebased) {
                 self.rebase();
@@ -204,11 +212,11 @@ impl BoundsBeside {
         (self.threads, self.leading, self.boards) = (Threads::default(), None, None);
     }
 
-    /// The core has changed: what has not begun is planned anew.
+    /// The core has changed: what has not begun is planned again.
     pub fn rebase(&mut self) {
         self.recall();
         match self.here() {
-            Some(bounds) => bounds.rebase(),
+            Some(bounds) => bounds.bounder.rebase(),
             None => self.rebased = true,
         }
     }
@@ -219,10 +227,10 @@ impl BoundsBeside {
         let _ = self.errand.wait_for(PATIENCE);
     }
 
-    /// The best z of a finished rung and the induced width of the best order, as far as they have come back.
+    /// The best z of a finished step and the induced width of the best order, as far as they have come back.
     pub fn widths(&mut self) -> (Option<u32>, Option<u32>) {
         if let Some(bounds) = self.errand.here() {
-            self.widths = (bounds.best_z(), bounds.induced_width());
+            self.widths = (bounds.bounder.best_z(), bounds.bounder.induced_width());
         }
         self.widths
     }
@@ -235,11 +243,11 @@ mod tests {
     use crate::reduce::Reducer;
 
     /// All steps that follow from one beginning.
-    fn steps(bounds: &mut BoundsBeside, core: &Core, upper: Cost, stop: &Stop) -> Vec<Step> {
-        bounds.begin(core, upper, 1, false, stop);
+    fn steps(bounds: &mut BoundsBeside, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
+        bounds.begin(core, upper, false, stop);
         let mut steps = Vec::new();
         loop {
-            let ended = bounds.here().is_none_or(|bounds| bounds.is_done());
+            let ended = bounds.here().is_none_or(|bounds| bounds.bounder.is_done());
             match bounds.finished() {
                 Some(step) => steps.push(step),
                 None if ended && bounds.here().is_some() => return steps,
@@ -253,7 +261,7 @@ mod tests {
         let stop = Stop::new();
         let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
-        let core = Core { problem: Arc::new(reducer.problem()), reducer };
+        let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
         let bounds = |meeting: &Meeting| BoundsBeside::new(&Options::default(), None, meeting.clone());
 
         let open = Meeting::new(network.top(), &stop);
@@ -273,14 +281,14 @@ mod tests {
         let stop = Stop::new();
         let network = generate("random", &[("n", "60"), ("d", "8"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
-        let core = Core { problem: Arc::new(reducer.problem()), reducer };
+        let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
         let mut bounds = BoundsBeside::new(&Options::default(), None, Meeting::new(network.top(), &stop));
-        bounds.begin(&core, network.top(), 1, false, &stop);
+        bounds.begin(&core, network.top(), false, &stop);
         bounds.rebase();
         while bounds.here().is_none() {
             let _ = bounds.finished();
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(!bounds.rebased && bounds.here().is_some_and(|bounds| !bounds.is_done()));
+        assert!(!bounds.rebased && bounds.here().is_some_and(|bounds| !bounds.bounder.is_done()));
     }
 }

@@ -8,7 +8,7 @@ use crate::elimination::Outcome;
 use crate::error::Error;
 use crate::heuristics::View;
 use crate::model::{Cost, Problem};
-use crate::reduce::Reducer;
+use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::{Rng, mix};
 use crate::search::context::graph::{Graph, Region};
 use crate::search::context::value_tables::Rows;
@@ -22,16 +22,6 @@ use crate::stop::Stop;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
-/// and its assignment goes back the way its own core came.
-#[derive(Clone)]
-pub(crate) struct Core {
-    /// The reductions that led to it.
-    pub reducer: Arc<Reducer>,
-    /// The core.
-    pub problem: Arc<Problem>,
-}
 
 /// A core prepared for local search.
 #[derive(Debug)]
@@ -137,7 +127,7 @@ impl Field {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn of_core(
-        Core { problem, reducer }: &Core,
+        ReducedProblem { problem, reducer }: &ReducedProblem,
         options: &Options,
         rng: &mut Rng,
         stop: &Stop,
