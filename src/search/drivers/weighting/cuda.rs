@@ -224,7 +224,7 @@ impl Weighers for CudaWeighers {
 
     fn walk(&mut self, field: &Field, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
         let (cuda, open) = (&*self.cuda, self.opened()?);
-        let shape = ((open.walks.count as u32 * 32).div_ceil(THREADS), THREADS, 0);
+        let shape = ((open.walks.count * 32).div_ceil(THREADS), THREADS, 0);
         // SAFETY: as in `open`.
         unsafe {
             self.walk.launch(cuda.stream(), shape, |arguments| {
