@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// The header that declares a source's constants.
 pub(super) const CONSTANTS: &str = "constants.cuh";
 
-/// A structure that kernels read or write; [`device_structs`] makes them.
+/// A structure that kernels read or write; `device_structs!` makes them.
 pub trait DeviceStruct {
     /// Assertions in C++ that the kernels' structure has the same size, and each field at the same place.
     fn assertions() -> String;
@@ -77,7 +77,7 @@ macro_rules! device_structs {
 pub(crate) use device_structs;
 
 /// Declares constants to kernels, by the types that they have there: `constants! { u32: ROWS, TILES; u64: NEVER; }` is
-/// a text for [`Source::declare`](crate::device::Source::declare).
+/// a text for `Source::declare`.
 macro_rules! constants {
     ($($kind:ident: $($name:ident),+;)+) => {{
         $($(const _: () = assert!($name as i128 == ($name as $kind) as i128, "it does not fit");)+)+

@@ -58,7 +58,7 @@ impl Source {
         found
     }
 
-    /// Declares constants of Rust, as [`constants`](super::shared::constants) writes them: `constants.cuh` has them.
+    /// Declares constants of Rust, as `constants!` writes them: `constants.cuh` has them.
     #[must_use]
     pub fn declare(mut self, constants: &str) -> Source {
         if self.declared.is_empty() {
