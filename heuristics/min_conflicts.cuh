@@ -5,7 +5,6 @@ struct Heuristic {
     static constexpr bool EARLY = true;
     static __device__ __forceinline__ bool active(const Inputs &in) { return in.current_cost > 0.0; }
     static __device__ __forceinline__ u32 weight(const Inputs &in) {
-        constexpr u32 BEST = 1 << 20;
         return in.cost == in.least ? BEST : BEST / 128 / (u32)in.domain;
     }
 };

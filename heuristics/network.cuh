@@ -22,7 +22,6 @@
 
 // A table that bounds a variable's values in the mini-buckets: a function's costs, a message waiting in the bucket, or
 // a message sent from it. The host's type is `inference::Term`.
-enum TermKind : u32 { COSTS, WAITS, SENT };
 struct Term {
     u64 base;                // of the entry where all variables have value 0
     u32 own;                 // from one value to the next

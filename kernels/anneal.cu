@@ -1,17 +1,15 @@
 // Memetic algorithm with simulated annealing: variation of a generation's population, and replacement. The CPU backend
 // does the same, bit for bit.
+#include "constants.cuh"
 #include "merge.cuh"
 #include "tree.cuh"
 
-// The host's `Generation`, and its decisions.
+// The host's `Generation`.
 struct Generation {
     u64 draw;
     u32 deme, sweeps;       // subpopulation; in 0 the offspring begin at random values
     u32 cold[8], region[4], tree[2], before[2], starts[8];
 };
-enum { COLD, REGION, TREE, BEFORE, SIZE = 5, SHAPE, VALUES, MATES, TIES_BEFORE = 16, TIES_AFTER, PASSES = 64 };
-constexpr u32 GROUP = 32, STEPS = 1024, TREE_EVERY = 5, GREEDY_SWEEPS = 1;
-__device__ const u32 REGION_SHARES[4] = {3932, 9830, 21627, 43254};
 
 // A population and its offspring. Values are stored by slots of `Core::pad`.
 struct Herd {
@@ -48,7 +46,7 @@ template <int N> __device__ __forceinline__ u32 choose(u64 key, u32 decision, co
 
 __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
     if (!g.deme) return Plan{0, 0, 0, 0};
-    const u64 shared = mix(g.draw, 1ull << 41);
+    const u64 shared = mix(g.draw, OF_ALL);
     return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(shared, TREE, g.tree),
                 choose(key, BEFORE, g.before)};
 }
@@ -239,7 +237,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     // teams of other slots run too, so that warps stay whole
     const u32 slot = min(wanted, last - 1);
     const u32 n = core.variables;
-    const u64 key = mix(g.draw, slot), group = mix(g.draw, (1ull << 40) + slot / GROUP);
+    const u64 key = mix(g.draw, slot), group = mix(g.draw, OF_GROUP + slot / GROUP);
     const Plan plan = plan_of(g, key);
     const V *elites = (const V *)herd.elites, *parent = elites + (u64)slot * core.pad;
     const Merging merging{herd.labels + (u64)resident * n, herd.deltas + (u64)resident * n};

@@ -4,12 +4,12 @@
 // The cost increases of a variable's values lie in shared memory. Lanes look up 32 tables at a time and add their
 // entries value by value. Integer sums saturate alike in any order, so picks equal the CPU's bit for bit.
 
+#include "constants.cuh"
+
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// A forbidden entry (model, FORBIDDEN).
-constexpr i64 FORBIDDEN = 1ll << 60;
 constexpr u32 ALL = ~0u;
 
 // A table that is read where a position is assigned.
@@ -23,7 +23,6 @@ struct Term {
     u32 kind;
     u32 unused;
 };
-constexpr u32 FUNCTION = 0, MESSAGE = 1, SENT = 2;
 
 struct Digit {
     u64 stride;

@@ -104,9 +104,6 @@ template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program 
 
 // ---- large messages ----
 
-// Threads of a block of steps computed in tiles.
-constexpr u32 TILE_THREADS = 256;
-
 // N neighbouring entries.
 template <class E, int N> struct alignas(N * sizeof(E)) Pack {
     E of[N];

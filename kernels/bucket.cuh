@@ -1,13 +1,7 @@
 // What the bucket kernels share.
 #pragma once
+#include "constants.cuh"
 #include "semiring.cuh"
-
-// Threads of a block.
-constexpr u32 THREADS = 256;
-// Most inputs of a step, axes of a message, and axes of a message computed in tiles; the host has the same.
-constexpr u32 INPUTS = 12;
-constexpr u32 DIGITS = 40;
-constexpr u32 TILE_DIGITS = 12;
 
 // An axis of a message in tiles: `boxes` boxes of `extent` tiles of `tile` values, the last ones moved back so that all
 // are whole (their outputs are computed twice, alike).
@@ -73,8 +67,6 @@ struct Box {
 
 // A group of inputs as a number: any number of inputs, or a digit of base 4 for each of a few: one whose neighbours
 // along the fastest axis are adjacent, or one that does not read that axis.
-constexpr int MANY = -1, RUN = 1, SINGLE = 2;
-
 constexpr __host__ __device__ int inputs_of(int kinds) {
     return kinds <= 0 ? 0 : kinds < 4 ? 1 : kinds < 16 ? 2 : 3;
 }

@@ -1,13 +1,10 @@
 // A reduced problem on the device and the assignments that a kernel works on. All pointers are to global, read-only
 // memory.
 #pragma once
+#include "constants.cuh"
 #include "rng.cuh"
 
 typedef long long i64;
-
-// The cost of a row's padding (PADDING) and of a forbidden entry (model, FORBIDDEN).
-constexpr int PADDING = 1 << 29;
-constexpr i64 FORBIDDEN = 1ll << 60;
 
 // Offsets into `rows` are in its units, those into `unary_rows` in quads.
 struct Core {

@@ -20,10 +20,8 @@ struct Flown {
     u32 moves, ratings, drawn, changed, improvements;
     u32 weightless, held;        // a variable that had no value of any weight, and the value that it kept
     u32 strange;                 // a variable that has a value whose weight is not a number
-    u32 outcome;
+    u32 outcome;                 // STOPPED, WORSE, AS_GOOD or BETTER
 };
-
-constexpr u32 STOPPED = 0, WORSE = 1, AS_GOOD = 2, BETTER = 3;
 
 // Arguments of a generation; the host's type is `guided::cuda::Turn`.
 struct Turn {

@@ -10,9 +10,6 @@
 #pragma once
 #include "network.cuh"
 
-// Most variables of a group; the host's constant is `guided::network::MEMBERS`.
-constexpr u32 MEMBERS = 64;
-
 template <u32 THREADS, class USER> struct View {
     static constexpr u32 LANES = Group<THREADS>::LANES;
 

@@ -1,33 +1,28 @@
 // Cost shifting between the tables of a join graph; equal to the CPU's to the last bit.
-// Tables and separator messages (slots) stay in device memory; the host decides the operations of each wave.
+// Tables and separator messages stay in device memory; the host decides the operations of each wave.
 
+#include "constants.cuh"
 #include "rng.cuh"
 
 typedef long long i64;
 
-constexpr u32 THREADS = 256;
-// Most tiles of a table for a thread block, and most changes of a table at a time; the host has the same.
-constexpr u32 BLOCKS = 64;
-constexpr u32 INPUTS = 8;
 // Entries that a thread loads at a time.
 constexpr u32 STEP = 4;
-// Entries of separator messages for a thread block.
-constexpr u32 CHUNK = 4096;
 constexpr u32 ALL = ~0u;
 constexpr u64 NOWHERE = ~0ull;
 
 // Forbidden entries. Unread separator messages hold more: every byte is 0x3f.
 template <class E> struct Entry;
 template <> struct Entry<int> {
-    static constexpr int NEVER = 1 << 29;
+    static constexpr int NEVER = NEVER_SHORT;
 };
 template <> struct Entry<i64> {
-    static constexpr i64 NEVER = 1ll << 56;
+    static constexpr i64 NEVER = NEVER_LONG;
 };
 
 // Stride map of a separator message along a table: the offsets of a tile's entries from the tile's own offset.
 struct StrideMap {
-    u64 slot;
+    u64 separator;
     u64 offsets;
 };
 
@@ -37,9 +32,9 @@ struct Operation {
     // Entries of a tile, tiles, and tiles for a thread block, the first of which is `first`.
     u32 size, count, chunk, first;
     // The axes from tile to tile, fastest first; for each the strides of the table and of the stride maps.
-    u32 digits, sizes, strides;
+    u32 axes, sizes, strides;
     // Those of the inputs, then the output's if there is one.
-    u32 lies, inputs, output;
+    u32 maps, inputs, output;
 };
 
 // An operation on separator messages.
@@ -50,12 +45,10 @@ struct Move {
     // The first thread block, and where the least is stored.
     u32 first, number;
 };
-// All others forward costs.
-constexpr u32 SHARE = 1, LEVEL = 2;
 
 struct Pass {
     const Operation *operations;
-    const StrideMap *lies;
+    const StrideMap *maps;
     const u32 *sizes;
     const u64 *strides;
     const Move *moves;
@@ -74,12 +67,12 @@ template <class E> __device__ __forceinline__ void lower(E *slot, E least) {
 
 // Visits tiles of a table, the threads next to each other along a tile: with at most N inputs.
 template <class E, u32 N>
-__device__ __forceinline__ void walk(const Operation &operation, const StrideMap *lies, const u64 (*bases)[INPUTS + 2],
+__device__ __forceinline__ void walk(const Operation &operation, const StrideMap *maps, const u64 (*bases)[INPUTS + 2],
                                      u32 blocks, E limit) {
     constexpr E NEVER = Entry<E>::NEVER;
     const u32 size = operation.size, inputs = operation.inputs;
     E *const table = (E *)operation.table;
-    E *const output = operation.output ? (E *)lies[inputs].slot : nullptr;
+    E *const output = operation.output ? (E *)maps[inputs].separator : nullptr;
     // threads that a small tile leaves idle visit others
     u32 begin = 0, end = blocks, i = threadIdx.x;
     if (size < THREADS) {
@@ -93,8 +86,8 @@ __device__ __forceinline__ void walk(const Operation &operation, const StrideMap
     for (; i < size; i += THREADS) {
         u32 offsets[N + 1];
 #pragma unroll
-        for (u32 k = 0; k < N; k++) offsets[k] = k < inputs ? __ldg((const u32 *)lies[k].offsets + i) : 0;
-        offsets[N] = output ? __ldg((const u32 *)lies[inputs].offsets + i) : 0;
+        for (u32 k = 0; k < N; k++) offsets[k] = k < inputs ? __ldg((const u32 *)maps[k].offsets + i) : 0;
+        offsets[N] = output ? __ldg((const u32 *)maps[inputs].offsets + i) : 0;
         for (u32 b = begin; b < end; b += STEP) {
             E entry[STEP];
 #pragma unroll
@@ -103,7 +96,7 @@ __device__ __forceinline__ void walk(const Operation &operation, const StrideMap
 #pragma unroll
             for (u32 k = 0; k < N; k++) {
                 if (k >= inputs) continue;
-                const E *const slot = (const E *)lies[k].slot + offsets[k];
+                const E *const slot = (const E *)maps[k].separator + offsets[k];
 #pragma unroll
                 for (u32 s = 0; s < STEP; s++)
                     if (b + s < end) entry[s] = entry[s] >= NEVER ? NEVER : entry[s] + slot[bases[b + s][1 + k]];
@@ -143,7 +136,7 @@ __device__ __forceinline__ void walk(const Operation &operation, const StrideMap
 template <class E>
 __global__ void __launch_bounds__(THREADS) graph_relax(const __grid_constant__ Pass pass, u32 first, i64 range) {
     __shared__ Operation operation;
-    __shared__ StrideMap lies[INPUTS + 1];
+    __shared__ StrideMap maps[INPUTS + 1];
     __shared__ u64 bases[BLOCKS][INPUTS + 2];
     const i64 left = range - *pass.constant;
     if (left <= 0) return;
@@ -152,14 +145,14 @@ __global__ void __launch_bounds__(THREADS) graph_relax(const __grid_constant__ P
     __syncthreads();
     const u32 number = operation.inputs + operation.output, begin = (chunk - operation.first) * operation.chunk;
     const u32 blocks = min(operation.chunk, operation.count - begin);
-    if (threadIdx.x < number) lies[threadIdx.x] = pass.lies[operation.lies + threadIdx.x];
+    if (threadIdx.x < number) maps[threadIdx.x] = pass.maps[operation.maps + threadIdx.x];
     for (u32 k = threadIdx.x; k < blocks * (number + 1); k += THREADS) {
         const u32 block = k / (number + 1), which = k % (number + 1);
         u32 rest = begin + block;
         u64 base = 0;
-        for (u32 digit = 0; digit < operation.digits; digit++) {
-            const u32 size = pass.sizes[operation.sizes + digit];
-            base += rest % size * pass.strides[operation.strides + digit * (number + 1) + which];
+        for (u32 axis = 0; axis < operation.axes; axis++) {
+            const u32 size = pass.sizes[operation.sizes + axis];
+            base += rest % size * pass.strides[operation.strides + axis * (number + 1) + which];
             rest /= size;
         }
         bases[block][which] = base;
@@ -167,15 +160,15 @@ __global__ void __launch_bounds__(THREADS) graph_relax(const __grid_constant__ P
     __syncthreads();
     const E limit = (E)min(left, (i64)Entry<E>::NEVER);
     if (operation.inputs == 0)
-        walk<E, 0>(operation, lies, bases, blocks, limit);
+        walk<E, 0>(operation, maps, bases, blocks, limit);
     else if (operation.inputs == 1)
-        walk<E, 1>(operation, lies, bases, blocks, limit);
+        walk<E, 1>(operation, maps, bases, blocks, limit);
     else if (operation.inputs == 2)
-        walk<E, 2>(operation, lies, bases, blocks, limit);
+        walk<E, 2>(operation, maps, bases, blocks, limit);
     else if (operation.inputs <= 4)
-        walk<E, 4>(operation, lies, bases, blocks, limit);
+        walk<E, 4>(operation, maps, bases, blocks, limit);
     else
-        walk<E, INPUTS>(operation, lies, bases, blocks, limit);
+        walk<E, INPUTS>(operation, maps, bases, blocks, limit);
 }
 
 // The least costs of a wave's moves.

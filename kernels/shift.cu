@@ -3,21 +3,15 @@
 // last thread block collects the least costs of its functions and forwards most of them. Sums have 64 bits: the amounts
 // moved from and to a function may be far more than its entries.
 
+#include "constants.cuh"
 #include "rng.cuh"
 
 typedef long long i64;
 
-constexpr u32 THREADS = 256;
 constexpr u32 WARPS = THREADS / 32;
-// Rows of a piece, at most; the host has the same.
-constexpr u32 ROWS = 128;
 constexpr u32 ALL = ~0u;
-// Forbidden entries.
-constexpr i64 NEVER = 1ll << 56;
-// Every byte of a least cost that is not yet set.
-constexpr i64 UNSET = 0x3f3f3f3f3f3f3f3fll;
 
-__device__ __forceinline__ i64 wide(int entry) { return entry >= 1 << 29 ? NEVER : entry; }
+__device__ __forceinline__ i64 wide(int entry) { return entry >= NEVER_SHORT ? NEVER : entry; }
 __device__ __forceinline__ i64 wide(i64 entry) { return entry; }
 
 // Rows of a function's table: one for each combination of the other variables' values.

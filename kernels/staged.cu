@@ -10,11 +10,6 @@
 
 #include "bucket.cuh"
 
-// Bytes of a copy.
-constexpr u32 PIECE = 16;
-// Stages that a block has; the host has the same.
-constexpr u32 STAGES = 3;
-
 // Copies a piece asynchronously. No thread reads the target before `await_stages` and a barrier, so the compiler may
 // move other accesses across the copies, and hides them behind the sums.
 __device__ __forceinline__ void copy(char *to, const char *from) {

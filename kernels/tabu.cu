@@ -2,17 +2,14 @@
 // variable under the others' values, in shared memory where it fits, and the step until which each is tabu. A step is a
 // FANG pass over all moves of variables in conflict: the aggregate is the least free difference, moves of that
 // difference weigh 1.
+#include "constants.cuh"
 #include "rng.cuh"
 
 typedef long long i64;
 
-// Constants and structures of the host, with the same names.
-constexpr u32 HELD = ~0u, NONE = ~0u, TENURE_ONE = 256, FIRST_TENURE = 10 * TENURE_ONE, LEAST_TENURE = 3 * TENURE_ONE;
-constexpr u32 CALM = 1000, REMEMBERED = 4096, CONFLICTS = 10;
+constexpr u32 NONE = ~0u;
 // More than any move's difference: no free move.
 constexpr int NOTHING = 0x7fffffff;
-// The cost of padding.
-constexpr int PADDING = 1 << 29;
 // Steps between two reads of the stop flag.
 constexpr u32 UNWATCHED = 64;
 

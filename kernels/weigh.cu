@@ -1,15 +1,12 @@
 // Constraint-weighting local search on hard functions, equal to the CPU backend. A warp has a search, its tables in
 // global memory: a step rates a violated function in each lane, and `group` lanes update the sums of a row.
+#include "constants.cuh"
 #include "rng.cuh"
 
 typedef long long i64;
 
-// Constants and structures of the host, with the same names.
-constexpr u32 LOOKED_AT = 30, IMPROVED = 50, SMOOTHING = 10, PHASE = 4096, LONGEST = 4, REST = 3, UNWATCHED = 64;
-constexpr u64 AT_RANDOM = 1 << 8, RESTING = AT_RANDOM + 1;
-constexpr i64 PRESSURES = 8;
-// Not violated; no variable.
-constexpr u32 NOWHERE = ~0u, NONE = ~0u;
+// No variable.
+constexpr u32 NONE = ~0u;
 constexpr u32 ALL = ~0u;
 constexpr i64 LARGEST = 0x7fffffffffffffffll;
 

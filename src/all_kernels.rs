@@ -7,7 +7,7 @@ use crate::{bench, bounds, elimination, fang, heuristics, kernels, search};
 const AREAS: &[fn() -> Vec<Source>] = &[
     shared,
     fang::cuda::sources,
-    heuristics::cuda::sources,
+    heuristics::language::sources,
     elimination::sources,
     bounds::sources,
     bench::mbe::sources,

@@ -12,12 +12,20 @@ pub enum Error {
     /// A file that cannot be parsed.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// A file or stream that cannot be read or written.
+    /// A file or stream that cannot be read.
+    #[error("{}: cannot read: {source}", shown(path))]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file or stream that cannot be written, or another failure of the system with it.
     #[error("{}: {action}: {source}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried, such as `cannot read`.
+        /// What was tried, such as `cannot write`.
         action: &'static str,
         /// What the system said.
         source: std::io::Error,
@@ -53,7 +61,7 @@ impl Error {
 
     /// Whether the input or the options are at fault.
     pub fn is_input(&self) -> bool {
-        matches!(self, Error::Parse(_) | Error::Io { action: "cannot read", .. } | Error::Model(_) | Error::Usage(_))
+        matches!(self, Error::Parse(_) | Error::Unreadable { .. } | Error::Model(_) | Error::Usage(_))
     }
 }
 

@@ -42,9 +42,8 @@ pub fn read(path: &Path, most: u64, stop: &Stop) -> Result<Vec<u8>, Error> {
 /// As [`read`], and bytes that are not UTF-8.
 pub fn read_text(path: &Path, most: u64, stop: &Stop) -> Result<String, Error> {
     let text = String::from_utf8(read(path, most, stop)?);
-    text.map_err(|error| Error::Io {
+    text.map_err(|error| Error::Unreadable {
         path: path.into(),
-        action: "cannot read",
         source: io::Error::new(ErrorKind::InvalidData, error.utf8_error()),
     })
 }
@@ -64,7 +63,7 @@ pub(crate) fn cannot_read(name: &str, source: io::Error, stop: &Stop) -> Error {
     match (stop.is_set(), source.kind()) {
         (true, ErrorKind::TimedOut) => Error::Waiting(PathBuf::from(name)),
         (true, _) => Error::Stopped,
-        _ => Error::Io { path: PathBuf::from(name), action: "cannot read", source },
+        _ => Error::Unreadable { path: PathBuf::from(name), source },
     }
 }
 
@@ -122,38 +121,6 @@ impl Read for Patient<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
-    }
-}
-
-/// Refuses lines of more bytes than `most`, so that a file without line ends is not kept in memory as one line.
-pub(crate) struct ShortLines<R> {
-    stream: R,
-    most: usize,
-    length: usize,
-}
-
-impl<R> ShortLines<R> {
-    pub(crate) fn new(stream: R, most: usize) -> Self {
-        ShortLines { stream, most, length: 0 }
-    }
-}
-
-impl<R: Read> Read for ShortLines<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.stream.read(buffer)?;
-        for line in buffer[..bytes].split_inclusive(|&byte| byte == b'\n') {
-            self.length += line.len();
-            if self.length > self.most {
-                return Err(io::Error::new(
-                    ErrorKind::InvalidData,
-                    format!("it has a line of more than {} bytes", self.most),
-                ));
-            }
-            if line.ends_with(b"\n") {
-                self.length = 0;
-            }
-        }
-        Ok(bytes)
     }
 }
 
@@ -234,14 +201,6 @@ mod tests {
         fs::write(&path, [0xff])?;
         assert!(read_text(&path, 5, &Stop::new()).is_err_and(|error| error.is_input()));
         Ok(())
-    }
-
-    #[test]
-    fn endless_lines_are_refused() {
-        let all = |text: &str| read_all(ShortLines::new(text.as_bytes(), 3), 100);
-        assert_eq!(all("ab\nab\n\nabc").expect("short lines"), b"ab\nab\n\nabc");
-        assert!(all("ab\nabc\n").is_err_and(|error| error.to_string().contains("more than 3 bytes")));
-        assert!(read_all(ShortLines::new(io::repeat(0), 1000), 1 << 40).is_err());
     }
 
     #[cfg(unix)]

@@ -21,12 +21,14 @@
 //!
 //! [`formats::read`] reads networks from files, [`model::Network::builder`] makes them. [`search::solve`] reports
 //! events to a callback, [`search::start`] runs in the background and is an iterator. [`stop::Stop`] ends a run from
-//! any thread. [`order`] and [`inference`] serve alone, as do the reductions in [`reduce`], successor generation for
+//! any thread. [`order`], [`elimination`] and [`bounds`] serve alone, as do the reductions in [`reduce`], successor generation for
 //! states of any kind in [`fang`], and heuristics that users write in files in [`heuristics::language`].
 
 pub mod activity;
 pub mod algebra;
+#[doc(hidden)]
 pub mod all_kernels;
+#[doc(hidden)]
 pub mod bench;
 pub mod bounds;
 pub mod certificate;
@@ -35,22 +37,28 @@ pub mod device;
 pub mod elimination;
 pub mod error;
 pub mod fang;
+#[doc(hidden)]
 pub mod files;
 pub mod formats;
 pub mod generate;
 mod graph;
 pub mod heuristics;
 pub mod kernels;
+#[doc(hidden)]
 pub mod memory;
 pub mod model;
 pub mod order;
+#[cfg(feature = "plot")]
+#[doc(hidden)]
 pub mod record;
 pub mod reduce;
 pub mod rng;
 pub mod search;
 pub mod stop;
 pub mod tensor;
+#[doc(hidden)]
 pub mod terminal;
+#[doc(hidden)]
 pub mod threads;
 mod value_tables;
 

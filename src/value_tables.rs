@@ -4,6 +4,7 @@
 //! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
 //! in 64 bits, see [`Rows::energy`]); a forbidden entry costs [`Rows::hard`].
 
+use crate::device::shared::constants;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::stop::Stop;
@@ -16,6 +17,11 @@ const ROW_LIMIT: Cost = 1 << 28;
 
 /// What the padded places of a row cost: more than any sum of entries.
 pub(crate) const PADDING: i32 = 1 << 29;
+
+/// What rows cost as kernels have it.
+pub(crate) fn declared() -> String {
+    constants! { i32: PADDING; i64: FORBIDDEN; }
+}
 
 /// A table is copied once for each of its variables; one with more entries than this is read where it is.
 const COPY_LIMIT: u64 = 1 << 22;

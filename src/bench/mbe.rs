@@ -6,7 +6,8 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, PushKernelArg, Source};
+use crate::device::shared::device_structs;
+use crate::device::{Cuda, CudaSlice, DeviceError, PushKernelArg, Source};
 use crate::elimination::{Gpu, Limits, Plan, Progress, Run, measure};
 use crate::kernels;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
@@ -92,7 +93,7 @@ pub struct Report {
 /// The published algorithm's kernels, to compile without a device.
 pub fn sources() -> Vec<Source> {
     let kernels = ["aggregate<u32>", "aggregate<u64>", "eliminate<u32>", "eliminate<u64>"];
-    vec![kernels.into_iter().fold(kernels::source("bench_paper_mbe.cu"), Source::kernel)]
+    vec![kernels.into_iter().fold(source(), Source::kernel)]
 }
 
 /// Runs all cases; every time is the median of `repeats`.
@@ -193,18 +194,21 @@ pub fn network(
     })
 }
 
-/// `Terms` of kernels/bench_paper_mbe.cu.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Terms {
-    digits: u32,
-    mul: [u32; 24],
-    modulus: [u32; 24],
-    div: [u64; 24],
+device_structs! {
+    /// `Terms` of kernels/bench_paper_mbe.cu.
+    #[derive(Clone, Copy)]
+    struct Terms as "Terms" {
+        digits: u32,
+        mul: [u32; 24],
+        modulus as "mod": [u32; 24],
+        padding as "": u32,
+        div: [u64; 24],
+    }
 }
 
-// SAFETY: plain numbers, laid out as the kernel reads them.
-unsafe impl DeviceRepr for Terms {}
+fn source() -> Source {
+    kernels::source("bench_paper_mbe.cu").asserts::<Terms>()
+}
 
 impl Case {
     /// The variables of a function; 0 is the one that is eliminated.
@@ -303,7 +307,7 @@ impl Case {
         let joint = outputs * u64::from(self.d);
         let index = if joint < 1 << 31 { "u32" } else { "u64" };
         let (aggregate, eliminate) = (format!("aggregate<{index}>"), format!("eliminate<{index}>"));
-        let source = kernels::source("bench_paper_mbe.cu").kernel(aggregate.clone()).kernel(eliminate.clone());
+        let source = source().kernel(aggregate.clone()).kernel(eliminate.clone());
         let module = cuda.load(&source)?;
         let (aggregate, eliminate) = (module.kernel(&aggregate, 0)?, module.kernel(&eliminate, 0)?);
         let mut tables = Vec::new();
@@ -346,7 +350,7 @@ impl Case {
     }
 
     fn terms(&self, function: usize) -> Terms {
-        let mut terms = Terms { digits: 0, mul: [0; 24], modulus: [1; 24], div: [1; 24] };
+        let mut terms = Terms { digits: 0, mul: [0; 24], modulus: [1; 24], padding: 0, div: [1; 24] };
         let mut scope = self.scope(function);
         scope.rotate_left(1);
         for (place, &v) in scope.iter().enumerate() {

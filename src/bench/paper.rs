@@ -25,7 +25,9 @@ pub(super) struct Paper {
 impl Paper {
     pub(super) fn new(cuda: &Arc<Cuda>, states: usize, possibilities: usize) -> Result<Self, DeviceError> {
         let name = |threads| format!("paper<{threads}, Manhattan>");
-        let source = THREADS.iter().fold(kernels::source("bench_paper.cu"), |source, &n| source.kernel(name(n)));
+        let source = THREADS
+            .iter()
+            .fold(kernels::source("bench_paper.cu").asserts::<Pass>(), |source, &n| source.kernel(name(n)));
         let module = cuda.load(&source)?;
         let shared = 8 * possibilities.div_ceil(32) as u32;
         let kernel = |&threads: &u32| Ok((threads, module.kernel(&name(threads), shared)?));

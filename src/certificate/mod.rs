@@ -8,8 +8,8 @@
 //!
 //! Variables and values are numbered as in the file, from 0; scopes ascend. Costs are integers in the units of the
 //! network as read, so a certificate belongs to a file and to the options it was read with (precision, evidence,
-//! colors); `network` identifies both. `check::replay` follows the steps with code of its own. `reduce` and `inference`
-//! log the steps while they run, and [`Proof`] collects them.
+//! colors); `network` identifies both. `check::replay` follows the steps with code of its own. `reduce` and `bounds`
+//! log the steps while they run, and [`bounds::Proof`](crate::bounds::Proof) collects them.
 
 mod file;
 

@@ -62,7 +62,7 @@ impl Input {
         };
         // checked before any output is created
         for path in [source_path(&source), flags.evidence.as_deref()].into_iter().flatten() {
-            let cannot = |source| Error::Io { path: path.into(), action: "cannot read", source };
+            let cannot = |source| Error::Unreadable { path: path.into(), source };
             if std::fs::metadata(path).map_err(cannot)?.is_dir() {
                 return Err(cannot(std::io::ErrorKind::IsADirectory.into()));
             }

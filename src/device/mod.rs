@@ -12,6 +12,7 @@ mod absent;
 mod busy;
 mod choice;
 mod plan;
+pub(crate) mod shared;
 mod source;
 
 #[cfg(feature = "cuda")]
@@ -36,6 +37,7 @@ pub use absent::*;
 pub(crate) use busy::Busy;
 pub use choice::{Choice, Opened, Opening};
 pub use plan::MemoryPlan;
+pub use shared::DeviceStruct;
 pub use source::{Source, Text};
 #[cfg(feature = "cuda")]
 pub use {

@@ -1,5 +1,6 @@
 //! Compilation units: a text with all that it may include.
 
+use super::shared::{CONSTANTS, DeviceStruct};
 use std::borrow::Cow;
 
 /// A text that others may include, by the name that they include it by.
@@ -18,32 +19,69 @@ pub struct Source {
     pub text: String,
     /// The texts that it may include.
     library: &'static [Text],
+    /// What `constants.cuh` declares.
+    declared: String,
 }
 
 impl Source {
     /// A text that may include others of a library; [`kernels`](crate::kernels) has the program's own.
     pub fn new(name: impl Into<String>, text: impl Into<String>, library: &'static [Text]) -> Source {
-        Source { name: name.into(), text: text.into(), constants: Vec::new(), kernels: Vec::new(), library }
+        Source {
+            name: name.into(),
+            text: text.into(),
+            constants: Vec::new(),
+            kernels: Vec::new(),
+            library,
+            declared: String::new(),
+        }
     }
 
     /// The texts that it includes, directly or indirectly, by name.
-    pub fn includes(&self) -> Vec<&'static Text> {
+    pub fn includes(&self) -> Vec<(&str, &str)> {
         let names = |text: &str| -> Vec<String> {
             let lines =
                 text.lines().filter_map(|line| line.trim_start().strip_prefix("#include \"")?.split('"').next());
             lines.map(String::from).collect()
         };
-        let (mut found, mut rest): (Vec<_>, Vec<_>) = (Vec::new(), self.library.iter().collect());
+        let mut rest: Vec<(&str, &str)> = self.library.iter().map(|(name, text)| (*name, &**text)).collect();
+        rest.push((CONSTANTS, &self.declared));
+        let mut found = Vec::new();
         let mut open = names(&self.text);
         while let Some(name) = open.pop() {
             // the compiler reports missing ones
             if let Some(place) = rest.iter().position(|(known, _)| *known == name) {
-                open.extend(names(&rest[place].1));
+                open.extend(names(rest[place].1));
                 found.push(rest.swap_remove(place));
             }
         }
         found.sort();
         found
+    }
+
+    /// Declares constants of Rust, as `constants!` writes them: `constants.cuh` has them.
+    #[must_use]
+    pub fn declare(mut self, constants: &str) -> Source {
+        if self.declared.is_empty() {
+            self.declared.push_str("#pragma once\n");
+        }
+        self.declared.push_str(constants);
+        self
+    }
+
+    /// Asserts that a structure of Rust lies as the text's own does.
+    #[must_use]
+    pub fn asserts<T: DeviceStruct>(mut self) -> Source {
+        self.text.push_str(&T::assertions());
+        self
+    }
+
+    /// Appends another text with what it needs.
+    #[must_use]
+    pub fn followed_by(mut self, other: &Source) -> Source {
+        self.text.push_str(&format!("\n#line 1 \"{}\"\n{}", other.name, other.text));
+        self.constants.extend_from_slice(&other.constants);
+        self.declared.push_str(&other.declared);
+        self
     }
 
     /// Sets a constant.

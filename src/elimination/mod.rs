@@ -25,7 +25,7 @@ pub(crate) mod slices;
 pub(crate) mod sparse;
 pub(crate) mod spill;
 pub(crate) mod table;
-mod terms;
+pub(crate) mod terms;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -4,6 +4,7 @@
 use super::decode::CostToGo;
 use super::plan::Source;
 use super::run::{Outcome, Tables};
+use crate::device::shared::{constants, device_structs};
 use crate::model::{Cost, CostFunction, Table};
 use rustc_hash::FxHashMap;
 
@@ -15,18 +16,27 @@ enum Kind {
     Sent,
 }
 
-/// A table that says something of a variable's values (`heuristics/network.cuh`: Term).
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Term {
-    /// Of the entry where all variables have value 0, among costs or messages.
-    base: u64,
-    /// From one value of the variable to the next.
-    own: u32,
-    /// The other variables, pairs of variable and stride.
-    first: u32,
-    pairs: u32,
-    kind: u32,
+device_structs! {
+    /// A table that says something of a variable's values (`heuristics/network.cuh`: Term).
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Term as "Term" {
+        /// Of the entry where all variables have value 0, among costs or messages.
+        base: u64,
+        /// From one value of the variable to the next.
+        own: u32,
+        /// The other variables, pairs of variable and stride.
+        first: u32,
+        pairs: u32,
+        kind: u32,
+    }
+}
+
+/// The kinds of tables as kernels have them.
+pub(crate) fn declared() -> String {
+    const COSTS: u32 = Kind::Costs as u32;
+    const WAITS: u32 = Kind::Waits as u32;
+    const SENT: u32 = Kind::Sent as u32;
+    constants! { u32: COSTS, WAITS, SENT; }
 }
 
 /// All messages, one after the other, in their own width.

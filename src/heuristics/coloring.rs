@@ -4,6 +4,7 @@
 use super::min_conflicts::as_min_conflicts;
 use super::{Neighbourhood, Start, ValueHeuristic, View};
 use crate::device::Source;
+use crate::device::shared::constants;
 use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
@@ -67,7 +68,7 @@ const LONGEST: usize = 16;
 
 impl Neighbourhood for Kempe {
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::including("kempe.cuh"))
+        Some(kernels::including("kempe.cuh").declare(&constants! { u32: CANDIDATES, LONGEST; }))
     }
 
     fn proposals(&self, variables: usize) -> usize {

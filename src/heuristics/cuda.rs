@@ -3,12 +3,19 @@
 
 use super::{INPUTS, ValueHeuristic};
 use crate::device::Source;
+use crate::device::shared::constants;
+use crate::elimination::terms;
 use crate::fang::cuda::Shape;
 use crate::kernels;
-use std::sync::Arc;
+use crate::value_tables;
 
-/// Variables of a group, at most; `kernels/groups.cuh` has the same.
+/// Variables of a group, at most.
 pub(crate) const MEMBERS: usize = 64;
+/// How a trajectory ended: it was stopped, or led to something worse, as good or better.
+pub(crate) const STOPPED: u32 = 0;
+const WORSE: u32 = 1;
+const AS_GOOD: u32 = 2;
+pub(crate) const BETTER: u32 = 3;
 
 /// The name of a kernel's instance.
 pub(crate) fn expression(shape: &Shape, shared: bool) -> String {
@@ -17,11 +24,11 @@ pub(crate) fn expression(shape: &Shape, shared: bool) -> String {
 
 /// A heuristic's text with what it needs, and the flights behind it.
 pub(crate) fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
-    let mut source = heuristic.cuda()?.constant("HALF_ROWS", u32::from(half));
+    let shared = constants! { u32: MEMBERS, STOPPED, WORSE, AS_GOOD, BETTER; };
+    let mut source = heuristic.cuda()?.declare(&value_tables::declared()).declare(&terms::declared()).declare(&shared);
+    source = source.constant("HALF_ROWS", u32::from(half));
     if let Some(neighbourhood) = heuristic.neighbourhood() {
-        let groups = neighbourhood.cuda()?;
-        source.text.push_str(&format!("\n#line 1 \"{}\"\n{}", groups.name, groups.text));
-        source.constants.extend(groups.constants);
+        source = source.followed_by(&neighbourhood.cuda()?);
     }
     source = source.constant("NEIGHBOURHOOD", u32::from(heuristic.neighbourhood().is_some()));
     source = source.constant("ASSERTS", u32::from(asserts));
@@ -40,16 +47,4 @@ pub(crate) fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: boo
 pub(crate) fn instance_of(heuristic: &dyn ValueHeuristic) -> Source {
     let source = source_of(heuristic, false, false, false).unwrap_or_else(|| kernels::source("flight.cuh"));
     source.kernel(expression(&Shape { threads: 32, keep: vec![1] }, true))
-}
-
-/// An instance of each heuristic that has a text, and one of those that users write in files.
-pub(crate) fn sources() -> Vec<Source> {
-    let of = |(place, heuristic): (usize, &Arc<dyn ValueHeuristic>)| {
-        let source = source_of(&**heuristic, place % 3 == 1, place % 2 == 1, place % 5 == 2)?;
-        let instance = |threads, keep, shared| expression(&Shape { threads, keep: vec![keep] }, shared);
-        Some(source.kernel(instance(8, 2, true)).kernel(instance(64, 0, false)))
-    };
-    let mut sources = super::language::sources();
-    sources.extend(super::all().iter().enumerate().filter_map(of));
-    sources
 }

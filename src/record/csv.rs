@@ -1,9 +1,10 @@
 //! The convergence CSV: written row by row, read back for charts.
 
 use super::plot::{Curve, Point};
+use super::short_lines::ShortLines;
 use super::{AppendedFile, insist, seconds};
 use crate::error::{Error, ParseError};
-use crate::files::{self, ShortLines, cannot_read};
+use crate::files::{self, cannot_read};
 use crate::model::Number;
 use crate::search::Event;
 use crate::stop::Stop;
@@ -121,7 +122,7 @@ pub struct Recorded {
 pub fn read_run(path: &Path, stop: &Stop) -> Result<Recorded, Error> {
     let stream = files::open(path, stop).map_err(|error| cannot_read(&path.display().to_string(), error, stop))?;
     parse(ShortLines::new(stream, LONGEST_ROW), path).map_err(|error| match error {
-        Error::Io { source, .. } => cannot_read(&path.display().to_string(), source, stop),
+        Error::Unreadable { source, .. } => cannot_read(&path.display().to_string(), source, stop),
         other => other,
     })
 }
@@ -210,7 +211,7 @@ fn misfit(path: &Path, line: u64, column: u64, found: String, expected: String) 
 fn broken(path: &Path, error: csv::Error) -> Error {
     let line = error.position().map_or(1, csv::Position::line);
     match error.into_kind() {
-        csv::ErrorKind::Io(source) => Error::Io { path: path.into(), action: "cannot read", source },
+        csv::ErrorKind::Io(source) => Error::Unreadable { path: path.into(), source },
         csv::ErrorKind::Utf8 { .. } => misfit(path, line, 1, "bytes that are no UTF-8".into(), "text".into()),
         other => misfit(path, line, 1, format!("{other:?}"), "a row of CSV".into()),
     }

@@ -4,18 +4,25 @@
 //! at the end; the run goes on.
 
 pub mod comparison;
+#[cfg(feature = "cli")]
 mod console;
 mod csv;
 mod file;
 pub mod plot;
+#[cfg(feature = "cli")]
 mod recorder;
+#[cfg(feature = "cli")]
 mod report;
+mod short_lines;
 pub mod text;
 
+#[cfg(feature = "cli")]
 pub use console::{Console, Verbosity};
 pub use csv::{CsvFile, HEADER, Recorded, read_run};
 pub use file::{AppendedFile, ReplacedFile, insist};
+#[cfg(feature = "cli")]
 pub use recorder::{Ended, Recorder};
+#[cfg(feature = "cli")]
 pub use report::{BoundReport, SolveReport};
 
 /// Seconds to the microsecond, so that rows and summaries show the same short number.

@@ -1,7 +1,7 @@
 //! The search on an NVIDIA device: the population annealing's herd (`kernels/anneal.cu`), the tabu walkers
 //! (`kernels/tabu.cu`) and the walks by weights (`kernels/weigh.cu`). The host decides what a generation or a round does, the kernels do it, with the same results as the CPU.
 
-use super::drivers::{annealing, tabu, weighting};
+use super::drivers::{annealing, guided, tabu, weighting};
 use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Source};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -31,5 +31,5 @@ pub(super) fn watch(
 
 /// Kernels of all drivers.
 pub(crate) fn sources() -> Vec<Source> {
-    [annealing::cuda::lanes::sources(), tabu::cuda::sources(), weighting::cuda::sources()].concat()
+    [annealing::cuda::lanes::sources(), tabu::cuda::sources(), weighting::cuda::sources(), guided::sources()].concat()
 }

@@ -9,11 +9,13 @@
 use super::cuda_words::{BlockWords, DigitWords, PieceWords, Places, Tables, VisitWords, Words};
 use super::{Costs, Device, Layout};
 use crate::bounds::join_graph::cuda::Moved;
-use crate::bounds::tuning::cost_shifting::STAGED;
-use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, Source};
-use crate::elimination::cuda::{Element, Gpu};
+use crate::bounds::tuning::cost_shifting::{ROWS, STAGED};
+use crate::device::shared::{constants, device_structs};
+use crate::device::{CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg, Source};
+use crate::elimination::cuda::{Element, Gpu, Text};
 use crate::kernels;
 use crate::model::Cost;
+use crate::tensor::tiles::Movable;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,34 +24,34 @@ use std::sync::Arc;
 const THREADS: u32 = 256;
 /// What every byte is of a least cost that nothing was read into: more than any cost.
 const UNSET: u8 = 0x3f;
-const TEXT: &str = "shift.cu";
+const TEXT: Text = Text::new(text);
 
-/// `Pass` of kernels/shift.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Addresses {
-    pieces: u64,
-    digits: u64,
-    visits: u64,
-    blocks: u64,
-    uses: u64,
-    arrived: u64,
-    unary: u64,
-    taken: u64,
-    least: u64,
-    constants: u64,
+/// The text with what it shares with the host.
+fn text() -> Source {
+    const UNSET: i64 = i64::from_ne_bytes([self::UNSET; 8]);
+    const NEVER_SHORT: i32 = i32::NEVER;
+    const NEVER: i64 = i64::NEVER;
+    let shared = constants! { u32: THREADS, ROWS; i32: NEVER_SHORT; i64: NEVER, UNSET; };
+    let source = kernels::source("shift.cu").declare(&shared).asserts::<Addresses>();
+    source.asserts::<PieceWords>().asserts::<DigitWords>().asserts::<VisitWords>().asserts::<BlockWords>()
 }
 
-// SAFETY: the kernel's struct, field by field.
-unsafe impl DeviceRepr for Addresses {}
-// SAFETY: plain numbers, laid out as the kernel reads them.
-unsafe impl DeviceRepr for PieceWords {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for DigitWords {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for VisitWords {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for BlockWords {}
+device_structs! {
+    /// `Pass` of kernels/shift.cu.
+    #[derive(Clone, Copy, Debug)]
+    struct Addresses as "Pass" {
+        pieces: u64,
+        digits: u64,
+        visits: u64,
+        blocks: u64,
+        uses: u64,
+        arrived: u64,
+        unary: u64,
+        taken: u64,
+        least: u64,
+        constants: u64,
+    }
+}
 
 /// The kernel for an entry type.
 pub(crate) fn expression(entry: &str) -> String {
@@ -58,7 +60,7 @@ pub(crate) fn expression(entry: &str) -> String {
 
 /// The kernel, to compile without a device.
 pub(crate) fn kernels() -> Source {
-    [i32::NAME, i64::NAME].into_iter().map(expression).fold(kernels::source(TEXT), Source::kernel)
+    [i32::NAME, i64::NAME].into_iter().map(expression).fold(text(), Source::kernel)
 }
 
 /// Begins to compile the kernel.

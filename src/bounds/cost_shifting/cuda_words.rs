@@ -2,52 +2,52 @@
 
 use super::Layout;
 use crate::bounds::tuning::cost_shifting::{PIECE, PIECES, ROWS};
+use crate::device::shared::device_structs;
 use crate::model::Cost;
 use crate::tensor::tiles::Movable;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// `Piece` of kernels/shift.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PieceWords {
-    pub entries: u64,
-    pub row: u64,
-    pub size: u32,
-    pub rows: u32,
-    pub first: u32,
-    pub digits: u32,
-    pub digit: u32,
-}
+device_structs! {
+    /// `Piece` of kernels/shift.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct PieceWords as "Piece" {
+        pub entries: u64,
+        pub row: u64,
+        pub size: u32,
+        pub rows: u32,
+        pub first: u32,
+        pub digits: u32,
+        pub digit: u32,
+        pub padding as "": u32,
+    }
 
-/// `Digit` of kernels/shift.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DigitWords {
-    pub row: u64,
-    pub size: u64,
-}
+    /// `Digit` of kernels/shift.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct DigitWords as "Digit" {
+        pub row: u64,
+        pub size: u64,
+    }
 
-/// `Visit` of kernels/shift.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct VisitWords {
-    pub unary: u64,
-    pub row: u64,
-    pub size: u32,
-    pub uses: u32,
-    pub blocks: u32,
-    pub used: u32,
-    pub onward: [u32; 2],
-}
+    /// `Visit` of kernels/shift.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct VisitWords as "Visit" {
+        pub unary: u64,
+        pub row: u64,
+        pub size: u32,
+        pub uses: u32,
+        pub blocks: u32,
+        pub used as "use": u32,
+        pub onward: [u32; 2],
+    }
 
-/// `Block` of kernels/shift.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BlockWords {
-    pub visit: u32,
-    pub begin: u32,
-    pub end: u32,
+    /// `Block` of kernels/shift.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct BlockWords as "Block" {
+        pub visit: u32,
+        pub begin: u32,
+        pub end: u32,
+    }
 }
 
 /// All visits.
@@ -165,6 +165,7 @@ impl Words {
                 first: first as u32,
                 digits: function.sizes.len() as u32 - 1,
                 digit,
+                padding: 0,
             }));
         }
         let (pieces, visit) = (self.pieces.len() - begin, self.visits.len() as u32);

@@ -8,13 +8,14 @@
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use super::Origin;
-use super::cuda_words::Words;
+use super::cuda_words::{LEVEL, LieWords, MoveWords, OperationWords, SHARE, Words};
 use super::schedule::{INPUTS, Kind, Layout, Operation, Separator, Wave};
 use super::tables::{Tables, lay_out, source, wide};
-use crate::bounds::tuning::join_graph::STAGED;
-use crate::device::{self, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
-use crate::elimination::cuda::Gpu;
+use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK, STAGED};
+use crate::device::shared::{constants, device_structs};
+use crate::device::{self, CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg};
 use crate::elimination::cuda::execution::Element;
+use crate::elimination::cuda::{Gpu, Text};
 use crate::elimination::plan::{Plan, Source};
 use crate::kernels;
 use crate::model::Cost;
@@ -29,34 +30,39 @@ const THREADS: u32 = 256;
 /// What every byte is of a separator message that nothing was read into: more than any entry.
 const UNSET: u8 = 0x3f;
 
-/// `Pass` of kernels/joingraph.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Addresses {
-    operations: u64,
-    maps: u64,
-    sizes: u64,
-    strides: u64,
-    moves: u64,
-    map: u64,
-    lowest: u64,
-    constant: u64,
+device_structs! {
+    /// `Pass` of kernels/joingraph.cu.
+    #[derive(Clone, Copy, Debug)]
+    struct Addresses as "Pass" {
+        operations: u64,
+        maps: u64,
+        sizes: u64,
+        strides: u64,
+        moves: u64,
+        map: u64,
+        lowest: u64,
+        constant: u64,
+    }
 }
-
-// SAFETY: the kernels' struct, field by field.
-unsafe impl DeviceRepr for Addresses {}
-// SAFETY: plain numbers, laid out as the kernels read them.
-unsafe impl DeviceRepr for super::cuda_words::OperationWords {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for super::cuda_words::LieWords {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for super::cuda_words::MoveWords {}
 
 /// An entry that costs move between on both sides.
 pub(crate) trait Moved: Movable + Element {}
 impl<E: Movable + Element> Moved for E {}
 
-const TEXT: &str = "joingraph.cu";
+const TEXT: Text = Text::new(text);
+
+/// The text with what it shares with the host.
+fn text() -> device::Source {
+    const NEVER_SHORT: i32 = i32::NEVER;
+    const NEVER_LONG: i64 = i64::NEVER;
+    let shared = constants! {
+        u32: THREADS, BLOCKS, INPUTS, CHUNK, SHARE, LEVEL;
+        i32: NEVER_SHORT;
+        i64: NEVER_LONG;
+    };
+    let source = kernels::source("joingraph.cu").declare(&shared).asserts::<Addresses>();
+    source.asserts::<OperationWords>().asserts::<LieWords>().asserts::<MoveWords>()
+}
 
 /// The kernels for an entry type.
 pub(crate) fn expressions(entry: &str) -> [String; 3] {
@@ -65,7 +71,7 @@ pub(crate) fn expressions(entry: &str) -> [String; 3] {
 
 /// The kernels, to compile without a device.
 pub(crate) fn kernels() -> device::Source {
-    [i32::NAME, i64::NAME].into_iter().flat_map(expressions).fold(kernels::source(TEXT), device::Source::kernel)
+    [i32::NAME, i64::NAME].into_iter().flat_map(expressions).fold(text(), device::Source::kernel)
 }
 
 /// The tables of a join graph on a device.

@@ -2,45 +2,50 @@
 
 use super::schedule::{Cluster, Move, Separator, Wave};
 use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK, DEVICE, SHORT_WALK, WALK};
+use crate::device::shared::device_structs;
 use crate::tensor::strides;
 use std::ops::Range;
 
-/// `Operation` of kernels/joingraph.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OperationWords {
-    pub table: u64,
-    pub size: u32,
-    pub count: u32,
-    pub chunk: u32,
-    pub first: u32,
-    pub axes: u32,
-    pub sizes: u32,
-    pub strides: u32,
-    pub maps: u32,
-    pub inputs: u32,
-    pub output: u32,
-}
+/// How costs move between separators: all, a share of them, or so that both have as much.
+const PUSH: u32 = 0;
+pub(super) const SHARE: u32 = 1;
+pub(super) const LEVEL: u32 = 2;
 
-/// `StrideMap` of kernels/joingraph.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LieWords {
-    pub separator: u64,
-    pub offsets: u64,
-}
+device_structs! {
+    /// `Operation` of kernels/joingraph.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct OperationWords as "Operation" {
+        pub table: u64,
+        pub size: u32,
+        pub count: u32,
+        pub chunk: u32,
+        pub first: u32,
+        pub axes: u32,
+        pub sizes: u32,
+        pub strides: u32,
+        pub maps: u32,
+        pub inputs: u32,
+        pub output: u32,
+    }
 
-/// `Move` of kernels/joingraph.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MoveWords {
-    pub from: u64,
-    pub to: u64,
-    pub entries: u64,
-    pub kind: u32,
-    pub parts: u32,
-    pub first: u32,
-    pub number: u32,
+    /// `StrideMap` of kernels/joingraph.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct LieWords as "StrideMap" {
+        pub separator: u64,
+        pub offsets: u64,
+    }
+
+    /// `Move` of kernels/joingraph.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct MoveWords as "Move" {
+        pub from: u64,
+        pub to: u64,
+        pub entries: u64,
+        pub kind: u32,
+        pub parts: u32,
+        pub first: u32,
+        pub number: u32,
+    }
 }
 
 /// Tiles of threads of a wave, as places in the map.
@@ -111,9 +116,9 @@ impl Words {
             for &what in &wave.moves {
                 let (a, b) = what.separators();
                 let (kind, parts) = match what {
-                    Move::Push(..) => (0, 1),
-                    Move::Share(_, _, parts) => (1, parts),
-                    Move::Level(..) => (2, 1),
+                    Move::Push(..) => (PUSH, 1),
+                    Move::Share(_, _, parts) => (SHARE, parts),
+                    Move::Level(..) => (LEVEL, 1),
                 };
                 let entries = separators[a as usize].entries as u64;
                 let number = words.moves.len() as u32;

@@ -11,9 +11,11 @@ use super::execution::{Element, Resident};
 use super::program::Program;
 use super::{DECODER, Gpu};
 use crate::algebra::{CostEntry, MinSum};
-use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
-use crate::elimination::plan::{Plan, Source};
+use crate::device::shared::{constants, device_structs};
+use crate::device::{CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg, Source};
+use crate::elimination::plan::{self, Plan};
 use crate::elimination::table;
+use crate::kernels;
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::tensor::strides;
 use std::sync::Arc;
@@ -27,58 +29,57 @@ const FUNCTION: u32 = 0;
 const MESSAGE: u32 = 1;
 const SENT: u32 = 2;
 
-/// `Term` of kernels/assign.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Term {
-    /// In entries of the functions or of the device's tables before it goes up.
-    address: u64,
-    own: u64,
-    first: u32,
-    digits: u32,
-    kind: u32,
-    unused: u32,
+device_structs! {
+    /// `Term` of kernels/assign.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    struct Term as "Term" {
+        /// In entries of the functions or of the device's tables before it goes up.
+        address: u64,
+        own: u64,
+        first: u32,
+        digits: u32,
+        kind: u32,
+        unused: u32,
+    }
+
+    /// `Digit` of kernels/assign.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    struct Digit as "Digit" {
+        stride: u64,
+        position: u32,
+        unused: u32,
+    }
+
+    /// `Place` of kernels/assign.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    struct Place as "Place" {
+        domain: u32,
+        unary: u32,
+        first: u32,
+        terms: u32,
+    }
+
+    /// `Guide` of kernels/assign.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    struct Guide as "Guide" {
+        places: u64,
+        terms: u64,
+        digits: u64,
+        unary: u64,
+        positions: u32,
+        row: u32,
+    }
 }
 
-/// `Digit` of kernels/assign.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Digit {
-    stride: u64,
-    position: u32,
-    unused: u32,
+/// The text of the kernel.
+pub(super) fn source() -> Source {
+    kernels::source("assign.cu")
+        .declare(&constants! { i64: FORBIDDEN; u32: FUNCTION, MESSAGE, SENT; })
+        .asserts::<Term>()
+        .asserts::<Digit>()
+        .asserts::<Place>()
+        .asserts::<Guide>()
 }
-
-/// `Place` of kernels/assign.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Place {
-    domain: u32,
-    unary: u32,
-    first: u32,
-    terms: u32,
-}
-
-/// `Guide` of kernels/assign.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Guide {
-    places: u64,
-    terms: u64,
-    digits: u64,
-    unary: u64,
-    positions: u32,
-    row: u32,
-}
-
-// SAFETY: plain numbers, laid out as the kernel reads them.
-unsafe impl DeviceRepr for Term {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Digit {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Place {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Guide {}
 
 /// What the kernel reads, before it goes up.
 #[derive(Debug, Default)]
@@ -110,8 +111,8 @@ impl Layout {
             for (number, step) in plan.bucket(place).iter().enumerate() {
                 for input in &step.inputs {
                     match input.source {
-                        Source::Unary => {}
-                        Source::Function(f) => {
+                        plan::Source::Unary => {}
+                        plan::Source::Function(f) => {
                             let function = &problem.functions[f as usize];
                             let at = layout.functions.len() as u64;
                             let entries = table::costs(function, &function.scope, &problem.domains, FORBIDDEN);
@@ -123,7 +124,7 @@ impl Layout {
                             let digits = digits.map(|(&v, stride)| (position[v as usize], stride as u64));
                             layout.term(FUNCTION, at, place as u32, digits);
                         }
-                        Source::Message(from) => {
+                        plan::Source::Message(from) => {
                             layout.message(MESSAGE, plan, program, from as usize, place as u32);
                         }
                     }

@@ -8,6 +8,7 @@ use super::words::BoxWords;
 use super::{BUCKET, Gpu};
 use crate::algebra::Entry;
 use crate::algebra::{CostEntry, Counting, MinSum, Semiring};
+use crate::device::shared::{DeviceStruct, assertions, device_structs};
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
 use crate::stop::Stop;
@@ -48,6 +49,11 @@ impl<E: CostEntry + Element> DeviceSemiring for MinSum<E> {
         format!("MinSum<{}>", E::NAME)
     }
 }
+impl<E: CostEntry + Element> DeviceStruct for MinSum<E> {
+    fn assertions() -> String {
+        assertions(&Self::name(), size_of::<Self>(), &[("cap", std::mem::offset_of!(Self, cap))])
+    }
+}
 
 // SAFETY: one number, as the kernels have it.
 unsafe impl DeviceRepr for Counting {}
@@ -56,29 +62,24 @@ impl DeviceSemiring for Counting {
         "Counting".into()
     }
 }
-
-/// `Program` of kernels/bucket.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Addresses {
-    memory: u64,
-    steps: u64,
-    map: u64,
-    digits: u64,
-    inputs: u64,
-    strides: u64,
+impl DeviceStruct for Counting {
+    fn assertions() -> String {
+        assertions(&Self::name(), size_of::<Self>(), &[("most", std::mem::offset_of!(Self, most))])
+    }
 }
 
-// SAFETY: the kernels' struct, field by field.
-unsafe impl DeviceRepr for Addresses {}
-// SAFETY: plain numbers, laid out as the kernels read them.
-unsafe impl DeviceRepr for super::words::StepWords {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for super::words::BoxWords {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for super::words::DigitWords {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for super::words::InputWords {}
+device_structs! {
+    /// `Program` of kernels/bucket.cu.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Addresses as "Program" {
+        memory: u64,
+        steps: u64,
+        map: u64,
+        digits: u64,
+        inputs: u64,
+        strides: u64,
+    }
+}
 
 /// The descriptors on the device, kept as long as something runs.
 #[derive(Debug)]

@@ -25,15 +25,17 @@ use super::executor::{Failure, Messages, Task};
 use super::plan::{EliminationPlan, Plan, Width};
 use super::sparse::DeviceRows;
 use crate::algebra::{CostEntry, Counting, MinSum};
+use crate::device::shared::constants;
 use crate::device::{Cuda, DeviceError, Kernel, Source};
 use crate::kernels;
 use crate::model::{Cost, Problem};
 use program::Room;
-use stage::Staged;
+use stage::{STAGES, Staged};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tile::{Chip, Kinds, Variant};
+use tile::{Chip, DIGITS, INPUTS, Kinds, MANY, RUN, SINGLE, THREADS, TILE_DIGITS, TILE_THREADS, Variant};
+use words::{BoxWords, DigitWords, InputWords, StepWords};
 
 /// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
 #[derive(Debug)]
@@ -94,41 +96,36 @@ impl Gpu {
     }
 
     /// Begins to compile a kernel.
-    pub(crate) fn begin(&self, text: &'static str, expression: &str) {
+    pub(crate) fn begin(&self, text: Text, expression: &str) {
         // what is wrong with it is said to whoever takes it
         let _ = self.ready(text, expression);
     }
 
     /// A kernel; `None` where it takes longer than some milliseconds.
-    pub(crate) fn poll(&self, text: &'static str, expression: &str) -> Result<Option<Kernel>, DeviceError> {
+    pub(crate) fn poll(&self, text: Text, expression: &str) -> Result<Option<Kernel>, DeviceError> {
         self.wait(text, expression, PATIENCE)
     }
 
     /// The same, at once.
-    pub(crate) fn ready(&self, text: &'static str, expression: &str) -> Result<Option<Kernel>, DeviceError> {
+    pub(crate) fn ready(&self, text: Text, expression: &str) -> Result<Option<Kernel>, DeviceError> {
         self.wait(text, expression, Duration::ZERO)
     }
 
-    fn wait(&self, text: &'static str, expression: &str, patience: Duration) -> Result<Option<Kernel>, DeviceError> {
+    fn wait(&self, text: Text, expression: &str, patience: Duration) -> Result<Option<Kernel>, DeviceError> {
         let known = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = known().get(expression) {
             return Ok(Some(kernel.clone()));
         }
-        let Some(module) = self.cuda.poll(&kernels::source(text).kernel(expression), patience)? else {
+        let Some(module) = self.cuda.poll(&(text.source)().kernel(expression), patience)? else {
             return Ok(None);
         };
-        let shared = match text {
-            DECODER => Decoder::shared(self.cuda.info.shared_memory),
-            STAGED => self.cuda.info.shared_memory,
-            _ => 0,
-        };
-        let kernel = module.kernel(expression, shared)?;
+        let kernel = module.kernel(expression, (text.shared)(self.cuda.info.shared_memory))?;
         let _ = known().insert(expression.into(), kernel.clone());
         Ok(Some(kernel))
     }
 
     /// A kernel, once it is compiled.
-    pub(crate) fn kernel(&self, text: &'static str, expression: &str) -> Result<Kernel, DeviceError> {
+    pub(crate) fn kernel(&self, text: Text, expression: &str) -> Result<Kernel, DeviceError> {
         loop {
             if let Some(kernel) = self.poll(text, expression)? {
                 return Ok(kernel);
@@ -190,10 +187,44 @@ fn measure_entries<E: CostEntry + Element>(
     Ok(Measured { ms, entries: entries.into_iter().map(E::cost).collect(), launch, launches })
 }
 
+/// A text of kernels.
+#[derive(Clone, Copy)]
+pub(crate) struct Text {
+    /// What is compiled.
+    pub source: fn() -> Source,
+    /// Bytes of shared memory that a block takes, of those that it may.
+    pub shared: fn(u32) -> u32,
+}
+
+impl Text {
+    /// A text whose blocks have what shared memory they say.
+    pub const fn new(source: fn() -> Source) -> Text {
+        Text { source, shared: |_| 0 }
+    }
+}
+
 /// The texts of the kernels: steps in tiles or one by one, large steps of few inputs, the decoder.
-pub(crate) const BUCKET: &str = "bucket.cu";
-pub(crate) const STAGED: &str = "staged.cu";
-pub(crate) const DECODER: &str = "assign.cu";
+pub(crate) const BUCKET: Text = Text::new(bucket);
+pub(crate) const STAGED: Text = Text { source: staged, shared: |most| most };
+pub(crate) const DECODER: Text = Text { source: decoder::source, shared: Decoder::shared };
+
+/// What texts of steps have in common.
+fn steps(name: &str) -> Source {
+    let shared = constants! { u32: THREADS, TILE_THREADS, INPUTS, DIGITS, TILE_DIGITS; i32: MANY, RUN, SINGLE; };
+    let source = kernels::source(name).declare(&shared);
+    let source = source.asserts::<MinSum<i32>>().asserts::<MinSum<i64>>().asserts::<Counting>();
+    source.asserts::<DigitWords>().asserts::<InputWords>().asserts::<BoxWords>()
+}
+
+fn bucket() -> Source {
+    steps("bucket.cu").asserts::<StepWords>().asserts::<execution::Addresses>()
+}
+
+fn staged() -> Source {
+    // bytes of a copy
+    const PIECE: u32 = stage::PIECE * stage::ENTRY;
+    steps("staged.cu").declare(&constants! { u32: STAGES, PIECE; })
+}
 
 /// Sources of every kind of kernel that plans may ask for, to compile without a device.
 pub fn sources() -> Vec<Source> {
@@ -204,7 +235,7 @@ pub fn sources() -> Vec<Source> {
         (MinSum::<i64>::name(), i64::NAME, small),
         (Counting::name(), u64::NAME, small),
     ];
-    let mut source = kernels::source(BUCKET);
+    let mut source = bucket();
     for (semiring, entry, tiles) in &semirings {
         source = source.kernel(format!("gather<{entry}>")).kernel(Variant::Each.expression(semiring));
         for &tile in *tiles {
@@ -220,12 +251,12 @@ pub fn sources() -> Vec<Source> {
     let staged = |tile, tiles, lanes, inputs| {
         Variant::Staged(Staged { tile, tiles, lanes, blocks: 1 }, inputs).expression(&short)
     };
-    let staged = kernels::source(STAGED)
+    let staged = self::staged()
         .kernel(staged([5, 5, 3], [1, 5, 3], 16, [1, 1, 1]))
         .kernel(staged([4, 4, 4], [2, 2, 2], 20, [2, 2, 1]))
         .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
     let decoder = [i32::NAME, i64::NAME].into_iter().map(Decoder::expression);
-    let decoder = decoder.fold(kernels::source(DECODER), Source::kernel);
+    let decoder = decoder.fold(decoder::source(), Source::kernel);
     vec![source, staged, decoder, DeviceRows::kernels()]
 }
 

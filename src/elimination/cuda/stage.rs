@@ -6,11 +6,11 @@
 use super::tile::{Chip, Cuts, FEW, Geometry, Shape, TERMS, Variant, cut, waste, within};
 
 /// Stages that a block has in shared memory.
-const STAGES: u32 = 3;
+pub(crate) const STAGES: u32 = 3;
 /// Bytes of an entry: the kernel is compiled for 32-bit costs only, as others are rare.
-const ENTRY: u32 = 4;
+pub(crate) const ENTRY: u32 = 4;
 /// Entries of a copy; boxes begin at multiples of so many along the fastest digit.
-const PIECE: u32 = 4;
+pub(crate) const PIECE: u32 = 4;
 /// Register tiles.
 const TILES: [[u32; 3]; 11] = [
     [2, 2, 2],

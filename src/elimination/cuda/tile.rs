@@ -8,11 +8,13 @@ use super::stage::{Staged, stage};
 use crate::device::Info;
 
 /// Threads of a block.
-const THREADS: u32 = 256;
+pub(crate) const THREADS: u32 = 256;
 /// The same of steps that are made in tiles.
 pub(crate) const TILE_THREADS: u32 = 256;
 /// Inputs that a kernel takes.
 pub(crate) const INPUTS: usize = 12;
+/// Digits of a message: one of more has no room anywhere, as each has two values and more.
+pub(crate) const DIGITS: usize = 40;
 /// Digits of a message that is made in tiles.
 pub(crate) const TILE_DIGITS: usize = 12;
 /// Bytes that the threads of a block may span in a table: their offsets have 32 bits.
@@ -95,16 +97,22 @@ pub(crate) enum Kinds {
     Many,
 }
 
+/// A group of any number of inputs as kernels have it; the digits of base 4 that stand for few: one with neighbours side by
+/// side, one that does not read the digit.
+pub(crate) const MANY: i32 = -1;
+pub(crate) const RUN: i32 = 1;
+pub(crate) const SINGLE: i32 = 2;
+
 impl Kinds {
     pub const NONE: Kinds = Kinds::Few { runs: 0, singles: 0 };
 
-    /// As kernels/bucket.cu has it: a digit of base 4 for each input, 1 for a run and 2 for a single entry.
+    /// The number that kernels have it as.
     fn code(self) -> i32 {
         match self {
             Kinds::Few { runs, singles } => {
-                (0..runs + singles).fold(0, |code, k| 4 * code + if k < singles { 2 } else { 1 })
+                (0..runs + singles).fold(0, |code, k| 4 * code + if k < singles { SINGLE } else { RUN })
             }
-            Kinds::Many => -1,
+            Kinds::Many => MANY,
         }
     }
 }
@@ -156,7 +164,7 @@ impl Variant {
     }
 
     /// The text that has it.
-    pub fn text(&self) -> &'static str {
+    pub fn text(&self) -> super::Text {
         if let Variant::Staged(..) = self { super::STAGED } else { super::BUCKET }
     }
 

@@ -1,54 +1,54 @@
 //! What the bucket kernels read of steps, as they declare it.
 
 use super::tile::{Cut, INPUTS, TILE_DIGITS};
+use crate::device::shared::device_structs;
 
-/// `Step` of kernels/bucket.cu, addresses counted from the memory's first byte.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct StepWords {
-    pub out: u64,
-    pub first: u32,
-    pub domain: u32,
-    pub digits: u32,
-    pub spread: u32,
-    pub inputs: u32,
-    pub threads: u32,
-    pub split: u32,
-    pub digit_at: u32,
-    pub input_at: u32,
-    pub stride_at: u32,
-}
+device_structs! {
+    /// `Step` of kernels/bucket.cu, addresses counted from the memory's first byte.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct StepWords as "Step" {
+        pub out: u64,
+        pub first: u32,
+        pub domain: u32,
+        pub digits: u32,
+        pub spread: u32,
+        pub inputs: u32,
+        pub threads: u32,
+        pub split: u32,
+        pub digit_at: u32,
+        pub input_at: u32,
+        pub stride_at: u32,
+    }
 
-/// `Box` of kernels/bucket.cuh, addresses counted likewise.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BoxWords {
-    pub out: u64,
-    pub tile: [u64; 3],
-    pub domain: u32,
-    pub digits: u32,
-    pub spread: u32,
-    pub inputs: u32,
-    pub threads: u32,
-    pub ends: [u32; 4],
-    pub first: u32,
-    pub values: [u32; 3],
-    pub one: u32,
-    pub digit: [DigitWords; TILE_DIGITS],
-    pub input: [InputWords; INPUTS],
-    pub stride: [[u64; INPUTS + 1]; TILE_DIGITS],
-}
+    /// `Box` of kernels/bucket.cuh, addresses counted likewise.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct BoxWords as "Box" {
+        pub out: u64,
+        pub tile as "x": [u64; 3],
+        pub domain: u32,
+        pub digits: u32,
+        pub spread: u32,
+        pub inputs: u32,
+        pub threads: u32,
+        pub ends: [u32; 4],
+        pub first: u32,
+        pub values: [u32; 3],
+        pub one: u32,
+        pub digit: [DigitWords; TILE_DIGITS],
+        pub input: [InputWords; INPUTS],
+        pub stride: [[u64; INPUTS + 1]; TILE_DIGITS],
+    }
 
-/// `Digit` of kernels/bucket.cuh.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DigitWords {
-    pub boxes: u32,
-    pub below: u32,
-    pub extent: u32,
-    pub magic: u32,
-    pub tile: u32,
-    pub last: u32,
+    /// `Digit` of kernels/bucket.cuh.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct DigitWords as "Digit" {
+        pub boxes: u32,
+        pub below: u32,
+        pub extent: u32,
+        pub magic: u32,
+        pub tile: u32,
+        pub last: u32,
+    }
 }
 
 impl DigitWords {
@@ -64,12 +64,13 @@ impl DigitWords {
     }
 }
 
-/// `Input` of kernels/bucket.cuh.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct InputWords {
-    pub table: u64,
-    pub slab: u64,
-    pub tile: [u32; 3],
-    pub run: u32,
+device_structs! {
+    /// `Input` of kernels/bucket.cuh.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct InputWords as "Input" {
+        pub table: u64,
+        pub slab: u64,
+        pub tile as "x": [u32; 3],
+        pub run: u32,
+    }
 }

@@ -7,8 +7,9 @@
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use super::{Accounting, JoinPlan, Operand, Projection, Row, StagePlan, loader};
-use crate::device::{self, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
-use crate::elimination::cuda::Gpu;
+use crate::device::shared::device_structs;
+use crate::device::{self, CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg};
+use crate::elimination::cuda::{Gpu, Text};
 use crate::elimination::plan::{Plan, Source};
 use crate::kernels;
 use crate::model::{Cost, Problem};
@@ -25,75 +26,61 @@ const FEWEST: u64 = 1 << 10;
 /// Bytes of a message's slot, and of a row in a list.
 const SLOT: u64 = 16;
 
-/// `Move` of kernels/sparse.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Move {
-    mask: u64,
-    up: u32,
-    down: u32,
-}
+device_structs! {
+    /// `Move` of kernels/sparse.cu.
+    #[derive(Clone, Copy, Debug)]
+    struct Move as "Move" {
+        mask: u64,
+        up: u32,
+        down: u32,
+    }
 
-/// `Moves` of kernels/sparse.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Moves {
-    address: u64,
-    count: u64,
-}
+    /// `Moves` of kernels/sparse.cu.
+    #[derive(Clone, Copy, Debug)]
+    struct Moves as "Moves" {
+        address as "moves": u64,
+        count: u64,
+    }
 
-/// `Stage` of kernels/sparse.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Stage {
-    shared: Moves,
-    keys: u64,
-    heads: u64,
-    mask: u64,
-    next: u64,
-    fields: u64,
-    costs: u64,
-    rest: i64,
-    grows: u64,
-}
+    /// `Stage` of kernels/sparse.cu.
+    #[derive(Clone, Copy, Debug)]
+    struct Stage as "Stage" {
+        shared: Moves,
+        keys: u64,
+        heads: u64,
+        mask: u64,
+        next: u64,
+        fields: u64,
+        costs: u64,
+        rest: i64,
+        grows: u64,
+    }
 
-/// `Found` of kernels/sparse.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Found {
-    keys: u64,
-    costs: u64,
-    mask: u64,
-    count: u64,
-    work: u64,
-    full: u64,
-}
+    /// `Found` of kernels/sparse.cu.
+    #[derive(Clone, Copy, Debug)]
+    struct Found as "Found" {
+        keys: u64,
+        costs: u64,
+        mask: u64,
+        count: u64,
+        work: u64,
+        full: u64,
+    }
 
-/// `Join` of kernels/sparse.cu.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Join {
-    stages: u64,
-    keys: u64,
-    costs: u64,
-    rows: u64,
-    lay: Moves,
-    message: u64,
-    limit: i64,
-    count: u32,
-    unused: u32,
+    /// `Join` of kernels/sparse.cu.
+    #[derive(Clone, Copy, Debug)]
+    struct Join as "Join" {
+        stages: u64,
+        keys: u64,
+        costs: u64,
+        rows: u64,
+        lay: Moves,
+        message: u64,
+        limit: i64,
+        count: u32,
+        unused: u32,
+    }
 }
-
-// SAFETY: plain numbers, laid out as the kernel reads them.
-unsafe impl DeviceRepr for Move {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Moves {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Stage {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Found {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Join {}
 
 /// Rows on the device, in any order: where they are.
 #[derive(Clone, Copy, Debug)]
@@ -146,14 +133,20 @@ fn address<T>(gpu: &Gpu, slice: &CudaSlice<T>) -> u64 {
     slice.device_ptr(gpu.cuda().stream()).0
 }
 
-const TEXT: &str = "sparse.cu";
+const TEXT: Text = Text::new(text);
+
+/// The text with what it shares with the host.
+fn text() -> device::Source {
+    let source = kernels::source("sparse.cu").asserts::<Move>().asserts::<Moves>();
+    source.asserts::<Stage>().asserts::<Found>().asserts::<Join>()
+}
 
 impl DeviceRows {
     const KERNELS: [&'static str; 3] = ["index_rows", "join_rows", "list_rows"];
 
     /// The kernels, to compile without a device.
     pub(crate) fn kernels() -> device::Source {
-        Self::KERNELS.into_iter().fold(kernels::source(TEXT), device::Source::kernel)
+        Self::KERNELS.into_iter().fold(text(), device::Source::kernel)
     }
 
     /// Whether a device's keys hold those of a plan.

@@ -1,34 +1,30 @@
 //! How a pass is launched: arguments, group sizes, instances of the template.
 
-#![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
-
 use super::Heuristic;
-use crate::device::DeviceRepr;
+use crate::device::shared::device_structs;
 
-/// The arguments of a pass: `Pass` of `kernels/fang.cuh`, with device addresses.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct Pass {
-    pub source: u64,
-    pub target: u64,
-    pub source_active: u64,
-    pub target_active: u64,
-    pub streams: u64,
-    pub streams_after: u64,
-    pub streams_next: u64,
-    pub jumps: u64,
-    pub types: u64,
-    pub list: u64,
-    pub listed: u32,
-    pub permuted: u32,
-    pub clones: u32,
-    pub successors: u32,
-    pub words: u32,
-    pub variables: u32,
+device_structs! {
+    /// The arguments of a pass: `Pass` of `kernels/fang.cuh`, with device addresses.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Pass as "Pass" {
+        pub source: u64,
+        pub target: u64,
+        pub source_active: u64,
+        pub target_active: u64,
+        pub streams: u64,
+        pub streams_after: u64,
+        pub streams_next: u64,
+        pub jumps: u64,
+        pub types: u64,
+        pub list: u64,
+        pub listed: u32,
+        pub permuted: u32,
+        pub clones: u32,
+        pub successors: u32,
+        pub words: u32,
+        pub variables: u32,
+    }
 }
-
-// SAFETY: the same fields in the same order and sizes as on the device, without padding.
-unsafe impl DeviceRepr for Pass {}
 
 /// Least threads for a multiprocessor: a warp for each of its four schedulers. More threads for a state do not pay
 /// where there are two warps already.

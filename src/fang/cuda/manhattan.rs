@@ -4,24 +4,24 @@
 
 use super::population::address;
 use super::{Domain, Heuristic};
-use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Source};
+use crate::device::shared::device_structs;
+use crate::device::{Cuda, CudaSlice, DeviceError, Source};
 use crate::fang::Active;
 use crate::fang::manhattan::{Manhattan, Points};
 use crate::kernels;
 use crate::rng::Rng;
 
-/// `Plane` of the text.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Plane {
-    goals: u64,
-    load: u32,
-    side: u32,
-    reciprocal: u32,
+device_structs! {
+    /// `Plane` of the text.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Plane as "Plane" {
+        goals: u64,
+        load: u32,
+        side: u32,
+        reciprocal: u32,
+        padding as "": u32,
+    }
 }
-
-// SAFETY: the same fields in the same order and sizes as on the device, which reads nothing after the last one.
-unsafe impl DeviceRepr for Plane {}
 
 /// The workload with its goals on a device.
 #[derive(Debug)]
@@ -42,6 +42,7 @@ impl ManhattanOnDevice {
             load: load as u32,
             side: side as u32,
             reciprocal: (1u64 << 32).div_ceil(side as u64) as u32,
+            padding: 0,
         };
         Ok(ManhattanOnDevice { manhattan: manhattan.clone(), load, _goals: goals, plane })
     }
@@ -58,7 +59,7 @@ unsafe impl Domain for ManhattanOnDevice {
     type Problem = Plane;
 
     fn source(&self) -> Source {
-        kernels::source("manhattan.cuh")
+        kernels::source("manhattan.cuh").asserts::<Plane>()
     }
 
     fn heuristics(&self) -> Vec<Heuristic> {

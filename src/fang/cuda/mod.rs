@@ -27,6 +27,8 @@ use super::{Active, State};
 use crate::device::{DeviceRepr, Source};
 use crate::kernels;
 use crate::rng::Rng;
+use launch::Pass;
+use manhattan::Plane;
 
 /// A heuristic in CUDA text and what its launches must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,13 +91,16 @@ pub unsafe trait Domain {
 pub fn sources() -> Vec<Source> {
     let manhattan = |load| format!("ManhattanPacked<{load}>");
     vec![
-        kernels::source("bench_paper.cu").kernel("paper<256, Manhattan>"),
+        kernels::source("bench_paper.cu").asserts::<Pass>().kernel("paper<256, Manhattan>"),
         kernels::source("manhattan.cuh")
+            .asserts::<Plane>()
+            .asserts::<Pass>()
             .kernel(format!("pass<32, true, u32, Slot<{}, 10>>", manhattan(1)))
             .kernel(format!("pass<64, true, u32, Slot<{}, 18>>", manhattan(16)))
             .kernel(format!("pass<128, true, u64, Slot<{}, 0>>", manhattan(1)))
             .kernel("pass<8, true, u64, Slot<Manhattan, 0>>"),
         kernels::source("table.cuh")
+            .asserts::<Pass>()
             .kernel("pass<4, true, u64, Slot<Table<STRAIGHT>, 2>, Slot<Table<TURNED>, 2>, Slot<Table<WAKING>, 2>>")
             .kernel("pass<1024, false, u64, Slot<Table<STRAIGHT>, 0>>"),
     ]

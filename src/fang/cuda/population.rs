@@ -131,7 +131,7 @@ impl<D: Domain> Population<D> {
         let heuristics: Vec<Heuristic> = domain.heuristics();
         let shared = shape.shared(variables, words);
         let expression = shape.expression(&heuristics, shared.is_some());
-        let module = cuda.load(&domain.source().kernel(&expression))?;
+        let module = cuda.load(&domain.source().asserts::<Pass>().kernel(&expression))?;
         let shared = shared.unwrap_or(0);
         let pass = module.kernel(&expression, shared)?;
 

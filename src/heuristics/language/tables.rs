@@ -125,7 +125,7 @@ impl Table {
         here: impl Fn(Wrong) -> Error,
     ) -> Result<Table, Error> {
         let bytes = files::read(path, LARGEST_TEXT, stop).map_err(|error| match error {
-            Error::Io { path, source, .. } => {
+            Error::Unreadable { path, source } => {
                 here(Wrong::new(0..0, format!("a file that can be read, but {}: {source}", path.display())))
             }
             stopped => stopped,

@@ -1,9 +1,8 @@
 //! A core's tables in device memory, as `kernels/core.cuh` reads them.
 
-#![allow(unsafe_code, reason = "device pointers in a structure that kernels take")]
-
 use super::value_tables::{Incidence, Rows};
-use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr};
+use crate::device::shared::device_structs;
+use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr};
 use crate::model::{Cost, Table};
 use crate::search::drivers::annealing::tree_move::{Forest, NO_PARENT};
 use crate::search::scheduler::driver::Field;
@@ -31,24 +30,48 @@ pub(crate) fn unfit(field: &Field) -> Option<String> {
     None
 }
 
-/// `kernels/core.cuh`: Core.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CoreArgument {
-    pub variables: i32,
-    pub functions: i32,
-    pub forests: i32,
-    pub shapes: i32,
-    pub strides_count: i32,
-    pub classes: i32,
-    pub quads: i32,
-    pub pad: i32,
-    pub price: i64,
-    pointers: [u64; 27],
+device_structs! {
+    /// `kernels/core.cuh`: Core.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct CoreArgument as "Core" {
+        pub variables: i32,
+        pub functions: i32,
+        pub forests: i32,
+        pub shapes: i32,
+        pub strides_count: i32,
+        pub classes: i32,
+        pub quads: i32,
+        pub pad: i32,
+        pub price: i64,
+        pub rows: u64,
+        pub unary_rows: u64,
+        pub info: u64,
+        pub incidences: u64,
+        pub wide: u64,
+        pub more: u64,
+        pub further: u64,
+        pub entries: u64,
+        pub pairs: u64,
+        pub costs: u64,
+        pub unary: u64,
+        pub strides: u64,
+        pub regions: u64,
+        pub class_begin: u64,
+        pub class_members: u64,
+        pub class_info: u64,
+        pub neighbour_begin: u64,
+        pub neighbours: u64,
+        pub forest_levels: u64,
+        pub levels: u64,
+        pub nodes: u64,
+        pub children: u64,
+        pub forest_ratings: u64,
+        pub members: u64,
+        pub seats: u64,
+        pub class_seats: u64,
+        pub effects: u64,
+    }
 }
-
-// SAFETY: plain numbers in C's layout, as the kernels declare it.
-unsafe impl DeviceRepr for CoreArgument {}
 
 /// What kernels are compiled for.
 #[derive(Clone, Copy, Debug)]
@@ -118,21 +141,20 @@ pub(crate) fn address<T>(cuda: &Cuda, slice: &CudaSlice<T>) -> u64 {
     slice.device_ptr(cuda.stream()).0
 }
 
-/// Uploads tables in the order of the structure's pointers.
+/// Uploads tables and keeps them.
 struct Uploads<'a> {
     cuda: &'a Cuda,
-    pointers: Vec<u64>,
     kept: Vec<Kept>,
 }
 
 macro_rules! upload {
     ($name:ident, $type:ty, $variant:ident) => {
-        fn $name(&mut self, items: &[$type]) -> Result<(), DeviceError> {
+        fn $name(&mut self, items: &[$type]) -> Result<u64, DeviceError> {
             // no memory of length 0: a pointer must be one
             let slice = if items.is_empty() { self.cuda.zeros(1)? } else { self.cuda.upload(items)? };
-            self.pointers.push(address(self.cuda, &slice));
+            let address = address(self.cuda, &slice);
             self.kept.push(Kept::$variant(slice));
-            Ok(())
+            Ok(address)
         }
     };
 }
@@ -144,12 +166,12 @@ impl Uploads<'_> {
     upload!(u8s, u8, U8);
 
     /// Units of 16 bytes after as many of zeros as the widest row has.
-    fn units(&mut self, zeros: usize, words: &[i32]) -> Result<(), DeviceError> {
+    fn units(&mut self, zeros: usize, words: &[i32]) -> Result<u64, DeviceError> {
         let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
         self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
-        self.pointers.push(address(self.cuda, &slice));
+        let address = address(self.cuda, &slice);
         self.kept.push(Kept::I32(slice));
-        Ok(())
+        Ok(address)
     }
 }
 
@@ -220,41 +242,21 @@ impl DeviceCore {
                 rayon::join(|| functions(rows), || (Forests::new(rows, forests, units), kept()))
             },
         );
-        let mut up = Uploads { cuda, pointers: Vec::new(), kept: Vec::new() };
-        up.units(units.zeros as usize, &words)?;
-        up.units(0, unary)?;
-        for list in &incidences {
-            up.u32s(list)?;
-        }
-        let (entries, pairs, costs, unary) = functions;
-        up.u32s(&entries)?;
-        up.u32s(&pairs)?;
-        up.i64s(&costs)?;
-        up.u64s(&unary)?;
-        up.u32s(&field.strides)?;
         let regions = field.regions();
-        up.u32s(regions)?;
-        let mut begin = vec![0];
-        let mut members = Vec::new();
+        let mut class_begin = vec![0];
+        let mut class_members = Vec::new();
         for class in &field.classes {
-            members.extend_from_slice(class);
-            begin.push(members.len() as u32);
+            class_members.extend_from_slice(class);
+            class_begin.push(class_members.len() as u32);
         }
-        up.u32s(&begin)?;
-        up.u32s(&members)?;
-        let infos = incidences[0].as_chunks::<4>().0;
-        up.u32s(&members.iter().flat_map(|&v| infos[v as usize]).collect::<Vec<_>>())?;
-        let (begin, neighbours) = field.graph.arrays();
-        up.u32s(begin)?;
-        up.u32s(neighbours)?;
-        for list in &forests.lists {
-            up.u32s(list)?;
-        }
-        up.u64s(&forests.ratings)?;
-        up.u8s(&forests.members)?;
-        for list in &effects {
-            up.u32s(list)?;
-        }
+        let [info, incidences, wide, more, further] = incidences;
+        let infos = info.as_chunks::<4>().0;
+        let class_info: Vec<u32> = class_members.iter().flat_map(|&v| infos[v as usize]).collect();
+        let (entries, pairs, costs, unary_at) = functions;
+        let (neighbour_begin, neighbours) = field.graph.arrays();
+        let Forests { lists: [forest_levels, levels, nodes, children], ratings, members } = &forests;
+        let [seats, class_seats, effects] = &effects;
+        let mut up = Uploads { cuda, kept: Vec::new() };
         let argument = CoreArgument {
             variables: n as i32,
             functions: rows.problem.functions.len() as i32,
@@ -265,7 +267,33 @@ impl DeviceCore {
             quads: shape.quads as i32,
             pad: n.next_multiple_of(16) as i32,
             price: rows.price(),
-            pointers: up.pointers.try_into().unwrap_or([0; 27]),
+            rows: up.units(units.zeros as usize, &words)?,
+            unary_rows: up.units(0, unary)?,
+            info: up.u32s(&info)?,
+            incidences: up.u32s(&incidences)?,
+            wide: up.u32s(&wide)?,
+            more: up.u32s(&more)?,
+            further: up.u32s(&further)?,
+            entries: up.u32s(&entries)?,
+            pairs: up.u32s(&pairs)?,
+            costs: up.i64s(&costs)?,
+            unary: up.u64s(&unary_at)?,
+            strides: up.u32s(&field.strides)?,
+            regions: up.u32s(regions)?,
+            class_begin: up.u32s(&class_begin)?,
+            class_members: up.u32s(&class_members)?,
+            class_info: up.u32s(&class_info)?,
+            neighbour_begin: up.u32s(neighbour_begin)?,
+            neighbours: up.u32s(neighbours)?,
+            forest_levels: up.u32s(forest_levels)?,
+            levels: up.u32s(levels)?,
+            nodes: up.u32s(nodes)?,
+            children: up.u32s(children)?,
+            forest_ratings: up.u64s(ratings)?,
+            members: up.u8s(members)?,
+            seats: up.u32s(seats)?,
+            class_seats: up.u32s(class_seats)?,
+            effects: up.u32s(effects)?,
         };
         Ok(DeviceCore {
             argument,

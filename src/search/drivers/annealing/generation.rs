@@ -8,6 +8,7 @@ use super::cpu;
 use super::state::Elite;
 use super::temperature::Schedule;
 use crate::device::DeviceError;
+use crate::device::shared::{constants, device_structs, table};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::{below, mix};
 use crate::search::scheduler::driver::Field;
@@ -44,25 +45,42 @@ pub(crate) mod decision {
     pub const TIES_AFTER: u64 = 17;
     /// Two for each pass: the sweep's draw (or, by the group's key, its order) and the tree move's (its forest).
     pub const PASSES: u64 = 64;
+    /// Of the generation's draw: what a group shares, numbered from here on, and what all share.
+    pub const OF_GROUP: u64 = 1 << 40;
+    pub const OF_ALL: u64 = 1 << 41;
 }
 
-/// What all children of a generation share.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Generation {
-    /// Keys are mixed from it.
-    pub draw: u64,
-    /// So many slots one after the other take mates from each other; 0 where children do not come of elites and begin at random values.
-    pub deme: u32,
-    /// Sweeps of a child, greedy ones not counted.
-    pub sweeps: u32,
-    /// Cumulated shares of the choices, in 2^-32.
-    pub cold: [u32; 8],
-    pub region: [u32; 4],
-    pub tree: [u32; 2],
-    pub before: [u32; 2],
-    /// The step of the schedule where the children of each choice begin.
-    pub starts: [u32; 8],
+/// The constants as kernels have them.
+pub(super) fn declared() -> String {
+    use decision::{
+        BEFORE, COLD, MATES, OF_ALL, OF_GROUP, PASSES, REGION, SHAPE, SIZE, TIES_AFTER, TIES_BEFORE, TREE, VALUES,
+    };
+    let constants = constants! {
+        i32: COLD, REGION, TREE, BEFORE, SIZE, SHAPE, VALUES, MATES, TIES_BEFORE, TIES_AFTER, PASSES;
+        u64: OF_GROUP, OF_ALL;
+        u32: GROUP, STEPS, TREE_EVERY, GREEDY_SWEEPS;
+    };
+    constants + &table("REGION_SHARES", &REGION_SHARES)
+}
+
+device_structs! {
+    /// What all children of a generation share.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Generation as "Generation" {
+        /// Keys are mixed from it.
+        pub draw: u64,
+        /// So many slots one after the other take mates from each other; 0 where children do not come of elites and begin at random values.
+        pub deme: u32,
+        /// Sweeps of a child, greedy ones not counted.
+        pub sweeps: u32,
+        /// Cumulated shares of the choices, in 2^-32.
+        pub cold: [u32; 8],
+        pub region: [u32; 4],
+        pub tree: [u32; 2],
+        pub before: [u32; 2],
+        /// The step of the schedule where the children of each choice begin.
+        pub starts: [u32; 8],
+    }
 }
 
 /// The choices of one child.
@@ -87,7 +105,7 @@ impl Generation {
 
     /// The key of what the group of a slot shares.
     pub fn group_key(&self, slot: usize) -> u64 {
-        mix(self.draw, (1 << 40) + slot as u64 / GROUP)
+        mix(self.draw, decision::OF_GROUP + slot as u64 / GROUP)
     }
 
     /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device all
@@ -100,7 +118,7 @@ impl Generation {
             let bits = (mix(key, decision) >> 32) as u32;
             shares.iter().take_while(|&&share| bits > share).count().min(shares.len() - 1)
         };
-        let shared = mix(self.draw, 1 << 41);
+        let shared = mix(self.draw, decision::OF_ALL);
         Plan {
             cold: choose(key, decision::COLD, &self.cold),
             region: choose(key, decision::REGION, &self.region),

@@ -10,12 +10,11 @@ pub(crate) use super::network::unfit;
 use super::network::{NetworkOnDevice, NetworkProblem};
 use super::visit::Visit;
 use super::{LENGTHS, LONGEST, STARTS};
-use crate::device::{
-    Compiled, Cuda, CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits,
-};
+use crate::device::shared::device_structs;
+use crate::device::{Compiled, Cuda, CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::fang::cuda::{Heuristic, Shape};
 use crate::heuristics::ValueHeuristic;
-use crate::heuristics::cuda::expression;
+use crate::heuristics::cuda::{BETTER, STOPPED, expression};
 use crate::search::context::cuda::address;
 use crate::search::cuda::watch;
 use crate::search::drivers::annealing::cpu::most_states;
@@ -36,63 +35,57 @@ const TEMPERATURES: usize = LENGTHS.len() * STARTS.len() * LONGEST as usize;
 /// No variable.
 const NONE: u32 = u32::MAX;
 
-/// `kernels/flight.cuh`: Flown.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Flown {
-    energy: i64,
-    record: i64,
-    kept: i64,
-    recounted: i64,
-    fault: u32,
-    proposed: u32,
-    taken: u32,
-    taken_changed: u32,
-    taken_improved: u32,
-    senseless: u32,
-    beyond: u32,
-    pass: u32,
-    improved: u32,
-    moves: u32,
-    ratings: u32,
-    drawn: u32,
-    changed: u32,
-    improvements: u32,
-    weightless: u32,
-    held: u32,
-    strange: u32,
-    outcome: u32,
+device_structs! {
+    /// `kernels/flight.cuh`: Flown.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(super) struct Flown as "Flown" {
+        energy: i64,
+        record: i64,
+        kept: i64,
+        recounted: i64,
+        fault: u32,
+        proposed: u32,
+        taken: u32,
+        taken_changed: u32,
+        taken_improved: u32,
+        senseless: u32,
+        beyond: u32,
+        pass: u32,
+        improved: u32,
+        moves: u32,
+        ratings: u32,
+        drawn: u32,
+        changed: u32,
+        improvements: u32,
+        weightless: u32,
+        held: u32,
+        strange: u32,
+        outcome: u32,
+    }
 }
 
-/// What `Flown::outcome` says of a flight that was not ended, and of one that led to something better.
-const STOPPED: u32 = 0;
-const BETTER: u32 = 3;
-
-/// `kernels/flight.cuh`: Turn.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct TurnArgument {
-    states: u64,
-    working: u64,
-    bests: u64,
-    flown: u64,
-    flights: u64,
-    temperatures: u64,
-    order: u64,
-    stop: u64,
-    draw: u64,
-    count: u32,
-    words: u32,
-    room: u32,
-    unused: u32,
+device_structs! {
+    /// `kernels/flight.cuh`: Turn.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct TurnArgument as "Turn" {
+        states: u64,
+        working: u64,
+        bests: u64,
+        flown: u64,
+        flights: u64,
+        temperatures: u64,
+        order: u64,
+        stop: u64,
+        draw: u64,
+        count: u32,
+        words: u32,
+        room: u32,
+        unused: u32,
+    }
 }
 
-// SAFETY: the same fields in the same order and sizes as on the device, without padding.
-unsafe impl DeviceRepr for Flown {}
 // SAFETY: plain numbers.
 unsafe impl ValidAsZeroBits for Flown {}
-// SAFETY: as for `Flown`.
-unsafe impl DeviceRepr for TurnArgument {}
 
 /// States on a device.
 pub(crate) struct CudaFlock {

@@ -1,8 +1,7 @@
 //! Mini-buckets to be guided by: where each variable stands in their order, and their tables on a device.
 
-#![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
-
 use super::ground::Guide;
+use crate::device::shared::device_structs;
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, ValidAsZeroBits};
 use crate::elimination::{Entries, Outcome, Term};
 use crate::model::Cost;
@@ -42,22 +41,20 @@ impl Guiding {
     }
 }
 
-/// `heuristics/network.cuh`: Guide.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct GuideArgument {
-    order: u64,
-    begin: u64,
-    terms: u64,
-    pairs: u64,
-    costs: u64,
-    messages: u64,
-    narrow: u32,
-    shift: u32,
+device_structs! {
+    /// `heuristics/network.cuh`: Guide.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct GuideArgument as "Guide" {
+        order: u64,
+        begin: u64,
+        terms: u64,
+        pairs: u64,
+        costs: u64,
+        messages: u64,
+        narrow: u32,
+        shift: u32,
+    }
 }
-
-// SAFETY: the same fields in the same order and sizes as on the device, without padding.
-unsafe impl DeviceRepr for Term {}
 
 /// The tables on a device.
 pub(crate) struct GuideOnDevice {

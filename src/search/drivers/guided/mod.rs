@@ -29,6 +29,8 @@ mod visit;
 
 pub(crate) use crate::search::scheduler::driver::Field;
 
+pub(crate) use network::sources;
+
 use super::annealing::cpu::{clipped, most_states};
 use super::annealing::state::Elite;
 use super::annealing::temperature::{ENDS, Schedule};

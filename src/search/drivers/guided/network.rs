@@ -1,11 +1,14 @@
 //! A core on a device, and the text that weighs its values: `heuristics/network.cuh`.
 
-#![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
-
+use super::cuda::{Flown, TurnArgument};
 use super::ground::Ground;
 use super::guide::{GuideArgument, GuideOnDevice};
-use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Source};
-use crate::heuristics::cuda::{MEMBERS, source_of};
+use crate::device::shared::device_structs;
+use crate::device::{Cuda, CudaSlice, DeviceError, Source};
+use crate::elimination::Term;
+use crate::fang::cuda::Shape;
+use crate::heuristics;
+use crate::heuristics::cuda::{MEMBERS, expression, source_of};
 use crate::heuristics::{Needs, ValueHeuristic};
 use crate::search::context::cuda::{self, CoreArgument, DeviceCore, address};
 use crate::search::context::value_tables::Rows;
@@ -18,35 +21,33 @@ const OWN: usize = 2;
 /// Words of a member of a group.
 const MEMBER: usize = 3;
 
-/// `heuristics/network.cuh`: NetworkProblem.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NetworkProblem {
-    core: CoreArgument,
-    floors: u64,
-    places: u64,
-    origins: u64,
-    incumbent: u64,
-    reduced: u64,
-    counted: u64,
-    guide: GuideArgument,
-    tables: u64,
-    variables: u32,
-    moves: u32,
-    hard: i32,
-    left: u32,
-    taken: u32,
-    visits: u32,
-    picked: u32,
-    strange: u32,
-    marks: u32,
-    group: u32,
-    proposals: u32,
-    unused: u32,
+device_structs! {
+    /// `heuristics/network.cuh`: NetworkProblem.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct NetworkProblem as "NetworkProblem" {
+        core: CoreArgument,
+        floors: u64,
+        places: u64,
+        origins: u64,
+        incumbent: u64,
+        reduced: u64,
+        counted: u64,
+        guide: GuideArgument,
+        tables: u64,
+        variables as "tables.variables": u32,
+        moves as "tables.places": u32,
+        hard: i32,
+        left: u32,
+        taken: u32,
+        visits: u32,
+        picked: u32,
+        strange: u32,
+        marks: u32,
+        group: u32,
+        proposals: u32,
+        unused: u32,
+    }
 }
-
-// SAFETY: the same fields in the same order and sizes as on the device, without padding.
-unsafe impl DeviceRepr for NetworkProblem {}
 
 /// A core on a device, and the heuristic that weighs its values.
 pub(crate) struct NetworkOnDevice {
@@ -80,6 +81,22 @@ pub(crate) fn unfit(field: &Field, heuristic: &dyn ValueHeuristic) -> Option<Str
     cuda::unfit(field)
 }
 
+/// A heuristic's text as it runs.
+fn source(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
+    let source = source_of(heuristic, asserts, half, wide)?.asserts::<CoreArgument>().asserts::<NetworkProblem>();
+    Some(source.asserts::<GuideArgument>().asserts::<Term>().asserts::<Flown>().asserts::<TurnArgument>())
+}
+
+/// An instance of each heuristic that has a text.
+pub(crate) fn sources() -> Vec<Source> {
+    let of = |(place, heuristic): (usize, &std::sync::Arc<dyn ValueHeuristic>)| {
+        let source = source(&**heuristic, place % 3 == 1, place % 2 == 1, place % 5 == 2)?;
+        let instance = |threads, keep, shared| expression(&Shape { threads, keep: vec![keep] }, shared);
+        Some(source.kernel(instance(8, 2, true)).kernel(instance(64, 0, false)))
+    };
+    heuristics::all().iter().enumerate().filter_map(of).collect()
+}
+
 impl NetworkOnDevice {
     /// Uploads a core that is not [`unfit`].
     ///
@@ -90,7 +107,7 @@ impl NetworkOnDevice {
         let needs = heuristic.needs();
         let core = DeviceCore::new(cuda, field)?;
         let textless = || DeviceError::Unusable(format!("heuristic {} has no CUDA text", heuristic.name()));
-        let source = source_of(heuristic, ground.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
+        let source = source(heuristic, ground.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
         let rows = &field.rows;
         let (n, moves) = (rows.variables(), places.end());
         let starts: Vec<u32> = (0..n).map(|v| places.row(v).start as u32).collect();

@@ -4,9 +4,8 @@
 
 use super::cpu::{STATES, host_step_work, round_steps};
 use super::walk::{Layout, REMEMBERED, Round, Start, Walked, Walkers};
-use crate::device::{
-    CudaSlice, CudaStream, DeviceError, DeviceRepr, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
-};
+use crate::device::shared::device_structs;
+use crate::device::{CudaSlice, CudaStream, DeviceError, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::kernels;
 use crate::search::context::cuda::{Device, address, largest_sums};
 use crate::search::context::value_tables::Rows;
@@ -14,46 +13,40 @@ use crate::search::scheduler::driver::Field;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// `kernels/tabu.cu`: Layout.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct LayoutArgument {
-    variables: u32,
-    quads: u32,
-    incidents_count: u32,
-    group: u32,
-    laps: u32,
-    unused: u32,
-    entries: u64,
-    starts: u64,
-    domains: u64,
-    floors: u64,
-    ranges: u64,
-    affected: u64,
-    incidents: u64,
-    pairs: u64,
+device_structs! {
+    /// `kernels/tabu.cu`: Layout.
+    #[derive(Clone, Copy, Debug)]
+    struct LayoutArgument as "Layout" {
+        variables: u32,
+        quads: u32,
+        incidents_count: u32,
+        group: u32,
+        laps: u32,
+        unused: u32,
+        entries: u64,
+        starts: u64,
+        domains: u64,
+        floors: u64,
+        ranges: u64,
+        affected: u64,
+        incidents: u64,
+        pairs: u64,
+    }
+
+    /// `kernels/tabu.cu`: Walkers.
+    #[derive(Clone, Copy, Debug)]
+    struct WalkersArgument as "Walkers" {
+        tables: u64,
+        words: u64,
+        best: u64,
+        seen: u64,
+        walked: u64,
+        keys: u64,
+        starts: u64,
+        stop: u64,
+    }
 }
 
-/// `kernels/tabu.cu`: Walkers.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct WalkersArgument {
-    tables: u64,
-    words: u64,
-    best: u64,
-    seen: u64,
-    walked: u64,
-    keys: u64,
-    starts: u64,
-    stop: u64,
-}
-
-// SAFETY: plain numbers in C's layout, as the kernels declare them.
-unsafe impl DeviceRepr for LayoutArgument {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for WalkersArgument {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Walked {}
 // SAFETY: zeros are a walker that has not begun.
 unsafe impl ValidAsZeroBits for Walked {}
 
@@ -166,7 +159,9 @@ fn kernel(short: bool, shared: bool) -> &'static str {
 }
 
 fn source(kernels: &[&str]) -> Source {
-    kernels.iter().fold(kernels::source("tabu.cu"), |source, kernel| source.kernel(*kernel))
+    let source = kernels::source("tabu.cu").declare(&super::walk::declared());
+    let source = source.asserts::<LayoutArgument>().asserts::<WalkersArgument>().asserts::<Walked>();
+    kernels.iter().fold(source, |source, kernel| source.kernel(*kernel))
 }
 
 /// The kernels of tabu walks.

@@ -5,8 +5,9 @@
 //! move by move.
 
 use crate::device::DeviceError;
+use crate::device::shared::{constants, device_structs};
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::{PADDING, Rows};
 use crate::search::scheduler::driver::Field;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -31,6 +32,14 @@ pub(crate) const REMEMBERED: usize = 4096;
 const LONGEST: u32 = 1 << 30;
 /// Rows of which at most one entry in so many is not 0 are kept as lists of these.
 const SPARSE: usize = 8;
+
+/// The constants as kernels have them.
+pub(super) fn declared() -> String {
+    constants! {
+        u32: HELD, TENURE_ONE, FIRST_TENURE, LEAST_TENURE, CALM, REMEMBERED, CONFLICTS;
+        i32: PADDING;
+    }
+}
 
 /// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables, given
 /// as pairs of variable and stride, move it.
@@ -298,28 +307,31 @@ pub(crate) struct Round<'a> {
     pub begin: &'a [Start],
 }
 
-/// How far a walker has come.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Walked {
-    /// Of the walk; 0 before the first.
-    pub key: u64,
-    /// Sum of the rows' entries.
-    pub energy: i64,
-    pub best: i64,
-    pub hash: u64,
-    pub best_hash: u64,
-    /// Moves in all walks.
-    pub moves: u64,
-    /// Steps of this walk; where all moves are tabu a step moves nothing.
-    pub step: u32,
-    pub best_step: u32,
-    /// When the tenure last changed.
-    pub changed: u32,
-    /// How long the value that a variable leaves is tabu, in 256ths; half as much to one and a half of it is drawn.
-    pub tenure: u32,
-    /// Variables in conflict.
-    pub conflicts: u32,
+device_structs! {
+    /// How far a walker has come.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Walked as "Walked" {
+        /// Of the walk; 0 before the first.
+        pub key: u64,
+        /// Sum of the rows' entries.
+        pub energy: i64,
+        pub best: i64,
+        pub hash: u64,
+        pub best_hash: u64,
+        /// Moves in all walks.
+        pub moves: u64,
+        /// Steps of this walk; where all moves are tabu a step moves nothing.
+        pub step: u32,
+        pub best_step: u32,
+        /// When the tenure last changed.
+        pub changed: u32,
+        /// How long the value that a variable leaves is tabu, in 256ths; half as much to one and a half of it is drawn.
+        pub tenure: u32,
+        /// Variables in conflict.
+        pub conflicts: u32,
+        /// The kernels have padding there.
+        pub padding as "": u32,
+    }
 }
 
 impl Walked {

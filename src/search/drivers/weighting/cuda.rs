@@ -4,7 +4,8 @@
 
 use super::walk::{Limit, Seats, Stand};
 use super::walkers::{Beginning, Weighers};
-use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::device::shared::device_structs;
+use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::kernels;
 use crate::search::context::cuda::{Device, address};
 use crate::search::context::value_tables::Rows;
@@ -12,43 +13,38 @@ use crate::search::scheduler::driver::Field;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// `kernels/weigh.cu`: Land.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct LandArgument {
-    variables: u32,
-    functions: u32,
-    group: u32,
-    hard: i32,
-    entries: u64,
-    first: u64,
-    domains: u64,
-    starts: u64,
-    seats: u64,
-    ranges: u64,
-    on: u64,
-    further: u64,
+device_structs! {
+    /// `kernels/weigh.cu`: Land.
+    #[derive(Clone, Copy, Debug)]
+    struct LandArgument as "Land" {
+        variables: u32,
+        functions: u32,
+        group: u32,
+        hard: i32,
+        entries: u64,
+        first: u64,
+        domains: u64,
+        starts: u64,
+        seats: u64,
+        ranges: u64,
+        on: u64,
+        further: u64,
+    }
+
+    /// `kernels/weigh.cu`: Walks.
+    #[derive(Clone, Copy, Debug)]
+    struct WalksArgument as "Walks" {
+        tables: u64,
+        words: u64,
+        found: u64,
+        stands: u64,
+        starts: u64,
+        stop: u64,
+        count: u32,
+        padding as "": u32,
+    }
 }
 
-/// `kernels/weigh.cu`: Walks.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct WalksArgument {
-    tables: u64,
-    words: u64,
-    found: u64,
-    stands: u64,
-    starts: u64,
-    stop: u64,
-    count: u64,
-}
-
-// SAFETY: plain numbers in C's layout, as the kernels declare them.
-unsafe impl DeviceRepr for LandArgument {}
-// SAFETY: as above; on little-endian machines a count of 64 bits is one of 32 and padding.
-unsafe impl DeviceRepr for WalksArgument {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Stand {}
 // SAFETY: zeros are numbers.
 unsafe impl ValidAsZeroBits for Stand {}
 
@@ -107,7 +103,9 @@ pub(crate) fn sources() -> Vec<Source> {
 impl CudaWeighers {
     /// Their kernels.
     pub fn source() -> Source {
-        kernels::source("weigh.cu").kernel("begin").kernel("walk")
+        let source = kernels::source("weigh.cu").declare(&super::walk::declared());
+        let source = source.asserts::<LandArgument>().asserts::<WalksArgument>().asserts::<Stand>();
+        source.kernel("begin").kernel("walk")
     }
 
     /// A device without walks.
@@ -204,7 +202,8 @@ impl Weighers for CudaWeighers {
             stands: address(cuda, &stands),
             starts: address(cuda, &begins),
             stop: address(cuda, &stop),
-            count: count as u64,
+            count: count as u32,
+            padding: 0,
         };
         tables.push(of_walks);
         let shape = ((count as u32 * 32).div_ceil(THREADS), THREADS, 0);
@@ -225,7 +224,7 @@ impl Weighers for CudaWeighers {
 
     fn walk(&mut self, field: &Field, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
         let (cuda, open) = (&*self.cuda, self.opened()?);
-        let shape = ((open.walks.count as u32 * 32).div_ceil(THREADS), THREADS, 0);
+        let shape = ((open.walks.count * 32).div_ceil(THREADS), THREADS, 0);
         // SAFETY: as in `open`.
         unsafe {
             self.walk.launch(cuda.stream(), shape, |arguments| {

@@ -2,6 +2,7 @@
 //! there weighs more from now on, so that the walk leaves every such place in the end (Morris's breakout method, 1993; for clauses Thornton's
 //! PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is one of a variable of a violated function.
 
+use crate::device::shared::{constants, device_structs};
 use crate::rng::{below, mix};
 use crate::search::context::value_tables::{Incidence, Rows};
 use crate::stop::Stop;
@@ -36,6 +37,15 @@ const VALUE_WORK: u64 = 2;
 
 /// Not violated.
 const NOWHERE: u32 = u32::MAX;
+
+/// The constants as kernels have them.
+pub(super) fn declared() -> String {
+    constants! {
+        u32: LOOKED_AT, IMPROVED, SMOOTHING, PHASE, LONGEST, REST, UNWATCHED, NOWHERE;
+        u64: AT_RANDOM, RESTING;
+        i64: PRESSURES;
+    }
+}
 
 /// Who reads what: the functions of a core with their variables, all of them copied into rows.
 #[derive(Debug, Default)]
@@ -94,33 +104,34 @@ pub(crate) fn without_forbidden(rows: &Rows, mut values: Vec<u16>) -> Vec<u16> {
     values
 }
 
-/// How far a walk has come: everything but its tables.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stand {
-    /// What it draws is mixed from.
-    key: u64,
-    /// Of where it stands, violated functions left out.
-    cost: i64,
-    /// The least cost without violations.
-    cheapest: i64,
-    /// What a weight counts and what a cost counts, nothing before there was an allowed assignment.
-    unit: i64,
-    pressure: i64,
-    /// Moves made, and values looked at.
-    pub moves: u64,
-    pub looked_at: u64,
-    step: u32,
-    /// Places without a better move, and how many there are when the phase ends.
-    stuck: u32,
-    pub(crate) phase_end: u32,
-    phases: u32,
-    /// Whether no weight falls in this phase.
-    remembers: u32,
-    /// Functions that are violated, those whose weight is above one, and the fewest violated ones so far.
-    violated: u32,
-    heavy: u32,
-    fewest: u32,
+device_structs! {
+    /// How far a walk has come: everything but its tables.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Stand as "Stand" {
+        /// What it draws is mixed from.
+        key: u64,
+        /// Of where it stands, violated functions left out.
+        cost: i64,
+        /// The least cost without violations.
+        cheapest: i64,
+        /// What a weight counts and what a cost counts, nothing before there was an allowed assignment.
+        unit: i64,
+        pressure: i64,
+        /// Moves made, and values looked at.
+        pub moves: u64,
+        pub looked_at: u64,
+        step: u32,
+        /// Places without a better move, and how many there are when the phase ends.
+        stuck: u32,
+        pub(crate) phase_end: u32,
+        phases: u32,
+        /// Whether no weight falls in this phase.
+        remembers: u32,
+        /// Functions that are violated, those whose weight is above one, and the fewest violated ones so far.
+        violated: u32,
+        heavy: u32,
+        fewest: u32,
+    }
 }
 
 impl Stand {

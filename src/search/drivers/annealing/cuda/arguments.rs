@@ -2,38 +2,40 @@
 
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
-use crate::device::{DeviceRepr, ValidAsZeroBits};
+use crate::device::ValidAsZeroBits;
+use crate::device::shared::device_structs;
 use crate::search::drivers::annealing::generation::{Generation, Tally};
 
-/// `kernels/anneal.cu`: Herd.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct HerdArgument {
-    pub states: u32,
-    pub large: u32,
-    pub domains: u64,
-    pub elites: u64,
-    pub children: u64,
-    pub others: u64,
-    pub totals: u64,
-    pub next_totals: u64,
-    pub child_totals: u64,
-    pub violations: u64,
-    pub child_violations: u64,
-    pub plans: u64,
-    pub hashes: u64,
-    pub next_hashes: u64,
-    pub child_hashes: u64,
-    pub known: u64,
-    pub known_by: u64,
-    pub known_mask: u64,
-    pub counters: u64,
-    pub steps: u64,
-    pub scratch: u64,
-    pub scratch_quads: u64,
-    pub labels: u64,
-    pub deltas: u64,
-    pub stop: u64,
+device_structs! {
+    /// `kernels/anneal.cu`: Herd.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct HerdArgument as "Herd" {
+        pub states: u32,
+        pub large: u32,
+        pub domains: u64,
+        pub elites: u64,
+        pub children: u64,
+        pub others: u64,
+        pub totals: u64,
+        pub next_totals: u64,
+        pub child_totals: u64,
+        pub violations: u64,
+        pub child_violations: u64,
+        pub plans: u64,
+        pub hashes: u64,
+        pub next_hashes: u64,
+        pub child_hashes: u64,
+        pub known: u64,
+        pub known_by: u64,
+        pub known_mask: u64,
+        pub counters: u64,
+        pub steps: u64,
+        pub scratch: u64,
+        pub scratch_quads: u64,
+        pub labels: u64,
+        pub deltas: u64,
+        pub stop: u64,
+    }
 }
 
 /// `kernels/anneal.cu`: Survey.
@@ -61,10 +63,6 @@ impl Survey {
     }
 }
 
-// SAFETY: plain numbers in C's layout, as the kernels declare them.
-unsafe impl DeviceRepr for HerdArgument {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Generation {}
 // SAFETY: as above.
 unsafe impl ValidAsZeroBits for Generation {}
 

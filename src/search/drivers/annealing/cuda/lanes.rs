@@ -1,7 +1,11 @@
 //! Which kernels make a core's children.
 
+use super::arguments::HerdArgument;
 use crate::device::Source;
 use crate::kernels;
+use crate::search::context::cuda::CoreArgument;
+use crate::search::context::value_tables;
+use crate::search::drivers::annealing::generation::{self, Generation};
 
 /// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions. A
 /// unit is 16 bytes: four entries, or eight of 16 bits.
@@ -72,7 +76,8 @@ pub(crate) fn sources() -> Vec<Source> {
 
 /// All kernels of a population with such teams.
 pub(crate) fn source(team: Team, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
-    let source = kernels::source("anneal.cu");
+    let source = kernels::source("anneal.cu").declare(&value_tables::declared()).declare(&generation::declared());
+    let source = source.asserts::<CoreArgument>().asserts::<HerdArgument>().asserts::<Generation>();
     let source = if wide { source.constant("WIDE", 1) } else { source };
     source
         .kernel(team.kernel(bytes, states, keeps))
