@@ -1,6 +1,7 @@
 //! Numbers of assignments: + and times.
 
-use super::Semiring;
+use super::{OfCosts, Semiring};
+use crate::model::{Cost, FORBIDDEN};
 
 /// Numbers of assignments; those from `most` on are all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,5 +33,13 @@ impl Semiring for Counting {
     #[inline(always)]
     fn settle(self, a: u64) -> u64 {
         a.min(self.most)
+    }
+}
+
+/// 1 for what is allowed, 0 for what is forbidden.
+impl OfCosts for Counting {
+    #[inline(always)]
+    fn of_cost(self, cost: Cost) -> u64 {
+        u64::from(cost < FORBIDDEN)
     }
 }

@@ -1,6 +1,6 @@
 //! Least sums of costs: min and +.
 
-use super::{Entry, Semiring};
+use super::{Entry, OfCosts, Semiring};
 use crate::model::Cost;
 use std::ops::Add;
 
@@ -65,5 +65,12 @@ impl<E: CostEntry> Semiring for MinSum<E> {
     #[inline(always)]
     fn settle(self, a: E) -> E {
         a.min(self.cap)
+    }
+}
+
+impl<E: CostEntry> OfCosts for MinSum<E> {
+    #[inline(always)]
+    fn of_cost(self, cost: Cost) -> E {
+        E::from_cost(cost.min(self.cap.cost()))
     }
 }

@@ -9,6 +9,7 @@ mod min_sum;
 pub use counting::Counting;
 pub use min_sum::{CostEntry, MinSum};
 
+use crate::model::Cost;
 use std::fmt::Debug;
 
 /// An entry of a table: plain bytes.
@@ -47,6 +48,12 @@ pub trait Semiring: Copy + Debug + Send + Sync + 'static {
         }
         sum
     }
+}
+
+/// A semiring whose entries costs stand for.
+pub trait OfCosts: Semiring {
+    /// The entry of a cost; [`FORBIDDEN`](crate::model::FORBIDDEN) is a cost, too.
+    fn of_cost(self, cost: Cost) -> Self::Entry;
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Functions of the problem as tables in the plan's layout.
 
-use crate::algebra::{CostEntry, MinSum, Semiring};
+use crate::algebra::{CostEntry, MinSum, OfCosts};
 use crate::model::{Cost, CostFunction, Table};
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
@@ -12,18 +12,18 @@ pub(crate) fn nonzero(costs: &[Cost]) -> bool {
 
 /// The costs of `function` over `scope`, capped, as [`lay_out`] lays them out.
 pub(crate) fn costs<E: CostEntry>(function: &CostFunction, scope: &[u32], domains: &[u32], cap: Cost) -> Storage<E> {
-    lay_out(function, scope, domains, MinSum { cap: E::from_cost(cap) }, |cost| E::from_cost(cost.min(cap)))
+    lay_out(function, scope, domains, MinSum { cap: E::from_cost(cap) })
 }
 
 /// The table of `function` over `scope` (its variables, or some of them, in any order), of the entries that costs stand
 /// for. Over variables that are missing from `scope` it is folded.
-pub(crate) fn lay_out<S: Semiring>(
+pub(crate) fn lay_out<S: OfCosts>(
     function: &CostFunction,
     scope: &[u32],
     domains: &[u32],
     semiring: S,
-    entry: impl Fn(Cost) -> S::Entry,
 ) -> Storage<S::Entry> {
+    let entry = |cost| semiring.of_cost(cost);
     let sizes: Vec<usize> = scope.iter().map(|&v| domains[v as usize] as usize).collect();
     let total = sizes.iter().product();
     let steps = strides(&sizes);
