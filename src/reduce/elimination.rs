@@ -7,6 +7,7 @@ use super::{Function, Reducer, components};
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Odometer, Table};
 use crate::stop::Stop;
+use crate::tensor::strides;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -136,7 +137,7 @@ impl Reducer {
         let place = |u: &u32| function.scope.binary_search(u).expect("a reordered scope");
         let axes = table::axes(&self.sizes(&function.scope));
         let axes: Vec<Vec<usize>> = order.iter().map(|u| axes[place(u)].clone()).collect();
-        let own = table::strides(&self.sizes(&order));
+        let own = strides(&self.sizes(&order));
         let stride = |u: &u32| order.binary_search_by(|w| (*w == v, *w).cmp(&(false, *u))).map_or(0, |k| own[k]);
         Some(Rows { costs: table::gather(costs, &axes), strides: scope.iter().map(stride).collect() })
     }

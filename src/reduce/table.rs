@@ -1,6 +1,7 @@
 //! Operations on single tables. Every dense rewrite (reorder, filter, fix, substitute) is one [`gather`].
 
 use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table, Tables};
+use crate::tensor::strides;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -16,15 +17,6 @@ const DENSE_RATIO: u64 = 256;
 #[inline(always)]
 pub(super) fn sum(a: Cost, b: Cost) -> Cost {
     (a + b).min(FORBIDDEN)
-}
-
-/// Distance in a dense table between neighbouring values of each variable.
-pub(super) fn strides(sizes: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; sizes.len()];
-    for k in (1..sizes.len()).rev() {
-        strides[k - 1] = strides[k] * sizes[k];
-    }
-    strides
 }
 
 /// The table whose entry at values `(i, j, ..)` is `costs[axes[0][i] + axes[1][j] + ..]`.
