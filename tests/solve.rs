@@ -232,9 +232,6 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
         let optimum = optimum(&network);
         for (_, driver) in DriverChoice::ALL {
             for (_, bound) in BoundChoice::ALL {
-                if driver == DriverChoice::Construct && !bound.means().plain {
-                    continue;
-                }
                 let reduce = case % 3 == 0;
                 // whose driver needs one
                 let heuristic = if driver == DriverChoice::Guided { heuristics::find("boltzmann") } else { None };
@@ -250,8 +247,6 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
             }
         }
     }
-    let blind = Options { driver: DriverChoice::Construct, bound: BoundChoice::None, ..small() };
-    assert!(matches!(solve(&random(&mut rng)?, &blind, &Stop::new(), &mut |_| ()), Err(Error::Usage(_))));
     for threads in [0, MAX_THREADS + 1] {
         let options = Options { threads: Some(threads), ..small() };
         assert!(matches!(solve(&random(&mut rng)?, &options, &Stop::new(), &mut |_| ()), Err(Error::Usage(_))));
@@ -404,8 +399,8 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
             (DriverChoice::Portfolio, 18),
             (DriverChoice::Anneal, 3),
             (DriverChoice::Tabu, 1),
-            (DriverChoice::Islands, 2),
-            (DriverChoice::Weights, 4),
+            (DriverChoice::Lns, 2),
+            (DriverChoice::Weighting, 4),
         ];
         for (driver, rounds) in drivers {
             let (rounds, bound_memory) = (Some(rounds), Some(1 << 22));

@@ -73,12 +73,6 @@ pub fn solve(
 
 /// The number of threads, where the options fit together.
 fn checked(options: &Options) -> Result<usize, Error> {
-    if options.driver == DriverChoice::Construct && !options.bound.means().plain {
-        return Err(Error::Usage(format!(
-            "the driver construct builds on the messages of mini-buckets, which bound {} leaves out",
-            options.bound.name()
-        )));
-    }
     match (&options.heuristic, options.driver) {
         (None, DriverChoice::Guided) => {
             return Err(Error::Usage("the driver guided needs a heuristic: see `fangs heuristics`".into()));
@@ -86,12 +80,11 @@ fn checked(options: &Options) -> Result<usize, Error> {
         (
             Some(heuristic),
             DriverChoice::Anneal
-            | DriverChoice::Deep
+            | DriverChoice::LongAnneal
             | DriverChoice::Tabu
-            | DriverChoice::Construct
-            | DriverChoice::Islands
-            | DriverChoice::Dives
-            | DriverChoice::Weights,
+            | DriverChoice::Lns
+            | DriverChoice::LimitedDiscrepancy
+            | DriverChoice::Weighting,
         ) => {
             let (name, driver) = (heuristic.name(), options.driver.name());
             return Err(Error::Usage(format!(

@@ -81,7 +81,7 @@ impl Dives {
 
 impl Driver for Dives {
     fn name(&self) -> &'static str {
-        "dives"
+        "limited-discrepancy"
     }
 
     fn needs_few_threads(&self) -> bool {

@@ -258,7 +258,7 @@ fn improve(
 
 impl Driver for Islands {
     fn name(&self) -> &'static str {
-        "islands"
+        "lns"
     }
 
     fn begins(&self, _: &Field) -> u64 {

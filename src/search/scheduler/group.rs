@@ -289,7 +289,7 @@ mod tests {
         let (begin, mut work) = (pool.best(), 0);
         while pool.best() == begin {
             let (source, effort) = beside.exchange(&field, &mut pool, &meeting, &stop);
-            assert!(pool.best() == begin || source == "islands");
+            assert!(pool.best() == begin || source == "lns");
             work += effort.work;
             std::thread::yield_now();
         }
@@ -343,7 +343,7 @@ mod tests {
         let parted = crew.beside.take().and_then(|beside| beside.end(&mut pool, &mut Vec::new()));
         let mut parted = parted.expect("it comes back");
         assert_eq!(names(&mut crew.turns, &mut pool), ["anneal", "tabu"]);
-        assert_eq!(names(&mut parted, &mut pool), ["deep", "dives", "islands"]);
+        assert_eq!(names(&mut parted, &mut pool), ["limited-discrepancy", "lns", "long-anneal"]);
         assert!(energies_are_those_of(&field, &pool));
     }
 
@@ -355,7 +355,7 @@ mod tests {
         crew.lose_device(&mut pool);
         assert!(crew.beside.is_none() && crew.finish(&mut pool).is_none());
         let mut rounds = 0;
-        while crew.round(&field, &mut pool, &stop).0 != "islands" {
+        while crew.round(&field, &mut pool, &stop).0 != "lns" {
             rounds += 1;
             assert!(rounds < 10_000);
         }

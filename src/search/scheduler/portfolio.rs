@@ -7,7 +7,6 @@ use crate::device::Cuda;
 use crate::elimination::Outcome;
 use crate::rng::Rng;
 use crate::search::drivers::annealing::Anneal;
-use crate::search::drivers::construct::Construct;
 use crate::search::drivers::guided::Guided;
 use crate::search::drivers::limited_discrepancy::Dives;
 use crate::search::drivers::lns::Islands;
@@ -99,12 +98,11 @@ impl Portfolio {
                 guided(device.clone(), stream()).map(|driver| Box::new(driver) as Box<dyn Driver>).into_iter().collect()
             }
             DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device.clone()))],
-            DriverChoice::Deep => vec![Box::new(Anneal::deep(stream()))],
+            DriverChoice::LongAnneal => vec![Box::new(Anneal::long(stream()))],
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device.clone()))],
-            DriverChoice::Construct => vec![Box::new(Construct::new(stream()))],
-            DriverChoice::Islands => vec![Box::new(Islands::new(stream()))],
-            DriverChoice::Dives => vec![Box::new(Dives::default())],
-            DriverChoice::Weights => vec![Box::new(Weights::new(stream(), device.clone()))],
+            DriverChoice::Lns => vec![Box::new(Islands::new(stream()))],
+            DriverChoice::LimitedDiscrepancy => vec![Box::new(Dives::default())],
+            DriverChoice::Weighting => vec![Box::new(Weights::new(stream(), device.clone()))],
         };
         // kernels of a run that is to be repeated are waited for
         let device = device.filter(|_| options.rounds.is_none());
@@ -133,7 +131,7 @@ impl Portfolio {
             Box::new(Islands::new(stream())),
             Box::new(Weights::new(stream(), None)),
             Box::new(Dives::default()),
-            Box::new(Anneal::deep(stream())),
+            Box::new(Anneal::long(stream())),
         ]
     }
 
@@ -351,7 +349,7 @@ mod tests {
             name
         };
         assert_eq!(round(Duration::ZERO, false), "anneal");
-        assert_eq!([round(TASTE, true), round(TASTE, false), round(TASTE, false)], ["anneal", "weights", "tabu"]);
+        assert_eq!([round(TASTE, true), round(TASTE, false), round(TASTE, false)], ["anneal", "weighting", "tabu"]);
         assert_eq!([round(TASTE, true), round(TASTE, false)], ["tabu", "anneal"]);
     }
 

@@ -48,13 +48,6 @@ impl Default for Least {
     }
 }
 
-impl HeatBath<'_> {
-    /// Only best values, ties at random.
-    pub fn greedy(rows: &Rows) -> HeatBath<'_> {
-        HeatBath { rows, boltzmann: Boltzmann::GREEDY, source: AllFunctions }
-    }
-}
-
 /// Weights of rows padded with [`PADDING`](crate::search::context::value_tables::PADDING), whose weight is 0.
 #[inline(always)]
 pub(crate) fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: Least, weights: &mut [u32]) -> u64 {

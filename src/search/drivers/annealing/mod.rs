@@ -41,10 +41,10 @@ const OPENING_SWEEPS: u32 = 32;
 /// The second where all children are made at once: sweeps follow each other at the pace of a single state there, and 128 of
 /// them took longer than all that came after (results/notes/search-cuda.md).
 const SHORT_OPENING_SWEEPS: u32 = 16;
-/// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of a deep driver, whose later ones have twice as many each
+/// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of long annealing, whose later ones have twice as many each
 /// until one takes so much work, a fifth of a second.
-const DEEP_SWEEPS: u32 = 256;
-const DEEP_WORK: u64 = 200_000_000;
+const LONG_SWEEPS: u32 = 256;
+const LONG_WORK: u64 = 200_000_000;
 /// Generations without a new best of the pool after which it counts as converged if its median has come to the best.
 const PATIENCE: u32 = 8;
 /// Work of the first children on large cores, about: 50 to 200 sweeps. Ever more sweeps pay there as a run goes on: after so many
@@ -99,8 +99,8 @@ pub(crate) struct Anneal {
     moved: Option<Vec<Elite>>,
     /// Whether the core was a large one.
     large: bool,
-    /// Where few states are annealed for long instead of many for a short time: sweeps of the anneals that begin the pool.
-    deep: Option<u32>,
+    /// Sweeps of the anneals that begin a population, where they are [long](Annealing::long).
+    long: Option<u32>,
     /// Children of the generation in progress, for the first slots.
     made: usize,
     generation: Option<Generation>,
@@ -135,7 +135,7 @@ impl Anneal {
             states: 0,
             moved: None,
             large: false,
-            deep: None,
+            long: None,
             made: 0,
             generation: None,
             phase: Phase::Open { sweeps: FIRST_SWEEPS },
@@ -157,18 +157,18 @@ impl Anneal {
 
     /// The same with a state for each thread, annealed longer from pool to pool, on the CPU: what is settled between far parts of a core, as which of
     /// many variables are of one kind, neither short anneals nor regions of mates change any more (results/notes/cpu.md).
-    pub fn deep(rng: Rng) -> Self {
-        Anneal { deep: Some(DEEP_SWEEPS), ..Anneal::new(rng, None) }
+    pub fn long(rng: Rng) -> Self {
+        Anneal { long: Some(LONG_SWEEPS), ..Anneal::new(rng, None) }
     }
 
     /// The second anneal of a pool.
     fn opening(&self, field: &Field) -> Phase {
         let sweeps = match self.herd.at_once() {
             true => SHORT_OPENING_SWEEPS,
-            false if begins_with_few(field, self.epoch) => DEEP_SWEEPS,
+            false if begins_with_few(field, self.epoch) => LONG_SWEEPS,
             false => OPENING_SWEEPS,
         };
-        Phase::Open { sweeps: self.deep.unwrap_or(sweeps) }
+        Phase::Open { sweeps: self.long.unwrap_or(sweeps) }
     }
 
     /// Sweeps of the first children of the first pool, greedy ones not counted.
@@ -181,7 +181,7 @@ impl Anneal {
 
     /// Begins a pool, `seeds` among it and, where `fill`, their copies.
     fn open(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        self.states = match (self.deep, field.population) {
+        self.states = match (self.long, field.population) {
             // a run that must be repeated does not depend on threads
             (Some(_), None) if !field.portable => rayon::current_num_threads(),
             (Some(_), _) => 1,
@@ -296,7 +296,7 @@ impl Anneal {
                 self.adopt(field, pool)?;
             }
             // what few states find is told of at the round's end: it is a matter of milliseconds
-            let tells = self.deep.is_none() && !bred.best.is_empty();
+            let tells = self.long.is_none() && !bred.best.is_empty();
             if work >= round_work || tells || stop.is_set() {
                 return Ok(());
             }
@@ -434,8 +434,8 @@ impl Anneal {
             self.archive.truncate(ARCHIVE);
         }
         self.epoch += 1;
-        self.deep =
-            self.deep.map(|sweeps| if child_work(field, 2 * sweeps) <= DEEP_WORK { 2 * sweeps } else { sweeps });
+        self.long =
+            self.long.map(|sweeps| if child_work(field, 2 * sweeps) <= LONG_WORK { 2 * sweeps } else { sweeps });
         self.phase = self.opening(field);
         let large = field.is_large();
         // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs. On large
@@ -450,16 +450,16 @@ impl Anneal {
 
 impl Driver for Anneal {
     fn name(&self) -> &'static str {
-        if self.deep.is_some() { "deep" } else { "anneal" }
+        if self.long.is_some() { "long-anneal" } else { "anneal" }
     }
 
     fn fits(&self, field: &Field, _: &Pool) -> bool {
         // on large cores all children become longer
-        self.deep.is_none() || !field.is_large()
+        self.long.is_none() || !field.is_large()
     }
 
     fn needs_few_threads(&self) -> bool {
-        self.deep.is_some()
+        self.long.is_some()
     }
 
     fn population(&self) -> usize {
@@ -467,12 +467,12 @@ impl Driver for Anneal {
     }
 
     fn weight(&self, _: &Field, _: &Pool) -> f64 {
-        if self.deep.is_some() { 1.0 } else { WEIGHT }
+        if self.long.is_some() { 1.0 } else { WEIGHT }
     }
 
     fn floor(&self, field: &Field, pool: &Pool) -> f64 {
         let large = pool.solved && field.is_large() && !field.is_coloring();
-        if large && self.deep.is_none() { LARGE_FLOOR } else { 0.0 }
+        if large && self.long.is_none() { LARGE_FLOOR } else { 0.0 }
     }
 
     fn kernels(&self, field: &Field) -> Option<Source> {

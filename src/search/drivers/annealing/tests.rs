@@ -6,25 +6,25 @@ use crate::generate::generate;
 use crate::search::testing::price;
 
 #[test]
-fn deep_pools_begin_with_ever_longer_anneals_of_few_states() {
+fn long_annealing_begins_with_ever_longer_anneals_of_few_states() {
     let network = generate("grid", &[("side", "8"), ("d", "3"), ("p2", "0")], 1).expect("a family");
     let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
     let mut field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
     let longest = |epoch: u32| {
-        let lengths = (0..=epoch).map(|doublings| DEEP_SWEEPS << doublings);
-        lengths.filter(|&sweeps| child_work(&field, sweeps) <= DEEP_WORK).max()
+        let lengths = (0..=epoch).map(|doublings| LONG_SWEEPS << doublings);
+        lengths.filter(|&sweeps| child_work(&field, sweeps) <= LONG_WORK).max()
     };
     let lengths: Vec<Option<u32>> = (0..20).map(longest).collect();
-    assert!(lengths[0] == Some(DEEP_SWEEPS) && lengths[0] < lengths[5] && lengths[18] == lengths[19]);
+    assert!(lengths[0] == Some(LONG_SWEEPS) && lengths[0] < lengths[5] && lengths[18] == lengths[19]);
     let run = |field: &Field| {
-        let (mut deep, mut pool) = (Anneal::deep(Rng::new(1)), Pool::default());
-        while deep.epoch < 12 {
+        let (mut long, mut pool) = (Anneal::long(Rng::new(1)), Pool::default());
+        while long.epoch < 12 {
             let before = pool.best();
-            let work = deep.round(field, &mut pool, &Stop::new()).work;
+            let work = long.round(field, &mut pool, &Stop::new()).work;
             assert!(work > 0 && pool.best() <= before);
-            assert_eq!(deep.deep, lengths[deep.epoch as usize]);
+            assert_eq!(long.long, lengths[long.epoch as usize]);
         }
-        (deep.states, deep.epoch, deep.work, pool.best())
+        (long.states, long.epoch, long.work, pool.best())
     };
     assert_eq!(run(&field).0, rayon::current_num_threads());
     // a run that must be repeated does the same whatever the threads

@@ -125,7 +125,7 @@ impl Weights {
 
 impl Driver for Weights {
     fn name(&self) -> &'static str {
-        "weights"
+        "weighting"
     }
 
     fn population(&self) -> usize {
