@@ -1,18 +1,18 @@
 //! A state's assignment as heuristics see it.
 
 use crate::model::Problem;
-use crate::search::drivers::guided::Field;
+use crate::search::drivers::guided::SearchContext;
 
 /// One assignment of a core. Variables and values have the core's numbers; [`View::origin`] has the network's.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    field: &'a Field,
+    context: &'a SearchContext,
     values: &'a [u16],
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(field: &'a Field, values: &'a [u16]) -> Self {
-        View { field, values }
+    pub(crate) fn new(context: &'a SearchContext, values: &'a [u16]) -> Self {
+        View { context, values }
     }
 
     /// The same core under other values.
@@ -20,12 +20,12 @@ impl<'a> View<'a> {
     where
         'a: 'b,
     {
-        View { field: self.field, values }
+        View { context: self.context, values }
     }
 
     /// The core: domains, unary costs, functions.
     pub fn problem(&self) -> &'a Problem {
-        &self.field.rows.problem
+        &self.context.tables.problem
     }
 
     /// How many variables there are.
@@ -35,7 +35,7 @@ impl<'a> View<'a> {
 
     /// How many values a variable has.
     pub fn domain(&self, variable: usize) -> usize {
-        self.field.rows.domain(variable)
+        self.context.tables.domain(variable)
     }
 
     /// The value of a variable.
@@ -51,28 +51,28 @@ impl<'a> View<'a> {
 
     /// The variables that share a function with one, ascending.
     pub fn neighbours(&self, variable: usize) -> &'a [u32] {
-        self.field.graph.neighbours(variable)
+        self.context.graph.neighbours(variable)
     }
 
     /// What the functions on a variable cost with each of its values, the others as they are.
     pub fn costs(&self, variable: usize, row: &mut Vec<i32>) {
-        let rows = &self.field.rows;
-        row.resize(rows.width[variable] as usize, 0);
-        rows.rate(variable, self.values, row, |_| true);
-        row.truncate(rows.domain(variable));
+        let tables = &self.context.tables;
+        row.resize(tables.width[variable] as usize, 0);
+        tables.rate(variable, self.values, row, |_| true);
+        row.truncate(tables.domain(variable));
     }
 
     /// The other variables of the functions that would cost more with a value than they do now, each once, those of the dearest
     /// rise first. Functions too large to be laid out by variables are passed over.
     pub fn clashes(&self, variable: usize, value: usize, others: &mut Vec<u32>) {
-        let rows = &self.field.rows;
+        let tables = &self.context.tables;
         let held = self.value(variable);
         let mut rises: Vec<(i32, u32)> = Vec::new();
-        for incidence in rows.incidences(variable) {
-            let row = rows.row(rows.offset(incidence, self.values), rows.domain(variable));
+        for incidence in tables.incidences(variable) {
+            let row = tables.row(tables.offset(incidence, self.values), tables.domain(variable));
             let rise = row[value] - row[held];
             if rise > 0 {
-                rises.extend(rows.others(incidence).map(|(other, _)| (-rise, other)));
+                rises.extend(tables.others(incidence).map(|(other, _)| (-rise, other)));
             }
         }
         rises.sort_unstable();
@@ -86,17 +86,17 @@ impl<'a> View<'a> {
 
     /// The number that a variable of the core has in the network.
     pub fn origin(&self, variable: usize) -> usize {
-        self.field.origin.as_ref().map_or(variable, |origin| origin.variables()[variable] as usize)
+        self.context.origin.as_ref().map_or(variable, |origin| origin.variables()[variable] as usize)
     }
 
     /// The number that a value has in the network.
     pub fn origin_value(&self, variable: usize, value: usize) -> usize {
-        self.field.origin.as_ref().map_or(value, |origin| origin.values(variable)[value] as usize)
+        self.context.origin.as_ref().map_or(value, |origin| origin.values(variable)[value] as usize)
     }
 
     /// The core's number of a value of the network, if the variable has it left.
     pub fn value_of_origin(&self, variable: usize, value: usize) -> Option<usize> {
-        match &self.field.origin {
+        match &self.context.origin {
             Some(origin) => origin.values(variable).binary_search(&(value as u32)).ok(),
             None => Some(value).filter(|&value| value < self.domain(variable)),
         }

@@ -1,11 +1,11 @@
 //! How fast the search's sweeps are, for `fangs bench search`.
 
-use super::context::value_tables::Rows;
+use super::context::value_tables::ValueTables;
 use super::drivers::annealing::cpu::{HostHerd, state_bytes};
 use super::drivers::annealing::cuda::CudaHerd;
 use super::drivers::annealing::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, steps};
 use super::drivers::guided::speed::passes;
-use super::scheduler::driver::Field;
+use super::scheduler::driver::SearchContext;
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::model::{Network, Problem};
@@ -69,8 +69,8 @@ pub struct Footprint {
 impl Footprint {
     /// That of a core.
     pub fn of(problem: &Arc<Problem>) -> Footprint {
-        let rows = Rows::new(problem, problem.top);
-        Footprint { table_bytes: rows.bytes(), state_bytes: state_bytes(&rows) as u64 }
+        let tables = ValueTables::new(problem, problem.top);
+        Footprint { table_bytes: tables.bytes(), state_bytes: state_bytes(&tables) as u64 }
     }
 }
 
@@ -86,7 +86,7 @@ pub enum Place {
 /// A network ready to be measured.
 #[derive(Debug)]
 pub struct Bench {
-    field: Field,
+    context: SearchContext,
 }
 
 impl Bench {
@@ -95,17 +95,17 @@ impl Bench {
         let reducer = Reducer::new(network, true, &Stop::new())?;
         let problem = Arc::new(reducer.problem());
         let price = problem.top.saturating_sub(problem.constant).max(1);
-        Ok(Bench { field: Field::new(&problem, price, None, &mut Rng::new(1)) })
+        Ok(Bench { context: SearchContext::new(&problem, price, None, &mut Rng::new(1)) })
     }
 
     /// The core.
     pub fn core(&self) -> Core {
-        let rows = &self.field.rows;
-        let n = rows.variables();
+        let tables = &self.context.tables;
+        let n = tables.variables();
         Core {
             variables: n,
-            degree: (0..n).map(|v| rows.degree(v)).sum::<usize>() as f64 / n.max(1) as f64,
-            domain: rows.problem.domains.iter().copied().max().unwrap_or(0),
+            degree: (0..n).map(|v| tables.degree(v)).sum::<usize>() as f64 / n.max(1) as f64,
+            domain: tables.problem.domains.iter().copied().max().unwrap_or(0),
         }
     }
 
@@ -125,12 +125,12 @@ impl Bench {
             Place::Cpu => ("cpu".into(), None, CPU_STATES),
             Place::Device(cuda) => (cuda.label(), Some(cuda), DEVICE_STATES),
         };
-        let field = &self.field;
-        let Some(measured) = passes(field, heuristic, device, states.unwrap_or(usual), repeats)? else {
+        let context = &self.context;
+        let Some(measured) = passes(context, heuristic, device, states.unwrap_or(usual), repeats)? else {
             return Ok(None);
         };
         let (states, seconds) = (measured.states as f64, measured.ms / 1e3);
-        let values: usize = (0..field.variables()).map(|v| field.rows.domain(v)).sum();
+        let values: usize = (0..context.variables()).map(|v| context.tables.domain(v)).sum();
         Ok(Some(Speed {
             place: name,
             states: measured.states,
@@ -138,7 +138,7 @@ impl Bench {
             trees: false,
             breed_ms: measured.ms,
             settle_ms: 0.0,
-            visits: states * field.variables() as f64 / seconds,
+            visits: states * context.variables() as f64 / seconds,
             ratings: states * values as f64 / seconds,
             moves: 0.0,
         }))
@@ -153,14 +153,14 @@ impl Bench {
             Place::Cpu => ("cpu".into(), Box::new(HostHerd::default())),
             Place::Device(cuda) => (cuda.label(), Box::new(CudaHerd::new(cuda.clone(), false)?)),
         };
-        let field = &self.field;
-        let sweeps = if field.is_large() { 50 } else { 5 };
+        let context = &self.context;
+        let sweeps = if context.is_large() { 50 } else { 5 };
         let states = match states {
             Some(states) => states,
-            None => herd.suitable_states(field, sweeps, FULL)?,
+            None => herd.suitable_states(context, sweeps, FULL)?,
         };
-        herd.open(field, states, &[], false)?;
-        herd.heat(steps(field.schedule))?;
+        herd.open(context, states, &[], false)?;
+        herd.heat(steps(context.schedule))?;
         let mut rng = Rng::new(2);
         let stop = Stop::new();
         let (mut breeding, mut settling) = (Vec::new(), Vec::new());
@@ -173,14 +173,14 @@ impl Bench {
                 sweeps,
                 cold: std::array::from_fn(|arm| u32::MAX / 8 * (arm as u32 + 1)),
                 region: std::array::from_fn(|arm| u32::MAX / 4 * (arm as u32 + 1)),
-                tree: if trees && !field.forests().is_empty() { [0, u32::MAX] } else { never },
+                tree: if trees && !context.forests().is_empty() { [0, u32::MAX] } else { never },
                 before: never,
                 starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
             };
             let began = Instant::now();
-            let bred = herd.breed(field, &generation, 0..states, &stop)?;
+            let bred = herd.breed(context, &generation, 0..states, &stop)?;
             let bred_at = began.elapsed();
-            let _ = herd.settle(field, &generation)?;
+            let _ = herd.settle(context, &generation)?;
             // the first generations warm up
             if round >= 3 {
                 breeding.push(bred_at.as_secs_f64());
@@ -194,7 +194,7 @@ impl Bench {
         };
         let (breed, settle) = (median(&mut breeding), median(&mut settling));
         let generations = repeats.max(1) as f64;
-        let visits = states as f64 * field.variables() as f64 * f64::from(sweeps + GREEDY_SWEEPS);
+        let visits = states as f64 * context.variables() as f64 * f64::from(sweeps + GREEDY_SWEEPS);
         Ok(Speed {
             place: name,
             states,

@@ -7,7 +7,7 @@
 use super::annealing::state::Elite;
 use crate::bounds::Probe;
 use crate::model::Problem;
-use crate::search::scheduler::driver::{Driver, Effort, Field, Pool};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use std::cell::OnceCell;
 
@@ -49,8 +49,8 @@ fn pass(problem: &Problem) -> u64 {
 
 impl Dives {
     /// One search; returns its work.
-    fn search(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> u64 {
-        let problem = &field.rows.problem;
+    fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> u64 {
+        let problem = &context.tables.problem;
         if self.reach == 0 {
             self.reach = pass(problem).saturating_mul(PASSES).clamp(LEAST_REACH, MOST_REACH);
         }
@@ -64,7 +64,7 @@ impl Dives {
         self.over = probed.complete;
         match probed.solution {
             Some(values) => {
-                pool.offer(&Elite::new(&field.rows, values.iter().map(|&value| value as u16).collect()));
+                pool.offer(&Elite::new(&context.tables, values.iter().map(|&value| value as u16).collect()));
             }
             None if probed.short => {
                 self.reach = self.reach.saturating_mul(2);
@@ -92,25 +92,25 @@ impl Driver for Dives {
         1
     }
 
-    fn fits(&self, field: &Field, _: &Pool) -> bool {
-        let small = || !field.is_large() && pass(&field.rows.problem).saturating_mul(LEAST_PASSES) <= MOST_REACH;
+    fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
+        let small = || !context.is_large() && pass(&context.tables.problem).saturating_mul(LEAST_PASSES) <= MOST_REACH;
         !self.over && *self.fits.get_or_init(small)
     }
 
-    fn begins(&self, _: &Field) -> u64 {
+    fn begins(&self, _: &SearchContext) -> u64 {
         BEGIN
     }
 
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         let mut work = 0;
         while !self.over && work < ROUND_WORK && !stop.is_set() {
-            work += self.search(field, pool, stop).max(1);
+            work += self.search(context, pool, stop).max(1);
         }
         // with nothing left to do a round counts as a whole one: alone, it is the bounds' turn
         Effort { ratings: work, work: if work == 0 { ROUND_WORK } else { work }, ..Effort::default() }
     }
 
-    fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         *self = Dives::default();
     }
 }
@@ -130,11 +130,11 @@ mod tests {
         let (mut ended, mut infeasible) = (0, 0);
         for case in 0..600 {
             let problem = Arc::new(random(&mut rng));
-            let field = Field::new(&problem, price(&problem), None, &mut rng);
+            let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
             let mut pool = Pool::default();
             if case % 2 == 0 {
-                let values = (0..problem.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
-                pool.offer(&Elite::new(&field.rows, values));
+                let values = (0..problem.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
+                pool.offer(&Elite::new(&context.tables, values));
             }
             // what a solution costs
             let cost = |energy: Energy| {
@@ -144,13 +144,13 @@ mod tests {
             let mut optimum = None;
             let all: Vec<u32> = (0..problem.variables() as u32).collect();
             let count = for_all(&problem, &vec![0; problem.variables()], &all, |values| {
-                let found = cost(field.rows.energy(values));
+                let found = cost(context.tables.energy(values));
                 optimum = optimum.min(found).or(optimum).or(found);
             });
             let mut dives = Dives::default();
-            while dives.fits(&field, &pool) {
+            while dives.fits(&context, &pool) {
                 let before = pool.best();
-                assert!(dives.round(&field, &mut pool, &Stop::new()).work > 0 && pool.best() <= before);
+                assert!(dives.round(&context, &mut pool, &Stop::new()).work > 0 && pool.best() <= before);
             }
             // costs too large to be shifted are not searched
             let fits = Probe::new(1, 0).search(&problem, problem.top, &Stop::new()).is_some();
@@ -167,9 +167,9 @@ mod tests {
     fn first_descents_open_the_right_warehouses() {
         let network = generate("warehouse", &[("warehouses", "8"), ("stores", "24")], 3).expect("a kind");
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        let field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
         // each store has the nearest of those that are open
-        let core = &field.rows.problem;
+        let core = &context.tables.problem;
         let cost = |open: usize| -> i64 {
             let of_store = |v: usize| (0..8).filter(|w| open >> w & 1 == 1).map(|w| core.unary[v][w]).min();
             let stores = (8..32).map(|v| of_store(v).unwrap_or(i64::MAX / 64)).sum::<i64>();
@@ -177,7 +177,7 @@ mod tests {
         };
         let best = (1..256).map(cost).min().expect("some are open") + core.constant;
         let mut pool = Pool::default();
-        drop(Dives::default().round(&field, &mut pool, &Stop::new()));
+        drop(Dives::default().round(&context, &mut pool, &Stop::new()));
         let found = pool.elites()[0].energy.total + core.constant;
         assert!(best <= found && (found - best) * 50 <= best, "{found} {best}");
     }

@@ -4,7 +4,7 @@
 use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
 use crate::error::Error;
 use crate::search::drivers::annealing::cuda::launch_shape::First;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::io;
@@ -31,18 +31,18 @@ impl Boarding {
     pub fn unless_there(
         opening: &Opening,
         waits: bool,
-        field: &Field,
+        context: &SearchContext,
         met: &Stop,
         stop: &Stop,
     ) -> Result<(Option<Boarding>, Opened), Error> {
         let there = match opening.poll()? {
             None if waits || !opening.is_ahead() => {
-                let _ = (field.regions(), field.forests());
+                let _ = (context.regions(), context.forests());
                 Some(opening.wait(stop)?)
             }
             there => there,
         };
-        let first = First::of(field);
+        let first = First::of(context);
         match there {
             Some(device) if waits || device.cuda.as_ref().is_none_or(|cuda| first.is_there(cuda)) => Ok((None, device)),
             // without a thread that waits for it the run does

@@ -22,7 +22,7 @@ use super::options::{Assertions, Options};
 use super::scheduler::bounds::Step;
 use super::scheduler::budget::Account;
 use super::scheduler::concurrent_bounds::BoundsBeside;
-use super::scheduler::driver::{Core, Effort, Field, Pool};
+use super::scheduler::driver::{Core, Effort, Pool, SearchContext};
 use super::scheduler::group::Crew;
 use super::scheduler::portfolio::Portfolio;
 use super::scheduler::threads::Parts;
@@ -59,7 +59,7 @@ pub(crate) struct Run<'a> {
     stop: &'a Stop,
     tell: &'a mut dyn FnMut(News),
     core: Core,
-    field: Arc<Field>,
+    context: Arc<SearchContext>,
     pool: Pool,
     crew: Crew,
     bounds: BoundsBeside,
@@ -122,19 +122,19 @@ impl<'a> Run<'a> {
             return Ok(None);
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
-        let field = Field::of_core(&core, options, &mut rng, stop)?;
+        let context = SearchContext::of_core(&core, options, &mut rng, stop)?;
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
-        let (boarding, device) = Boarding::unless_there(&options.device, waits, &field, meeting.met(), stop)?;
+        let (boarding, device) = Boarding::unless_there(&options.device, waits, &context, meeting.met(), stop)?;
         if boarding.is_none() {
             tell(News::Note(device.to_string()));
         }
         if let Some(heuristic) = options.heuristic.as_ref().filter(|heuristic| heuristic.is_for_devices()) {
             let asserts = options.assertions >= Assertions::Assignment;
-            let ready = guided::ready(&field, &**heuristic, &device, asserts);
+            let ready = guided::ready(&context, &**heuristic, &device, asserts);
             ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
-        let parts = || Parts::beside_device(Portfolio::may_part(options), field.is_large());
+        let parts = || Parts::beside_device(Portfolio::may_part(options), context.is_large());
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
         let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), meeting.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
@@ -149,8 +149,8 @@ impl<'a> Run<'a> {
             tell,
             values,
             core,
-            account: Account::new(options.rounds.is_none(), field.sweep_work),
-            field,
+            account: Account::new(options.rounds.is_none(), context.sweep_work),
+            context,
             pool: Pool::new(first.upper < FORBIDDEN),
             crew,
             bounds,
@@ -246,9 +246,9 @@ impl<'a> Run<'a> {
         }
         let began = Instant::now();
         let over = self.boarding.as_ref().map_or(self.meeting.met(), Boarding::over);
-        let (crew, field, pool) = (&mut self.crew, &self.field, &mut self.pool);
+        let (crew, context, pool) = (&mut self.crew, &self.context, &mut self.pool);
         let (source, Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault }) =
-            self.bounds.for_search().run(|| crew.round(field, pool, over));
+            self.bounds.for_search().run(|| crew.round(context, pool, over));
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
@@ -355,12 +355,12 @@ impl<'a> Run<'a> {
         self.tell_of_losses();
         if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.account.search_work > 0 || !self.has_search {
-                self.bounds.begin(&self.core, upper, seed, self.field.is_large(), self.stop);
+                self.bounds.begin(&self.core, upper, seed, self.context.is_large(), self.stop);
             }
             return Ok(false);
         }
         let alone = !self.has_search;
-        if self.boarding.is_some() && self.field.sweep_work > MOST_MEANWHILE && !alone {
+        if self.boarding.is_some() && self.context.sweep_work > MOST_MEANWHILE && !alone {
             return Ok(false);
         }
         let Some(bounds) = self.bounds.here() else { return Ok(false) };
@@ -439,7 +439,7 @@ impl<'a> Run<'a> {
     /// What is known of values, for heuristics that look at it.
     fn look_at_reduced(&mut self) {
         if self.options.heuristic.as_ref().is_some_and(|heuristic| heuristic.needs().any(Needs::REDUCED)) {
-            self.field.learn_reduced(self.values.reduced(&self.core.reducer));
+            self.context.learn_reduced(self.values.reduced(&self.core.reducer));
         }
     }
 
@@ -475,9 +475,9 @@ impl<'a> Run<'a> {
         if self.reached().is_some() {
             return;
         }
-        let Ok(field) = Field::of_core(&new, self.options, &mut self.rng, self.stop) else { return };
+        let Ok(context) = SearchContext::of_core(&new, self.options, &mut self.rng, self.stop) else { return };
         let old = std::mem::replace(&mut self.core, new);
-        self.field = field;
+        self.context = context;
         self.has_search = fits_search(&self.core.problem);
         self.look_at_reduced();
         let new = &self.core.reducer;
@@ -485,8 +485,8 @@ impl<'a> Run<'a> {
             let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
             new.project(&old.reducer.lift(&assignment)).into_iter().map(|value| value as u16).collect()
         };
-        self.pool.rebase(&self.field, &translate);
-        self.crew.rebase(&self.field, &translate);
+        self.pool.rebase(&self.context, &translate);
+        self.crew.rebase(&self.context, &translate);
         self.bounds.rebase();
     }
 
@@ -496,7 +496,7 @@ impl<'a> Run<'a> {
         }
         let core = self.core.reducer.project(assignment);
         let values = core.into_iter().map(|value| value as u16).collect();
-        self.pool.offer(&Elite::new(&self.field.rows, values));
+        self.pool.offer(&Elite::new(&self.context.tables, values));
     }
 }
 

@@ -20,7 +20,7 @@ impl Run<'_> {
         };
         (self.tell)(News::Note(self.device.to_string()));
         if let Some(cuda) = self.device.cuda.clone() {
-            let parts = Parts::beside_device(Portfolio::may_part(self.options), self.field.is_large());
+            let parts = Parts::beside_device(Portfolio::may_part(self.options), self.context.is_large());
             self.crew.board(self.options, cuda.clone(), parts.drivers, &mut self.pool, &mut self.rng);
             self.bounds.board(Gpu::new(cuda), parts.bounds);
         }
@@ -34,7 +34,7 @@ impl Run<'_> {
         if has_parts || self.cannot_part || !Portfolio::may_part(self.options) || self.crew.is_opening() {
             return;
         }
-        match Parts::of_the_cpu(&self.field, &self.pool) {
+        match Parts::of_the_cpu(&self.context, &self.pool) {
             Some(Some(parts)) => {
                 self.bounds.part(&parts);
                 parts.drivers.into_iter().for_each(|threads| self.crew.part(threads));

@@ -2,7 +2,7 @@
 //! it waiting a quarter of the time, and had little themselves (results/notes/search-cuda.md). On many threads those do that leave most of them idle.
 
 use super::background::Errand;
-use super::driver::{Effort, Field, Pool};
+use super::driver::{Effort, Pool, SearchContext};
 use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
 use crate::device::Cuda;
@@ -88,11 +88,11 @@ impl Crew {
     }
 
     /// One round of one driver, and what others did meanwhile. Returns who found the best, or else whose round it was, and all that was done.
-    pub fn round(&mut self, field: &Arc<Field>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
-        let (mut source, mut effort) = self.turns.round(field, pool, stop);
+    pub fn round(&mut self, context: &Arc<SearchContext>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+        let (mut source, mut effort) = self.turns.round(context, pool, stop);
         if let Some(beside) = &mut self.beside {
             let before = pool.best();
-            let (other, more) = beside.exchange(field, pool, &self.meeting, stop);
+            let (other, more) = beside.exchange(context, pool, &self.meeting, stop);
             if pool.best() < before {
                 source = other;
             }
@@ -117,11 +117,11 @@ impl Crew {
     }
 
     /// Moves every driver to another core.
-    pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         if let Some(beside) = &mut self.beside {
-            beside.rebase(field, translate);
+            beside.rebase(context, translate);
         }
-        self.turns.rebase(field, translate);
+        self.turns.rebase(context, translate);
     }
 
     /// States kept by the first driver.
@@ -157,7 +157,7 @@ impl Beside {
     /// Lets both sides know what the other has found, and begins where nobody is on his way. Returns who found the best and what was done.
     fn exchange(
         &mut self,
-        field: &Arc<Field>,
+        context: &Arc<SearchContext>,
         pool: &mut Pool,
         meeting: &Meeting,
         stop: &Stop,
@@ -165,10 +165,11 @@ impl Beside {
         let done = self.collect(pool);
         if self.drivers.here().is_some_and(|drivers| !drivers.is_empty()) && !pool.elites().is_empty() {
             self.over = stop.below();
-            let (field, found, over) = (field.clone(), self.found.clone(), self.over.clone());
+            let (context, found, over) = (context.clone(), self.found.clone(), self.over.clone());
             let (threads, meeting) = (self.threads.clone(), meeting.clone());
             let own = threads.clone();
-            let task = move |drivers: &mut Portfolio| threads.run(|| rounds(drivers, &field, &found, &meeting, &over));
+            let task =
+                move |drivers: &mut Portfolio| threads.run(|| rounds(drivers, &context, &found, &meeting, &over));
             self.drivers.begin(&own, task);
         }
         done
@@ -200,20 +201,20 @@ impl Beside {
         lost.extend(self.drivers.take_lost().map(|what| Lost { source: "drivers", what }));
     }
 
-    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         if let Some(drivers) = self.halt() {
-            drivers.rebase(field, translate);
+            drivers.rebase(context, translate);
         }
-        lock(&self.found).pool.rebase(field, translate);
+        lock(&self.found).pool.rebase(context, translate);
     }
 }
 
 /// Rounds until they are over.
-fn rounds(drivers: &mut Portfolio, field: &Field, found: &Mutex<Found>, meeting: &Meeting, over: &Stop) {
+fn rounds(drivers: &mut Portfolio, context: &SearchContext, found: &Mutex<Found>, meeting: &Meeting, over: &Stop) {
     let mut pool = lock(found).pool.clone();
     while !over.is_set() && !drivers.is_empty() {
         threads::panic_on_purpose("drivers");
-        let (source, effort) = drivers.round(field, &mut pool, over);
+        let (source, effort) = drivers.round(context, &mut pool, over);
         let mut found = lock(found);
         found.lost.append(&mut drivers.take_lost());
         if pool.best() < found.pool.best() {
@@ -224,7 +225,7 @@ fn rounds(drivers: &mut Portfolio, field: &Field, found: &Mutex<Found>, meeting:
         pool.clone_from(&found.pool);
         drop(found);
         if let Some(elite) = pool.allowed() {
-            meeting.found(field.constant.saturating_add(elite.energy.total));
+            meeting.found(context.constant.saturating_add(elite.energy.total));
         }
     }
 }
@@ -245,15 +246,15 @@ mod tests {
     use crate::search::testing::price;
 
     /// A grid of 36 variables with five values each.
-    fn field(seed: u64) -> Arc<Field> {
+    fn context(seed: u64) -> Arc<SearchContext> {
         field_of(&[("side", "6"), ("d", "5")], seed)
     }
 
-    fn field_of(parameters: &[(&str, &str)], seed: u64) -> Arc<Field> {
+    fn field_of(parameters: &[(&str, &str)], seed: u64) -> Arc<SearchContext> {
         let network = generate("grid", parameters, seed).expect("a family");
         let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
         let problem = Arc::new(reducer.problem());
-        Arc::new(Field::new(&problem, price(&problem), None, &mut Rng::new(seed)))
+        Arc::new(SearchContext::new(&problem, price(&problem), None, &mut Rng::new(seed)))
     }
 
     fn meeting() -> Meeting {
@@ -272,23 +273,24 @@ mod tests {
         crew_of(2, rng)
     }
 
-    fn energies_are_those_of(field: &Field, pool: &Pool) -> bool {
-        !pool.elites().is_empty() && pool.elites().iter().all(|elite| elite.energy == field.rows.energy(&elite.values))
+    fn energies_are_those_of(context: &SearchContext, pool: &Pool) -> bool {
+        !pool.elites().is_empty()
+            && pool.elites().iter().all(|elite| elite.energy == context.tables.energy(&elite.values))
     }
 
     #[test]
     fn what_is_found_beside_comes_in_and_what_is_known_goes_out() {
         let (mut rng, stop) = (Rng::new(1), Stop::new());
-        let field = field_of(&[("side", "6"), ("d", "5"), ("p2", "0")], 1);
+        let context = field_of(&[("side", "6"), ("d", "5"), ("p2", "0")], 1);
         let (mut pool, mut beside) = (Pool::default(), crew(&mut rng).beside.expect("drivers"));
         let meeting = meeting();
-        let _ = beside.exchange(&field, &mut pool, &meeting, &stop);
+        let _ = beside.exchange(&context, &mut pool, &meeting, &stop);
         assert!(beside.drivers.here().is_some(), "nothing is known, so nobody begins");
-        let values = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
-        pool.offer(&Elite::new(&field.rows, values));
+        let values = (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
+        pool.offer(&Elite::new(&context.tables, values));
         let (begin, mut work) = (pool.best(), 0);
         while pool.best() == begin {
-            let (source, effort) = beside.exchange(&field, &mut pool, &meeting, &stop);
+            let (source, effort) = beside.exchange(&context, &mut pool, &meeting, &stop);
             assert!(pool.best() == begin || source == "lns");
             work += effort.work;
             std::thread::yield_now();
@@ -296,22 +298,22 @@ mod tests {
         assert!(work > 0 && beside.halt().is_some());
         let _ = beside.collect(&mut pool);
         assert_eq!(lock(&beside.found).pool.best(), pool.best());
-        assert!(energies_are_those_of(&field, &pool));
+        assert!(energies_are_those_of(&context, &pool));
         // whoever waits for a round hears that the bound is met
         let best = pool.allowed().expect("nothing is forbidden").energy.total;
-        meeting.proved(field.constant + best);
+        meeting.proved(context.constant + best);
         assert!(meeting.met().is_set());
     }
 
     #[test]
     fn another_core_ends_the_rounds_and_takes_what_was_found_along() {
         let (mut rng, stop) = (Rng::new(2), Stop::new());
-        let (field, other) = (field(2), self::field(3));
+        let (context, other) = (context(2), self::context(3));
         let (mut crew, mut pool) = (crew(&mut rng), Pool::default());
-        let rounds = |crew: &mut Crew, field: &Arc<Field>, pool: &mut Pool| {
-            (0..3).for_each(|_| drop(crew.round(field, pool, &stop)));
+        let rounds = |crew: &mut Crew, context: &Arc<SearchContext>, pool: &mut Pool| {
+            (0..3).for_each(|_| drop(crew.round(context, pool, &stop)));
         };
-        rounds(&mut crew, &field, &mut pool);
+        rounds(&mut crew, &context, &mut pool);
         let same = |values: &[u16]| values.to_vec();
         pool.rebase(&other, &same);
         crew.rebase(&other, &same);
@@ -329,36 +331,36 @@ mod tests {
     #[test]
     fn on_many_threads_those_part_that_need_few() {
         let (mut rng, stop) = (Rng::new(5), Stop::new());
-        let (field, mut pool) = (field(6), Pool::new(true));
+        let (context, mut pool) = (context(6), Pool::new(true));
         let mut crew = Crew::new(&Options::default(), None, None, meeting(), &mut rng);
         let workers = rayon::ThreadPoolBuilder::new().num_threads(8).build().expect("threads");
-        let _ = crew.round(&field, &mut pool, &stop);
-        let threads = workers.install(|| Parts::of_the_cpu(&field, &pool)).flatten().and_then(|parts| parts.drivers);
+        let _ = crew.round(&context, &mut pool, &stop);
+        let threads = workers.install(|| Parts::of_the_cpu(&context, &pool)).flatten().and_then(|parts| parts.drivers);
         crew.part(threads.expect("there are enough"));
         let names = |drivers: &mut Portfolio, pool: &mut Pool| {
-            let names = (0..200).map(|_| drivers.round(&field, pool, &stop).0);
+            let names = (0..200).map(|_| drivers.round(&context, pool, &stop).0);
             names.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
         };
-        let _ = crew.round(&field, &mut pool, &stop);
+        let _ = crew.round(&context, &mut pool, &stop);
         let parted = crew.beside.take().and_then(|beside| beside.end(&mut pool, &mut Vec::new()));
         let mut parted = parted.expect("it comes back");
         assert_eq!(names(&mut crew.turns, &mut pool), ["anneal", "tabu"]);
         assert_eq!(names(&mut parted, &mut pool), ["limited-discrepancy", "lns", "long-anneal"]);
-        assert!(energies_are_those_of(&field, &pool));
+        assert!(energies_are_those_of(&context, &pool));
     }
 
     #[test]
     fn without_the_device_all_take_turns() {
         let (mut rng, stop) = (Rng::new(3), Stop::new());
-        let (field, mut crew, mut pool) = (field(4), crew(&mut rng), Pool::default());
-        let _ = crew.round(&field, &mut pool, &stop);
+        let (context, mut crew, mut pool) = (context(4), crew(&mut rng), Pool::default());
+        let _ = crew.round(&context, &mut pool, &stop);
         crew.lose_device(&mut pool);
         assert!(crew.beside.is_none() && crew.finish(&mut pool).is_none());
         let mut rounds = 0;
-        while crew.round(&field, &mut pool, &stop).0 != "lns" {
+        while crew.round(&context, &mut pool, &stop).0 != "lns" {
             rounds += 1;
             assert!(rounds < 10_000);
         }
-        assert!(energies_are_those_of(&field, &pool));
+        assert!(energies_are_those_of(&context, &pool));
     }
 }

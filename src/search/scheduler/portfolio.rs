@@ -1,6 +1,6 @@
 //! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately ([`Shares`]).
 
-use super::driver::{Driver, Effort, Field, Pool};
+use super::driver::{Driver, Effort, Pool, SearchContext};
 use super::shares::Shares;
 use crate::activity::Activity;
 use crate::device::Cuda;
@@ -186,11 +186,11 @@ impl Portfolio {
     }
 
     /// One round of one driver; returns its name and what it did.
-    pub fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+    pub fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         if self.rounds == 0 && self.drivers.len() > 1 && !pool.elites().is_empty() {
             for turn in 0..self.drivers.len() {
                 let driver = &mut self.drivers[turn];
-                match threads::caught(|| driver.open_run(field, pool, stop)) {
+                match threads::caught(|| driver.open_run(context, pool, stop)) {
                     Ok(None) => {}
                     Ok(Some(effort)) => {
                         self.rounds = 1;
@@ -205,17 +205,19 @@ impl Portfolio {
             self.shares = None;
         }
         let begin = || {
-            let of_driver = self.drivers.iter().map(|driver| (driver.weight(field, pool), driver.floor(field, pool)));
+            let of_driver =
+                self.drivers.iter().map(|driver| (driver.weight(context, pool), driver.floor(context, pool)));
             Shares::new(of_driver.collect())
         };
         let opens = self.is_opening();
         // nothing better for a third of the time before
         let stands_still = opens && self.timed && self.opening >= TASTE.max(self.better + self.better / 3);
         let shares = self.shares.get_or_insert_with(begin);
-        let due = |turn: usize| self.drivers[turn].fits(field, pool) && self.work >= self.drivers[turn].begins(field);
+        let due =
+            |turn: usize| self.drivers[turn].fits(context, pool) && self.work >= self.drivers[turn].begins(context);
         let waits = |turn: usize| {
             let coming = |cuda: &Arc<Cuda>, source| matches!(cuda.poll(&source, Duration::ZERO), Ok(None));
-            let kernels = || self.drivers[turn].kernels(field);
+            let kernels = || self.drivers[turn].kernels(context);
             self.device.as_ref().is_some_and(|cuda| kernels().is_some_and(|source| coming(cuda, source)))
         };
         let free: Vec<bool> = (0..self.drivers.len()).map(|turn| due(turn) && !waits(turn)).collect();
@@ -236,7 +238,7 @@ impl Portfolio {
         self.activity.step(name);
         let round = || {
             threads::panic_on_purpose(name);
-            driver.round(field, pool, stop)
+            driver.round(context, pool, stop)
         };
         let effort = match threads::caught(round) {
             Ok(effort) => effort,
@@ -296,10 +298,10 @@ impl Portfolio {
     }
 
     /// Moves every driver to another core.
-    pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         self.guide = None;
         for driver in &mut self.drivers {
-            driver.rebase(field, translate);
+            driver.rebase(context, translate);
         }
     }
 
@@ -324,12 +326,12 @@ mod tests {
         let grid = family("grid", &[("side", "28"), ("d", "2")]);
         for (network, tabu, anneal) in [(coloring, 0.5, 0.0), (grid, 0.0, 0.5)] {
             let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("nobody stops").problem());
-            let field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+            let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
             let mut pool = Pool::default();
             pool.solved = true;
-            assert!(field.is_large());
-            assert_eq!(Tabu::new(Rng::new(1), None).floor(&field, &pool), tabu);
-            assert_eq!(Anneal::new(Rng::new(1), None).floor(&field, &pool), anneal);
+            assert!(context.is_large());
+            assert_eq!(Tabu::new(Rng::new(1), None).floor(&context, &pool), tabu);
+            assert_eq!(Anneal::new(Rng::new(1), None).floor(&context, &pool), anneal);
         }
     }
 
@@ -338,13 +340,13 @@ mod tests {
         let clauses = generate("sat", &[("n", "60"), ("clauses", "240")], 1).expect("a family");
         let problem = Arc::new(Reducer::new(&clauses, false, &Stop::new()).expect("nobody stops").problem());
         let mut rng = Rng::new(1);
-        let field = Field::new(&problem, price(&problem), None, &mut rng);
+        let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
         let mut portfolio = Portfolio::new(&Options::default(), None, false, &mut rng);
         let mut pool = Pool::default();
         let mut round = |opening: Duration, found: bool| {
             (portfolio.opening, portfolio.better) = (opening, Duration::ZERO);
             portfolio.winner = portfolio.winner.filter(|_| found);
-            let name = portfolio.round(&field, &mut pool, &Stop::new()).0;
+            let name = portfolio.round(&context, &mut pool, &Stop::new()).0;
             portfolio.winner = (0..portfolio.drivers.len()).find(|&turn| portfolio.drivers[turn].name() == name);
             name
         };
@@ -357,19 +359,19 @@ mod tests {
     fn a_plug_in_has_its_share_once_there_is_something_to_improve() {
         let mut rng = Rng::new(1);
         let problem = Arc::new(random_dense(&mut rng));
-        let field = Field::new(&problem, price(&problem), None, &mut rng);
+        let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
         let options = Options { heuristic: Some(Arc::new(MinConflicts)), ..Options::default() };
         let mut portfolio = Portfolio::new(&options, None, false, &mut rng);
         let mut pool = Pool::default();
         let (mut before, mut flights) = (0, 0);
         while flights < 3 {
             let began = portfolio.work;
-            match portfolio.round(&field, &mut pool, &Stop::new()).0 {
+            match portfolio.round(&context, &mut pool, &Stop::new()).0 {
                 "guided" => flights += 1,
                 _ => before += u32::from(flights == 0),
             }
             assert!(flights == 0 || portfolio.rounds < 2000);
-            assert!(flights > 0 || began < 20 * portfolio.drivers[6].begins(&field));
+            assert!(flights > 0 || began < 20 * portfolio.drivers[6].begins(&context));
         }
         assert!(before >= FIRST as u32);
     }

@@ -1,6 +1,6 @@
 //! How the threads of a run are shared out where several things go on at a time.
 
-use super::driver::{Field, Pool};
+use super::driver::{Pool, SearchContext};
 use crate::threads;
 use rayon::ThreadPool;
 use std::sync::Arc;
@@ -70,9 +70,9 @@ impl Parts {
     /// took turns used five of them on SPOT5 414; results/scheduler/thread-split.csv). Not on large cores, whose first states are as many as threads, nor on colorings
     /// and before an allowed assignment is known, where half of the time belongs to a driver that has a walk for each.
     /// `Some(None)` where the system has no threads for that.
-    pub fn of_the_cpu(field: &Field, pool: &Pool) -> Option<Option<Parts>> {
+    pub fn of_the_cpu(context: &SearchContext, pool: &Pool) -> Option<Option<Parts>> {
         let all = rayon::current_num_threads();
-        if all < LEAST || !pool.solved || field.is_large() || field.is_coloring() {
+        if all < LEAST || !pool.solved || context.is_large() || context.is_coloring() {
             return None;
         }
         let (bounds, drivers) = (all / BOUNDS, of_drivers(all, false));
@@ -99,16 +99,16 @@ mod tests {
     use crate::stop::Stop;
     use rayon::ThreadPoolBuilder;
 
-    fn field(kind: &str, settings: &[(&str, &str)]) -> Field {
+    fn context(kind: &str, settings: &[(&str, &str)]) -> SearchContext {
         let network = generate(kind, settings, 1).expect("a family");
         let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("nobody stops").problem());
-        Field::new(&problem, price(&problem), None, &mut Rng::new(1))
+        SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1))
     }
 
     #[test]
     fn parts_come_to_all_threads_and_none_is_empty() {
         let count = |threads: &Threads| threads.0.as_ref().map_or(0, |threads| threads.current_num_threads());
-        let (small, solved) = (field("grid", &[("side", "6")]), Pool::new(true));
+        let (small, solved) = (context("grid", &[("side", "6")]), Pool::new(true));
         for all in 1..20 {
             let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
             let parts = pool.install(|| Parts::of_the_cpu(&small, &solved));
@@ -127,10 +127,11 @@ mod tests {
     #[test]
     fn a_run_has_no_parts_where_all_threads_are_for_one_driver() {
         let pool = ThreadPoolBuilder::new().num_threads(LEAST).build().expect("threads");
-        let has = |field: &Field, solved| pool.install(|| Parts::of_the_cpu(field, &Pool::new(solved))).is_some();
-        let small = field("grid", &[("side", "6")]);
+        let has =
+            |context: &SearchContext, solved| pool.install(|| Parts::of_the_cpu(context, &Pool::new(solved))).is_some();
+        let small = context("grid", &[("side", "6")]);
         assert!(has(&small, true) && !has(&small, false));
-        assert!(!has(&field("grid", &[("side", "25"), ("d", "2")]), true));
-        assert!(!has(&field("coloring", &[("n", "30"), ("k", "4")]), true));
+        assert!(!has(&context("grid", &[("side", "25"), ("d", "2")]), true));
+        assert!(!has(&context("coloring", &[("n", "30"), ("k", "4")]), true));
     }
 }

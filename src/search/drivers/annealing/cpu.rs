@@ -14,8 +14,8 @@ use crate::fang::Scratch;
 use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
 use crate::rng::{Rng, below, mix};
-use crate::search::context::value_tables::{Energy, Rows};
-use crate::search::scheduler::driver::{Field, is_large};
+use crate::search::context::value_tables::{Energy, ValueTables};
+use crate::search::scheduler::driver::{SearchContext, is_large};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -72,8 +72,8 @@ const WORTH_KEEPING: u32 = 4;
 const MOST_KEPT: usize = 1 << 14;
 
 /// Whether elites keep their ratings. Children of large cores are long enough to make them anew.
-fn keeps_ratings(rows: &Rows) -> bool {
-    !is_large(rows.variables()) && rows.all_copied() && rows.moves() <= MOST_KEPT
+fn keeps_ratings(tables: &ValueTables) -> bool {
+    !is_large(tables.variables()) && tables.all_copied() && tables.moves() <= MOST_KEPT
 }
 
 impl HostHerd {
@@ -82,32 +82,32 @@ impl HostHerd {
         &self,
         slot: usize,
         generation: &Generation,
-        field: &Field,
+        context: &SearchContext,
         desk: &mut Desk,
         stop: &Stop,
     ) -> Option<Child> {
         if stop.is_set() {
             return None;
         }
-        let rows = &field.rows;
+        let tables = &context.tables;
         let (key, group) = (generation.key(slot), generation.group_key(slot));
         let plan = generation.plan(key);
         // a child's bits come from its key: the stream is never drawn from
-        let mut state = State::new(field.variables(), Rng::new(0));
-        let is_cool = |moves: u64| moves.saturating_mul(COOL as u64) < field.variables() as u64;
+        let mut state = State::new(context.variables(), Rng::new(0));
+        let is_cool = |moves: u64| moves.saturating_mul(COOL as u64) < context.variables() as u64;
         let (mut cool, mut known) = (!generation.opens() && is_cool(self.first_moves[plan.cold]), false);
         if generation.opens() {
             let draw = mix(key, decision::VALUES);
             for (v, value) in state.values.iter_mut().enumerate() {
-                *value = below(mix(draw, v as u64), rows.domain(v) as u64) as u16;
+                *value = below(mix(draw, v as u64), tables.domain(v) as u64) as u16;
             }
         } else {
             state.values.copy_from_slice(&self.elites[slot].values);
-            self.cross(slot, generation, key, field, &mut state, desk);
-            known = cool && self.inherits(slot, field, &state.values, desk);
+            self.cross(slot, generation, key, context, &mut state, desk);
+            known = cool && self.inherits(slot, context, &state.values, desk);
         }
         let sweeps = generation.sweeps;
-        let (layout, keeps) = (field.layout(), keeps_ratings(rows));
+        let (layout, keeps) = (context.layout(), keeps_ratings(tables));
         let mut first_moves = u64::MAX;
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
@@ -121,10 +121,10 @@ impl HostHerd {
                     desk.ratings.get_mut().forget(layout);
                 }
                 let source = Kept { layout, ratings: &desk.ratings };
-                sweep(field, HeatBath { rows, boltzmann, source }, draws, &mut state, scratch, stop)
+                sweep(context, HeatBath { tables, boltzmann, source }, draws, &mut state, scratch, stop)
             } else {
                 known = false;
-                sweep(field, HeatBath { rows, boltzmann, source: AllFunctions }, draws, &mut state, scratch, stop)
+                sweep(context, HeatBath { tables, boltzmann, source: AllFunctions }, draws, &mut state, scratch, stop)
             };
             if done.is_none() {
                 break;
@@ -132,19 +132,19 @@ impl HostHerd {
             cool = is_cool(state.moves - moved);
             first_moves = first_moves.min(state.moves);
             if plan.tree && !greedy && pass % TREE_EVERY == sweeps.min(TREE_EVERY) - 1 {
-                let forest = below(mix(group, number + 1), field.forests().len() as u64) as usize;
+                let forest = below(mix(group, number + 1), context.forests().len() as u64) as usize;
                 let draw = mix(key, number + 1);
                 desk.before.clone_from(&state.values);
-                tree_move(&field.forests()[forest], rows, boltzmann, draw, &mut state, &mut desk.tree);
+                tree_move(&context.forests()[forest], tables, boltzmann, draw, &mut state, &mut desk.tree);
                 if let Some(layout) = kept {
-                    desk.ratings.get_mut().follow(rows, layout, &mut desk.before, &state.values);
+                    desk.ratings.get_mut().follow(tables, layout, &mut desk.before, &state.values);
                 }
             }
         }
         // an anneal that was told to stop still gives what it has improved by components
-        if field.is_large() && !generation.opens() {
+        if context.is_large() && !generation.opens() {
             let draw = mix(key, decision::TIES_AFTER);
-            desk.merge.take_better(rows, &mut state.values, &self.elites[slot].values, draw);
+            desk.merge.take_better(tables, &mut state.values, &self.elites[slot].values, draw);
         }
         let State { values, moves, ratings: rated, .. } = state;
         let ratings = if known && keeps { desk.ratings.take() } else { Ratings::default() };
@@ -154,47 +154,55 @@ impl HostHerd {
                 let hash = hash(&values);
                 Elite { values, energy: Energy { total, violations: 0 }, hash }
             }
-            _ => Elite::new(rows, values),
+            _ => Elite::new(tables, values),
         };
         Some(Child { elite, ratings, plan, first_moves, moves, rated })
     }
 
     /// A child that begins with these values takes on its parent's ratings, if there are any and it is like its parent.
     #[inline(always)]
-    fn inherits(&self, slot: usize, field: &Field, values: &[u16], desk: &mut Desk) -> bool {
+    fn inherits(&self, slot: usize, context: &SearchContext, values: &[u16], desk: &mut Desk) -> bool {
         let (parent, ratings) = (&self.elites[slot], &self.ratings[slot]);
         let differing = parent.values.iter().zip(values).filter(|(a, b)| a != b).count();
-        let Some(layout) = field.layout().filter(|_| ratings.has_rows() && differing * COOL < values.len()) else {
+        let Some(layout) = context.layout().filter(|_| ratings.has_rows() && differing * COOL < values.len()) else {
             return false;
         };
         // entries are costs where nothing is rounded
-        let total = (field.rows.shift == 0).then_some(parent.energy.total);
+        let total = (context.tables.shift == 0).then_some(parent.energy.total);
         let of_child = desk.ratings.get_mut();
         of_child.copy(ratings, total);
         desk.before.clone_from(&parent.values);
-        of_child.follow(&field.rows, layout, &mut desk.before, values);
+        of_child.follow(&context.tables, layout, &mut desk.before, values);
         true
     }
 
     /// Copies a connected region of a mate into the state; where the mate is a copy of the parent, random values.
-    fn cross(&self, slot: usize, generation: &Generation, key: u64, field: &Field, state: &mut State, desk: &mut Desk) {
+    fn cross(
+        &self,
+        slot: usize,
+        generation: &Generation,
+        key: u64,
+        context: &SearchContext,
+        state: &mut State,
+        desk: &mut Desk,
+    ) {
         let plan = generation.plan(key);
         let total = |slot: usize| self.elites[slot].energy.total;
         let (mate, differs) = generation.mate(key, slot, self.elites.len(), total, |slot| self.elites[slot].hash);
-        let n = field.variables();
-        let shapes = field.regions().len() / n;
+        let n = context.variables();
+        let shapes = context.regions().len() / n;
         let shape = below(mix(key, decision::SHAPE), shapes as u64) as usize;
-        let members = &field.regions()[shape * n..][..Generation::region_size(plan, key, n)];
+        let members = &context.regions()[shape * n..][..Generation::region_size(plan, key, n)];
         let draw = mix(key, decision::VALUES);
         for &v in members {
             state.values[v as usize] = match differs {
                 true => self.elites[mate].values[v as usize],
-                false => below(mix(draw, u64::from(v)), field.rows.domain(v as usize) as u64) as u16,
+                false => below(mix(draw, u64::from(v)), context.tables.domain(v as usize) as u64) as u16,
             };
         }
-        if differs && plan.before && field.is_large() {
+        if differs && plan.before && context.is_large() {
             let mut merged = self.elites[slot].values.clone();
-            desk.merge.take_better(&field.rows, &mut merged, &state.values, mix(key, decision::TIES_BEFORE));
+            desk.merge.take_better(&context.tables, &mut merged, &state.values, mix(key, decision::TIES_BEFORE));
             state.values = merged;
         }
     }
@@ -205,7 +213,7 @@ struct MakeChild<'a> {
     herd: &'a HostHerd,
     slot: usize,
     generation: &'a Generation,
-    field: &'a Field,
+    context: &'a SearchContext,
     desk: &'a mut Desk,
     stop: &'a Stop,
 }
@@ -215,7 +223,7 @@ impl pulp::WithSimd for MakeChild<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Option<Child> {
-        self.herd.make_child(self.slot, self.generation, self.field, self.desk, self.stop)
+        self.herd.make_child(self.slot, self.generation, self.context, self.desk, self.stop)
     }
 }
 
@@ -237,14 +245,14 @@ const LARGE_POPULATION: [usize; 2] = [4, 8];
 pub(crate) const TREE_SWEEPS: f64 = 1.25;
 
 /// Whether a pool on the CPU has a state for each thread: the first on a large core, unless somebody says how many there are or the run must be repeated.
-pub(crate) fn begins_with_few(field: &Field, epoch: u32) -> bool {
-    epoch == 0 && field.is_large() && !field.portable && field.population.is_none()
+pub(crate) fn begins_with_few(context: &SearchContext, epoch: u32) -> bool {
+    epoch == 0 && context.is_large() && !context.portable && context.population.is_none()
 }
 
 /// Bytes of a state and of its child.
-pub(crate) fn state_bytes(rows: &Rows) -> usize {
-    let ratings = if keeps_ratings(rows) { Ratings::bytes(rows) } else { size_of::<Ratings>() };
-    2 * (size_of::<Elite>() + size_of::<u16>() * rows.variables() + ratings)
+pub(crate) fn state_bytes(tables: &ValueTables) -> usize {
+    let ratings = if keeps_ratings(tables) { Ratings::bytes(tables) } else { size_of::<Ratings>() };
+    2 * (size_of::<Elite>() + size_of::<u16>() * tables.variables() + ratings)
 }
 
 /// States of so many bytes that half of the available memory takes.
@@ -261,30 +269,30 @@ pub(crate) fn clipped(wanted: usize, most: usize, told: &mut Option<String>) -> 
 }
 
 /// States that suit a core on the CPU.
-pub(crate) fn suitable_states(field: &Field, base_sweeps: u32, epoch: u32) -> usize {
+pub(crate) fn suitable_states(context: &SearchContext, base_sweeps: u32, epoch: u32) -> usize {
     // a run that must be repeated does not depend on threads
-    let threads = if field.portable { 1 } else { rayon::current_num_threads() };
-    if field.is_large() {
-        let least = if begins_with_few(field, epoch) { 1 } else { LARGE_POPULATION[usize::from(threads > 1)] };
+    let threads = if context.portable { 1 } else { rayon::current_num_threads() };
+    if context.is_large() {
+        let least = if begins_with_few(context, epoch) { 1 } else { LARGE_POPULATION[usize::from(threads > 1)] };
         return threads.max(least);
     }
-    let child_work = u64::from(base_sweeps + GREEDY_SWEEPS + 2) * field.sweep_work;
+    let child_work = u64::from(base_sweeps + GREEDY_SWEEPS + 2) * context.sweep_work;
     let most = (GENERATION_WORK / child_work.max(1)).clamp(16, 256) as usize;
     (FIRST_STATES.max(FIRST_FOR_EACH * threads) << epoch.min(8)).min(most)
 }
 
 impl Herd for HostHerd {
-    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
-        Ok(suitable_states(field, base_sweeps, epoch))
+    fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
+        Ok(suitable_states(context, base_sweeps, epoch))
     }
 
-    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError> {
-        Ok(most_states(state_bytes(&field.rows)))
+    fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
+        Ok(most_states(state_bytes(&context.tables)))
     }
 
-    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         // made here: a thread that made them amid children might be given another child, which would wait for them for ever
-        let _ = rayon::join(|| field.layout(), || field.regions());
+        let _ = rayon::join(|| context.layout(), || context.regions());
         self.children.clear();
         self.elites.clear();
         self.elites.extend(seeds.iter().cycle().take(if fill { states } else { seeds.len().min(states) }).cloned());
@@ -302,7 +310,7 @@ impl Herd for HostHerd {
 
     fn breed(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         slots: Range<usize>,
         stop: &Stop,
@@ -310,7 +318,7 @@ impl Herd for HostHerd {
         let herd = &*self;
         let make = |slot| {
             DESK.with_borrow_mut(|desk| {
-                pulp::Arch::new().dispatch(MakeChild { herd, slot, generation, field, desk, stop })
+                pulp::Arch::new().dispatch(MakeChild { herd, slot, generation, context, desk, stop })
             })
         };
         let children: Vec<Option<Child>> = slots.into_par_iter().map(make).collect();
@@ -337,7 +345,7 @@ impl Herd for HostHerd {
         Ok(bred)
     }
 
-    fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
+    fn settle(&mut self, context: &SearchContext, generation: &Generation) -> Result<Settled, DeviceError> {
         let mut tally = Tally::default();
         // new: unlike all elites before, and the children of lower slots
         let mut hashes: FxHashSet<u64> = self.elites.iter().map(|elite| elite.hash).collect();
@@ -351,7 +359,7 @@ impl Herd for HostHerd {
                 // on a large core nearly every child gains a little; what counts is how much
                 let won = match accepted && gain > 0 {
                     false => 0,
-                    true if field.is_large() => gain as u64,
+                    true if context.is_large() => gain as u64,
                     true => 1,
                 };
                 let arms: [&mut (u64, u64); 4] = [
@@ -388,10 +396,10 @@ impl Herd for HostHerd {
         Ok(known.into_iter().take(count).cloned().collect())
     }
 
-    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError> {
+    fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError> {
         let known = self.elites.iter().filter(|elite| elite.is_known());
         let best = known.min_by_key(|elite| (elite.energy.total, elite.hash));
-        Ok(best.map(|elite| Elite::new(&field.rows, elite.values.clone())))
+        Ok(best.map(|elite| Elite::new(&context.tables, elite.values.clone())))
     }
 }
 
@@ -414,10 +422,10 @@ mod tests {
             let network = generate(kind, settings, 3).expect("a family");
             let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
             let problem = Arc::new(reducer.problem());
-            let field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+            let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
             let (mut herd, mut rng, mut kept) = (HostHerd::default(), Rng::new(2), 0);
-            herd.open(&field, 24, &[], false).expect("the host works");
-            herd.heat(steps(field.schedule)).expect("the host works");
+            herd.open(&context, 24, &[], false).expect("the host works");
+            herd.heat(steps(context.schedule)).expect("the host works");
             for round in 0..60 {
                 let shares = |arms: u32, arm: usize| u32::MAX / arms * (arm as u32 + 1);
                 let generation = Generation {
@@ -426,19 +434,19 @@ mod tests {
                     sweeps: if round == 0 { 20 } else { 2 },
                     cold: std::array::from_fn(|arm| shares(8, arm)),
                     region: std::array::from_fn(|arm| shares(4, arm)),
-                    tree: if field.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+                    tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
                     before: [u32::MAX; 2],
                     starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
                 };
-                let bred = herd.breed(&field, &generation, 0..24, &Stop::new()).expect("the host works");
-                assert!(bred.best.iter().all(|elite| elite.energy == field.rows.energy(&elite.values)));
-                let _ = herd.settle(&field, &generation).expect("the host works");
+                let bred = herd.breed(&context, &generation, 0..24, &Stop::new()).expect("the host works");
+                assert!(bred.best.iter().all(|elite| elite.energy == context.tables.energy(&elite.values)));
+                let _ = herd.settle(&context, &generation).expect("the host works");
                 for (elite, ratings) in herd.elites.iter().zip(&herd.ratings) {
-                    assert_eq!(elite.energy.total, field.rows.energy(&elite.values).total, "{kind}, {round}");
+                    assert_eq!(elite.energy.total, context.tables.energy(&elite.values).total, "{kind}, {round}");
                     kept += usize::from(ratings.total().is_some());
                 }
-                let best = herd.best(&field).expect("the host works").expect("an elite");
-                assert_eq!(best.energy, field.rows.energy(&best.values));
+                let best = herd.best(&context).expect("the host works").expect("an elite");
+                assert_eq!(best.energy, context.tables.energy(&best.values));
             }
             assert!(kept > 200, "{kind}: {kept}");
         }

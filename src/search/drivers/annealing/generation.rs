@@ -10,7 +10,7 @@ use super::temperature::Schedule;
 use crate::device::DeviceError;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::{below, mix};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::ops::Range;
 
@@ -191,14 +191,14 @@ pub(crate) struct Settled {
 pub(crate) trait Herd: Send {
     /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are those of
     /// the first children.
-    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
+    fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
 
     /// States that there is memory for.
-    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError>;
+    fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError>;
 
     /// Sweeps that take as long as a tree move.
-    fn tree_sweeps(&self, field: &Field) -> f64 {
-        let _ = field;
+    fn tree_sweeps(&self, context: &SearchContext) -> f64 {
+        let _ = context;
         cpu::TREE_SWEEPS
     }
 
@@ -213,7 +213,7 @@ pub(crate) trait Herd: Send {
     }
 
     /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the rest.
-    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
 
     /// Sets the temperatures.
     fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError>;
@@ -221,25 +221,25 @@ pub(crate) trait Herd: Send {
     /// Makes the children of some slots.
     fn breed(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Bred, DeviceError>;
 
     /// All children are made: they replace their parents where they are not worse and new.
-    fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError>;
+    fn settle(&mut self, context: &SearchContext, generation: &Generation) -> Result<Settled, DeviceError>;
 
     /// A whole generation of `states` children, for a herd that makes them at once. Not settled where a stop came before the last.
     fn turn(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         states: usize,
         stop: &Stop,
     ) -> Result<(Bred, Option<Settled>), DeviceError> {
-        let bred = self.breed(field, generation, 0..states, stop)?;
-        let settled = if bred.children == states { Some(self.settle(field, generation)?) } else { None };
+        let bred = self.breed(context, generation, 0..states, stop)?;
+        let settled = if bred.children == states { Some(self.settle(context, generation)?) } else { None };
         Ok((bred, settled))
     }
 
@@ -250,7 +250,7 @@ pub(crate) trait Herd: Send {
     fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError>;
 
     /// The best elite, ties by hash.
-    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError>;
+    fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError>;
 }
 
 #[cfg(test)]

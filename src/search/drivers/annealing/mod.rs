@@ -26,7 +26,7 @@ use crate::device::{Cuda, DeviceError, Source};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
 use crate::search::context::cuda::unfit;
-use crate::search::scheduler::driver::{Driver, Effort, Field, Pool};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use cuda::CudaHerd;
 use cuda::launch_shape::First;
@@ -68,8 +68,8 @@ const ARCHIVE: usize = 64;
 const CROSS_EVERY: u32 = 4;
 
 /// The work of a child of so many sweeps, greedy ones not counted.
-fn child_work(field: &Field, sweeps: u32) -> u64 {
-    u64::from(sweeps + GREEDY_SWEEPS + 1) * field.sweep_work
+fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
+    u64::from(sweeps + GREEDY_SWEEPS + 1) * context.sweep_work
 }
 
 /// What a generation's children do.
@@ -162,44 +162,44 @@ impl Anneal {
     }
 
     /// The second anneal of a pool.
-    fn opening(&self, field: &Field) -> Phase {
+    fn opening(&self, context: &SearchContext) -> Phase {
         let sweeps = match self.herd.at_once() {
             true => SHORT_OPENING_SWEEPS,
-            false if begins_with_few(field, self.epoch) => LONG_SWEEPS,
+            false if begins_with_few(context, self.epoch) => LONG_SWEEPS,
             false => OPENING_SWEEPS,
         };
         Phase::Open { sweeps: self.long.unwrap_or(sweeps) }
     }
 
     /// Sweeps of the first children of the first pool, greedy ones not counted.
-    fn base_sweeps(&self, field: &Field) -> u32 {
-        match field.is_large() {
-            true => (LARGE_CHILD_WORK / field.sweep_work.max(1)).clamp(50, 200) as u32,
+    fn base_sweeps(&self, context: &SearchContext) -> u32 {
+        match context.is_large() {
+            true => (LARGE_CHILD_WORK / context.sweep_work.max(1)).clamp(50, 200) as u32,
             false => 2,
         }
     }
 
     /// Begins a pool, `seeds` among it and, where `fill`, their copies.
-    fn open(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        self.states = match (self.long, field.population) {
+    fn open(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        self.states = match (self.long, context.population) {
             // a run that must be repeated does not depend on threads
-            (Some(_), None) if !field.portable => rayon::current_num_threads(),
+            (Some(_), None) if !context.portable => rayon::current_num_threads(),
             (Some(_), _) => 1,
-            (None, Some(wanted)) => clipped(wanted, self.herd.most_states(field)?, &mut self.clipped),
-            (None, None) => self.herd.suitable_states(field, self.base_sweeps(field), self.epoch)?,
+            (None, Some(wanted)) => clipped(wanted, self.herd.most_states(context)?, &mut self.clipped),
+            (None, None) => self.herd.suitable_states(context, self.base_sweeps(context), self.epoch)?,
         };
-        self.reopen(field, seeds, fill)
+        self.reopen(context, seeds, fill)
     }
 
     /// The same with as many states as before.
-    fn reopen(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+    fn reopen(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.made = 0;
         self.generation = None;
         (self.best, self.adopted) = (i64::MAX, i64::MAX);
         (self.stalled, self.in_vain, self.joined) = (0, 0, false);
-        self.herd.open(field, self.states, seeds, fill)?;
+        self.herd.open(context, self.states, seeds, fill)?;
         if self.temperatures.is_empty() {
-            self.herd.heat(steps(field.schedule))?;
+            self.herd.heat(steps(context.schedule))?;
         }
         Ok(())
     }
@@ -211,20 +211,20 @@ impl Anneal {
     }
 
     /// States that take mates from each other.
-    fn deme(&self, field: &Field) -> usize {
-        if !field.is_large() || self.joined || field.graph.falls_into_parts() {
+    fn deme(&self, context: &SearchContext) -> usize {
+        if !context.is_large() || self.joined || context.graph.falls_into_parts() {
             return self.states;
         }
-        let longer = (self.sweeps / self.base_sweeps(field)).max(1) as usize;
+        let longer = (self.sweeps / self.base_sweeps(context)).max(1) as usize;
         self.states.div_ceil((self.states / (LEAST_DEME * longer)).max(1))
     }
 
     /// The numbers of the next generation.
-    fn next_generation(&mut self, field: &Field) -> Result<Generation, DeviceError> {
+    fn next_generation(&mut self, context: &SearchContext) -> Result<Generation, DeviceError> {
         let draw = self.rng.draw();
         let (deme, sweeps) = match self.phase {
             Phase::Open { sweeps } => (0, sweeps),
-            Phase::Breed => (self.deme(field), self.sweeps),
+            Phase::Breed => (self.deme(context), self.sweeps),
         };
         if deme > 0 && self.temperatures.len() > 1 {
             let end = self.choices.end.choose(self.rng.unit());
@@ -240,44 +240,50 @@ impl Anneal {
             cold: self.choices.cold.thresholds(),
             region: self.choices.region.thresholds(),
             // forests are not waited for before there is a solution
-            tree: if deme == 0 || !self.makes_tree_moves(field) { never } else { self.choices.tree.thresholds() },
-            before: if field.is_large() { self.choices.before.thresholds() } else { never },
+            tree: if deme == 0 || !self.makes_tree_moves(context) { never } else { self.choices.tree.thresholds() },
+            before: if context.is_large() { self.choices.before.thresholds() } else { never },
             starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
         })
     }
 
     /// Makes children until a round's work is done or something better was found.
-    fn advance(&mut self, field: &Field, pool: &mut Pool, stop: &Stop, effort: &mut Effort) -> Result<(), DeviceError> {
+    fn advance(
+        &mut self,
+        context: &SearchContext,
+        pool: &mut Pool,
+        stop: &Stop,
+        effort: &mut Effort,
+    ) -> Result<(), DeviceError> {
         if let Some(elites) = self.moved.take() {
-            self.follow_core(field, &elites)?;
+            self.follow_core(context, &elites)?;
         } else if self.states == 0 {
-            effort.note = self.choose_herd(field)?;
+            effort.note = self.choose_herd(context)?;
             // what the CPU has found while the device opened; on large cores it is taken in later
-            let boards = self.device.is_some() && !field.portable && !field.is_large();
-            self.begin_kind(field, if boards { pool.elites() } else { &[] }, false)?;
+            let boards = self.device.is_some() && !context.portable && !context.is_large();
+            self.begin_kind(context, if boards { pool.elites() } else { &[] }, false)?;
             effort.clipped = self.clipped.take();
         }
         let round_work = ROUND_WORK * self.herd.speed();
         // a run that must be repeated does not depend on threads
-        let threads = if field.portable { 1 } else { rayon::current_num_threads() as u64 };
+        let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
         loop {
             let generation = match self.generation {
                 Some(begun) => begun,
-                None => self.next_generation(field)?,
+                None => self.next_generation(context)?,
             };
             self.generation = Some(generation);
-            let child_work = child_work(field, generation.sweeps);
+            let child_work = child_work(context, generation.sweeps);
             let (bred, settled) = if self.herd.at_once() {
-                self.herd.turn(field, &generation, self.states, stop)?
+                self.herd.turn(context, &generation, self.states, stop)?
             } else {
                 // parts of one size: a few children that are left take as long as one for each thread
                 let slots = (threads * round_work / child_work.max(1)).max(16) as usize;
                 let parts = ((self.states + slots / 2) / slots).max(1);
                 let last = (self.made + self.states.div_ceil(parts)).min(self.states);
-                let bred = self.herd.breed(field, &generation, self.made..last, stop)?;
+                let bred = self.herd.breed(context, &generation, self.made..last, stop)?;
                 let complete = self.made + bred.children == self.states;
-                let settled = if complete { Some(self.herd.settle(field, &generation)?) } else { None };
+                let settled = if complete { Some(self.herd.settle(context, &generation)?) } else { None };
                 (bred, settled)
             };
             for elite in &bred.best {
@@ -292,8 +298,8 @@ impl Anneal {
                 self.work += work;
                 self.made = 0;
                 self.generation = None;
-                self.follow(field, &generation, &settled)?;
-                self.adopt(field, pool)?;
+                self.follow(context, &generation, &settled)?;
+                self.adopt(context, pool)?;
             }
             // what few states find is told of at the round's end: it is a matter of milliseconds
             let tells = self.long.is_none() && !bred.best.is_empty();
@@ -304,25 +310,30 @@ impl Anneal {
     }
 
     /// Not where one takes longer than the sweeps between two of them: what a generation gains misleads there (rnd1000; results/notes/search-cuda.md).
-    fn makes_tree_moves(&self, field: &Field) -> bool {
-        !field.forests().is_empty() && self.herd.tree_sweeps(field) < f64::from(TREE_EVERY)
+    fn makes_tree_moves(&self, context: &SearchContext) -> bool {
+        !context.forests().is_empty() && self.herd.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
 
     /// What follows from a finished generation.
-    fn follow(&mut self, field: &Field, generation: &Generation, settled: &Settled) -> Result<(), DeviceError> {
+    fn follow(
+        &mut self,
+        context: &SearchContext,
+        generation: &Generation,
+        settled: &Settled,
+    ) -> Result<(), DeviceError> {
         if let Phase::Open { sweeps } = self.phase {
-            self.phase = if sweeps == FIRST_SWEEPS { self.opening(field) } else { Phase::Breed };
+            self.phase = if sweeps == FIRST_SWEEPS { self.opening(context) } else { Phase::Breed };
             if self.temperatures.is_empty() {
                 let samples = self.herd.top(4)?;
                 let samples: Vec<&[u16]> = samples.iter().map(|elite| &elite.values[..]).collect();
-                let narrowed = |&end: &f64| steps(field.schedule.settled(&field.rows, &samples, end));
-                let choices = if field.is_large() { ENDS.len() } else { 1 };
+                let narrowed = |&end: &f64| steps(context.schedule.settled(&context.tables, &samples, end));
+                let choices = if context.is_large() { ENDS.len() } else { 1 };
                 self.temperatures = ENDS[..choices].iter().map(narrowed).collect();
                 self.heat(0)?;
             }
             return Ok(());
         }
-        let tree_factor = 1.0 + self.herd.tree_sweeps(field) / f64::from(generation.sweeps.min(TREE_EVERY));
+        let tree_factor = 1.0 + self.herd.tree_sweeps(context) / f64::from(generation.sweeps.min(TREE_EVERY));
         self.choices.note(&settled.tally, tree_factor, self.end);
         if settled.best < self.best {
             self.best = settled.best;
@@ -330,30 +341,30 @@ impl Anneal {
         } else {
             self.stalled += 1;
         }
-        if field.is_large() {
-            return self.follow_on_large(field);
+        if context.is_large() {
+            return self.follow_on_large(context);
         }
         let converged = settled.at_best > self.states / 2;
         if (converged && self.stalled >= PATIENCE) || self.stalled >= 8 * PATIENCE {
-            self.begin_epoch(field)?;
+            self.begin_epoch(context)?;
         }
         Ok(())
     }
 
     /// What follows where a generation takes long: longer children, then others' parts, then a new pool.
-    fn follow_on_large(&mut self, field: &Field) -> Result<(), DeviceError> {
+    fn follow_on_large(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
         // no generation takes longer than all before it together: solutions keep coming
-        let longer = child_work(field, 2 * self.sweeps).saturating_mul(self.states as u64);
+        let longer = child_work(context, 2 * self.sweeps).saturating_mul(self.states as u64);
         if self.stalled < LARGE_PATIENCE || longer > self.work {
             return Ok(());
         }
         self.stalled = 0;
-        let base = self.base_sweeps(field);
-        if self.in_vain < IN_VAIN[usize::from(field.graph.falls_into_parts())] {
+        let base = self.base_sweeps(context);
+        if self.in_vain < IN_VAIN[usize::from(context.graph.falls_into_parts())] {
             self.in_vain += 1;
             self.sweeps = (2 * self.sweeps).min(base << DOUBLINGS);
         } else if self.joined || self.archive.is_empty() {
-            self.begin_epoch(field)?;
+            self.begin_epoch(context)?;
         } else {
             self.joined = true;
             self.in_vain = 0;
@@ -365,8 +376,8 @@ impl Anneal {
 
     /// Takes in what others have that is better than the best here: a warm start, too, but into later pools only what was found since they
     /// began. Only on large cores, whose states come together by components: small ones converge too soon (results/notes/cpu.md).
-    fn adopt(&mut self, field: &Field, pool: &Pool) -> Result<(), DeviceError> {
-        if !field.is_large() {
+    fn adopt(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
+        if !context.is_large() {
             return Ok(());
         }
         if self.phase != Phase::Breed {
@@ -385,34 +396,34 @@ impl Anneal {
 
     /// Begins on a core that is large where the last one, if any, was not, or the other way round: children that suit the one are too long for the
     /// other, and too few or too many.
-    fn begin_kind(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        (self.large, self.epoch) = (field.is_large(), 0);
-        self.sweeps = self.base_sweeps(field);
+    fn begin_kind(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        (self.large, self.epoch) = (context.is_large(), 0);
+        self.sweeps = self.base_sweeps(context);
         if self.phase != Phase::Breed {
             self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
         }
-        self.open(field, seeds, fill)
+        self.open(context, seeds, fill)
     }
 
     /// Begins on a core that the last one became, with the best states of that.
-    fn follow_core(&mut self, field: &Field, elites: &[Elite]) -> Result<(), DeviceError> {
-        let _ = self.choose_herd(field)?;
+    fn follow_core(&mut self, context: &SearchContext, elites: &[Elite]) -> Result<(), DeviceError> {
+        let _ = self.choose_herd(context)?;
         // copies fill the pool: a child whose mate is its parent's copy takes random values instead
-        if self.large == field.is_large() {
-            self.reopen(field, elites, true)
+        if self.large == context.is_large() {
+            self.reopen(context, elites, true)
         } else {
-            self.begin_kind(field, elites, true)
+            self.begin_kind(context, elites, true)
         }
     }
 
     /// Where children are made from now on; says why it is not the device where there is one.
-    fn choose_herd(&mut self, field: &Field) -> Result<Option<String>, DeviceError> {
+    fn choose_herd(&mut self, context: &SearchContext) -> Result<Option<String>, DeviceError> {
         let Some(device) = &self.device else { return Ok(None) };
-        if let Some(what) = unfit(field) {
+        if let Some(what) = unfit(context) {
             self.herd = Box::new(HostHerd::default());
             return Ok(Some(format!("{}: {what} are searched on the CPU", device.label())));
         }
-        self.herd = Box::new(CudaHerd::new(device.clone(), field.portable)?);
+        self.herd = Box::new(CudaHerd::new(device.clone(), context.portable)?);
         Ok(None)
     }
 
@@ -425,8 +436,8 @@ impl Anneal {
         self.temperatures.clear();
     }
 
-    fn begin_epoch(&mut self, field: &Field) -> Result<(), DeviceError> {
-        if let Some(best) = self.herd.best(field)?
+    fn begin_epoch(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
+        if let Some(best) = self.herd.best(context)?
             && self.archive.iter().all(|kept| kept.hash != best.hash)
         {
             self.archive.push(best);
@@ -435,16 +446,16 @@ impl Anneal {
         }
         self.epoch += 1;
         self.long =
-            self.long.map(|sweeps| if child_work(field, 2 * sweeps) <= LONG_WORK { 2 * sweeps } else { sweeps });
-        self.phase = self.opening(field);
-        let large = field.is_large();
+            self.long.map(|sweeps| if child_work(context, 2 * sweeps) <= LONG_WORK { 2 * sweeps } else { sweeps });
+        self.phase = self.opening(context);
+        let large = context.is_large();
         // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs. On large
         // cores it grows within the epoch
-        self.sweeps = self.base_sweeps(field) << if large { 0 } else { self.epoch.trailing_zeros().min(4) };
+        self.sweeps = self.base_sweeps(context) << if large { 0 } else { self.epoch.trailing_zeros().min(4) };
         // now and then the best of earlier pools meet, among as many new states; on large cores they join every pool at its end
         let crossed = if !large && self.epoch.is_multiple_of(CROSS_EVERY) { self.states / 2 } else { 0 };
         let seeds: Vec<Elite> = self.archive.iter().take(crossed).cloned().collect();
-        self.open(field, &seeds, false)
+        self.open(context, &seeds, false)
     }
 }
 
@@ -453,9 +464,9 @@ impl Driver for Anneal {
         if self.long.is_some() { "long-anneal" } else { "anneal" }
     }
 
-    fn fits(&self, field: &Field, _: &Pool) -> bool {
+    fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
         // on large cores all children become longer
-        self.long.is_none() || !field.is_large()
+        self.long.is_none() || !context.is_large()
     }
 
     fn needs_few_threads(&self) -> bool {
@@ -466,33 +477,33 @@ impl Driver for Anneal {
         self.states
     }
 
-    fn weight(&self, _: &Field, _: &Pool) -> f64 {
+    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
         if self.long.is_some() { 1.0 } else { WEIGHT }
     }
 
-    fn floor(&self, field: &Field, pool: &Pool) -> f64 {
-        let large = pool.solved && field.is_large() && !field.is_coloring();
+    fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
+        let large = pool.solved && context.is_large() && !context.is_coloring();
         if large && self.long.is_none() { LARGE_FLOOR } else { 0.0 }
     }
 
-    fn kernels(&self, field: &Field) -> Option<Source> {
+    fn kernels(&self, context: &SearchContext) -> Option<Source> {
         let opens = self.states == 0 || self.moved.is_some();
-        self.device.as_ref().filter(|_| opens).and_then(|cuda| First::of(field).source(cuda))
+        self.device.as_ref().filter(|_| opens).and_then(|cuda| First::of(context).source(cuda))
     }
 
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         let mut effort = Effort::default();
-        if let Err(error) = self.advance(field, pool, stop, &mut effort) {
+        if let Err(error) = self.advance(context, pool, stop, &mut effort) {
             self.go_on_on_the_host();
             effort.lost = Some(error);
         }
         effort
     }
 
-    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         let moved = |elites: Vec<Elite>| -> Vec<Elite> {
             let known = elites.into_par_iter().filter(Elite::is_known);
-            known.map(|elite| Elite::new(&field.rows, translate(&elite.values))).collect()
+            known.map(|elite| Elite::new(&context.tables, translate(&elite.values))).collect()
         };
         self.archive = moved(std::mem::take(&mut self.archive));
         self.temperatures.clear();

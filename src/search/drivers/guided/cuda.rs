@@ -133,21 +133,21 @@ impl CudaFlock {
         heuristic: &dyn ValueHeuristic,
         states: Option<usize>,
     ) -> Result<CudaFlock, DeviceError> {
-        let field = ground.field;
+        let context = ground.context;
         let network = NetworkOnDevice::new(cuda, ground, heuristic)?;
-        let possibilities = (0..field.variables()).map(|v| field.rows.domain(v)).max().unwrap_or(0);
+        let possibilities = (0..context.variables()).map(|v| context.tables.domain(v)).max().unwrap_or(0);
         // the name is the kernel's template argument already
         let of_values =
             Heuristic { name: String::new(), possibilities, width: 1, parts: 1, keep: KEEP, largest_sum: u64::MAX };
         let shape =
             Shape::new(&[of_values], states.unwrap_or(MANY).min(u32::MAX as usize / 8), cuda.info.multiprocessors);
-        let shared = shape.shared(field.variables(), network.working_words);
+        let shared = shape.shared(context.variables(), network.working_words);
         let expression = expression(&shape, shared.is_some());
         let module = cuda.load(&network.source.clone().kernel(&expression))?;
         let shared = shared.unwrap_or(0);
         let (fly, compiled) = (module.kernel(&expression, shared)?, module.compiled());
         let aside = cuda.fork()?;
-        let (cuda, portable) = (cuda.clone(), field.portable);
+        let (cuda, portable) = (cuda.clone(), context.portable);
         Ok(CudaFlock { cuda, aside, network, shape, fly, shared, compiled, portable, states: None })
     }
 
@@ -319,8 +319,8 @@ fn landed(visit: &Visit<'_>, slot: usize, flown: &Flown) -> Landed {
         ..Picks::default()
     };
     let fault = |v: usize| {
-        let (name, shown) = (visit.heuristic.name(), vec![0; visit.ground.field.variables()]);
-        let variable = View::new(visit.ground.field, &shown).origin(v);
+        let (name, shown) = (visit.heuristic.name(), vec![0; visit.ground.context.variables()]);
+        let variable = View::new(visit.ground.context, &shown).origin(v);
         let Flown { kept, recounted, .. } = flown;
         format!(
             "heuristic {name}: after variable {variable} was assigned state {slot}'s cost is {kept} as kept, {recounted} recomputed"

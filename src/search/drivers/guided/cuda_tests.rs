@@ -79,42 +79,42 @@ impl ValueHeuristic for Everything {
     }
 }
 
-/// A field with bounds of values, which nobody proved.
-fn field(problem: &Arc<Problem>, population: usize) -> Field {
+/// A context with bounds of values, which nobody proved.
+fn context(problem: &Arc<Problem>, population: usize) -> SearchContext {
     let mut rng = Rng::new(9);
-    let mut field = Field::new(problem, price(problem), Some(population), &mut rng);
-    field.portable = true;
+    let mut context = SearchContext::new(problem, price(problem), Some(population), &mut rng);
+    context.portable = true;
     // flights of 24 passes at most
-    field.sweep_work = ROUND_WORK / (STATES as u64 * 24);
-    field.learn_reduced(problem.domains.iter().map(|&d| (0..d).map(|_| rng.below(90) as i64).collect()).collect());
-    field
+    context.sweep_work = ROUND_WORK / (STATES as u64 * 24);
+    context.learn_reduced(problem.domains.iter().map(|&d| (0..d).map(|_| rng.below(90) as i64).collect()).collect());
+    context
 }
 
 /// Rounds side by side.
 fn compare(
     cuda: &Arc<Cuda>,
     name: &str,
-    field: &Field,
+    context: &SearchContext,
     heuristic: &Arc<dyn ValueHeuristic>,
     rounds: usize,
     asserts: bool,
 ) {
     let guided = |device| Guided::new(heuristic.clone(), asserts, device, Rng::new(3));
-    let outcome = outcome(&field.rows.problem);
+    let outcome = outcome(&context.tables.problem);
     let mut drivers = [guided(None), guided(Some(cuda.clone()))];
     let mut pools = [Pool::default(), Pool::default()];
     let heuristic = heuristic.name();
     for round in 0..rounds {
         let what = format!("{name}, {heuristic}, round {round}");
         if round == rounds / 2 {
-            drivers.iter_mut().for_each(|driver| driver.rebase(field, &|values| values.to_vec()));
+            drivers.iter_mut().for_each(|driver| driver.rebase(context, &|values| values.to_vec()));
         }
         if round % (rounds / 2) == 1 {
             drivers.iter_mut().for_each(|driver| driver.guide(&outcome));
         }
         let mut efforts = Vec::new();
         for (driver, pool) in drivers.iter_mut().zip(&mut pools) {
-            let mut effort = driver.round(field, pool, &Stop::new());
+            let mut effort = driver.round(context, pool, &Stop::new());
             assert_eq!((&effort.lost, &effort.note, &effort.fault), (&None, &None, &None), "{what}");
             (effort.picks.bytes, effort.picks.compiled) = (0, None);
             efforts.push(effort);
@@ -180,13 +180,13 @@ fn flights(kind: &str, parameters: &[(&str, &str)], population: usize) {
     let network = generate(kind, parameters, 3).expect("it can be made");
     let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
     let problem = Arc::new(reducer.problem());
-    let mut field = field(&problem, population);
-    field.origin = Some(Arc::new(reducer));
+    let mut context = context(&problem, population);
+    context.origin = Some(Arc::new(reducer));
     let mut all = known();
     all.retain(|heuristic| heuristic.fits(&problem).is_ok());
     all.extend(from_files(&network));
     for heuristic in &all {
-        compare(&cuda, kind, &field, heuristic, 4, false);
+        compare(&cuda, kind, &context, heuristic, 4, false);
     }
 }
 
@@ -238,10 +238,10 @@ fn flights_with_groups_on_photographs() {
     let Some(cuda) = device() else { return };
     let mut rng = Rng::new(8);
     for (n, population) in [(70, 9), (9, 40)] {
-        let field = field(&Arc::new(photographs(&mut rng, n)), population);
+        let context = context(&Arc::new(photographs(&mut rng, n)), population);
         for name in ["satellite", "radio", "swap", "mini-bucket"] {
             let heuristic = heuristics::find(name).expect("it is in the list");
-            compare(&cuda, "photographs", &field, &heuristic, 4, n < 20);
+            compare(&cuda, "photographs", &context, &heuristic, 4, n < 20);
         }
     }
 }
@@ -253,10 +253,10 @@ fn states_begin_anew_as_on_the_cpu() {
     let known = known();
     for case in 0..18 {
         let problem = Arc::new(random_dense(&mut rng));
-        let field = field(&problem, [1, 3, 70][case % 3]);
+        let context = context(&problem, [1, 3, 70][case % 3]);
         let heuristic = &known[case % known.len()];
-        if field.variables() > 0 && heuristic.fits(&problem).is_ok() {
-            compare(&cuda, &format!("case {case}"), &field, heuristic, 60, case % 2 == 0);
+        if context.variables() > 0 && heuristic.fits(&problem).is_ok() {
+            compare(&cuda, &format!("case {case}"), &context, heuristic, 60, case % 2 == 0);
         }
     }
 }
@@ -305,10 +305,10 @@ impl Neighbourhood for Careless {
 fn assertions_find_what_is_wrong_on_a_device() {
     let Some(cuda) = device() else { return };
     let problem = Arc::new(photographs(&mut Rng::new(5), 20));
-    let field = field(&problem, 7);
+    let context = context(&problem, 7);
     let round = |beyond| {
         let mut guided = Guided::new(Arc::new(Careless { beyond }), true, Some(cuda.clone()), Rng::new(3));
-        guided.round(&field, &mut Pool::default(), &Stop::new())
+        guided.round(&context, &mut Pool::default(), &Stop::new())
     };
     let told = round(true);
     let nonsense = told.nonsense.expect("there is no such value");

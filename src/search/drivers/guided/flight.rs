@@ -42,7 +42,7 @@ impl Flight {
                 return false;
             }
             if let Some(neighbourhood) = visit.heuristic.neighbourhood() {
-                for _ in 0..neighbourhood.proposals(visit.ground.field.variables()) {
+                for _ in 0..neighbourhood.proposals(visit.ground.context.variables()) {
                     propose(visit, neighbourhood, state, scratch);
                 }
             }
@@ -91,10 +91,10 @@ fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut Sta
     let ground = &visit.ground;
     let mut group = Vec::new();
     let mut rng = state.rng().clone();
-    neighbourhood.propose(&View::new(ground.field, &state.values), &mut rng, &mut group);
+    neighbourhood.propose(&View::new(ground.context, &state.values), &mut rng, &mut group);
     *state.rng() = rng;
     let domain =
-        |v: u32| if (v as usize) < ground.field.variables() { ground.field.rows.domain(v as usize) } else { 0 };
+        |v: u32| if (v as usize) < ground.context.variables() { ground.context.tables.domain(v as usize) } else { 0 };
     if let Some(&senseless) = group.iter().find(|&&(v, value)| usize::from(value) >= domain(v)) {
         let _ = state.senseless.get_or_insert(senseless);
         return;

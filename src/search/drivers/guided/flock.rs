@@ -100,7 +100,7 @@ impl HostFlock {
 
 /// Whether so many states keep the costs of all values, and not make them at each visit.
 pub(crate) fn keeps(ground: &Ground<'_>, places: &Places, states: usize) -> bool {
-    ground.field.rows.all_copied() && places.end() * states <= MOST_KEPT
+    ground.context.tables.all_copied() && places.end() * states <= MOST_KEPT
 }
 
 impl Flock for HostFlock {

@@ -64,7 +64,7 @@ pub(crate) fn explain(
 ) -> Option<String> {
     let watched = Watched { heuristic, seen: Mutex::default() };
     let (mut flock, flights) = (HostFlock::default(), vec![(0, flight); starts.len()]);
-    let turn = Turn { draw: 0, schedule: ground.field.schedule, flights: &flights };
+    let turn = Turn { draw: 0, schedule: ground.context.schedule, flights: &flights };
     // the CPU's flights do not fail
     flock.open(ground, starts).ok()?;
     let (_, complete) = flock.fly(&Visit { ground: *ground, heuristic: &watched }, &turn, stop).ok()?;

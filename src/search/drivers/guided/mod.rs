@@ -30,7 +30,7 @@ mod visit;
 pub(crate) use network::sources;
 pub(crate) use network::{MEMBERS, instance_of};
 
-pub(crate) use crate::search::scheduler::driver::Field;
+pub(crate) use crate::search::scheduler::driver::SearchContext;
 
 use super::annealing::cpu::{clipped, most_states};
 use super::annealing::state::Elite;
@@ -128,22 +128,23 @@ impl Guided {
     }
 
     /// A random assignment, or what the heuristic makes of it.
-    fn start(heuristic: &dyn ValueHeuristic, field: &Field, rng: &mut Rng) -> Vec<u16> {
-        let mut values: Vec<u16> = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
+    fn start(heuristic: &dyn ValueHeuristic, context: &SearchContext, rng: &mut Rng) -> Vec<u16> {
+        let mut values: Vec<u16> =
+            (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
         if let Some(start) = heuristic.start() {
             let shown = values.clone();
-            start.start(&View::new(field, &shown), rng, &mut values);
+            start.start(&View::new(context, &shown), rng, &mut values);
             // what is beyond a domain is no value
             for (v, value) in values.iter_mut().enumerate() {
-                *value = (*value).min(field.rows.domain(v) as u16 - 1);
+                *value = (*value).min(context.tables.domain(v) as u16 - 1);
             }
         }
         values
     }
 
     /// The flights of a round.
-    fn flights(&mut self, field: &Field) -> Vec<(usize, Flight)> {
-        let longest = (ROUND_WORK / (STATES as u64 * field.sweep_work).max(1)).clamp(SHORTEST, LONGEST);
+    fn flights(&mut self, context: &SearchContext) -> Vec<(usize, Flight)> {
+        let longest = (ROUND_WORK / (STATES as u64 * context.sweep_work).max(1)).clamp(SHORTEST, LONGEST);
         let mut choose = |_| {
             let arm = self.arms.choose(self.rng.unit());
             let passes = (longest / LENGTHS[arm / STARTS.len()]).max(2) as u32;
@@ -158,9 +159,9 @@ impl Guided {
         if self.reported {
             return None;
         }
-        let field = ground.field;
-        let shown = vec![0; field.variables()];
-        let view = View::new(field, &shown);
+        let context = ground.context;
+        let shown = vec![0; context.variables()];
+        let view = View::new(context, &shown);
         let name = self.heuristic.name();
         let told = landed.iter().find_map(|landed| {
             let strange = landed.strange.map(|v| {
@@ -177,9 +178,9 @@ impl Guided {
         });
         let known = self.heuristic.nonsense().map(|what| format!("heuristic {what}; it weighs 0"));
         let new = known.or(told).or_else(|| {
-            let start = |slot| Self::start(&*self.heuristic, field, &mut Rng::new(slot));
+            let start = |slot| Self::start(&*self.heuristic, context, &mut Rng::new(slot));
             let starts = || (0..OPENING_STATES as u64).map(start).collect();
-            let idle = || idle::explain(ground, &*self.heuristic, starts(), opening_flight(field), stop);
+            let idle = || idle::explain(ground, &*self.heuristic, starts(), opening_flight(context), stop);
             if self.acted { None } else { idle() }
         });
         self.reported = new.is_some();
@@ -188,14 +189,14 @@ impl Guided {
 }
 
 /// A flight of those that open a run.
-fn opening_flight(field: &Field) -> Flight {
-    let most = OPENING_WORK / (OPENING_STATES as u64 * field.sweep_work).max(1);
+fn opening_flight(context: &SearchContext) -> Flight {
+    let most = OPENING_WORK / (OPENING_STATES as u64 * context.sweep_work).max(1);
     Flight { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 }
 }
 
 /// Whether a heuristic that is for devices only flies on one: what to say to the user where it does not.
 pub(crate) fn ready(
-    field: &Field,
+    context: &SearchContext,
     heuristic: &dyn ValueHeuristic,
     device: &Opened,
     asserts: bool,
@@ -203,36 +204,36 @@ pub(crate) fn ready(
     let Some(cuda) = &device.cuda else {
         return Err(format!("a heuristic in CUDA needs a device, and there is none: {device}"));
     };
-    if let Some(what) = cuda::unfit(field, heuristic) {
+    if let Some(what) = cuda::unfit(context, heuristic) {
         return Err(format!("{what}, and a heuristic in CUDA weighs nothing on the CPU"));
     }
-    if field.variables() == 0 {
+    if context.variables() == 0 {
         return Ok(());
     }
     // what is compiled is kept
-    let core = Prepared::new(field);
-    let ground = core.ground(field, heuristic.needs(), asserts);
-    let flock = CudaFlock::new(cuda, &ground, heuristic, wanted(field));
+    let core = Prepared::new(context);
+    let ground = core.ground(context, heuristic.needs(), asserts);
+    let flock = CudaFlock::new(cuda, &ground, heuristic, wanted(context));
     flock.map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// How many states there are to be, where that does not depend on the device.
-fn wanted(field: &Field) -> Option<usize> {
-    field.population.map(|wanted| wanted.max(1)).or(field.portable.then_some(STATES))
+fn wanted(context: &SearchContext) -> Option<usize> {
+    context.population.map(|wanted| wanted.max(1)).or(context.portable.then_some(STATES))
 }
 
 impl Prepared {
-    fn new(field: &Field) -> Self {
-        let layout = field.layout().cloned().unwrap_or_else(|| Arc::new(Layout::new(&field.rows)));
-        Prepared { places: Places::new(&field.rows.width), layout }
+    fn new(context: &SearchContext) -> Self {
+        let layout = context.layout().cloned().unwrap_or_else(|| Arc::new(Layout::new(&context.tables)));
+        Prepared { places: Places::new(&context.tables.width), layout }
     }
 
     /// What states stand on, without what others have found.
-    fn ground<'a>(&'a self, field: &'a Field, needs: Needs, asserts: bool) -> Ground<'a> {
+    fn ground<'a>(&'a self, context: &'a SearchContext, needs: Needs, asserts: bool) -> Ground<'a> {
         let Prepared { places, layout } = self;
         let floors = &layout.floors;
         let (incumbent, reduced, guide) = (None, None, None);
-        Ground { field, places, layout, keeps: false, floors, needs, incumbent, reduced, guide, asserts }
+        Ground { context, places, layout, keeps: false, floors, needs, incumbent, reduced, guide, asserts }
     }
 }
 
@@ -245,55 +246,55 @@ impl Driver for Guided {
         self.stalled.len()
     }
 
-    fn weight(&self, _: &Field, _: &Pool) -> f64 {
+    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
         WEIGHT
     }
 
-    fn begins(&self, _: &Field) -> u64 {
+    fn begins(&self, _: &SearchContext) -> u64 {
         BEGIN
     }
 
     /// Flights on the CPU that set out from the first solution, by states that nobody keeps: before a device is there, and where a run must be the
     /// same with it.
-    fn open_run(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
-        let may = !self.heuristic.is_for_devices() && (self.device.is_none() || field.portable);
-        let first = pool.elites().first().filter(|_| may && field.variables() > 0)?.values.clone();
-        let core = Prepared::new(field);
-        let ground = core.ground(field, self.heuristic.needs(), self.asserts);
+    fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
+        let may = !self.heuristic.is_for_devices() && (self.device.is_none() || context.portable);
+        let first = pool.elites().first().filter(|_| may && context.variables() > 0)?.values.clone();
+        let core = Prepared::new(context);
+        let ground = core.ground(context, self.heuristic.needs(), self.asserts);
         let mut start = |slot: usize| match self.heuristic.start() {
             // half of them where the heuristic begins, if it says where
-            Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, field, &mut self.rng.split()),
+            Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, context, &mut self.rng.split()),
             _ => first.clone(),
         };
         let starts = (0..OPENING_STATES).map(&mut start).collect();
-        let flights = [(0, opening_flight(field)); OPENING_STATES];
+        let flights = [(0, opening_flight(context)); OPENING_STATES];
         let visit = Visit { ground: Ground { incumbent: Some(&first), ..ground }, heuristic: &*self.heuristic };
-        let turn = Turn { draw: self.rng.draw(), schedule: field.schedule, flights: &flights };
+        let turn = Turn { draw: self.rng.draw(), schedule: context.schedule, flights: &flights };
         let (mut flock, mut effort) = (HostFlock::default(), Effort::default());
         // the CPU's flights do not fail
         flock.open(&ground, starts).ok()?;
         let (landed, _) = flock.fly(&visit, &turn, stop).ok()?;
-        self.account(field, &flock, &flights, &landed, &mut effort);
+        self.account(context, &flock, &flights, &landed, &mut effort);
         effort.nonsense = self.report(&ground, &landed, stop);
-        flock.states.iter().for_each(|state| pool.offer(&Elite::new(&field.rows, state.values.clone())));
+        flock.states.iter().for_each(|state| pool.offer(&Elite::new(&context.tables, state.values.clone())));
         self.core = Some(core);
         Some(effort)
     }
 
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         // without a device there is nothing to do for a heuristic in CUDA
-        if field.variables() == 0 || self.heuristic.is_for_devices() && self.device.is_none() {
+        if context.variables() == 0 || self.heuristic.is_for_devices() && self.device.is_none() {
             return Effort { work: 1_000_000, ..Effort::default() };
         }
-        let core = self.core.take().unwrap_or_else(|| Prepared::new(field));
+        let core = self.core.take().unwrap_or_else(|| Prepared::new(context));
         let guide = self.guide.take();
         let incumbent = pool.elites().first().map(|elite| elite.values.clone());
-        let reduced = field.reduced();
+        let reduced = context.reduced();
         let ground = Ground {
             incumbent: incumbent.as_deref(),
             reduced: reduced.as_ref().map(|reduced| &reduced[..]),
             guide: guide.as_ref().and_then(Guiding::shown),
-            ..core.ground(field, self.heuristic.needs(), self.asserts)
+            ..core.ground(context, self.heuristic.needs(), self.asserts)
         };
         let mut effort = Effort::default();
         if let Err(error) = self.advance(&ground, pool, stop, &mut effort) {
@@ -321,7 +322,7 @@ impl Driver for Guided {
         }
     }
 
-    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         self.guide = None;
         self.schedule = None;
         self.core = None;
@@ -329,11 +330,11 @@ impl Driver for Guided {
         slots.sort_by_key(|&slot| (self.flock.energy(slot), slot));
         slots.truncate(MOVED);
         slots.sort_unstable();
-        if slots.is_empty() || field.variables() == 0 {
+        if slots.is_empty() || context.variables() == 0 {
             return;
         }
-        let core = Prepared::new(field);
-        let ground = core.ground(field, self.heuristic.needs(), self.asserts);
+        let core = Prepared::new(context);
+        let ground = core.ground(context, self.heuristic.needs(), self.asserts);
         let moved = slots.iter().map(|&slot| self.flock.values(slot)).collect::<Result<Vec<_>, _>>();
         // what states remember is by the old core's values. A device that fails now fails again in the next round, which says so
         if let Ok(moved) = moved
@@ -353,12 +354,12 @@ impl Guided {
     /// Where flights are made from now on, by how many states. `effort` tells why it is not the device where there is
     /// one, and of fewer states than were asked for.
     fn choose(&mut self, ground: &Ground<'_>, effort: &mut Effort) -> Result<usize, DeviceError> {
-        let field = ground.field;
-        let wanted = wanted(field);
-        let on_host = |told: &mut Option<String>| match field.population {
+        let context = ground.context;
+        let wanted = wanted(context);
+        let on_host = |told: &mut Option<String>| match context.population {
             // its assignments, and lists of numbers for variables and for values; and the same of its child
             Some(wanted) => {
-                let state = size_of::<State>() + 24 * field.variables() + 4 * field.rows.moves();
+                let state = size_of::<State>() + 24 * context.variables() + 4 * context.tables.moves();
                 clipped(wanted, most_states(2 * state), told)
             }
             None => STATES,
@@ -369,7 +370,7 @@ impl Guided {
         };
         let lists = ground.guide.as_ref().is_some_and(|guide| !guide.to_go.is_dense());
         let lists = || lists.then(|| "the mini-buckets' messages are lists, which devices do not look up".to_string());
-        if let Some(what) = cuda::unfit(field, &*self.heuristic).or_else(lists) {
+        if let Some(what) = cuda::unfit(context, &*self.heuristic).or_else(lists) {
             effort.note = Some(format!("{}: {what}: its flights are made on the CPU", device.label()));
             self.flock = Box::new(HostFlock::default());
             return Ok(on_host(&mut effort.clipped));
@@ -395,7 +396,7 @@ impl Guided {
     ) -> Result<(), DeviceError> {
         let count = self.choose(ground, effort)?;
         let heuristic = &*self.heuristic;
-        let start = |slot| Self::start(heuristic, ground.field, &mut Rng::new(mix(draw, slot as u64)));
+        let start = |slot| Self::start(heuristic, ground.context, &mut Rng::new(mix(draw, slot as u64)));
         let starts = (0..count).into_par_iter().map(start).collect();
         self.flock.open(ground, starts)?;
         self.stalled = vec![0; count];
@@ -409,16 +410,16 @@ impl Guided {
         stop: &Stop,
         effort: &mut Effort,
     ) -> Result<(), DeviceError> {
-        let field = ground.field;
+        let context = ground.context;
         let draw = self.rng.draw();
         if self.stalled.is_empty() {
             self.open(ground, pool, draw, effort)?;
         }
-        let schedule = self.schedule.unwrap_or(field.schedule);
-        let flights = self.flights(field);
+        let schedule = self.schedule.unwrap_or(context.schedule);
+        let flights = self.flights(context);
         let visit = Visit { ground: *ground, heuristic: &*self.heuristic };
         let (landed, complete) = self.flock.fly(&visit, &Turn { draw, schedule, flights: &flights }, stop)?;
-        self.account(field, &*self.flock, &flights, &landed, effort);
+        self.account(context, &*self.flock, &flights, &landed, effort);
         if !complete {
             return Ok(());
         }
@@ -426,7 +427,7 @@ impl Guided {
             let samples =
                 (0..self.stalled.len().min(4)).map(|slot| self.flock.values(slot)).collect::<Result<Vec<_>, _>>()?;
             let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
-            self.schedule = Some(field.schedule.settled(&field.rows, &samples, ENDS[0]));
+            self.schedule = Some(context.schedule.settled(&context.tables, &samples, ENDS[0]));
         }
         for ((landed, &(arm, flight)), stalled) in landed.iter().zip(&flights).zip(&mut self.stalled) {
             self.arms.note(arm, if landed.better { 1.0 } else { 0.0 }, f64::from(flight.passes));
@@ -447,7 +448,7 @@ impl Guided {
     /// What the flights came to.
     fn account(
         &self,
-        field: &Field,
+        context: &SearchContext,
         flock: &dyn Flock,
         flights: &[(usize, Flight)],
         landed: &[Landed],
@@ -455,11 +456,11 @@ impl Guided {
     ) {
         let mut picks = Picks { rounds: 1, bytes: flock.bytes(), compiled: flock.compiled(), ..Picks::default() };
         landed.iter().for_each(|landed| picks.add(&landed.picks));
-        let n = field.variables() as u64;
+        let n = context.variables() as u64;
         let passes: u64 = flights.iter().map(|(_, flight)| u64::from(flight.passes) + 1).sum();
         let moves: u64 = landed.iter().map(|landed| landed.moves).sum();
         // a visit looks at its row, a change at its neighbours' rows, twice
-        let change = 2 * field.sweep_work / n.max(1);
+        let change = 2 * context.sweep_work / n.max(1);
         picks.settled = moves.saturating_sub(picks.changed + picks.taken_changed);
         effort.moves = moves;
         effort.ratings = picks.ratings;
@@ -480,7 +481,7 @@ impl Guided {
                 let cause = format!("a state's cost is {told}, counted again {counted}");
                 return Err(DeviceError::Failed { what: "comparing energies".into(), cause });
             }
-            pool.offer(&Elite::new(&ground.field.rows, values));
+            pool.offer(&Elite::new(&ground.context.tables, values));
         }
         Ok(())
     }
@@ -498,7 +499,7 @@ impl Guided {
                 Some(elite) if rng.below(2) == 0 => elite.values.clone(),
                 _ => {
                     begun.push(slot);
-                    Self::start(&*self.heuristic, ground.field, &mut rng)
+                    Self::start(&*self.heuristic, ground.context, &mut rng)
                 }
             };
             self.flock.begin(ground, slot, values)?;

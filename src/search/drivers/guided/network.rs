@@ -10,8 +10,8 @@ use crate::fang::cuda::Shape;
 use crate::heuristics;
 use crate::heuristics::{INPUTS, Needs, ValueHeuristic, View};
 use crate::search::context::cuda::{self, CoreArgument, DeviceCore, address};
-use crate::search::context::value_tables::Rows;
-use crate::search::scheduler::driver::Field;
+use crate::search::context::value_tables::ValueTables;
+use crate::search::scheduler::driver::SearchContext;
 
 /// When a value was left that never was.
 const NEVER: u32 = u32::MAX;
@@ -72,7 +72,7 @@ pub(crate) struct NetworkOnDevice {
 }
 
 /// Why a heuristic's flights on a core are the CPU's, if they are.
-pub(crate) fn unfit(field: &Field, heuristic: &dyn ValueHeuristic) -> Option<String> {
+pub(crate) fn unfit(context: &SearchContext, heuristic: &dyn ValueHeuristic) -> Option<String> {
     let name = heuristic.name();
     if heuristic.cuda().is_none() {
         return Some(format!("heuristic {name} has no CUDA text"));
@@ -80,7 +80,7 @@ pub(crate) fn unfit(field: &Field, heuristic: &dyn ValueHeuristic) -> Option<Str
     if heuristic.neighbourhood().is_some_and(|neighbourhood| neighbourhood.cuda().is_none()) {
         return Some(format!("heuristic {name} proposes groups of variables that have no CUDA text"));
     }
-    cuda::unfit(field)
+    cuda::unfit(context)
 }
 
 /// A heuristic's text with what it needs, and the flights behind it.
@@ -126,19 +126,19 @@ impl NetworkOnDevice {
     /// # Errors
     /// The device's.
     pub fn new(cuda: &Cuda, ground: &Ground<'_>, heuristic: &dyn ValueHeuristic) -> Result<Self, DeviceError> {
-        let (field, places) = (ground.field, ground.places);
+        let (context, places) = (ground.context, ground.places);
         let needs = heuristic.needs();
-        let core = DeviceCore::new(cuda, field)?;
+        let core = DeviceCore::new(cuda, context)?;
         let textless = || DeviceError::Unusable(format!("heuristic {} has no CUDA text", heuristic.name()));
         let source = source_of(heuristic, ground.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
-        let rows = &field.rows;
-        let (n, moves) = (rows.variables(), places.end());
+        let tables = &context.tables;
+        let (n, moves) = (tables.variables(), places.end());
         let starts: Vec<u32> = (0..n).map(|v| places.row(v).start as u32).collect();
         let values = vec![0; n];
-        let view = View::new(field, &values);
+        let view = View::new(context, &values);
         let mut origins = vec![0; moves];
         for v in 0..n {
-            for value in 0..rows.domain(v) {
+            for value in 0..tables.domain(v) {
                 origins[places.row(v).start + value] = view.origin_value(v, value) as u32;
             }
         }
@@ -149,7 +149,7 @@ impl NetworkOnDevice {
                 numbers.resize(first + moves, f64::NAN);
                 for v in 0..n {
                     let row = table.row(view.origin(v));
-                    for value in 0..rows.domain(v) {
+                    for value in 0..tables.domain(v) {
                         let number = row.get(view.origin_value(v, value)).copied();
                         numbers[first + places.row(v).start + value] = number.unwrap_or(f64::NAN);
                     }
@@ -159,7 +159,7 @@ impl NetworkOnDevice {
             }
         }
         let floors: Vec<u32> = ground.floors.iter().map(|floor| floor.cast_unsigned()).collect();
-        let counted = if ground.asserts { counted(rows) } else { Vec::new() };
+        let counted = if ground.asserts { counted(tables) } else { Vec::new() };
         let kept = [upload(cuda, &floors)?, upload(cuda, &starts)?, upload(cuda, &origins)?, upload(cuda, &counted)?];
         let numbers = if numbers.is_empty() { cuda.zeros(1)? } else { cuda.upload(&numbers)? };
         let [floors, starts, origins, counted] = [0, 1, 2, 3].map(|which| address(cuda, &kept[which]));
@@ -180,7 +180,7 @@ impl NetworkOnDevice {
             tables: address(cuda, &numbers),
             variables: n as u32,
             moves: moves as u32,
-            hard: rows.hard,
+            hard: tables.hard,
             left: n as u32,
             taken: (n + ages) as u32,
             visits: (n + ages + counts) as u32,
@@ -205,7 +205,7 @@ impl NetworkOnDevice {
             incumbent,
             reduced,
             guide: None,
-            shift: rows.shift,
+            shift: tables.shift,
             _core: core,
             _kept,
         })
@@ -249,13 +249,13 @@ impl NetworkOnDevice {
 }
 
 /// Of each incidence, as a core on a device has them, whether it is its function's first: where all are read once.
-fn counted(rows: &Rows) -> Vec<u32> {
+fn counted(tables: &ValueTables) -> Vec<u32> {
     let of = |v: usize| {
-        let mut own: Vec<_> = rows.incidences(v).iter().zip(rows.functions_on(v)).collect();
-        own.sort_by_key(|(incidence, _)| Rows::binary(incidence).is_none());
-        own.into_iter().map(move |(_, &f)| u32::from(rows.problem.functions[f as usize].scope[0] as usize == v))
+        let mut own: Vec<_> = tables.incidences(v).iter().zip(tables.functions_on(v)).collect();
+        own.sort_by_key(|(incidence, _)| ValueTables::binary(incidence).is_none());
+        own.into_iter().map(move |(_, &f)| u32::from(tables.problem.functions[f as usize].scope[0] as usize == v))
     };
-    (0..rows.variables()).flat_map(of).collect()
+    (0..tables.variables()).flat_map(of).collect()
 }
 
 fn upload(cuda: &Cuda, words: &[u32]) -> Result<CudaSlice<u32>, DeviceError> {

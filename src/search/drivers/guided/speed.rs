@@ -9,7 +9,7 @@ use super::{Ground, Prepared};
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::rng::Rng;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -29,22 +29,22 @@ const FLIGHT: Flight = Flight { passes: 15, start: 0.5 };
 
 /// Flights from random assignments, and on from where they end. `None` where a device does not take the core or the heuristic.
 pub(crate) fn passes(
-    field: &Field,
+    context: &SearchContext,
     heuristic: &dyn ValueHeuristic,
     device: Option<&Arc<Cuda>>,
     states: usize,
     repeats: usize,
 ) -> Result<Option<Passes>, DeviceError> {
-    let core = Prepared::new(field);
-    let ground: Ground<'_> = core.ground(field, heuristic.needs(), false);
+    let core = Prepared::new(context);
+    let ground: Ground<'_> = core.ground(context, heuristic.needs(), false);
     let mut flock: Box<dyn Flock> = match device {
-        Some(_) if cuda::unfit(field, heuristic).is_some() => return Ok(None),
+        Some(_) if cuda::unfit(context, heuristic).is_some() => return Ok(None),
         Some(cuda) => Box::new(CudaFlock::new(cuda, &ground, heuristic, Some(states))?),
         None => Box::new(HostFlock::default()),
     };
     let random = |slot| {
         let mut rng = Rng::new(slot as u64);
-        (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect()
+        (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect()
     };
     flock.open(&ground, (0..states).into_par_iter().map(random).collect())?;
     let visit = Visit { ground, heuristic };
@@ -53,7 +53,7 @@ pub(crate) fn passes(
     // the first flight warms up
     for draw in 0..=repeats as u64 {
         let began = Instant::now();
-        let _ = flock.fly(&visit, &Turn { draw, schedule: field.schedule, flights: &flights }, &Stop::new())?;
+        let _ = flock.fly(&visit, &Turn { draw, schedule: context.schedule, flights: &flights }, &Stop::new())?;
         times.push(began.elapsed().as_secs_f64() * 1e3 / f64::from(FLIGHT.passes + 1));
     }
     let times = &mut times[1..];

@@ -96,8 +96,8 @@ impl fang::State for State {
 impl State {
     /// Goes to an assignment and computes anew what goes with it. Memory stays.
     pub fn begin(&mut self, ground: &Ground<'_>, values: Vec<u16>) {
-        let rows = &ground.field.rows;
-        let n = rows.variables();
+        let tables = &ground.context.tables;
+        let n = tables.variables();
         self.values = values;
         self.active = Active::new(n);
         self.energy = ground.energy(&self.values);
@@ -185,14 +185,14 @@ impl State {
             self.keep_best();
         }
         self.moved = true;
-        let rows = &ground.field.rows;
+        let tables = &ground.context.tables;
         let moved = (&self.values[..], v, value);
         if ground.keeps {
             let layout = ground.layout;
-            layout.update(rows, moved, &mut self.costs, |cost| cost, walk::UNWATCHED);
+            layout.update(tables, moved, &mut self.costs, |cost| cost, walk::UNWATCHED);
             if !self.conflicts.is_empty() {
-                let hard = rows.hard;
-                layout.update(rows, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), walk::UNWATCHED);
+                let hard = tables.hard;
+                layout.update(tables, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), walk::UNWATCHED);
             }
         }
         if let Some(wide) = self.wide.get_mut(v) {
@@ -291,6 +291,10 @@ impl Places {
 
 /// The sum of the entries that an assignment reads.
 pub(crate) fn energy(ground: &Ground<'_>, values: &[u16]) -> i64 {
-    let rows = &ground.field.rows;
-    if rows.all_copied() { walk::energy(rows, ground.layout, values) } else { rows.energy(values).total >> rows.shift }
+    let tables = &ground.context.tables;
+    if tables.all_copied() {
+        walk::energy(tables, ground.layout, values)
+    } else {
+        tables.energy(values).total >> tables.shift
+    }
 }

@@ -48,9 +48,9 @@ impl Visit<'_> {
     /// Fills the columns that the heuristic needs.
     #[inline(always)]
     fn look(&self, state: &State, v: usize, scratch: &mut Scratch) -> Scalars {
-        let Ground { field, needs, places, .. } = self.ground;
-        let rows = &field.rows;
-        let domain = rows.domain(v);
+        let Ground { context, needs, places, .. } = self.ground;
+        let tables = &context.tables;
+        let domain = tables.domain(v);
         let held = usize::from(state.values[v]);
         scratch.row.resize(places.row(v).len(), 0);
         state.costs(&self.ground, v, &mut scratch.row);
@@ -75,8 +75,8 @@ impl Visit<'_> {
         let place = places.row(v).start;
         fill(&mut scratch.age, Needs::AGE, &mut (0..domain).map(|value| state.age(place + value)));
         fill(&mut scratch.frequency, Needs::FREQUENCY, &mut (0..domain).map(|value| state.frequency(v, place + value)));
-        fill(&mut scratch.unary, Needs::UNARY, &mut rows.unary(v)[..domain].iter().map(|&cost| f64::from(cost)));
-        let view = View::new(field, &state.values);
+        fill(&mut scratch.unary, Needs::UNARY, &mut tables.unary(v)[..domain].iter().map(|&cost| f64::from(cost)));
+        let view = View::new(context, &state.values);
         fill(&mut scratch.value, Needs::VALUE, &mut (0..domain).map(|value| view.origin_value(v, value) as f64));
         if needs.any(Needs::REDUCED) {
             let known = self.ground.reduced.map(|reduced| &reduced[v]);
@@ -131,7 +131,7 @@ impl Visit<'_> {
             conflicts: &columns.conflicts,
             unary: &columns.unary,
             domain: view.domain(v) as f64,
-            degree: self.ground.field.rows.degree(v) as f64,
+            degree: self.ground.context.tables.degree(v) as f64,
             temperature: state.temperature,
             round: f64::from(state.pass),
             since: f64::from(state.pass - state.improved),
@@ -150,11 +150,11 @@ impl Dispatch<State> for Visit<'_> {
     #[inline(always)]
     fn assign(&self, state: &mut State, v: usize, draw: u64, scratch: &mut Scratch) -> Option<usize> {
         let scalars = self.look(state, v, scratch);
-        let domain = self.ground.field.rows.domain(v);
+        let domain = self.ground.context.tables.domain(v);
         let mut weights = std::mem::take(&mut scratch.weights);
         weights.clear();
         weights.resize(domain, 0);
-        let view = View::new(self.ground.field, &state.values);
+        let view = View::new(self.ground.context, &state.values);
         let inputs = self.inputs(&view, state, v, &scalars, scratch);
         let active = self.heuristic.active(&inputs);
         if active {
@@ -193,7 +193,7 @@ impl Visit<'_> {
     #[cold]
     pub fn verify(&self, state: &mut State, v: usize) {
         if let (Err(what), None) = (state.verify(&self.ground, v), &state.fault) {
-            let variable = View::new(self.ground.field, &state.values).origin(v);
+            let variable = View::new(self.ground.context, &state.values).origin(v);
             state.fault =
                 Some(format!("heuristic {}: after variable {variable} was assigned {what}", self.heuristic.name()));
         }

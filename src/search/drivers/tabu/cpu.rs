@@ -6,10 +6,10 @@ use super::walk::{HELD, Layout, REMEMBERED, Round, Walked, Walkers, energy};
 use crate::device::DeviceError;
 use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::heat_bath::Least;
 use crate::search::drivers::annealing::state::hash;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ struct Walker {
 
 /// Rates all moves of a walker's variables in conflict, in their order.
 struct Moves<'a> {
-    rows: &'a Rows,
+    tables: &'a ValueTables,
     layout: &'a Layout,
 }
 
@@ -144,7 +144,7 @@ impl LocalHeuristic<Walker> for Moves<'_> {
 
     fn assign(&self, walker: &mut Walker, _: usize, possibility: usize) {
         let (v, value) = self.of(walker, possibility);
-        walker.take(self.rows, self.layout, v, value);
+        walker.take(self.tables, self.layout, v, value);
     }
 
     /// Everything is tabu: time passes.
@@ -155,30 +155,30 @@ impl LocalHeuristic<Walker> for Moves<'_> {
 
 impl Walker {
     /// Begins a walk.
-    fn begin(&mut self, rows: &Rows, layout: &Layout, key: u64, values: Vec<u16>) {
+    fn begin(&mut self, tables: &ValueTables, layout: &Layout, key: u64, values: Vec<u16>) {
         self.gamma = vec![0; layout.moves()];
         self.until = vec![HELD; layout.moves()];
         self.seen = vec![0; REMEMBERED];
-        for v in 0..rows.variables() {
+        for v in 0..tables.variables() {
             let range = layout.range(v);
             let gamma = &mut self.gamma[range.clone()];
-            rows.rate(v, &values, gamma, |_| true);
+            tables.rate(v, &values, gamma, |_| true);
             gamma.iter_mut().for_each(|cost| *cost -= layout.floors[v]);
-            let until = &mut self.until[range][..rows.domain(v)];
+            let until = &mut self.until[range][..tables.domain(v)];
             until.fill(0);
             until[usize::from(values[v])] = HELD;
         }
-        self.in_conflict = Active::new(rows.variables());
+        self.in_conflict = Active::new(tables.variables());
         let in_conflict = |v: &usize| self.gamma[layout.starts[*v] as usize + usize::from(values[*v])] > 0;
-        (0..rows.variables()).filter(in_conflict).for_each(|v| self.in_conflict.activate(v));
+        (0..tables.variables()).filter(in_conflict).for_each(|v| self.in_conflict.activate(v));
         let conflicts = self.in_conflict.count() as u32;
-        let fresh = Walked::new(key, energy(rows, layout, &values), hash(&values), conflicts);
+        let fresh = Walked::new(key, energy(tables, layout, &values), hash(&values), conflicts);
         self.walked = Walked { moves: self.walked.moves, ..fresh };
         self.best.clone_from(&values);
         self.values = values;
     }
 
-    fn take(&mut self, rows: &Rows, layout: &Layout, v: usize, value: u16) {
+    fn take(&mut self, tables: &ValueTables, layout: &Layout, v: usize, value: u16) {
         let old = self.values[v];
         let [from, to] = [old, value].map(|value| layout.starts[v] as usize + usize::from(value));
         let delta = self.gamma[to] - self.gamma[from];
@@ -195,10 +195,10 @@ impl Walker {
             _ => {}
         };
         watch(v, self.gamma[from], self.gamma[to]);
-        self.until[from] = self.walked.until(rows.variables());
+        self.until[from] = self.walked.until(tables.variables());
         self.until[to] = HELD;
         let moved = (&self.values[..], v, value);
-        layout.update(rows, moved, &mut self.gamma, |cost| cost, Some(watch));
+        layout.update(tables, moved, &mut self.gamma, |cost| cost, Some(watch));
         self.values[v] = value;
         let walked = &mut self.walked;
         walked.step += 1;
@@ -209,7 +209,7 @@ impl Walker {
         walked.hash = walked.hash.wrapping_sub(gone).wrapping_add(come);
         let tag = (walked.hash >> 32) as u32;
         let known = std::mem::replace(&mut self.seen[walked.hash as usize % REMEMBERED], tag);
-        walked.react(known == tag, rows.variables());
+        walked.react(known == tag, tables.variables());
         if walked.energy < walked.best {
             (walked.best, walked.best_step, walked.best_hash) = (walked.energy, walked.step, walked.hash);
             self.best.copy_from_slice(&self.values);
@@ -238,7 +238,7 @@ impl pulp::WithSimd for Steps<'_> {
 }
 
 impl Walkers for HostWalkers {
-    fn suitable(&mut self, _: &Field, _: &Layout) -> Result<usize, DeviceError> {
+    fn suitable(&mut self, _: &SearchContext, _: &Layout) -> Result<usize, DeviceError> {
         Ok(STATES)
     }
 
@@ -250,17 +250,17 @@ impl Walkers for HostWalkers {
         host_step_work(layout, walked)
     }
 
-    fn open(&mut self, _: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
+    fn open(&mut self, _: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
         *self = HostWalkers { layout: layout.clone(), walkers: vec![Walker::default(); count] };
         Ok(())
     }
 
-    fn walk(&mut self, field: &Field, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError> {
-        let (rows, layout) = (&field.rows, &*self.layout);
-        let moves = Moves { rows, layout };
+    fn walk(&mut self, context: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError> {
+        let (tables, layout) = (&context.tables, &*self.layout);
+        let moves = Moves { tables, layout };
         let walk = |(slot, walker): (usize, &mut Walker)| {
             if let Some(start) = round.begin.iter().find(|start| start.slot == slot) {
-                walker.begin(rows, layout, start.key, start.values.clone());
+                walker.begin(tables, layout, start.key, start.values.clone());
             }
             let mut scratch = Scratch::default();
             let mut left = round.steps;
@@ -285,30 +285,30 @@ mod tests {
     use crate::rng::Rng;
     use crate::search::testing::{assignment, price, random_dense};
 
-    fn begun(rows: &Rows, layout: &Layout, values: Vec<u16>, key: u64) -> Walker {
+    fn begun(tables: &ValueTables, layout: &Layout, values: Vec<u16>, key: u64) -> Walker {
         let mut walker = Walker::default();
-        walker.begin(rows, layout, key, values);
+        walker.begin(tables, layout, key, values);
         walker
     }
 
     /// Compares everything that a walker keeps up to date with what is computed anew.
-    fn verify(walker: &Walker, rows: &Rows, layout: &Layout) {
-        let fresh = begun(rows, layout, walker.values.clone(), 1);
+    fn verify(walker: &Walker, tables: &ValueTables, layout: &Layout) {
+        let fresh = begun(tables, layout, walker.values.clone(), 1);
         assert_eq!(walker.gamma, fresh.gamma);
         assert_eq!(walker.walked.hash, fresh.walked.hash);
         assert_eq!(walker.walked.conflicts, fresh.walked.conflicts);
         assert_eq!(walker.in_conflict, fresh.in_conflict);
-        assert!((0..rows.variables()).all(|v| walker.gamma[layout.range(v)].iter().all(|&cost| cost >= 0)));
+        assert!((0..tables.variables()).all(|v| walker.gamma[layout.range(v)].iter().all(|&cost| cost >= 0)));
         assert_eq!(walker.walked.energy, fresh.walked.energy);
-        assert_eq!(walker.walked.best, energy(rows, layout, &walker.best));
+        assert_eq!(walker.walked.best, energy(tables, layout, &walker.best));
         assert_eq!(walker.walked.best_hash, hash(&walker.best));
-        if rows.shift == 0 && rows.price() == i64::from(rows.hard) {
-            assert_eq!(walker.walked.energy, rows.energy(&walker.values).total);
+        if tables.shift == 0 && tables.price() == i64::from(tables.hard) {
+            assert_eq!(walker.walked.energy, tables.energy(&walker.values).total);
         }
         assert!(walker.walked.best <= walker.walked.energy);
-        for v in 0..rows.variables() {
+        for v in 0..tables.variables() {
             let (until, value) = (&walker.until[layout.range(v)], usize::from(walker.values[v]));
-            assert!((0..until.len()).all(|k| (until[k] == HELD) == (k == value || k >= rows.domain(v))));
+            assert!((0..until.len()).all(|k| (until[k] == HELD) == (k == value || k >= tables.domain(v))));
         }
     }
 
@@ -317,16 +317,16 @@ mod tests {
         let mut rng = Rng::new(1);
         for _ in 0..300 {
             let problem = Arc::new(random_dense(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let layout = Layout::new(&rows);
-            let mut walker = begun(&rows, &layout, assignment(&problem, &mut rng), rng.draw());
+            let tables = ValueTables::new(&problem, price(&problem));
+            let layout = Layout::new(&tables);
+            let mut walker = begun(&tables, &layout, assignment(&problem, &mut rng), rng.draw());
             for _ in 0..40 {
-                let v = rng.index(rows.variables());
-                let value = rng.index(rows.domain(v)) as u16;
+                let v = rng.index(tables.variables());
+                let value = rng.index(tables.domain(v)) as u16;
                 if value != walker.values[v] {
-                    walker.take(&rows, &layout, v, value);
+                    walker.take(&tables, &layout, v, value);
                 }
-                verify(&walker, &rows, &layout);
+                verify(&walker, &tables, &layout);
             }
         }
     }
@@ -336,10 +336,10 @@ mod tests {
         let mut rng = Rng::new(2);
         for _ in 0..300 {
             let problem = Arc::new(random_dense(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let layout = Layout::new(&rows);
-            let moves = Moves { rows: &rows, layout: &layout };
-            let mut walker = begun(&rows, &layout, assignment(&problem, &mut rng), rng.draw());
+            let tables = ValueTables::new(&problem, price(&problem));
+            let layout = Layout::new(&tables);
+            let moves = Moves { tables: &tables, layout: &layout };
+            let mut walker = begun(&tables, &layout, assignment(&problem, &mut rng), rng.draw());
             let mut scratch = Scratch::default();
             for _ in 0..40 {
                 let mut ratings = vec![0; moves.possibilities(&walker, 0)];
@@ -348,7 +348,7 @@ mod tests {
                 assert_eq!(ratings, single);
                 let before = walker.clone();
                 let picked = assign_variable(&moves, &mut walker, 0, rng.draw(), &mut scratch);
-                verify(&walker, &rows, &layout);
+                verify(&walker, &tables, &layout);
                 assert_eq!(walker.walked.step, before.walked.step + 1);
                 let Some(picked) = picked else {
                     assert_eq!(walker.values, before.values);

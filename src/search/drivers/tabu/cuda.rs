@@ -8,8 +8,8 @@ use crate::device::{
     CudaSlice, CudaStream, DeviceError, DeviceRepr, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
 };
 use crate::search::context::cuda::{Device, address, largest_sums};
-use crate::search::context::value_tables::Rows;
-use crate::search::scheduler::driver::Field;
+use crate::search::context::value_tables::ValueTables;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -119,15 +119,15 @@ struct Cut {
 }
 
 impl Cut {
-    fn new(info: &Info, rows: &Rows, layout: &Layout) -> Cut {
-        let (n, moves) = (rows.variables(), layout.moves());
+    fn new(info: &Info, tables: &ValueTables, layout: &Layout) -> Cut {
+        let (n, moves) = (tables.variables(), layout.moves());
         let room = info.shared_memory.saturating_sub(BESIDE) as usize;
         // costs of moves and until when they are tabu; of each variable its cost and value, a bit and a place in a list
         let words = |short: bool| {
             let numbers = 2 * moves + n.next_multiple_of(32);
             (2 * n + n.div_ceil(32) + if short { numbers / 2 } else { numbers }).next_multiple_of(4)
         };
-        let short = fits_short(rows, layout) && 4 * (words(true) + 2 * (n + 1)) <= room;
+        let short = fits_short(tables, layout) && 4 * (words(true) + 2 * (n + 1)) <= room;
         let in_shared = 4 * (words(short) + 2 * (n + 1)) <= room;
         let shared = if in_shared { 4 * (words(short) + 2 * (n + 1)) as u32 } else { 0 };
         Cut { words: words(short), short, shared }
@@ -139,8 +139,8 @@ impl Cut {
 }
 
 impl Program {
-    fn new(cuda: &Device, rows: &Rows, layout: &Layout) -> Result<Program, DeviceError> {
-        let cut = Cut::new(&cuda.info, rows, layout);
+    fn new(cuda: &Device, tables: &ValueTables, layout: &Layout) -> Result<Program, DeviceError> {
+        let cut = Cut::new(&cuda.info, tables, layout);
         let walk = cuda.load(&source(&[cut.kernel()]))?.kernel(cut.kernel(), cut.shared)?;
         let threads = (layout.moves() as u32 / RATED).next_power_of_two().clamp(32, 512);
         Ok(Program { walk, words: cut.words, threads, shared: cut.shared })
@@ -149,11 +149,11 @@ impl Program {
 
 /// Whether costs of moves and steps of a round with a tenure behind fit 16 bits, of which the largest number stands for what
 /// is tabu for good.
-fn fits_short(rows: &Rows, layout: &Layout) -> bool {
-    let largest = |v: usize| i64::from(rows.unary(v)[..rows.domain(v)].iter().copied().max().unwrap_or(0));
-    let steps = MOST_STEPS as usize + rows.variables() + 2 < usize::from(u16::MAX);
+fn fits_short(tables: &ValueTables, layout: &Layout) -> bool {
+    let largest = |v: usize| i64::from(tables.unary(v)[..tables.domain(v)].iter().copied().max().unwrap_or(0));
+    let steps = MOST_STEPS as usize + tables.variables() + 2 < usize::from(u16::MAX);
     let sum = |(v, sum): (usize, &i64)| sum + largest(v) - i64::from(layout.floors[v]);
-    steps && largest_sums(rows).iter().enumerate().map(sum).all(|sum| sum < i64::from(u16::MAX))
+    steps && largest_sums(tables).iter().enumerate().map(sum).all(|sum| sum < i64::from(u16::MAX))
 }
 
 fn kernel(short: bool, shared: bool) -> &'static str {
@@ -175,8 +175,8 @@ pub(crate) fn sources() -> Vec<Source> {
 
 impl CudaWalkers {
     /// The kernels for a core.
-    pub fn source(info: &Info, rows: &Rows, layout: &Layout) -> Source {
-        source(&[Cut::new(info, rows, layout).kernel()])
+    pub fn source(info: &Info, tables: &ValueTables, layout: &Layout) -> Source {
+        source(&[Cut::new(info, tables, layout).kernel()])
     }
 
     /// A device without walkers.
@@ -194,11 +194,11 @@ impl CudaWalkers {
 }
 
 impl Walkers for CudaWalkers {
-    fn suitable(&mut self, field: &Field, layout: &Layout) -> Result<usize, DeviceError> {
+    fn suitable(&mut self, context: &SearchContext, layout: &Layout) -> Result<usize, DeviceError> {
         if self.portable {
             return Ok(STATES);
         }
-        let program = Program::new(&self.cuda, &field.rows, layout)?;
+        let program = Program::new(&self.cuda, &context.tables, layout)?;
         let blocks = program.walk.blocks_per_multiprocessor(program.threads, program.shared)?;
         let resident = (blocks * self.cuda.info.multiprocessors) as usize;
         let one = 4 * (program.words + REMEMBERED) + 4 * layout.starts.len();
@@ -217,32 +217,32 @@ impl Walkers for CudaWalkers {
         if self.portable { host_step_work(layout, walked) } else { step_work(layout) }
     }
 
-    fn open(&mut self, field: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
+    fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
         // memory goes back before more is taken
         self.open = None;
         let cuda = &*self.cuda;
-        let program = Program::new(&self.cuda, &field.rows, layout)?;
-        let (n, rows) = (field.variables(), &field.rows);
-        let widest = rows.width.iter().max().map_or(1, |width| width / 4);
+        let program = Program::new(&self.cuda, &context.tables, layout)?;
+        let (n, tables) = (context.variables(), &context.tables);
+        let widest = tables.width.iter().max().map_or(1, |width| width / 4);
         let group = widest.next_power_of_two().min(32);
         let of_affected = layout.affected.iter();
         let of_incidents = layout.incidents.iter();
         let lists: [Vec<u32>; 7] = [
             layout.starts.iter().map(|start| start / 4).collect(),
-            rows.problem.domains.clone(),
+            tables.problem.domains.clone(),
             layout.floors.iter().map(|&floor| floor as u32).collect(),
             layout.ranges.clone(),
             of_affected.flat_map(|row| [row.base, row.stride, row.variable, row.incident]).collect(),
             of_incidents.flat_map(|row| [row.base, row.pairs, row.variable, row.counts]).collect(),
             layout.pairs.iter().flat_map(|&(variable, stride)| [variable, stride]).collect(),
         ];
-        let entries = cuda.upload(rows.entries())?;
-        let mut tables = Vec::new();
+        let entries = cuda.upload(tables.entries())?;
+        let mut uploaded = Vec::new();
         for list in &lists {
-            tables.push(cuda.upload(list)?);
+            uploaded.push(cuda.upload(list)?);
         }
         let [starts, domains, floors, ranges, affected, incidents, pairs] =
-            std::array::from_fn(|list| address(cuda, &tables[list]));
+            std::array::from_fn(|list| address(cuda, &uploaded[list]));
         let layout_argument = LayoutArgument {
             variables: n as u32,
             quads: layout.moves() as u32 / 4,
@@ -275,7 +275,7 @@ impl Walkers for CudaWalkers {
             starts: address(cuda, &starts),
             stop: address(cuda, &stop),
         };
-        tables.extend([of_walkers, seen]);
+        uploaded.extend([of_walkers, seen]);
         let layout = layout_argument;
         self.open = Some(Open {
             program,
@@ -287,12 +287,12 @@ impl Walkers for CudaWalkers {
             best,
             walked,
             stop,
-            _tables: (tables, entries),
+            _tables: (uploaded, entries),
         });
         Ok(())
     }
 
-    fn walk(&mut self, _: &Field, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError> {
+    fn walk(&mut self, _: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError> {
         let cuda = self.cuda.clone();
         if let Some(open) = &mut self.open {
             let mut keys = vec![0; open.walked.len()];

@@ -10,7 +10,7 @@ use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::search::drivers::annealing::cuda::tests::{device, network};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{assignment, price, random_dense};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use std::sync::Arc;
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walkers: usize, rounds: &[u32]) {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
-    let field = Field::new(problem, price(problem), None, &mut rng);
-    let layout = Arc::new(Layout::new(&field.rows));
+    let context = SearchContext::new(problem, price(problem), None, &mut rng);
+    let layout = Arc::new(Layout::new(&context.tables));
     let mut host = HostWalkers::default();
     let mut device = CudaWalkers::new(cuda.clone(), true).expect("the device is there");
-    host.open(&field, &layout, walkers).expect("the host works");
-    device.open(&field, &layout, walkers).expect("memory is there");
+    host.open(&context, &layout, walkers).expect("the host works");
+    device.open(&context, &layout, walkers).expect("memory is there");
     let all: Vec<usize> = (0..walkers).collect();
     let mut walked = vec![Walked::default(); walkers];
     for (number, &steps) in rounds.iter().enumerate() {
@@ -33,8 +33,8 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walkers: usize,
         let mut start = |&slot: &usize| Start { slot, key: rng.draw() | 1, values: assignment(problem, &mut rng) };
         let begin: Vec<Start> = over.map(&mut start).collect();
         let round = Round { steps, begin: &begin };
-        walked = host.walk(&field, &round, &stop).expect("the host works");
-        let theirs = device.walk(&field, &round, &stop).expect("the device works");
+        walked = host.walk(&context, &round, &stop).expect("the host works");
+        let theirs = device.walk(&context, &round, &stop).expect("the device works");
         assert_eq!(walked, theirs, "{name}, round {number}");
         let (ours, theirs) = (host.bests(&all), device.bests(&all));
         assert_eq!(ours, theirs, "{name}, round {number}");

@@ -18,7 +18,7 @@ use self::walk::{Layout, Round, Walked, Walkers, energy};
 use super::annealing::state::Elite;
 use crate::device::{Cuda, DeviceError, Source};
 use crate::rng::Rng;
-use crate::search::scheduler::driver::{Driver, Effort, Field, POOL, Pool, shorter};
+use crate::search::scheduler::driver::{Driver, Effort, POOL, Pool, SearchContext, shorter};
 use crate::stop::Stop;
 use cuda::CudaWalkers;
 use rayon::prelude::*;
@@ -61,35 +61,35 @@ impl Tabu {
     }
 
     /// Walkers for a core, where they do best.
-    fn open(&mut self, field: &Field, layout: &Arc<Layout>) -> Result<(), DeviceError> {
+    fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>) -> Result<(), DeviceError> {
         self.walkers = match &self.device {
-            Some(cuda) => Box::new(CudaWalkers::new(cuda.clone(), field.portable)?),
+            Some(cuda) => Box::new(CudaWalkers::new(cuda.clone(), context.portable)?),
             None => Box::new(HostWalkers::default()),
         };
-        self.origins = Origins::new(&field.rows.problem);
-        let most = self.walkers.suitable(field, layout)?;
+        self.origins = Origins::new(&context.tables.problem);
+        let most = self.walkers.suitable(context, layout)?;
         let at_once = match &self.device {
-            _ if field.portable => 2,
+            _ if context.portable => 2,
             None => rayon::current_num_threads(),
             Some(_) => most,
         };
         let count = self.origins.walkers(most, at_once);
-        self.walkers.open(field, layout, count)?;
+        self.walkers.open(context, layout, count)?;
         self.walked = vec![Walked::default(); count];
         Ok(())
     }
 
     /// Turns of the walkers until a round's work is done or something better was found.
-    fn advance(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
-        let Some(layout) = field.layout().filter(|_| self.fits(field, pool)) else {
+    fn advance(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
+        let Some(layout) = context.layout().filter(|_| self.fits(context, pool)) else {
             return Ok(Effort { work: 1_000_000, ..Effort::default() });
         };
         if self.walked.is_empty() {
-            self.open(field, layout)?;
+            self.open(context, layout)?;
         }
         let (mut effort, best) = (Effort::default(), pool.best());
         loop {
-            let turn = self.turn(field, layout, pool, stop)?;
+            let turn = self.turn(context, layout, pool, stop)?;
             effort.moves += turn.moves;
             effort.ratings += turn.ratings;
             effort.work += turn.work;
@@ -101,22 +101,28 @@ impl Tabu {
     }
 
     /// A turn of the walkers; what they found goes into the pool.
-    fn turn(&mut self, field: &Field, layout: &Layout, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
+    fn turn(
+        &mut self,
+        context: &SearchContext,
+        layout: &Layout,
+        pool: &mut Pool,
+        stop: &Stop,
+    ) -> Result<Effort, DeviceError> {
         let steps = self.origins.steps(self.walkers.steps(layout, &self.walked) >> shorter(self.rounds));
         let over = self.origins.over(&self.walked);
         let bests = self.walkers.bests(&over)?;
         let ended = (&self.walked[..], &over[..]);
-        let begin = self.origins.begin(&field.rows, self.rng.draw(), ended, bests, pool.elites());
-        let walked = self.walkers.walk(field, &Round { steps, begin: &begin }, stop)?;
+        let begin = self.origins.begin(&context.tables, self.rng.draw(), ended, bests, pool.elites());
+        let walked = self.walkers.walk(context, &Round { steps, begin: &begin }, stop)?;
         let count = |walked: &[Walked]| walked.iter().map(|walker| walker.moves).sum::<u64>();
         let moves = count(&walked) - count(&self.walked);
-        self.keep(field, layout, &walked, pool)?;
+        self.keep(context, layout, &walked, pool)?;
         self.walked = walked;
         // a device begins its walks side by side
-        let on_host = self.device.is_none() || field.portable;
-        let begun = if on_host { over.len() as u64 * field.sweep_work } else { 0 };
+        let on_host = self.device.is_none() || context.portable;
+        let begun = if on_host { over.len() as u64 * context.sweep_work } else { 0 };
         let conflicts = self.walked.iter().map(|walker| walker.conflicts as usize).sum::<usize>();
-        let rated = conflicts * layout.moves() / field.variables();
+        let rated = conflicts * layout.moves() / context.variables();
         Ok(Effort {
             moves,
             ratings: u64::from(steps) * rated as u64,
@@ -126,9 +132,15 @@ impl Tabu {
     }
 
     /// Offers the new assignments among the walks' bests that the pool has room for.
-    fn keep(&self, field: &Field, layout: &Layout, walked: &[Walked], pool: &mut Pool) -> Result<(), DeviceError> {
-        let rows = &field.rows;
-        let counted = |values: &[u16]| energy(rows, layout, values);
+    fn keep(
+        &self,
+        context: &SearchContext,
+        layout: &Layout,
+        walked: &[Walked],
+        pool: &mut Pool,
+    ) -> Result<(), DeviceError> {
+        let tables = &context.tables;
+        let counted = |values: &[u16]| energy(tables, layout, values);
         let worst = pool.elites().get(POOL - 1).map_or(i64::MAX, |elite| counted(&elite.values));
         let new = |slot: &usize| {
             let (now, before) = (&walked[*slot], &self.walked[*slot]);
@@ -140,7 +152,7 @@ impl Tabu {
         slots.dedup_by_key(|slot| walked[*slot].best_hash);
         slots.truncate(self.origins.offers());
         let bests = self.walkers.bests(&slots)?;
-        let evaluated = |values: Vec<u16>| (counted(&values), Elite::new(rows, values));
+        let evaluated = |values: Vec<u16>| (counted(&values), Elite::new(tables, values));
         let elites: Vec<(i64, Elite)> = bests.into_par_iter().map(evaluated).collect();
         for (&slot, (counted, elite)) in slots.iter().zip(&elites) {
             let told = walked[slot].best;
@@ -164,31 +176,31 @@ impl Driver for Tabu {
         self.walked.len()
     }
 
-    fn weight(&self, field: &Field, _: &Pool) -> f64 {
-        if field.is_coloring() { COUPLES_WEIGHT } else { 1.0 }
+    fn weight(&self, context: &SearchContext, _: &Pool) -> f64 {
+        if context.is_coloring() { COUPLES_WEIGHT } else { 1.0 }
     }
 
-    fn floor(&self, field: &Field, _: &Pool) -> f64 {
-        if field.is_coloring() { COUPLES_FLOOR } else { 0.0 }
+    fn floor(&self, context: &SearchContext, _: &Pool) -> f64 {
+        if context.is_coloring() { COUPLES_FLOOR } else { 0.0 }
     }
 
-    fn begins(&self, field: &Field) -> u64 {
-        if self.device.is_some() && !field.portable { BEGIN } else { 0 }
+    fn begins(&self, context: &SearchContext) -> u64 {
+        if self.device.is_some() && !context.portable { BEGIN } else { 0 }
     }
 
-    fn fits(&self, field: &Field, _: &Pool) -> bool {
-        let moves = field.rows.moves();
-        moves > 0 && moves <= MOST_MOVES && field.rows.all_copied()
+    fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
+        let moves = context.tables.moves();
+        moves > 0 && moves <= MOST_MOVES && context.tables.all_copied()
     }
 
-    fn kernels(&self, field: &Field) -> Option<Source> {
+    fn kernels(&self, context: &SearchContext) -> Option<Source> {
         let cuda = self.device.as_ref().filter(|_| self.walked.is_empty())?;
-        let layout = field.layout()?;
-        Some(self.kernels.get_or_init(|| CudaWalkers::source(&cuda.info, &field.rows, layout)).clone())
+        let layout = context.layout()?;
+        Some(self.kernels.get_or_init(|| CudaWalkers::source(&cuda.info, &context.tables, layout)).clone())
     }
 
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
-        self.advance(field, pool, stop).unwrap_or_else(|error| {
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
+        self.advance(context, pool, stop).unwrap_or_else(|error| {
             // what the walks found is in the pool: others begin there on the CPU
             self.device = None;
             self.walked.clear();
@@ -196,7 +208,7 @@ impl Driver for Tabu {
         })
     }
 
-    fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         // the shared pool carries over what the walks found
         self.walked.clear();
         self.kernels = OnceCell::new();
@@ -214,13 +226,13 @@ mod tests {
         let stop = Stop::new();
         for _ in 0..4 {
             let problem = Arc::new(random_dense(&mut rng));
-            let field = Field::new(&problem, price(&problem), None, &mut rng);
+            let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
             let mut tabu = Tabu::new(rng.split(), None);
             let mut pool = Pool::default();
-            let effort = tabu.round(&field, &mut pool, &stop);
+            let effort = tabu.round(&context, &mut pool, &stop);
             assert!(effort.work > 0 && tabu.population() > 0);
             let bests = tabu.walkers.bests(&(0..tabu.population()).collect::<Vec<_>>()).expect("the host works");
-            let best = bests.iter().map(|values| field.rows.energy(values).total).min();
+            let best = bests.iter().map(|values| context.tables.energy(values).total).min();
             assert!(best.is_some_and(|best| pool.best() <= best));
         }
     }

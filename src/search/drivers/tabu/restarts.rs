@@ -10,7 +10,7 @@
 use super::walk::{Start, Walked};
 use crate::model::{CostFunction, Odometer, Problem, Table};
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::state::Elite;
 use crate::search::scheduler::driver::POOL;
 use rayon::prelude::*;
@@ -111,7 +111,7 @@ impl Origins {
     /// Where walks begin whose walkers have come to the end of others. `bests` are those of the walks that are over.
     pub fn begin(
         &mut self,
-        rows: &Rows,
+        tables: &ValueTables,
         draw: u64,
         (walked, over): (&[Walked], &[usize]),
         bests: Vec<Vec<u16>>,
@@ -119,7 +119,7 @@ impl Origins {
     ) -> Vec<Start> {
         let key = |slot: usize| mix(draw, slot as u64) | 1;
         let Origins::Couples(values, couples) = self else {
-            let start = |&slot: &usize| Start { slot, key: key(slot), values: scattered(rows, key(slot), elites) };
+            let start = |&slot: &usize| Start { slot, key: key(slot), values: scattered(tables, key(slot), elites) };
             return over.par_iter().map(start).collect();
         };
         let mut of_slot: Vec<Ended> = vec![None; walked.len()];
@@ -128,7 +128,7 @@ impl Origins {
             let slots = [2 * k, 2 * k + 1];
             let keys = slots.map(key);
             let (Some(first), Some(second)) = (bests[0].take(), bests[1].take()) else { return Vec::new() };
-            let fresh = keys.map(|key| scattered(rows, key, &[]));
+            let fresh = keys.map(|key| scattered(tables, key, &[]));
             let children = match slots.map(|slot| walked[slot].key) {
                 [0, _] | [_, 0] => fresh,
                 _ => {
@@ -170,17 +170,17 @@ impl Couple {
 }
 
 /// An elite of which some values are changed; random values where there are no elites.
-fn scattered(rows: &Rows, key: u64, elites: &[Elite]) -> Vec<u16> {
+fn scattered(tables: &ValueTables, key: u64, elites: &[Elite]) -> Vec<u16> {
     let elite = below(mix(key, decision::ELITE), elites.len() as u64) as usize;
     let values = mix(key, decision::VALUES);
     let value = |v: usize| {
         let bits = mix(values, v as u64);
         match elites.get(elite) {
             Some(elite) if below(bits, SCATTER) != 0 => elite.values[v],
-            _ => below(mix(bits, 0), rows.domain(v) as u64) as u16,
+            _ => below(mix(bits, 0), tables.domain(v) as u64) as u16,
         }
     };
-    (0..rows.variables()).map(value).collect()
+    (0..tables.variables()).map(value).collect()
 }
 
 /// How many values there are, where all are interchangeable: permuting those of all variables in the same way changes no cost.

@@ -6,8 +6,8 @@
 
 use crate::device::DeviceError;
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::Rows;
-use crate::search::scheduler::driver::Field;
+use crate::search::context::value_tables::ValueTables;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -29,7 +29,7 @@ const CALM: u32 = 1000;
 pub(crate) const REMEMBERED: usize = 4096;
 /// No walk is longer: steps are counted in 32 bits.
 const LONGEST: u32 = 1 << 30;
-/// Rows of which at most one entry in so many is not 0 are kept as lists of these.
+/// ValueTables of which at most one entry in so many is not 0 are kept as lists of these.
 const SPARSE: usize = 8;
 
 /// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables, given
@@ -121,41 +121,41 @@ impl SparseRows {
 }
 
 impl Layout {
-    pub fn new(rows: &Rows) -> Self {
-        let n = rows.variables();
-        let mut layout = Layout { starts: (0..n).map(|v| rows.unary_at(v)).collect(), ..Layout::default() };
-        layout.starts.push(rows.moves() as u32);
-        layout.floors = floors(rows);
-        layout.sparse = SparseRows::new(rows.entries(), layout.moves());
-        let seats = rows.incidences_by_function();
+    pub fn new(tables: &ValueTables) -> Self {
+        let n = tables.variables();
+        let mut layout = Layout { starts: (0..n).map(|v| tables.unary_at(v)).collect(), ..Layout::default() };
+        layout.starts.push(tables.moves() as u32);
+        layout.floors = floors(tables);
+        layout.sparse = SparseRows::new(tables.entries(), layout.moves());
+        let seats = tables.incidences_by_function();
         // where the seats of each function end, after a zero
-        let mut ends = vec![0; rows.problem.functions.len() + 1];
+        let mut ends = vec![0; tables.problem.functions.len() + 1];
         for (k, &(function, variable, incidence)) in seats.iter().enumerate() {
             let first = k == 0 || seats[k - 1].0 != function;
             let pairs = layout.pairs.len() as u32;
-            layout.pairs.extend(rows.others(&incidence));
+            layout.pairs.extend(tables.others(&incidence));
             layout.incidents.push(Incident { base: incidence.base, pairs, variable, counts: u32::from(first) });
             ends[function as usize + 1] += 1;
         }
         (1..ends.len()).for_each(|k| ends[k] += ends[k - 1]);
         layout.incidents.push(Incident { pairs: layout.pairs.len() as u32, ..Incident::default() });
         let affected = |v: usize| -> Vec<Affected> {
-            let seats = || rows.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
+            let seats = || tables.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
             let mut affected = Vec::with_capacity(seats().map(|seats| seats.len()).sum());
-            affected.extend(seats().flatten().filter_map(|k| layout.affected_by(rows, k, v as u32)));
+            affected.extend(seats().flatten().filter_map(|k| layout.affected_by(tables, k, v as u32)));
             affected
         };
         let affected: Vec<Vec<Affected>> = (0..n).into_par_iter().map(affected).collect();
         layout.ranges.push(0);
-        for rows in &affected {
-            layout.ranges.push(layout.ranges[layout.ranges.len() - 1] + rows.len() as u32);
+        for tables in &affected {
+            layout.ranges.push(layout.ranges[layout.ranges.len() - 1] + tables.len() as u32);
         }
         layout.affected = affected.concat();
         layout
     }
 
     /// The row of an incident, if a move of `v` changes it.
-    fn affected_by(&self, rows: &Rows, incident: usize, v: u32) -> Option<Affected> {
+    fn affected_by(&self, tables: &ValueTables, incident: usize, v: u32) -> Option<Affected> {
         let Incident { base, variable, .. } = self.incidents[incident];
         let pairs = self.pairs_of(incident);
         let &(_, stride) = pairs.iter().find(|pair| pair.0 == v)?;
@@ -166,7 +166,7 @@ impl Layout {
             _ => (v, 0),
         };
         let incident = if pairs.len() > 1 { incident as u32 } else { Affected::NONE };
-        let (start, width) = (self.starts[variable as usize], rows.width[variable as usize]);
+        let (start, width) = (self.starts[variable as usize], tables.width[variable as usize]);
         Some(Affected { base, stride, variable, incident, start, width, third })
     }
 
@@ -188,7 +188,7 @@ impl Layout {
         &self.affected[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
     }
 
-    /// Rows of four moves that a move changes, on average.
+    /// ValueTables of four moves that a move changes, on average.
     pub fn changed_quads(&self) -> usize {
         let quads = |row: &Affected| row.width as usize / 4;
         self.affected.iter().map(quads).sum::<usize>() / self.floors.len().max(1)
@@ -212,7 +212,7 @@ impl Layout {
     #[inline(always)]
     pub fn update<W: FnMut(usize, i32, i32)>(
         &self,
-        rows: &Rows,
+        tables: &ValueTables,
         (values, v, value): (&[u16], usize, u16),
         sums: &mut [i32],
         of: impl Fn(i32) -> i32,
@@ -233,7 +233,7 @@ impl Layout {
                 let held = usize::from(values[row.variable as usize]);
                 (watch, held, sums[held])
             });
-            let [gone, come] = [before, after].map(|at| rows.row(at as usize, sums.len()));
+            let [gone, come] = [before, after].map(|at| tables.row(at as usize, sums.len()));
             if sums.len() == 4 {
                 replace::<4>(sums, gone, come, &of);
             } else if sums.len() == 8 {
@@ -370,7 +370,7 @@ impl Walked {
 /// Where walkers live.
 pub(crate) trait Walkers: Send {
     /// Walkers that suit a core.
-    fn suitable(&mut self, field: &Field, layout: &Layout) -> Result<usize, DeviceError>;
+    fn suitable(&mut self, context: &SearchContext, layout: &Layout) -> Result<usize, DeviceError>;
 
     /// Steps of a round of some ten milliseconds for walkers that have come so far.
     fn steps(&self, layout: &Layout, walked: &[Walked]) -> u32;
@@ -379,18 +379,18 @@ pub(crate) trait Walkers: Send {
     fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64;
 
     /// Makes room for walkers, none of which has begun.
-    fn open(&mut self, field: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError>;
+    fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError>;
 
     /// Every walker goes on, or begins; says how far they have come.
-    fn walk(&mut self, field: &Field, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError>;
+    fn walk(&mut self, context: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError>;
 
     /// The best assignments of some walks.
     fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError>;
 }
 
 /// The sum of the rows' entries, which is what a walk's energy is.
-pub(crate) fn energy(rows: &Rows, layout: &Layout, values: &[u16]) -> i64 {
-    let entry = |at: u32| i64::from(rows.entries()[at as usize]);
+pub(crate) fn energy(tables: &ValueTables, layout: &Layout, values: &[u16]) -> i64 {
+    let entry = |at: u32| i64::from(tables.entries()[at as usize]);
     let unary = layout.starts.iter().zip(values).map(|(&start, &value)| entry(start + u32::from(value)));
     let counted = layout.incidents.iter().enumerate().filter(|(_, incident)| incident.counts == 1);
     let functions = counted.map(|(k, incident)| {
@@ -401,19 +401,19 @@ pub(crate) fn energy(rows: &Rows, layout: &Layout, values: &[u16]) -> i64 {
 }
 
 /// For each variable the sum of what its functions cost at least, whatever the others' values.
-fn floors(rows: &Rows) -> Vec<i32> {
+fn floors(tables: &ValueTables) -> Vec<i32> {
     let least = |costs: &[i32]| costs.iter().copied().min().unwrap_or(0);
     let mut known: FxHashMap<(u32, usize), i32> = FxHashMap::default();
     let floor = |v: usize| {
-        let (domain, width) = (rows.domain(v), rows.width[v] as usize);
-        let of_functions = rows.incidences(v).iter().map(|incidence| {
+        let (domain, width) = (tables.domain(v), tables.width[v] as usize);
+        let of_functions = tables.incidences(v).iter().map(|incidence| {
             let of_table = || {
-                let table = rows.row(incidence.base as usize, rows.row_count(incidence) * width);
+                let table = tables.row(incidence.base as usize, tables.row_count(incidence) * width);
                 table.chunks(width).map(|row| least(&row[..domain])).min().unwrap_or(0)
             };
             *known.entry((incidence.base, domain)).or_insert_with(of_table)
         });
-        least(&rows.unary(v)[..domain]) + of_functions.sum::<i32>()
+        least(&tables.unary(v)[..domain]) + of_functions.sum::<i32>()
     };
-    (0..rows.variables()).map(floor).collect()
+    (0..tables.variables()).map(floor).collect()
 }

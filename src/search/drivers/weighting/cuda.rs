@@ -6,8 +6,8 @@ use super::walk::{Limit, Seats, Stand};
 use super::walkers::{Beginning, Weighers};
 use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::search::context::cuda::{Device, address};
-use crate::search::context::value_tables::Rows;
-use crate::search::scheduler::driver::Field;
+use crate::search::context::value_tables::ValueTables;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -85,16 +85,16 @@ const ROUND_WORK: u64 = 10_000_000;
 const MOST_STEPS: u64 = 20_000;
 
 /// Words of a walk's tables.
-fn words(rows: &Rows) -> usize {
-    let (n, sums, functions) = (rows.variables(), rows.width.iter().sum::<u32>(), rows.problem.functions.len());
+fn words(tables: &ValueTables) -> usize {
+    let (n, sums, functions) = (tables.variables(), tables.width.iter().sum::<u32>(), tables.problem.functions.len());
     3 * n + 2 * sums as usize + 4 * functions
 }
 
 /// About how long a step of all walks takes, in nanoseconds.
-fn step_work(rows: &Rows) -> u64 {
-    let n = rows.variables().max(1);
-    let degree = (0..n).map(|v| rows.degree(v)).sum::<usize>() / n;
-    let width = rows.width.iter().sum::<u32>() as usize / n;
+fn step_work(tables: &ValueTables) -> u64 {
+    let n = tables.variables().max(1);
+    let degree = (0..n).map(|v| tables.degree(v)).sum::<usize>() / n;
+    let width = tables.width.iter().sum::<u32>() as usize / n;
     (5000 + 40 * degree * (8 + width)) as u64
 }
 
@@ -126,18 +126,18 @@ impl CudaWeighers {
 }
 
 impl Weighers for CudaWeighers {
-    fn suitable(&mut self, field: &Field) -> Result<usize, DeviceError> {
+    fn suitable(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
         let resident = RESIDENT * self.cuda.info.multiprocessors as usize;
-        let one = 4 * words(&field.rows) + 4 * field.variables() + size_of::<Stand>();
+        let one = 4 * words(&context.tables) + 4 * context.variables() + size_of::<Stand>();
         let fitting = self.cuda.free_memory()? as usize / 4 / one;
         Ok(resident.min(fitting).max(1))
     }
 
-    fn open(&mut self, field: &Field, walks: Vec<Beginning>) -> Result<(), DeviceError> {
+    fn open(&mut self, context: &SearchContext, walks: Vec<Beginning>) -> Result<(), DeviceError> {
         // memory goes back before more is taken
         self.open = None;
-        let (cuda, rows, n) = (&*self.cuda, &field.rows, field.variables());
-        let seats = Seats::new(rows);
+        let (cuda, tables, n) = (&*self.cuda, &context.tables, context.variables());
+        let seats = Seats::new(tables);
         let (starts, seats, first) = seats.arrays();
         // of each variable the functions with its seats
         let mut on = vec![Vec::new(); n];
@@ -153,34 +153,34 @@ impl Weighers for CudaWeighers {
         let mut further = Vec::new();
         let mut packed = Vec::with_capacity(8 * seats.len());
         for (v, incidence) in seats {
-            let rest = rows.further(incidence);
+            let rest = tables.further(incidence);
             packed.extend([incidence.base, *v, incidence.first, incidence.first_stride]);
             packed.extend([incidence.second, incidence.second_stride, further.len() as u32 / 2, rest.len() as u32]);
             further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride]));
         }
         let lists: [Vec<u32>; 7] = [
             first.to_vec(),
-            rows.problem.domains.clone(),
+            tables.problem.domains.clone(),
             starts.to_vec(),
             packed,
             ranges.collect(),
             on.iter().flatten().flatten().copied().collect(),
             further,
         ];
-        let mut tables = Vec::new();
+        let mut uploaded = Vec::new();
         for list in &lists {
             // no memory of length 0: a pointer must be one
-            tables.push(if list.is_empty() { cuda.zeros(1)? } else { cuda.upload(list)? });
+            uploaded.push(if list.is_empty() { cuda.zeros(1)? } else { cuda.upload(list)? });
         }
         let [first, domains, starts, seats, ranges, on, further] =
-            std::array::from_fn(|list| address(cuda, &tables[list]));
-        let entries = cuda.upload(rows.entries())?;
-        let widest = rows.width.iter().max().map_or(1, |width| width / 4);
+            std::array::from_fn(|list| address(cuda, &uploaded[list]));
+        let entries = cuda.upload(tables.entries())?;
+        let widest = tables.width.iter().max().map_or(1, |width| width / 4);
         let land = LandArgument {
             variables: n as u32,
-            functions: rows.problem.functions.len() as u32,
+            functions: tables.problem.functions.len() as u32,
             group: widest.next_power_of_two().min(32),
-            hard: rows.hard,
+            hard: tables.hard,
             entries: address(cuda, &entries),
             first,
             domains,
@@ -191,21 +191,21 @@ impl Weighers for CudaWeighers {
             further,
         };
         let count = walks.len();
-        let of_walks = cuda.zeros::<u32>(count * words(rows))?;
+        let of_walks = cuda.zeros::<u32>(count * words(tables))?;
         let begins: Vec<u16> = walks.iter().flat_map(|walk| &walk.values).copied().collect();
         let stands: Vec<Stand> = walks.iter().map(|walk| walk.stand).collect();
         let (begins, stands) = (cuda.upload(&begins)?, cuda.upload(&stands)?);
         let (found, stop) = (cuda.zeros::<u16>(count * n)?, cuda.zeros::<u32>(1)?);
         let walks = WalksArgument {
             tables: address(cuda, &of_walks),
-            words: words(rows) as u64,
+            words: words(tables) as u64,
             found: address(cuda, &found),
             stands: address(cuda, &stands),
             starts: address(cuda, &begins),
             stop: address(cuda, &stop),
             count: count as u64,
         };
-        tables.push(of_walks);
+        uploaded.push(of_walks);
         let shape = ((count as u32 * 32).div_ceil(THREADS), THREADS, 0);
         // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
         unsafe {
@@ -213,16 +213,16 @@ impl Weighers for CudaWeighers {
                 let _ = arguments.arg(&land).arg(&walks);
             })?;
         }
-        self.open = Some(Open { land, walks, variables: n, found, stands, stop, _tables: (tables, entries, begins) });
+        self.open = Some(Open { land, walks, variables: n, found, stands, stop, _tables: (uploaded, entries, begins) });
         Ok(())
     }
 
-    fn limit(&self, field: &Field) -> Limit {
-        let steps = (ROUND_WORK / step_work(&field.rows)).clamp(64, MOST_STEPS);
+    fn limit(&self, context: &SearchContext) -> Limit {
+        let steps = (ROUND_WORK / step_work(&context.tables)).clamp(64, MOST_STEPS);
         Limit { steps: steps as u32, work: u64::MAX }
     }
 
-    fn walk(&mut self, field: &Field, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
+    fn walk(&mut self, context: &SearchContext, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
         let (cuda, open) = (&*self.cuda, self.opened()?);
         let shape = ((open.walks.count as u32 * 32).div_ceil(THREADS), THREADS, 0);
         // SAFETY: as in `open`.
@@ -232,7 +232,7 @@ impl Weighers for CudaWeighers {
             })?;
         }
         crate::search::cuda::watch(cuda, &self.aside, &open.stop, stop)?;
-        Ok((cuda.read(&open.stands)?, u64::from(limit.steps) * step_work(&field.rows)))
+        Ok((cuda.read(&open.stands)?, u64::from(limit.steps) * step_work(&context.tables)))
     }
 
     fn found(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {

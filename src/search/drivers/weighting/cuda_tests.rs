@@ -10,7 +10,7 @@ use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::search::drivers::annealing::cuda::tests::{device, network};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{assignment, price, random_dense};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use std::sync::Arc;
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, rounds: &[u32]) -> usize {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
-    let field = Field::new(problem, price(problem), None, &mut rng);
+    let context = SearchContext::new(problem, price(problem), None, &mut rng);
     let begin = |slot: usize| {
-        let values = without_forbidden(&field.rows, assignment(problem, &mut rng));
+        let values = without_forbidden(&context.tables, assignment(problem, &mut rng));
         let mut stand = Stand::new(rng.draw(), slot % 2 == 1);
         // phases end often
         stand.phase_end = 30;
@@ -31,14 +31,14 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
     let walks: Vec<Beginning> = (0..walks).map(begin).collect();
     let (mut host, mut device) =
         (HostWeighers::default(), CudaWeighers::new(cuda.clone()).expect("the device is there"));
-    host.open(&field, walks.clone()).expect("the host works");
-    device.open(&field, walks.clone()).expect("memory is there");
+    host.open(&context, walks.clone()).expect("the host works");
+    device.open(&context, walks.clone()).expect("memory is there");
     let all: Vec<usize> = (0..walks.len()).collect();
     let mut solved = 0;
     for (number, &steps) in rounds.iter().enumerate() {
         let limit = Limit { steps, work: u64::MAX };
-        let (ours, _) = host.walk(&field, limit, &stop).expect("the host works");
-        let (theirs, _) = device.walk(&field, limit, &stop).expect("the device works");
+        let (ours, _) = host.walk(&context, limit, &stop).expect("the host works");
+        let (theirs, _) = device.walk(&context, limit, &stop).expect("the device works");
         assert_eq!(ours, theirs, "{name}, round {number}");
         let (found, too) = (host.found(&all).expect("the host works"), device.found(&all).expect("the device works"));
         assert_eq!(found, too, "{name}, round {number}");

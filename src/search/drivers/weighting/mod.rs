@@ -16,7 +16,7 @@ use crate::device::{Cuda, DeviceError, Source};
 use crate::model::{FORBIDDEN, Problem, Table};
 use crate::rng::Rng;
 use crate::search::context::cuda::unfit;
-use crate::search::scheduler::driver::{Driver, Effort, Field, Pool, shorter};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, shorter};
 use crate::stop::Stop;
 use cuda::CudaWeighers;
 use rayon::prelude::*;
@@ -78,41 +78,41 @@ impl Weights {
     }
 
     /// Walks from the best assignments known and, where there are more, from any.
-    fn open(&mut self, field: &Field, pool: &Pool) -> Result<(), DeviceError> {
-        let rows = &field.rows;
+    fn open(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
+        let tables = &context.tables;
         self.walks = match &self.device {
-            Some(cuda) if unfit(field).is_none() => Box::new(CudaWeighers::new(cuda.clone())?),
+            Some(cuda) if unfit(context).is_none() => Box::new(CudaWeighers::new(cuda.clone())?),
             _ => Box::new(HostWeighers::default()),
         };
         let begin = |(slot, mut rng): (usize, Rng)| {
-            let mut random = || (0..rows.variables()).map(|v| rng.index(rows.domain(v)) as u16).collect();
+            let mut random = || (0..tables.variables()).map(|v| rng.index(tables.domain(v)) as u16).collect();
             let values = pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
-            Beginning { stand: Stand::new(rng.draw(), slot % 2 == 1), values: without_forbidden(rows, values) }
+            Beginning { stand: Stand::new(rng.draw(), slot % 2 == 1), values: without_forbidden(tables, values) }
         };
-        let count = if field.portable { WALKS } else { self.walks.suitable(field)? };
+        let count = if context.portable { WALKS } else { self.walks.suitable(context)? };
         let streams: Vec<(usize, Rng)> = (0..count).map(|slot| (slot, self.rng.split())).collect();
         let walks: Vec<Beginning> = streams.into_par_iter().map(begin).collect();
         self.stands = walks.iter().map(|walk| walk.stand).collect();
-        self.walks.open(field, walks)
+        self.walks.open(context, walks)
     }
 
-    fn advance(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
+    fn advance(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
         if self.stands.is_empty() || self.stands.iter().any(Stand::is_over) {
-            self.open(field, pool)?;
+            self.open(context, pool)?;
         }
-        let portable = field.portable.then(|| portable_round(&field.rows));
+        let portable = context.portable.then(|| portable_round(&context.tables));
         let shorter = shorter(self.rounds);
         self.rounds += 1;
-        let Limit { steps, work } = portable.map_or_else(|| self.walks.limit(field), |(limit, _)| limit);
+        let Limit { steps, work } = portable.map_or_else(|| self.walks.limit(context), |(limit, _)| limit);
         let limit = Limit { steps: (steps >> shorter).max(1), work: work >> shorter };
-        let (stands, counted) = self.walks.walk(field, limit, stop)?;
+        let (stands, counted) = self.walks.walk(context, limit, stop)?;
         let work = portable.map_or(counted, |(_, work)| work >> shorter);
         let mut better: Vec<usize> =
             (0..stands.len()).filter(|&k| stands[k].found() < self.stands[k].found()).collect();
         better.sort_by_key(|&slot| stands[slot].found());
         better.truncate(OFFERED);
         for values in self.walks.found(&better)? {
-            pool.offer(&Elite::new(&field.rows, values));
+            pool.offer(&Elite::new(&context.tables, values));
         }
         let done = |of: fn(&Stand) -> u64| -> u64 {
             stands.iter().zip(&self.stands).map(|(now, before)| of(now) - of(before)).sum()
@@ -132,36 +132,36 @@ impl Driver for Weights {
         self.stands.len()
     }
 
-    fn fits(&self, field: &Field, pool: &Pool) -> bool {
-        let functions = self.functions.get_or_init(|| Functions::of(&field.rows.problem));
+    fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {
+        let functions = self.functions.get_or_init(|| Functions::of(&context.tables.problem));
         let pays = if pool.solved { functions.mostly_forbid } else { functions.forbid };
         // what no device walks is the CPU's, beside it
-        let here = self.device.is_none() || unfit(field).is_none();
-        pays && here && field.rows.all_copied()
+        let here = self.device.is_none() || unfit(context).is_none();
+        pays && here && context.tables.all_copied()
     }
 
-    fn weight(&self, _: &Field, pool: &Pool) -> f64 {
+    fn weight(&self, _: &SearchContext, pool: &Pool) -> f64 {
         if pool.solved { SOLVED_WEIGHT } else { WEIGHT }
     }
 
-    fn floor(&self, _: &Field, pool: &Pool) -> f64 {
+    fn floor(&self, _: &SearchContext, pool: &Pool) -> f64 {
         if pool.solved { 0.0 } else { FLOOR }
     }
 
-    fn begins(&self, field: &Field) -> u64 {
-        if self.device.is_some() && !field.portable { BEGIN } else { 0 }
+    fn begins(&self, context: &SearchContext) -> u64 {
+        if self.device.is_some() && !context.portable { BEGIN } else { 0 }
     }
 
-    fn kernels(&self, field: &Field) -> Option<Source> {
-        let begins = self.device.is_some() && self.stands.is_empty() && unfit(field).is_none();
+    fn kernels(&self, context: &SearchContext) -> Option<Source> {
+        let begins = self.device.is_some() && self.stands.is_empty() && unfit(context).is_none();
         begins.then(CudaWeighers::source)
     }
 
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
-        if field.variables() == 0 || !field.rows.all_copied() {
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
+        if context.variables() == 0 || !context.tables.all_copied() {
             return Effort { work: 1_000_000, ..Effort::default() };
         }
-        self.advance(field, pool, stop).unwrap_or_else(|error| {
+        self.advance(context, pool, stop).unwrap_or_else(|error| {
             // what was found is in the pool
             self.device = None;
             self.stands.clear();
@@ -169,7 +169,7 @@ impl Driver for Weights {
         })
     }
 
-    fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         // the shared pool carries over what the walks found
         self.stands.clear();
         self.functions = OnceCell::new();
@@ -184,23 +184,23 @@ mod tests {
     use crate::search::testing::price;
     use std::sync::Arc;
 
-    fn field(kind: &str, parameters: &[(&str, &str)], seed: u64) -> Field {
+    fn context(kind: &str, parameters: &[(&str, &str)], seed: u64) -> SearchContext {
         let network = generate(kind, parameters, seed).expect("a family");
         let problem = Arc::new(Reducer::new(&network, true, &Stop::new()).expect("nobody stops").problem());
-        let mut field = Field::new(&problem, price(&problem), None, &mut Rng::new(seed));
-        field.portable = true;
-        field
+        let mut context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(seed));
+        context.portable = true;
+        context
     }
 
     #[test]
     fn they_have_a_part_where_functions_forbid() {
         let weights = || Weights::new(Rng::new(1), None);
         let (known, unknown) = (Pool::new(true), Pool::default());
-        let clauses = field("sat", &[], 1);
+        let clauses = context("sat", &[], 1);
         assert!(weights().fits(&clauses, &known) && weights().fits(&clauses, &unknown));
-        let mixed = field("random", &[("n", "30"), ("d", "5"), ("p1", "0.5"), ("p2", "0.3")], 1);
+        let mixed = context("random", &[("n", "30"), ("d", "5"), ("p1", "0.5"), ("p2", "0.3")], 1);
         assert!(!weights().fits(&mixed, &known) && weights().fits(&mixed, &unknown));
-        let costs = field("potts", &[], 1);
+        let costs = context("potts", &[], 1);
         assert!(!weights().fits(&costs, &known) && !weights().fits(&costs, &unknown));
     }
 
@@ -210,17 +210,17 @@ mod tests {
         let square = ("latin", &[("order", "16"), ("holes", "110")][..]);
         for (kind, parameters) in [clauses, square] {
             for seed in 1..4 {
-                let (field, mut pool) = (field(kind, parameters, seed), Pool::default());
+                let (context, mut pool) = (context(kind, parameters, seed), Pool::default());
                 let mut weights = Weights::new(Rng::new(seed), None);
                 let mut rounds = 0;
                 while !pool.solved {
-                    assert!(weights.fits(&field, &pool) && rounds < 200, "{kind} {seed}");
-                    let effort = weights.round(&field, &mut pool, &Stop::new());
+                    assert!(weights.fits(&context, &pool) && rounds < 200, "{kind} {seed}");
+                    let effort = weights.round(&context, &mut pool, &Stop::new());
                     assert!(effort.moves > 0 && effort.work > 1_000_000 && weights.population() == 2);
                     rounds += 1;
                 }
                 let allowed = pool.elites().iter().filter(|elite| elite.energy.violations == 0);
-                assert!(allowed.clone().all(|elite| field.rows.energy(&elite.values) == elite.energy));
+                assert!(allowed.clone().all(|elite| context.tables.energy(&elite.values) == elite.energy));
                 assert!(allowed.count() > 0);
             }
         }

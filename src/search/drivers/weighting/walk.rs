@@ -3,7 +3,7 @@
 //! PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is one of a variable of a violated function.
 
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::{Incidence, Rows};
+use crate::search::context::value_tables::{Incidence, ValueTables};
 use crate::stop::Stop;
 use std::ops::Range;
 
@@ -48,14 +48,14 @@ pub(crate) struct Seats {
 }
 
 impl Seats {
-    pub fn new(rows: &Rows) -> Self {
+    pub fn new(tables: &ValueTables) -> Self {
         let (mut starts, mut seats) = (Vec::new(), Vec::new());
-        for (function, variable, incidence) in rows.incidences_by_function() {
+        for (function, variable, incidence) in tables.incidences_by_function() {
             starts.resize(function as usize + 1, seats.len() as u32);
             seats.push((variable, incidence));
         }
-        starts.resize(rows.problem.functions.len() + 1, seats.len() as u32);
-        let ends = rows.width.iter().scan(0, |end, &width| {
+        starts.resize(tables.problem.functions.len() + 1, seats.len() as u32);
+        let ends = tables.width.iter().scan(0, |end, &width| {
             *end += width;
             Some(*end)
         });
@@ -79,15 +79,15 @@ impl Seats {
 /// What a walk walks on.
 #[derive(Clone, Copy)]
 pub(crate) struct Land<'a> {
-    pub rows: &'a Rows,
+    pub tables: &'a ValueTables,
     pub seats: &'a Seats,
 }
 
 /// Gives variables whose value is forbidden by itself their cheapest one: walks never take such values.
-pub(crate) fn without_forbidden(rows: &Rows, mut values: Vec<u16>) -> Vec<u16> {
+pub(crate) fn without_forbidden(tables: &ValueTables, mut values: Vec<u16>) -> Vec<u16> {
     for (v, value) in values.iter_mut().enumerate() {
-        let unary = &rows.unary(v)[..rows.domain(v)];
-        if unary[usize::from(*value)] >= rows.hard {
+        let unary = &tables.unary(v)[..tables.domain(v)];
+        if unary[usize::from(*value)] >= tables.hard {
             *value = (0..unary.len()).min_by_key(|&value| unary[value]).unwrap_or(0) as u16;
         }
     }
@@ -180,8 +180,8 @@ const NO_MOVE: Rated = (i64::MAX, u32::MAX, (u32::MAX, u16::MAX));
 impl Weigher {
     /// A walk from an assignment.
     pub fn new(land: Land, values: Vec<u16>, stand: Stand) -> Self {
-        let Land { rows, seats } = land;
-        let (n, functions) = (rows.variables(), rows.problem.functions.len());
+        let Land { tables, seats } = land;
+        let (n, functions) = (tables.variables(), tables.problem.functions.len());
         let mut walk = Weigher {
             stand,
             best: values.clone(),
@@ -191,24 +191,24 @@ impl Weigher {
             violated: Vec::new(),
             places: vec![NOWHERE; functions],
             hard: vec![0; seats.sums[n] as usize],
-            soft: (0..n).flat_map(|v| rows.unary(v)).copied().collect(),
+            soft: (0..n).flat_map(|v| tables.unary(v)).copied().collect(),
             moved: vec![0; n],
             rests: vec![0; n],
             work: 0,
         };
-        walk.stand.cost = (0..n).map(|v| i64::from(rows.unary(v)[usize::from(walk.values[v])])).sum();
+        walk.stand.cost = (0..n).map(|v| i64::from(tables.unary(v)[usize::from(walk.values[v])])).sum();
         for function in 0..functions as u32 {
             for (place, (v, incidence)) in seats.of(function).iter().enumerate() {
                 let sums = seats.sums(*v);
-                let row = rows.row(rows.offset(incidence, &walk.values), sums.len());
+                let row = tables.row(tables.offset(incidence, &walk.values), sums.len());
                 let sums = walk.hard[sums.clone()].iter_mut().zip(&mut walk.soft[sums]);
                 for ((hard, soft), &cost) in sums.zip(row) {
-                    let is_hard = cost >= rows.hard;
+                    let is_hard = cost >= tables.hard;
                     *hard += i32::from(is_hard);
                     *soft += if is_hard { 0 } else { cost };
                 }
                 let cost = row[usize::from(walk.values[*v as usize])];
-                match (place, cost >= rows.hard) {
+                match (place, cost >= tables.hard) {
                     (0, true) => walk.violate(function),
                     (0, false) => walk.stand.cost += i64::from(cost),
                     _ => {}
@@ -284,15 +284,15 @@ impl Weigher {
     }
 
     /// Rates a variable's moves; costs count once there was an allowed assignment.
-    fn rate(&mut self, Land { rows, seats }: Land, v: u32, best: &mut Rated) {
-        let (sums, held, domain) = (seats.sums(v), usize::from(self.values[v as usize]), rows.domain(v as usize));
+    fn rate(&mut self, Land { tables, seats }: Land, v: u32, best: &mut Rated) {
+        let (sums, held, domain) = (seats.sums(v), usize::from(self.values[v as usize]), tables.domain(v as usize));
         let (hard, soft) = (&self.hard[sums.clone()][..domain], &self.soft[sums][..domain]);
         let Stand { unit, pressure, .. } = self.stand;
-        let (weights, cost, unary) = (hard[held], soft[held], &rows.unary(v as usize)[..domain]);
+        let (weights, cost, unary) = (hard[held], soft[held], &tables.unary(v as usize)[..domain]);
         for value in 0..domain {
             let change = unit * i64::from(hard[value] - weights) + pressure * i64::from(soft[value] - cost);
             // most are dearer than the best
-            if change > best.0 || value == held || unary[value] >= rows.hard {
+            if change > best.0 || value == held || unary[value] >= tables.hard {
                 continue;
             }
             *best = (*best).min((change, self.moved[v as usize], (v, value as u16)));
@@ -333,14 +333,14 @@ impl Weigher {
         }
     }
 
-    fn change_weight(&mut self, Land { rows, seats }: Land, function: u32, change: i32) {
+    fn change_weight(&mut self, Land { tables, seats }: Land, function: u32, change: i32) {
         self.weights[function as usize] += change;
         for &(v, ref incidence) in seats.of(function) {
             let sums = seats.sums(v);
-            let row = rows.row(rows.offset(incidence, &self.values), sums.len());
+            let row = tables.row(tables.offset(incidence, &self.values), sums.len());
             self.work += VALUE_WORK * (ROW_WORK + row.len() as u64);
             for (sum, &cost) in self.hard[sums].iter_mut().zip(row) {
-                *sum += if cost >= rows.hard { change } else { 0 };
+                *sum += if cost >= tables.hard { change } else { 0 };
             }
         }
     }
@@ -359,7 +359,7 @@ impl Weigher {
     }
 
     /// Gives a variable another value and brings all sums up to date.
-    fn assign(&mut self, Land { rows, seats }: Land, draw: u64, v: u32, value: u16) {
+    fn assign(&mut self, Land { tables, seats }: Land, draw: u64, v: u32, value: u16) {
         let old = std::mem::replace(&mut self.values[v as usize], value);
         let sums = &self.soft[seats.sums(v)];
         self.stand.cost += i64::from(sums[usize::from(value)] - sums[usize::from(old)]);
@@ -367,9 +367,9 @@ impl Weigher {
         self.rests[v as usize] = self.stand.step + REST + below(mix(draw, RESTING), u64::from(REST) + 1) as u32;
         self.stand.moves += 1;
         let step = i64::from(value) - i64::from(old);
-        for (incidence, &function) in rows.incidences(v as usize).iter().zip(rows.functions_on(v as usize)) {
-            let row = rows.offset(incidence, &self.values);
-            let is_hard = |value: u16| rows.entries()[row + usize::from(value)] >= rows.hard;
+        for (incidence, &function) in tables.incidences(v as usize).iter().zip(tables.functions_on(v as usize)) {
+            let row = tables.offset(incidence, &self.values);
+            let is_hard = |value: u16| tables.entries()[row + usize::from(value)] >= tables.hard;
             match (is_hard(old), is_hard(value)) {
                 (false, true) => self.violate(function),
                 (true, false) => self.satisfy(function),
@@ -377,14 +377,14 @@ impl Weigher {
             }
             let weight = self.weights[function as usize];
             for &(u, ref incidence) in seats.of(function).iter().filter(|seat| seat.0 != v) {
-                let after = rows.offset(incidence, &self.values);
-                let before = (after as i64 - step * i64::from(rows.stride(incidence, v))) as usize;
+                let after = tables.offset(incidence, &self.values);
+                let before = (after as i64 - step * i64::from(tables.stride(incidence, v))) as usize;
                 let sums = seats.sums(u);
                 self.work += VALUE_WORK * (ROW_WORK + sums.len() as u64);
-                let changes = rows.row(before, sums.len()).iter().zip(rows.row(after, sums.len()));
+                let changes = tables.row(before, sums.len()).iter().zip(tables.row(after, sums.len()));
                 let sums = self.hard[sums.clone()].iter_mut().zip(&mut self.soft[sums]);
                 for ((hard, soft), (&gone, &come)) in sums.zip(changes) {
-                    let (was, is) = (gone >= rows.hard, come >= rows.hard);
+                    let (was, is) = (gone >= tables.hard, come >= tables.hard);
                     *hard += weight * (i32::from(is) - i32::from(was));
                     *soft += if is { 0 } else { come } - if was { 0 } else { gone };
                 }
@@ -393,13 +393,13 @@ impl Weigher {
     }
 
     /// What a variable's values differ by in cost, on average.
-    fn spread(&self, Land { rows, seats }: Land) -> i64 {
+    fn spread(&self, Land { tables, seats }: Land) -> i64 {
         let spread = |v: usize| {
-            let costs = &self.soft[seats.sums(v as u32)][..rows.domain(v)];
-            let costs = costs.iter().filter(|&&cost| cost < rows.hard);
+            let costs = &self.soft[seats.sums(v as u32)][..tables.domain(v)];
+            let costs = costs.iter().filter(|&&cost| cost < tables.hard);
             i64::from(costs.clone().max().unwrap_or(&0) - costs.min().unwrap_or(&0))
         };
-        let spreads: Vec<i64> = (0..rows.variables()).map(spread).filter(|&spread| spread > 0).collect();
+        let spreads: Vec<i64> = (0..tables.variables()).map(spread).filter(|&spread| spread > 0).collect();
         (spreads.iter().sum::<i64>() / spreads.len().max(1) as i64).max(1)
     }
 
@@ -408,7 +408,7 @@ impl Weigher {
         self.note(land);
         let mut best = NO_MOVE;
         for k in 0..IMPROVED {
-            let v = below(mix(draw, k), land.rows.variables() as u64) as u32;
+            let v = below(mix(draw, k), land.tables.variables() as u64) as u32;
             self.rate(land, v, &mut best);
         }
         if best.0 < 0 {
@@ -458,10 +458,10 @@ mod tests {
         let (mut heavy, mut solved, mut cheaper) = (0, 0, 0);
         for case in 0..1000 {
             let problem = Arc::new(random_dense(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let seats = Seats::new(&rows);
-            let land = Land { rows: &rows, seats: &seats };
-            let begin = without_forbidden(&rows, assignment(&problem, &mut rng));
+            let tables = ValueTables::new(&problem, price(&problem));
+            let seats = Seats::new(&tables);
+            let land = Land { tables: &tables, seats: &seats };
+            let begin = without_forbidden(&tables, assignment(&problem, &mut rng));
             // phases end often
             let stand = Stand { phase_end: 20, ..Stand::new(rng.draw(), case % 2 == 0) };
             let mut walk = Weigher::new(land, begin, stand);
@@ -472,12 +472,12 @@ mod tests {
             }
             heavy += usize::from(!walk.heavy.is_empty());
             let (stand, found) = walk.stand();
-            let energy = rows.energy(found);
-            let of_functions = problem.functions.iter().filter(|f| rows.entry(f, found) >= crate::model::FORBIDDEN);
+            let energy = tables.energy(found);
+            let of_functions = problem.functions.iter().filter(|f| tables.entry(f, found) >= crate::model::FORBIDDEN);
             // what costs as much as what is forbidden counts, too
             assert!(stand.fewest as usize >= of_functions.count(), "case {case}: {energy:?}");
             solved += usize::from(stand.fewest == 0);
-            if energy.violations == 0 && rows.shift == 0 && stand.cheapest < i64::MAX {
+            if energy.violations == 0 && tables.shift == 0 && stand.cheapest < i64::MAX {
                 assert_eq!(stand.cheapest, energy.total, "case {case}");
                 cheaper += 1;
             }

@@ -2,8 +2,8 @@
 
 use super::walk::{LOOKED_AT, Land, Limit, Seats, Stand, Weigher};
 use crate::device::DeviceError;
-use crate::search::context::value_tables::Rows;
-use crate::search::scheduler::driver::Field;
+use crate::search::context::value_tables::ValueTables;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 
@@ -17,16 +17,16 @@ pub(crate) struct Beginning {
 /// Walks side by side.
 pub(crate) trait Weighers: Send {
     /// How many suit the core.
-    fn suitable(&mut self, field: &Field) -> Result<usize, DeviceError>;
+    fn suitable(&mut self, context: &SearchContext) -> Result<usize, DeviceError>;
 
     /// Forgets all walks and begins others.
-    fn open(&mut self, field: &Field, walks: Vec<Beginning>) -> Result<(), DeviceError>;
+    fn open(&mut self, context: &SearchContext, walks: Vec<Beginning>) -> Result<(), DeviceError>;
 
     /// When the walks of a round pause.
-    fn limit(&self, field: &Field) -> Limit;
+    fn limit(&self, context: &SearchContext) -> Limit;
 
     /// All walks go on. Returns how far each has come and the work of all.
-    fn walk(&mut self, field: &Field, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError>;
+    fn walk(&mut self, context: &SearchContext, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError>;
 
     /// The best assignments of some.
     fn found(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError>;
@@ -45,41 +45,41 @@ pub(crate) const WALKS: usize = 2;
 const ROUND_WORK: u64 = 5_000_000;
 
 /// About the work of a step on the CPU.
-fn step_work(rows: &Rows) -> u64 {
-    let n = rows.variables().max(1);
+fn step_work(tables: &ValueTables) -> u64 {
+    let n = tables.variables().max(1);
     let of_all = |of: &dyn Fn(usize) -> usize| (0..n).map(of).sum::<usize>();
-    let incidences = of_all(&|v| rows.degree(v)).max(1);
-    let arity = incidences.div_ceil(rows.problem.functions.len().max(1));
-    let width = 6 + of_all(&|v| rows.width[v] as usize) / n;
+    let incidences = of_all(&|v| tables.degree(v)).max(1);
+    let arity = incidences.div_ceil(tables.problem.functions.len().max(1));
+    let width = 6 + of_all(&|v| tables.width[v] as usize) / n;
     (2 * (LOOKED_AT + incidences / n) * arity * width) as u64
 }
 
 /// When the walks of a round pause where a run must be the same on all devices, and what the work of all counts.
-pub(crate) fn portable_round(rows: &Rows) -> (Limit, u64) {
-    let step = step_work(rows);
+pub(crate) fn portable_round(tables: &ValueTables) -> (Limit, u64) {
+    let step = step_work(tables);
     let steps = (ROUND_WORK / step).clamp(16, 20_000);
     (Limit { steps: steps as u32, work: u64::MAX }, WALKS as u64 * steps * step)
 }
 
 impl Weighers for HostWeighers {
-    fn suitable(&mut self, _: &Field) -> Result<usize, DeviceError> {
+    fn suitable(&mut self, _: &SearchContext) -> Result<usize, DeviceError> {
         Ok(rayon::current_num_threads().max(WALKS))
     }
 
-    fn open(&mut self, field: &Field, walks: Vec<Beginning>) -> Result<(), DeviceError> {
-        self.seats = Seats::new(&field.rows);
-        let land = Land { rows: &field.rows, seats: &self.seats };
+    fn open(&mut self, context: &SearchContext, walks: Vec<Beginning>) -> Result<(), DeviceError> {
+        self.seats = Seats::new(&context.tables);
+        let land = Land { tables: &context.tables, seats: &self.seats };
         self.walks =
             walks.into_par_iter().map(|Beginning { stand, values }| Weigher::new(land, values, stand)).collect();
         Ok(())
     }
 
-    fn limit(&self, _: &Field) -> Limit {
+    fn limit(&self, _: &SearchContext) -> Limit {
         Limit { steps: u32::MAX, work: ROUND_WORK }
     }
 
-    fn walk(&mut self, field: &Field, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
-        let land = Land { rows: &field.rows, seats: &self.seats };
+    fn walk(&mut self, context: &SearchContext, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
+        let land = Land { tables: &context.tables, seats: &self.seats };
         let work = self.walks.par_iter_mut().map(|walk| walk.walk(land, limit, stop)).sum();
         Ok((self.walks.iter().map(|walk| walk.stand().0).collect(), work))
     }

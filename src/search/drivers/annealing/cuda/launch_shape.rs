@@ -3,7 +3,7 @@
 use super::lanes::{MOST_LANES, Team, source};
 use crate::device::{Cuda, Info, Source};
 use crate::search::context::cuda::{Shape, unfit};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,28 +83,28 @@ impl Block {
 
     /// Sweeps that take as long as a tree move where threads share states: a block goes from barrier to barrier, through classes in a sweep, up and down
     /// levels in a tree move.
-    pub fn tree_sweeps(&self, field: &Field) -> Option<f64> {
-        let forest = field.forests().first().filter(|_| self.is_shared())?;
+    pub fn tree_sweeps(&self, context: &SearchContext) -> Option<f64> {
+        let forest = context.forests().first().filter(|_| self.is_shared())?;
         let teams = (self.threads / self.team.lanes() / self.together) as usize;
-        let sweep: usize = field.classes.iter().map(|class| class.len().div_ceil(teams)).sum();
+        let sweep: usize = context.classes.iter().map(|class| class.len().div_ceil(teams)).sum();
         let tree: usize = forest.levels.windows(2).map(|level| ((level[1] - level[0]) as usize).div_ceil(teams)).sum();
         Some((NODE_VISITS[usize::from(self.keeps)] * tree) as f64 / sweep.max(1) as f64)
     }
 }
 
 impl Extent {
-    pub fn of(field: &Field, shape: Shape) -> Extent {
-        let n = field.variables();
+    pub fn of(context: &SearchContext, shape: Shape) -> Extent {
+        let n = context.variables();
         Extent {
             shape,
             variables: n as u32,
-            is_large: field.is_large(),
-            classes: field.classes.len() as u32,
-            degree: ((0..n).map(|v| field.rows.degree(v)).sum::<usize>() / n.max(1)) as u32,
-            bytes: if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 },
+            is_large: context.is_large(),
+            classes: context.classes.len() as u32,
+            degree: ((0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1)) as u32,
+            bytes: if context.tables.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 },
             ratings: shape.keeps.then(|| {
                 // the rows, and two words for each variable that moves
-                field.rows.width.iter().sum::<u32>() * if shape.half { 2 } else { 4 } + 8 * n as u32
+                context.tables.width.iter().sum::<u32>() * if shape.half { 2 } else { 4 } + 8 * n as u32
             }),
         }
     }
@@ -198,9 +198,9 @@ const PATIENCE: Duration = Duration::from_millis(20);
 pub(crate) struct First(Option<(Extent, usize)>);
 
 impl First {
-    pub fn of(field: &Field) -> First {
-        let fits = field.variables() > 0 && unfit(field).is_none();
-        First(fits.then(|| (Extent::of(field, Shape::of(field)), field.population.unwrap_or(0))))
+    pub fn of(context: &SearchContext) -> First {
+        let fits = context.variables() > 0 && unfit(context).is_none();
+        First(fits.then(|| (Extent::of(context, Shape::of(context)), context.population.unwrap_or(0))))
     }
 
     /// The kernels on a device.
@@ -280,16 +280,16 @@ mod tests {
         let network =
             generate("large-sparse", &[("n", "1000"), ("d", "3"), ("functions", "5000")], 1).expect("a family");
         let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        let field = Field::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
+        let context = SearchContext::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
         let sweeps = |together, threads, lanes, keeps| {
             let block = Block { together, threads, team: Team::new(1, false, lanes), keeps, shared: 0 };
-            block.tree_sweeps(&field).expect("a large core with trees")
+            block.tree_sweeps(&context).expect("a large core with trees")
         };
         // a node counts as more of the short visits, and as many whatever else the block is like
         assert!((sweeps(1, 512, 1, true) * 3.0 - sweeps(1, 512, 1, false) * 5.0).abs() < 1e-9);
         assert!(sweeps(1, 512, 1, true) > f64::from(TREE_EVERY));
         // a thread that goes through all alone waits for nobody
-        let nodes = field.forests()[0].nodes.len() as f64;
-        assert_eq!(sweeps(1, 1, 1, false), 3.0 * nodes / field.variables() as f64);
+        let nodes = context.forests()[0].nodes.len() as f64;
+        assert_eq!(sweeps(1, 1, 1, false), 3.0 * nodes / context.variables() as f64);
     }
 }

@@ -18,7 +18,7 @@ use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::fang::boltzmann::Boltzmann;
 use crate::search::context::cuda::{Device, DeviceCore, address};
 use crate::search::context::value_tables::Energy;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use replay::{RECORD_AFTER, Recorded};
 use std::ops::Range;
@@ -112,24 +112,24 @@ impl CudaHerd {
         })
     }
 
-    fn upload(&mut self, field: &Field) -> Result<(), DeviceError> {
+    fn upload(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
         if self.core.is_none() {
-            self.core = Some(DeviceCore::new(&self.cuda, field)?);
+            self.core = Some(DeviceCore::new(&self.cuda, context)?);
         }
         Ok(())
     }
 
     /// How so many states, 0 where the block says how many there are, are cut.
-    fn cut(&self, field: &Field, core: &DeviceCore, states: usize) -> (Extent, Block) {
-        let extent = Extent::of(field, core.shape);
+    fn cut(&self, context: &SearchContext, core: &DeviceCore, states: usize) -> (Extent, Block) {
+        let extent = Extent::of(context, core.shape);
         (extent, extent.block(&self.cuda.info, states as u32, states < self.crowd, self.said))
     }
 
     /// The kernels for so many states, 0 where the block says how many there are, and how they are launched.
-    fn program(&self, field: &Field, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
-        let (extent, block) = self.cut(field, core, states);
+    fn program(&self, context: &SearchContext, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
+        let (extent, block) = self.cut(context, core, states);
         if !block.fits(&self.cuda.info) {
-            let n = field.variables();
+            let n = context.variables();
             return Err(DeviceError::Unusable(format!("{n} variables of a state do not fit its shared memory")));
         }
         let module = self.cuda.load(&extent.source(block))?;
@@ -145,11 +145,11 @@ impl CudaHerd {
         })
     }
 
-    fn prepare(&mut self, field: &Field, states: usize) -> Result<(), DeviceError> {
+    fn prepare(&mut self, context: &SearchContext, states: usize) -> Result<(), DeviceError> {
         let core = self.core.as_ref().ok_or_else(missing)?;
-        let program = self.program(field, core, states)?;
+        let program = self.program(context, core, states)?;
         let cuda = &*self.cuda;
-        let (n, pad) = (field.variables(), core.argument.pad as usize);
+        let (n, pad) = (context.variables(), core.argument.pad as usize);
         let Program { extent: Extent { bytes, .. }, block, .. } = program;
         // blocks are whole: the last one's idle teams have storage too
         let places = states.next_multiple_of(block.states() as usize);
@@ -157,7 +157,7 @@ impl CudaHerd {
         let length = states * pad * bytes as usize;
         let elites = cuda.zeros::<u8>(length)?;
         let children = cuda.zeros::<u8>(length)?;
-        let merged = if field.is_large() { places } else { 1 };
+        let merged = if context.is_large() { places } else { 1 };
         let others = cuda.zeros::<u8>(merged * pad * bytes as usize)?;
         let scratch = cuda.zeros::<u32>((places * scratch_quads as usize * 4).max(4))?;
         let labels = cuda.zeros::<u32>(merged * n)?;
@@ -172,7 +172,7 @@ impl CudaHerd {
         let counters = cuda.zeros(COUNTERS + 2 * SURVEY)?;
         let argument = HerdArgument {
             states: states as u32,
-            large: u32::from(field.is_large()),
+            large: u32::from(context.is_large()),
             domains: core.domains,
             elites: address(cuda, &elites),
             children: address(cuda, &children),
@@ -223,7 +223,7 @@ impl CudaHerd {
     }
 
     /// What the counters say of `children` made, with those that are better than all before.
-    fn bred(&mut self, field: &Field, counters: &[u64], children: usize) -> Result<Bred, DeviceError> {
+    fn bred(&mut self, context: &SearchContext, counters: &[u64], children: usize) -> Result<Bred, DeviceError> {
         let survey = Survey::new(&counters[COUNTERS..]);
         let mut bred = Bred { moves: counters[0], ratings: counters[1], children, best: Vec::new() };
         let found =
@@ -231,7 +231,7 @@ impl CudaHerd {
         for (total, slot, known) in found {
             if total < known {
                 let values = self.fetch(&self.parts()?.1.children, slot..slot + 1)?.remove(0);
-                let elite = Elite::new(&field.rows, values);
+                let elite = Elite::new(&context.tables, values);
                 if elite.energy.total != total {
                     return Err(disagreement(total, elite.energy.total));
                 }
@@ -302,14 +302,14 @@ const FIRST_STATES: usize = 32;
 const MOST_STATES: usize = 32768;
 
 impl Herd for CudaHerd {
-    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
+    fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
         if self.portable {
-            return Ok(cpu::suitable_states(field, base_sweeps, epoch));
+            return Ok(cpu::suitable_states(context, base_sweeps, epoch));
         }
-        let fitting = self.most_states(field)?;
+        let fitting = self.most_states(context)?;
         let core = self.core.as_ref().ok_or_else(missing)?;
-        let wanted = if field.is_large() {
-            let program = self.program(field, core, 0)?;
+        let wanted = if context.is_large() {
+            let program = self.program(context, core, 0)?;
             let Block { threads, shared, .. } = program.block;
             let blocks = program.breed.blocks_per_multiprocessor(threads, shared)?;
             (program.block.states() * blocks * self.cuda.info.multiprocessors) as usize
@@ -318,7 +318,7 @@ impl Herd for CudaHerd {
             let pool = |epoch: u32| (FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8);
             if epoch > 0 {
                 // whose kernels may be others: they are compiled meanwhile
-                let (extent, block) = self.cut(field, core, pool(epoch + 1));
+                let (extent, block) = self.cut(context, core, pool(epoch + 1));
                 drop(self.cuda.poll(&extent.source(block), Duration::ZERO));
             }
             pool(epoch)
@@ -326,12 +326,12 @@ impl Herd for CudaHerd {
         Ok(wanted.min(MOST_STATES).min(fitting).max(1))
     }
 
-    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError> {
-        self.upload(field)?;
+    fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
+        self.upload(context)?;
         let core = self.core.as_ref().ok_or_else(missing)?;
         // three populations of values, and what tree moves and merges keep
-        let n = field.variables() as u64;
-        let merges = if field.is_large() { 14 * n } else { 0 };
+        let n = context.variables() as u64;
+        let merges = if context.is_large() { 14 * n } else { 0 };
         let trees = 32 * u64::from(core.nodes) * u64::from(core.shape.quads.next_power_of_two());
         let state = 6 * n + merges + trees + 64;
         // its memory, the host's, and indices of 32 bits
@@ -339,9 +339,9 @@ impl Herd for CudaHerd {
         Ok((fitting as usize).min(cpu::most_states(state as usize)).max(1))
     }
 
-    fn tree_sweeps(&self, field: &Field) -> f64 {
+    fn tree_sweeps(&self, context: &SearchContext) -> f64 {
         let states = self.states.as_ref().filter(|_| !self.portable);
-        states.and_then(|states| states.program.block.tree_sweeps(field)).unwrap_or(cpu::TREE_SWEEPS)
+        states.and_then(|states| states.program.block.tree_sweeps(context)).unwrap_or(cpu::TREE_SWEEPS)
     }
 
     fn speed(&self) -> u64 {
@@ -361,12 +361,12 @@ impl Herd for CudaHerd {
         !self.portable
     }
 
-    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        self.upload(field)?;
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        self.upload(context)?;
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         if self.states.as_ref().is_none_or(|known| known.argument.states as usize != states) {
             self.states = None;
-            self.prepare(field, states)?;
+            self.prepare(context, states)?;
         }
         let pad = self.core.as_ref().map_or(0, |core| core.argument.pad as usize);
         let Some(known) = &mut self.states else { return Err(missing()) };
@@ -410,16 +410,16 @@ impl Herd for CudaHerd {
 
     fn breed(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Bred, DeviceError> {
         let counters = self.children_of(generation, &slots, stop)?;
-        self.bred(field, &counters, slots.len())
+        self.bred(context, &counters, slots.len())
     }
 
-    fn settle(&mut self, _: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
+    fn settle(&mut self, _: &SearchContext, generation: &Generation) -> Result<Settled, DeviceError> {
         let counters = self.selection_of(generation)?;
         Ok(self.settled(&counters))
     }
@@ -427,13 +427,13 @@ impl Herd for CudaHerd {
     /// With one wait for the device: generations of few states are as short as some launches.
     fn turn(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         states: usize,
         stop: &Stop,
     ) -> Result<(Bred, Option<Settled>), DeviceError> {
         let counters = self.whole(generation, stop)?;
-        Ok((self.bred(field, &counters, states)?, Some(self.settled(&counters))))
+        Ok((self.bred(context, &counters, states)?, Some(self.settled(&counters))))
     }
 
     fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
@@ -463,10 +463,10 @@ impl Herd for CudaHerd {
         slots.into_iter().map(elite).collect()
     }
 
-    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError> {
+    fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError> {
         let (_, states) = self.parts()?;
         let slot = states.survey_of_elites.elite_slot;
         let values = self.fetch(&states.elites, slot..slot + 1)?.pop();
-        Ok(values.map(|values| Elite::new(&field.rows, values)))
+        Ok(values.map(|values| Elite::new(&context.tables, values)))
     }
 }

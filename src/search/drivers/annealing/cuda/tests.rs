@@ -11,7 +11,7 @@ use crate::rng::Rng;
 use crate::search::drivers::annealing::cpu::HostHerd;
 use crate::search::drivers::annealing::generation::{COLD_SHARES, Generation, Herd, STEPS, steps};
 use crate::search::drivers::annealing::state::Elite;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{price, random};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -27,15 +27,15 @@ pub(crate) fn device() -> Option<Arc<Cuda>> {
     }
 }
 
-fn generation(rng: &mut Rng, deme: u32, field: &Field, sweeps: u32) -> Generation {
-    let large = field.is_large();
+fn generation(rng: &mut Rng, deme: u32, context: &SearchContext, sweeps: u32) -> Generation {
+    let large = context.is_large();
     Generation {
         draw: rng.draw(),
         deme,
         sweeps,
         cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
         region: std::array::from_fn(|k| u32::MAX / 4 * (k as u32 + 1)),
-        tree: if field.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+        tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
         before: if large { [u32::MAX / 2, u32::MAX] } else { [u32::MAX; 2] },
         starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
     }
@@ -46,7 +46,7 @@ fn generation(rng: &mut Rng, deme: u32, field: &Field, sweeps: u32) -> Generatio
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
     let shared =
         [None, Some(2), Some(8)].map(|together| [true, false].map(|keeps| (0, Said { together, keeps: Some(keeps) })));
-    let cuts = match Field::new(problem, price(problem), None, &mut Rng::new(9)).is_large() {
+    let cuts = match SearchContext::new(problem, price(problem), None, &mut Rng::new(9)).is_large() {
         true => shared.concat(),
         false => {
             // kept or not, and if not, a lane a state or many
@@ -72,8 +72,8 @@ fn compare_cut(
 ) {
     let stop = Stop::new();
     let mut rng = Rng::new(9);
-    let field = Field::new(problem, price(problem), None, &mut rng);
-    if crate::search::context::cuda::unfit(&field).is_some() || field.variables() == 0 {
+    let context = SearchContext::new(problem, price(problem), None, &mut rng);
+    if crate::search::context::cuda::unfit(&context).is_some() || context.variables() == 0 {
         return;
     }
     let mut host = HostHerd::default();
@@ -82,8 +82,8 @@ fn compare_cut(
     device.record_after = 1;
     let herds: [&mut dyn Herd; 2] = [&mut host, &mut device];
     for herd in herds {
-        herd.open(&field, states, &[], false).expect("memory is there");
-        herd.heat(steps(field.schedule)).expect("the device works");
+        herd.open(&context, states, &[], false).expect("memory is there");
+        herd.heat(steps(context.schedule)).expect("the device works");
     }
     for round in 0..generations {
         let deme = match round {
@@ -91,15 +91,15 @@ fn compare_cut(
             _ if round % 2 == 0 => states,
             _ => 1 + rng.index(states),
         };
-        let generation = generation(&mut rng, deme as u32, &field, if round == 1 { 7 } else { 5 });
+        let generation = generation(&mut rng, deme as u32, &context, if round == 1 { 7 } else { 5 });
         let said = |bred: &crate::search::drivers::annealing::generation::Bred| {
             let best: Vec<_> = bred.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
             (bred.moves, bred.ratings, bred.children, best)
         };
         // whole generations, recorded from the second on, and those in two halves
         let (ours, theirs) = if round % 3 != 1 {
-            let (ours, settled) = host.turn(&field, &generation, states, &stop).expect("the host works");
-            let (theirs, chosen) = device.turn(&field, &generation, states, &stop).expect("the device works");
+            let (ours, settled) = host.turn(&context, &generation, states, &stop).expect("the host works");
+            let (theirs, chosen) = device.turn(&context, &generation, states, &stop).expect("the device works");
             assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}");
             (settled.expect("all are made"), chosen.expect("all are made"))
         } else {
@@ -108,12 +108,12 @@ fn compare_cut(
                 if slots.is_empty() {
                     continue;
                 }
-                let ours = host.breed(&field, &generation, slots.clone(), &stop).expect("the host works");
-                let theirs = device.breed(&field, &generation, slots.clone(), &stop).expect("the device works");
+                let ours = host.breed(&context, &generation, slots.clone(), &stop).expect("the host works");
+                let theirs = device.breed(&context, &generation, slots.clone(), &stop).expect("the device works");
                 assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}, children of {slots:?}");
             }
-            let ours = host.settle(&field, &generation).expect("the host works");
-            (ours, device.settle(&field, &generation).expect("the device works"))
+            let ours = host.settle(&context, &generation).expect("the host works");
+            (ours, device.settle(&context, &generation).expect("the device works"))
         };
         assert_eq!(ours, theirs, "{name}, generation {round}");
         let (ours, theirs) = (host.top(states), device.top(states));
@@ -122,12 +122,12 @@ fn compare_cut(
             assert_eq!(ours.energy.total, theirs.energy.total, "{name}, generation {round}, slot {slot}");
             assert_eq!(ours.values, theirs.values, "{name}, generation {round}, slot {slot}");
         }
-        let (ours, theirs) = (host.best(&field), device.best(&field));
+        let (ours, theirs) = (host.best(&context), device.best(&context));
         let (ours, theirs) = (ours.expect("the host works"), theirs.expect("the device works"));
         assert_eq!(ours.map(|elite| elite.values), theirs.map(|elite| elite.values), "{name}, generation {round}");
         if round == 2 {
-            let drawn = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
-            let stranger = Elite::new(&field.rows, drawn);
+            let drawn = (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
+            let stranger = Elite::new(&context.tables, drawn);
             host.adopt(&stranger).expect("the host works");
             device.adopt(&stranger).expect("the device works");
         }
@@ -137,10 +137,10 @@ fn compare_cut(
                 .top(3)
                 .expect("the host works")
                 .iter()
-                .map(|e| Elite::new(&field.rows, e.values.clone()))
+                .map(|e| Elite::new(&context.tables, e.values.clone()))
                 .collect();
-            host.open(&field, states, &best, true).expect("the host works");
-            device.open(&field, states, &best, true).expect("the device works");
+            host.open(&context, states, &best, true).expect("the host works");
+            device.open(&context, states, &best, true).expect("the device works");
         }
     }
 }
