@@ -1,4 +1,4 @@
-// Tabu walks on gamma tables (walk.rs says what a walk does, host_walkers.rs does the same on the CPU). A block has a walker:
+// Tabu walks on gamma tables (walk.rs says what a walk does, cpu.rs does the same on the CPU). A block has a walker:
 // the cost of every value of every variable under the others' values, in shared memory where it fits, and the step until
 // which each is tabu. A step is a FANG pass over all moves of variables in conflict: the least free difference is the aggregate, a
 // move that has it weighs 1, and the draw says which of them is taken.
@@ -34,19 +34,19 @@ struct Layout {
     const uint2 *pairs;     // variable, stride
 };
 
-struct Walked {
+struct WalkProgress {
     u64 key;
     i64 energy, best;
     u64 hash, best_hash, moves;
     u32 step, best_step, changed, tenure, conflicts;
 };
 
-struct Walkers {
+struct Walks {
     u32 *tables;            // of each walker `words`
     u64 words;
     u16 *best;              // the best assignment of each
     u32 *seen;              // REMEMBERED hashes of each
-    Walked *walked;
+    WalkProgress *progress;
     const u64 *keys;        // of walks that begin, 0 where a walker goes on
     const u16 *starts;      // where they do
     const u32 *stop;
@@ -138,7 +138,7 @@ __device__ __forceinline__ void note(const Tables<U> &t, u32 *conflicts, u32 v, 
 
 // Begins a walk.
 template <class U>
-__device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, u64 key, u32 slot, Walked &s) {
+__device__ void begin(const Layout &l, const Tables<U> &t, const Walks &w, u64 key, u32 slot, WalkProgress &s) {
     __shared__ u64 energy, hash;
     __shared__ u32 conflicts;
     const u32 thread = threadIdx.x, threads = blockDim.x, n = l.variables;
@@ -185,7 +185,7 @@ __device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, u64
             t.gamma[move] = sizeof(U) == 2 ? (U)HELD : PADDING;
     }
     __syncthreads();
-    s = Walked{key, (i64)energy, (i64)energy, hash, hash, s.moves, 0, 0, 0, FIRST_TENURE, conflicts};
+    s = WalkProgress{key, (i64)energy, (i64)energy, hash, hash, s.moves, 0, 0, 0, FIRST_TENURE, conflicts};
     __syncthreads();
 }
 
@@ -205,7 +205,7 @@ __device__ __forceinline__ int4 rate(const Tables<U> &t, u32 quad, int now, u32 
 }
 
 // All walkers go on, or begin where they have to. SHARED: the tables come to shared memory.
-template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walkers w, u32 steps) {
+template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walks w, u32 steps) {
     extern __shared__ int4 shared[];
     // of each warp the least rating and how many moves have it, for this step and the next
     __shared__ int2 found[2][16];
@@ -230,7 +230,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         __syncthreads();
     }
     u32 *seen = w.seen + (u64)slot * REMEMBERED;
-    Walked s = w.walked[slot];
+    WalkProgress s = w.progress[slot];
     if (const u64 key = w.keys[slot]) {
         begin(l, t, w, key, slot, s);
     } else if (SHARED) {
@@ -408,7 +408,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     if (thread == 0) {
         if (pending) react();
         s.conflicts = conflicts;
-        w.walked[slot] = s;
+        w.progress[slot] = s;
     }
     if (sizeof(U) == 2) {
         // the next round counts from its own beginning

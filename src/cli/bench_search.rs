@@ -48,8 +48,8 @@ struct Row {
     states: usize,
     sweeps: u32,
     trees: bool,
-    breed_ms: f64,
-    settle_ms: f64,
+    offspring_ms: f64,
+    replace_ms: f64,
     visits_s: f64,
     ratings_s: f64,
     moves_s: f64,
@@ -70,7 +70,7 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     if !flags.json {
         output::print(&format_args!("{opened}; CPU with {} threads\n", rayon::current_num_threads()))?;
         output::print(&format_args!(
-            "instance                heuristic           variables  degree  domain  place   states  trees  breed ms  settle ms  G visits/s  G ratings/s  share\n"
+            "instance                heuristic           variables  degree  domain  place   states  trees   make ms  replace ms  G visits/s  G ratings/s  share\n"
         ))?;
     }
     let mut rows = Vec::new();
@@ -124,8 +124,8 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
                 states: speed.states,
                 sweeps: speed.sweeps,
                 trees: speed.trees,
-                breed_ms: speed.breed_ms,
-                settle_ms: speed.settle_ms,
+                offspring_ms: speed.offspring_ms,
+                replace_ms: speed.replace_ms,
                 visits_s: speed.visits,
                 ratings_s: speed.ratings,
                 moves_s: speed.moves,
@@ -148,7 +148,7 @@ fn line(row: &Row) -> String {
     // of a file its name
     let heuristic = row.heuristic.rsplit('/').next().unwrap_or_default();
     format!(
-        "{:22.22}  {:18.18}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:8.3}  {:9.3}  {:10.3}  {:11.2}  {:5.2}\n",
+        "{:22.22}  {:18.18}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:8.3}  {:10.3}  {:10.3}  {:11.2}  {:5.2}\n",
         row.instance,
         heuristic,
         row.variables,
@@ -157,8 +157,8 @@ fn line(row: &Row) -> String {
         row.place,
         row.states,
         row.trees,
-        row.breed_ms,
-        row.settle_ms,
+        row.offspring_ms,
+        row.replace_ms,
         row.visits_s / 1e9,
         row.ratings_s / 1e9,
         row.share,

@@ -1,9 +1,9 @@
 //! How fast the search's sweeps are, for `fangs bench search`.
 
 use super::context::value_tables::ValueTables;
-use super::drivers::annealing::cpu::{HostHerd, state_bytes};
-use super::drivers::annealing::cuda::CudaHerd;
-use super::drivers::annealing::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, steps};
+use super::drivers::annealing::cpu::{CpuPopulation, state_bytes};
+use super::drivers::annealing::cuda::CudaPopulation;
+use super::drivers::annealing::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Population, STEPS, steps};
 use super::drivers::guided::speed::passes;
 use super::scheduler::driver::SearchContext;
 use crate::device::{Cuda, DeviceError};
@@ -32,12 +32,12 @@ pub struct Speed {
     pub states: usize,
     /// Sweeps of a child, the greedy ones included.
     pub sweeps: u32,
-    /// Whether children made tree moves.
+    /// Whether offspring made tree moves.
     pub trees: bool,
-    /// Median milliseconds of a generation's children.
-    pub breed_ms: f64,
+    /// Median milliseconds of a generation's offspring.
+    pub offspring_ms: f64,
     /// Median milliseconds of their selection.
-    pub settle_ms: f64,
+    pub replace_ms: f64,
     /// Variables visited a second.
     pub visits: f64,
     /// Possibilities rated a second.
@@ -136,8 +136,8 @@ impl Bench {
             states: measured.states,
             sweeps: 1,
             trees: false,
-            breed_ms: measured.ms,
-            settle_ms: 0.0,
+            offspring_ms: measured.ms,
+            replace_ms: 0.0,
             visits: states * context.variables() as f64 / seconds,
             ratings: states * values as f64 / seconds,
             moves: 0.0,
@@ -149,27 +149,27 @@ impl Bench {
     /// # Errors
     /// The device's.
     pub fn run(&self, place: &Place, states: Option<usize>, trees: bool, repeats: usize) -> Result<Speed, DeviceError> {
-        let (name, mut herd): (String, Box<dyn Herd>) = match place {
-            Place::Cpu => ("cpu".into(), Box::new(HostHerd::default())),
-            Place::Device(cuda) => (cuda.label(), Box::new(CudaHerd::new(cuda.clone(), false)?)),
+        let (name, mut population): (String, Box<dyn Population>) = match place {
+            Place::Cpu => ("cpu".into(), Box::new(CpuPopulation::default())),
+            Place::Device(cuda) => (cuda.label(), Box::new(CudaPopulation::new(cuda.clone(), false)?)),
         };
         let context = &self.context;
         let sweeps = if context.is_large() { 50 } else { 5 };
         let states = match states {
             Some(states) => states,
-            None => herd.suitable_states(context, sweeps, FULL)?,
+            None => population.suitable_states(context, sweeps, FULL)?,
         };
-        herd.open(context, states, &[], false)?;
-        herd.heat(steps(context.schedule))?;
+        population.open(context, states, &[], false)?;
+        population.heat(steps(context.schedule))?;
         let mut rng = Rng::new(2);
         let stop = Stop::new();
-        let (mut breeding, mut settling) = (Vec::new(), Vec::new());
+        let (mut making, mut replacing) = (Vec::new(), Vec::new());
         let mut totals = (0, 0);
         for round in 0..repeats + 3 {
             let never = [u32::MAX; 2];
             let generation = Generation {
                 draw: rng.draw(),
-                deme: if round > 0 { states as u32 } else { 0 },
+                subpopulation: if round > 0 { states as u32 } else { 0 },
                 sweeps,
                 cold: std::array::from_fn(|arm| u32::MAX / 8 * (arm as u32 + 1)),
                 region: std::array::from_fn(|arm| u32::MAX / 4 * (arm as u32 + 1)),
@@ -178,21 +178,21 @@ impl Bench {
                 starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
             };
             let began = Instant::now();
-            let bred = herd.breed(context, &generation, 0..states, &stop)?;
-            let bred_at = began.elapsed();
-            let _ = herd.settle(context, &generation)?;
+            let offspring = population.make_offspring(context, &generation, 0..states, &stop)?;
+            let made_at = began.elapsed();
+            let _ = population.replace(context, &generation)?;
             // the first generations warm up
             if round >= 3 {
-                breeding.push(bred_at.as_secs_f64());
-                settling.push((began.elapsed() - bred_at).as_secs_f64());
-                totals = (totals.0 + bred.moves, totals.1 + bred.ratings);
+                making.push(made_at.as_secs_f64());
+                replacing.push((began.elapsed() - made_at).as_secs_f64());
+                totals = (totals.0 + offspring.moves, totals.1 + offspring.ratings);
             }
         }
         let median = |times: &mut Vec<f64>| {
             times.sort_by(f64::total_cmp);
             times[times.len() / 2]
         };
-        let (breed, settle) = (median(&mut breeding), median(&mut settling));
+        let (made, replaced) = (median(&mut making), median(&mut replacing));
         let generations = repeats.max(1) as f64;
         let visits = states as f64 * context.variables() as f64 * f64::from(sweeps + GREEDY_SWEEPS);
         Ok(Speed {
@@ -200,11 +200,11 @@ impl Bench {
             states,
             sweeps: sweeps + GREEDY_SWEEPS,
             trees,
-            breed_ms: breed * 1e3,
-            settle_ms: settle * 1e3,
-            visits: visits / breed,
-            ratings: totals.1 as f64 / generations / breed,
-            moves: totals.0 as f64 / generations / breed,
+            offspring_ms: made * 1e3,
+            replace_ms: replaced * 1e3,
+            visits: visits / made,
+            ratings: totals.1 as f64 / generations / made,
+            moves: totals.0 as f64 / generations / made,
         })
     }
 }

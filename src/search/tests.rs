@@ -1,4 +1,4 @@
-//! ValueTables, heat baths, and sweeps against energies recomputed from the core's tables; the graph of random cores.
+//! Value tables, heat baths, and sweeps against energies recomputed from the core's tables; the graph of random cores.
 
 use super::context::graph::{Graph, Region};
 use super::context::value_tables::{PADDING, ValueTables};

@@ -27,7 +27,7 @@ const FUNCTION_WORK: u64 = 32;
 
 /// The driver.
 #[derive(Default)]
-pub(crate) struct Dives {
+pub(crate) struct LimitedDiscrepancy {
     /// How often a path may leave the best child.
     discrepancies: usize,
     /// Entries that the next search may look at; 0 before the first.
@@ -47,7 +47,7 @@ fn pass(problem: &Problem) -> u64 {
     entries.fold(0, u64::saturating_add)
 }
 
-impl Dives {
+impl LimitedDiscrepancy {
     /// One search; returns its work.
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> u64 {
         let problem = &context.tables.problem;
@@ -79,7 +79,7 @@ impl Dives {
     }
 }
 
-impl Driver for Dives {
+impl Driver for LimitedDiscrepancy {
     fn name(&self) -> &'static str {
         "limited-discrepancy"
     }
@@ -111,7 +111,7 @@ impl Driver for Dives {
     }
 
     fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        *self = Dives::default();
+        *self = LimitedDiscrepancy::default();
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
                 let found = cost(context.tables.energy(values));
                 optimum = optimum.min(found).or(optimum).or(found);
             });
-            let mut dives = Dives::default();
+            let mut dives = LimitedDiscrepancy::default();
             while dives.fits(&context, &pool) {
                 let before = pool.best();
                 assert!(dives.round(&context, &mut pool, &Stop::new()).work > 0 && pool.best() <= before);
@@ -177,7 +177,7 @@ mod tests {
         };
         let best = (1..256).map(cost).min().expect("some are open") + core.constant;
         let mut pool = Pool::default();
-        drop(Dives::default().round(&context, &mut pool, &Stop::new()));
+        drop(LimitedDiscrepancy::default().round(&context, &mut pool, &Stop::new()));
         let found = pool.elites()[0].energy.total + core.constant;
         assert!(best <= found && (found - best) * 50 <= best, "{found} {best}");
     }

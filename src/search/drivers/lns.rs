@@ -46,7 +46,7 @@ const SEARCH_WORK: u64 = 1000;
 const VARIABLE_WORK: u64 = 50;
 
 /// The driver.
-pub(crate) struct Islands {
+pub(crate) struct Lns {
     rng: Rng,
     islands: Vec<Island>,
     /// By variable the functions that read it.
@@ -77,10 +77,10 @@ struct Turn {
     moves: u64,
 }
 
-impl Islands {
+impl Lns {
     /// A driver that has not begun.
     pub fn new(rng: Rng) -> Self {
-        Islands { rng, islands: Vec::new(), incidence: Vec::new() }
+        Lns { rng, islands: Vec::new(), incidence: Vec::new() }
     }
 
     fn open(&mut self, context: &SearchContext) {
@@ -256,7 +256,7 @@ fn improve(
     Some((part.problem.cost(&solution), changed.then_some(values), short))
 }
 
-impl Driver for Islands {
+impl Driver for Lns {
     fn name(&self) -> &'static str {
         "lns"
     }
@@ -363,7 +363,7 @@ mod tests {
             let problem = random(&mut rng);
             let context = context(&problem, &mut rng);
             let values = assignment(&problem, &mut rng);
-            let mut islands = Islands::new(rng.split());
+            let mut islands = Lns::new(rng.split());
             islands.open(&context);
             let island = &mut islands.islands[0];
             island.size = 1.0 + rng.below(6) as f64;
@@ -387,7 +387,7 @@ mod tests {
             let problem = random(&mut rng);
             let context = context(&problem, &mut rng);
             let (ours, theirs) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
-            let mut islands = Islands::new(rng.split());
+            let mut islands = Lns::new(rng.split());
             islands.open(&context);
             let island = &mut islands.islands[0];
             let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
@@ -410,7 +410,7 @@ mod tests {
         let (n, mut rng) = (400, Rng::new(54));
         let problem = complete(n);
         let context = context(&problem, &mut rng);
-        let mut islands = Islands::new(rng.split());
+        let mut islands = Lns::new(rng.split());
         islands.open(&context);
         let (ours, theirs) = (vec![0; n], (0..n).map(|v| (v % 3 > 0) as u16).collect::<Vec<_>>());
         let chosen = islands.islands[0].fusion(&context, &ours, &theirs);
@@ -436,7 +436,7 @@ mod tests {
             let run = |threads: usize| {
                 let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
                 workers.install(|| {
-                    let (mut pool, mut islands) = (Pool::default(), Islands::new(Rng::new(seed)));
+                    let (mut pool, mut islands) = (Pool::default(), Lns::new(Rng::new(seed)));
                     let mut efforts = Vec::new();
                     for _ in 0..2 {
                         let before = pool.best();

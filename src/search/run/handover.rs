@@ -3,7 +3,7 @@
 
 use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
 use crate::error::Error;
-use crate::search::drivers::annealing::cuda::launch_shape::First;
+use crate::search::drivers::annealing::cuda::launch_shape::FirstKernels;
 use crate::search::scheduler::driver::SearchContext;
 use crate::stop::{Cause, Stop};
 use crate::threads;
@@ -11,7 +11,7 @@ use std::io;
 use std::thread::JoinHandle;
 
 /// Waits for a device on a thread of its own.
-pub(crate) struct Boarding {
+pub(crate) struct DeviceHandover {
     choice: Choice,
     thread: Option<JoinHandle<Result<Opened, Error>>>,
     over: Stop,
@@ -19,13 +19,13 @@ pub(crate) struct Boarding {
     left: Stop,
 }
 
-impl Drop for Boarding {
+impl Drop for DeviceHandover {
     fn drop(&mut self) {
         self.left.set(Cause::Time);
     }
 }
 
-impl Boarding {
+impl DeviceHandover {
     /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `met` ends what the
     /// CPU does meanwhile.
     pub fn unless_there(
@@ -34,7 +34,7 @@ impl Boarding {
         context: &SearchContext,
         met: &Stop,
         stop: &Stop,
-    ) -> Result<(Option<Boarding>, Opened), Error> {
+    ) -> Result<(Option<DeviceHandover>, Opened), Error> {
         let there = match opening.poll()? {
             None if waits || !opening.is_ahead() => {
                 let _ = (context.regions(), context.forests());
@@ -42,22 +42,22 @@ impl Boarding {
             }
             there => there,
         };
-        let first = First::of(context);
+        let first = FirstKernels::of(context);
         match there {
             Some(device) if waits || device.cuda.as_ref().is_none_or(|cuda| first.is_there(cuda)) => Ok((None, device)),
             // without a thread that waits for it the run does
-            _ => match Boarding::new(opening.clone(), first, met, stop) {
-                Ok(boarding) => Ok((Some(boarding), Opened::default())),
+            _ => match DeviceHandover::new(opening.clone(), first, met, stop) {
+                Ok(handover) => Ok((Some(handover), Opened::default())),
                 Err(_) => Ok((None, opening.wait(stop)?)),
             },
         }
     }
 
     /// Waits for the device, then for the kernels that its first rounds take.
-    fn new(opening: Opening, kernels: First, met: &Stop, stop: &Stop) -> io::Result<Boarding> {
+    fn new(opening: Opening, kernels: FirstKernels, met: &Stop, stop: &Stop) -> io::Result<DeviceHandover> {
         let (over, left) = (met.below(), stop.below());
         let choice = opening.choice();
-        let thread = threads::start("boarding", {
+        let thread = threads::start("handover", {
             let (stop, over, busy) = (left.clone(), over.clone(), Busy::new());
             move || {
                 let opened = opening.wait(&stop);
@@ -70,7 +70,7 @@ impl Boarding {
                 opened
             }
         })?;
-        Ok(Boarding { choice, thread: Some(thread), over, left })
+        Ok(DeviceHandover { choice, thread: Some(thread), over, left })
     }
 
     /// Set once the device is there, or the run is to end: what the CPU does meanwhile is over.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What the loop tells the recorder.
 #[derive(Clone, Debug)]
-pub(crate) enum News {
+pub(crate) enum Message {
     /// A better solution.
     Solution {
         /// Its cost in the network's units.

@@ -12,20 +12,20 @@ pub(crate) mod publisher;
 mod troubles;
 
 use self::goal::{Meeting, reached, settled};
-use self::handover::Boarding;
-use self::initial::First;
-use self::messages::{Ending, News, Totals};
+use self::handover::DeviceHandover;
+use self::initial::InitialSolution;
+use self::messages::{Ending, Message, Totals};
 use super::drivers::annealing::state::{Elite, LONGEST};
 use super::drivers::guided;
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
 use super::scheduler::bounds::Step;
-use super::scheduler::budget::Account;
+use super::scheduler::budget::TimeBudget;
 use super::scheduler::concurrent_bounds::BoundsBeside;
 use super::scheduler::driver::{Core, Effort, Pool, SearchContext};
-use super::scheduler::group::Crew;
+use super::scheduler::group::DriverGroup;
 use super::scheduler::portfolio::Portfolio;
-use super::scheduler::threads::Parts;
+use super::scheduler::threads::ThreadSplit;
 use crate::bounds::Proof;
 use crate::check;
 use crate::device::Opened;
@@ -47,7 +47,7 @@ const TIGHTEN_EVERY: u64 = 1000;
 const WORTH_TIGHTENING: usize = 32;
 
 /// How long a round is in which there is nothing to search.
-const NAP: Duration = Duration::from_millis(5);
+const POLLING: Duration = Duration::from_millis(5);
 
 /// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take longer than that.
 const MOST_MEANWHILE: u64 = 30_000;
@@ -57,11 +57,11 @@ pub(crate) struct Run<'a> {
     network: &'a Network,
     options: &'a Options,
     stop: &'a Stop,
-    tell: &'a mut dyn FnMut(News),
+    tell: &'a mut dyn FnMut(Message),
     core: Core,
     context: Arc<SearchContext>,
     pool: Pool,
-    crew: Crew,
+    group: DriverGroup,
     bounds: BoundsBeside,
     /// What is known beside the loop as well.
     meeting: Meeting,
@@ -69,9 +69,9 @@ pub(crate) struct Run<'a> {
     /// The device, as long as it works; the CPU without one.
     device: Opened,
     /// While there is a device on its way.
-    boarding: Option<Boarding>,
+    handover: Option<DeviceHandover>,
     totals: Totals,
-    account: Account,
+    budget: TimeBudget,
     /// The first assignment, until the run begins.
     first: Option<Vec<u32>>,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
@@ -85,7 +85,7 @@ pub(crate) struct Run<'a> {
     /// `upper` at the last reduction and the search work done by then.
     tightened: (Cost, u64),
     /// Whether there are no threads for parts of the run.
-    cannot_part: bool,
+    cannot_split: bool,
     /// Whether local search has room for the core's values.
     has_search: bool,
 }
@@ -95,9 +95,9 @@ impl<'a> Run<'a> {
     pub fn new(
         network: &'a Network,
         options: &'a Options,
-        first: First,
+        first: InitialSolution,
         stop: &'a Stop,
-        tell: &'a mut dyn FnMut(News),
+        tell: &'a mut dyn FnMut(Message),
     ) -> Result<Option<Self>, Error> {
         let mut rng = Rng::new(options.seed);
         let reducer = if options.certificate {
@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
         let (totals, meeting) = (Totals::default(), Meeting::new(first.upper.min(network.top()), stop));
         let core = Core { reducer: Arc::new(reducer), problem };
         let proof = Proof::reductions(&core.reducer).map(Box::new);
-        tell(News::Bound { bound: lower, source: "trivial".into(), totals, proof });
+        tell(Message::Bound { bound: lower, source: "trivial".into(), totals, proof });
         if settled(network, options, first.found(), lower) {
             return Ok(None);
         }
@@ -125,18 +125,18 @@ impl<'a> Run<'a> {
         let context = SearchContext::of_core(&core, options, &mut rng, stop)?;
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
-        let (boarding, device) = Boarding::unless_there(&options.device, waits, &context, meeting.met(), stop)?;
-        if boarding.is_none() {
-            tell(News::Note(device.to_string()));
+        let (handover, device) = DeviceHandover::unless_there(&options.device, waits, &context, meeting.met(), stop)?;
+        if handover.is_none() {
+            tell(Message::Note(device.to_string()));
         }
         if let Some(heuristic) = options.heuristic.as_ref().filter(|heuristic| heuristic.is_for_devices()) {
             let asserts = options.assertions >= Assertions::Assignment;
             let ready = guided::ready(&context, &**heuristic, &device, asserts);
             ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
-        let parts = || Parts::beside_device(Portfolio::may_part(options), context.is_large());
+        let parts = || ThreadSplit::beside_device(Portfolio::may_split(options), context.is_large());
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
-        let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), meeting.clone(), &mut rng);
+        let group = DriverGroup::new(options, device.cuda.clone(), for_drivers.flatten(), meeting.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = BoundsBeside::new(options, gpu.zip(for_bounds), meeting.clone());
@@ -149,22 +149,22 @@ impl<'a> Run<'a> {
             tell,
             values,
             core,
-            account: Account::new(options.rounds.is_none(), context.sweep_work),
+            budget: TimeBudget::new(options.rounds.is_none(), context.sweep_work),
             context,
             pool: Pool::new(first.upper < FORBIDDEN),
-            crew,
+            group,
             bounds,
             meeting,
             rng,
             device,
-            boarding,
+            handover,
             totals,
             first: first.assignment,
             upper: first.upper,
             value: first.value,
             lower,
             tightened: (network.top(), 0),
-            cannot_part: false,
+            cannot_split: false,
             has_search,
         }))
     }
@@ -175,7 +175,7 @@ impl<'a> Run<'a> {
             let message = format!(
                 "a domain is longer than the {LONGEST} values that local search has room for: bounds work alone"
             );
-            (self.tell)(News::Lost { source: "search".into(), message });
+            (self.tell)(Message::Lost { source: "search".into(), message });
         }
         // drivers have better ones than the greedy solution at once
         let wanted = self.options.warm_start.is_some() || self.options.heuristic.is_some();
@@ -187,8 +187,8 @@ impl<'a> Run<'a> {
             if let Some(reason) = self.finished() {
                 break reason;
             }
-            self.board()?;
-            self.part();
+            self.take_device()?;
+            self.split_threads();
             if self.core.problem.variables() == 0 {
                 self.core_solution(&self.core.clone(), &[], "reduce")?;
                 let proof = Proof::reductions(&self.core.reducer);
@@ -199,10 +199,10 @@ impl<'a> Run<'a> {
                 self.round()?;
             }
         };
-        if self.boarding.is_some() {
-            (self.tell)(News::Note(Boarding::missed(&self.options.device, self.stop)?));
+        if self.handover.is_some() {
+            (self.tell)(Message::Note(DeviceHandover::missed(&self.options.device, self.stop)?));
         }
-        if let Some(source) = self.crew.finish(&mut self.pool) {
+        if let Some(source) = self.group.finish(&mut self.pool) {
             self.look_at_pool(source)?;
         }
         self.bounds.finish();
@@ -240,37 +240,37 @@ impl<'a> Run<'a> {
     fn round(&mut self) -> Result<(), Error> {
         if !self.has_search {
             self.totals.rounds += 1;
-            (self.tell)(News::Progress(self.totals));
-            std::thread::sleep(NAP);
+            (self.tell)(Message::Progress(self.totals));
+            std::thread::sleep(POLLING);
             return Ok(());
         }
         let began = Instant::now();
-        let over = self.boarding.as_ref().map_or(self.meeting.met(), Boarding::over);
-        let (crew, context, pool) = (&mut self.crew, &self.context, &mut self.pool);
+        let over = self.handover.as_ref().map_or(self.meeting.met(), DeviceHandover::over);
+        let (group, context, pool) = (&mut self.group, &self.context, &mut self.pool);
         let (source, Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault }) =
-            self.bounds.for_search().run(|| crew.round(context, pool, over));
+            self.bounds.for_search().run(|| group.round(context, pool, over));
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
-        self.totals.population = self.crew.population();
-        self.account.note_round(began, work, picks.rounds > 0);
-        if self.account.is_stalled() {
+        self.totals.population = self.group.population();
+        self.budget.note_round(began, work, picks.rounds > 0);
+        if self.budget.is_stalled() {
             self.bounds.have_device(began.elapsed());
         }
         self.totals.picks.add(&picks);
-        self.totals.picks.work = self.account.plugin_part();
+        self.totals.picks.work = self.budget.plugin_part();
         if let Some(fault) = fault {
             self.tell_of_losses();
             return Err(Error::Internal(fault));
         }
         if let Some(note) = note {
-            (self.tell)(News::Note(note));
+            (self.tell)(Message::Note(note));
         }
         if let Some(message) = clipped {
-            (self.tell)(News::Lost { source: source.into(), message });
+            (self.tell)(Message::Lost { source: source.into(), message });
         }
         if let Some(nonsense) = nonsense {
-            (self.tell)(News::Nonsense(nonsense));
+            (self.tell)(Message::Nonsense(nonsense));
         }
         if let Some(error) = lost {
             self.lose_device(&error);
@@ -280,13 +280,13 @@ impl<'a> Run<'a> {
         if self.options.assertions >= Assertions::Round {
             self.pool.assert_energies(&self.core.problem)?;
         }
-        (self.tell)(News::Progress(self.totals));
+        (self.tell)(Message::Progress(self.totals));
         if self.reached().is_some() {
             return Ok(());
         }
         let (upper, work) = self.tightened;
         let size: u64 = self.core.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
-        if self.upper < upper && self.account.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
+        if self.upper < upper && self.budget.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
             self.tighten();
         }
         Ok(())
@@ -335,9 +335,9 @@ impl<'a> Run<'a> {
             if self.value.is_none_or(|best| self.network.units().is_better(value, best)) {
                 self.value = Some(value);
             }
-            self.account.note_better();
+            self.budget.note_better();
             let (solution, source, totals) = (solution.into(), source.to_string(), self.totals);
-            (self.tell)(News::Solution { cost, value, solution, source, totals });
+            (self.tell)(Message::Solution { cost, value, solution, source, totals });
         }
         Ok(Some(cost))
     }
@@ -354,22 +354,19 @@ impl<'a> Run<'a> {
         self.tell_of_files();
         self.tell_of_losses();
         if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
-            if self.account.search_work > 0 || !self.has_search {
+            if self.budget.search_work > 0 || !self.has_search {
                 self.bounds.begin(&self.core, upper, seed, self.context.is_large(), self.stop);
             }
             return Ok(false);
         }
         let alone = !self.has_search;
-        if self.boarding.is_some() && self.context.sweep_work > MOST_MEANWHILE && !alone {
+        if self.handover.is_some() && self.context.sweep_work > MOST_MEANWHILE && !alone {
             return Ok(false);
         }
         let Some(bounds) = self.bounds.here() else { return Ok(false) };
-        self.account.note_bounds(bounds.spent());
-        let due = if alone {
-            !bounds.is_done()
-        } else {
-            bounds.is_due(self.account.with_a_slice(), self.account.is_stalled())
-        };
+        self.budget.note_bounds(bounds.spent());
+        let due =
+            if alone { !bounds.is_done() } else { bounds.is_due(self.budget.with_a_slice(), self.budget.is_stalled()) };
         if !due {
             return Ok(false);
         }
@@ -416,7 +413,7 @@ impl<'a> Run<'a> {
             }
         }
         if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.core.problem, &self.core.problem)) {
-            self.crew.guide(outcome);
+            self.group.guide(outcome);
         }
         Ok(())
     }
@@ -449,13 +446,13 @@ impl<'a> Run<'a> {
             self.lower = self.lower.max(bound);
             self.meeting.proved(self.lower);
             let (source, totals) = (source.to_string(), self.totals);
-            (self.tell)(News::Bound { bound, source, totals, proof: proof.map(Box::new) });
+            (self.tell)(Message::Bound { bound, source, totals, proof: proof.map(Box::new) });
         }
     }
 
     /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the smaller core.
     fn tighten(&mut self) {
-        self.tightened = (self.upper, self.account.search_work);
+        self.tightened = (self.upper, self.budget.search_work);
         let upper = self.upper.min(self.network.top());
         let mut reducer = (*self.core.reducer).clone();
         reducer.tighten_by(upper, &self.values, self.stop);
@@ -486,7 +483,7 @@ impl<'a> Run<'a> {
             new.project(&old.reducer.lift(&assignment)).into_iter().map(|value| value as u16).collect()
         };
         self.pool.rebase(&self.context, &translate);
-        self.crew.rebase(&self.context, &translate);
+        self.group.rebase(&self.context, &translate);
         self.bounds.rebase();
     }
 

@@ -1,7 +1,7 @@
 //! What has failed in a run that goes on without it.
 
 use super::Run;
-use super::messages::{News, Spilling};
+use super::messages::{Message, Spilling};
 use crate::device::DeviceError;
 use crate::search::scheduler::bounds::Bounds;
 use crate::search::scheduler::portfolio::Lost;
@@ -11,17 +11,17 @@ impl Run<'_> {
     pub(super) fn lose_device(&mut self, error: &DeviceError) {
         if let Some(message) = self.device.lose(error) {
             // made beside the device until now
-            self.account.begin_turns();
+            self.budget.begin_turns();
             self.bounds.lose_device();
-            self.crew.lose_device(&mut self.pool);
-            (self.tell)(News::Warning(message));
+            self.group.lose_device(&mut self.pool);
+            (self.tell)(Message::Warning(message));
         }
     }
 
     /// Whether bounds have lost their device.
     pub(super) fn tell_of_trouble(&mut self) {
         if let Some(error) = self.bounds.here().and_then(Bounds::take_trouble) {
-            (self.tell)(News::Warning(format!("bounds go on on the CPU: {error}")));
+            (self.tell)(Message::Warning(format!("bounds go on on the CPU: {error}")));
         }
     }
 
@@ -29,19 +29,19 @@ impl Run<'_> {
     pub(super) fn tell_of_losses(&mut self) {
         if let Some(what) = self.bounds.take_lost() {
             let message = format!("the bounds ended by an internal error ({what}); the run goes on without them");
-            (self.tell)(News::Lost { source: "bounds".into(), message });
+            (self.tell)(Message::Lost { source: "bounds".into(), message });
         }
-        for Lost { source, what } in self.crew.take_lost() {
+        for Lost { source, what } in self.group.take_lost() {
             let message = format!("{source} ended by an internal error ({what}); the run goes on without");
-            (self.tell)(News::Lost { source: source.into(), message });
+            (self.tell)(Message::Lost { source: source.into(), message });
         }
     }
 
     /// Whether tables are in files, or cannot be.
     pub(super) fn tell_of_files(&mut self) {
         match self.bounds.here().and_then(Bounds::take_spilling) {
-            Some(Spilling::Begun(text)) => (self.tell)(News::Note(text)),
-            Some(Spilling::Failed(text)) => (self.tell)(News::Warning(text)),
+            Some(Spilling::Begun(text)) => (self.tell)(Message::Note(text)),
+            Some(Spilling::Failed(text)) => (self.tell)(Message::Warning(text)),
             None => {}
         }
     }

@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_micros(200);
 
 /// Something that is here, or away with a piece of work that comes to a result.
-pub(crate) struct Errand<T, R> {
+pub(crate) struct BackgroundTask<T, R> {
     here: Option<T>,
     away: Option<Receiver<Result<(T, R), String>>>,
     /// What became of it where it does not come back.
     lost: Option<String>,
 }
 
-impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
+impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
     /// Here.
     pub fn new(here: T) -> Self {
-        Errand { here: Some(here), away: None, lost: None }
+        BackgroundTask { here: Some(here), away: None, lost: None }
     }
 
     /// It, unless it is away.
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn what_is_away_comes_back_and_what_ends_abnormally_is_told() {
-        let begin = |errand: &mut Errand<i32, i32>, own: bool, work: fn(&mut i32) -> i32| {
+        let begin = |task: &mut BackgroundTask<i32, i32>, own: bool, work: fn(&mut i32) -> i32| {
             let threads = if own { Threads::start(1) } else { None };
-            errand.begin(&threads.unwrap_or_default(), work);
+            task.begin(&threads.unwrap_or_default(), work);
         };
         let add: fn(&mut i32) -> i32 = |number| {
             *number += 1;
@@ -126,19 +126,19 @@ mod tests {
         // one thread does what it waits for
         for (threads, own) in [(1, false), (1, true), (3, false), (3, true)] {
             among(threads, || {
-                let mut errand = Errand::new(1);
-                begin(&mut errand, own, add);
-                assert!(errand.here().is_none());
+                let mut task = BackgroundTask::new(1);
+                begin(&mut task, own, add);
+                assert!(task.here().is_none());
                 let long = Duration::from_secs(600);
-                assert_eq!((errand.wait(long), errand.here().copied(), errand.wait(long)), (Some(20), Some(2), None));
-                begin(&mut errand, own, add);
-                while errand.here().is_none() {
-                    assert!(errand.back().is_none_or(|result| result == 30));
+                assert_eq!((task.wait(long), task.here().copied(), task.wait(long)), (Some(20), Some(2), None));
+                begin(&mut task, own, add);
+                while task.here().is_none() {
+                    assert!(task.back().is_none_or(|result| result == 30));
                     let _ = rayon::yield_now();
                 }
-                begin(&mut errand, own, |_| panic!("on purpose"));
-                assert_eq!((errand.wait(long), errand.take_lost().as_deref()), (None, Some("on purpose")));
-                assert!(errand.take_lost().is_none() && errand.here().is_none() && errand.take().is_none());
+                begin(&mut task, own, |_| panic!("on purpose"));
+                assert_eq!((task.wait(long), task.take_lost().as_deref()), (None, Some("on purpose")));
+                assert!(task.take_lost().is_none() && task.here().is_none() && task.take().is_none());
             });
         }
     }
@@ -146,12 +146,12 @@ mod tests {
     #[test]
     fn what_does_not_come_back_is_given_up() {
         let (sender, receiver) = channel::<()>();
-        let mut errand = Errand::new(1);
-        errand.begin(&Threads::start(1).expect("a thread"), move |_| {
+        let mut task = BackgroundTask::new(1);
+        task.begin(&Threads::start(1).expect("a thread"), move |_| {
             let _ = receiver.recv();
         });
-        assert_eq!((errand.wait(Duration::from_millis(1)), errand.here()), (None, None));
-        assert_eq!(errand.take_lost().as_deref(), Some("no answer for 0.001 s"));
+        assert_eq!((task.wait(Duration::from_millis(1)), task.here()), (None, None));
+        assert_eq!(task.take_lost().as_deref(), Some("no answer for 0.001 s"));
         drop(sender);
     }
 }

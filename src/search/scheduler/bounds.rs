@@ -81,7 +81,7 @@ pub(crate) struct Bounds {
     /// Work of the largest rung finished.
     highest: u64,
     pace: Pace,
-    /// Parts of the gap that the turn on its way has closed.
+    /// ThreadSplit of the gap that the turn on its way has closed.
     closed: f64,
 }
 

@@ -1,10 +1,10 @@
 //! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds, and drivers that no device
-//! has ([`Crew`](super::group::Crew)).
+//! has ([`DriverGroup`](super::group::DriverGroup)).
 
-use super::background::Errand;
+use super::background::BackgroundTask;
 use super::bounds::{Bounds, Step};
 use super::driver::Core;
-use super::threads::{Parts, Threads};
+use super::threads::{ThreadSplit, Threads};
 use crate::elimination::Gpu;
 use crate::model::Cost;
 use crate::search::options::Options;
@@ -24,7 +24,7 @@ const LONGEST_TURN: Duration = Duration::from_millis(50);
 
 /// The bounds: in turn with the search, or beside it.
 pub(crate) struct BoundsBeside {
-    errand: Errand<Bounds, ()>,
+    task: BackgroundTask<Bounds, ()>,
     /// Their own where they have some.
     threads: Threads,
     /// The search's, which they have instead of theirs while they lead; nowhere but on the CPU.
@@ -66,9 +66,9 @@ impl BoundsBeside {
     /// What the options allow; a device takes exact plans that pay there.
     pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, meeting: Meeting) -> Self {
         let (gpu, threads) = device.unzip();
-        let (errand, threads) = (Errand::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
+        let (task, threads) = (BackgroundTask::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
         BoundsBeside {
-            errand,
+            task,
             threads,
             leading: None,
             rebased: false,
@@ -81,7 +81,7 @@ impl BoundsBeside {
     }
 
     /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds while they lead.
-    pub fn part(&mut self, parts: &Parts) {
+    pub fn part(&mut self, parts: &ThreadSplit) {
         (self.threads, self.leading) = (parts.bounds.clone(), Some(parts.search.clone()));
     }
 
@@ -120,7 +120,7 @@ impl BoundsBeside {
 
     /// The bounds, unless they are at work elsewhere.
     pub fn here(&mut self) -> Option<&mut Bounds> {
-        self.errand.here()
+        self.task.here()
     }
 
     /// Begins with slices on a thread of their own, unless they are on their way or there is nothing left to do. They go on until they are
@@ -161,17 +161,17 @@ impl BoundsBeside {
             shared.lead.store(false, Ordering::Relaxed);
             shared.device.store(false, Ordering::Relaxed);
         };
-        self.errand.begin(&own, slices);
+        self.task.begin(&own, slices);
     }
 
     /// They have ended by an internal error: there are none any more.
     pub fn lose(&mut self, what: String) {
-        self.errand.lose(what);
+        self.task.lose(what);
     }
 
     /// Why they are gone for good, told once.
     pub fn take_lost(&mut self) -> Option<String> {
-        let lost = self.errand.take_lost();
+        let lost = self.task.take_lost();
         if lost.is_some() {
             // what they had at work is free
             self.shared.lead.store(false, Ordering::Relaxed);
@@ -182,11 +182,11 @@ impl BoundsBeside {
 
     /// The next step of slices beside the search.
     pub fn finished(&mut self) -> Option<Step> {
-        if self.errand.back().is_some() {
+        if self.task.back().is_some() {
             if std::mem::take(&mut self.rebased) {
                 self.rebase();
             }
-            if let (Some(gpu), Some(bounds)) = (self.boards.take(), self.errand.here()) {
+            if let (Some(gpu), Some(bounds)) = (self.boards.take(), self.task.here()) {
                 bounds.board(gpu);
             }
         }
@@ -216,12 +216,12 @@ impl BoundsBeside {
     /// The run is over: ends a slice on its way. One that does not hear of it is left alone.
     pub fn finish(&mut self) {
         self.over.set(Cause::Time);
-        let _ = self.errand.wait_for(PATIENCE);
+        let _ = self.task.wait_for(PATIENCE);
     }
 
     /// The best z of a finished rung and the induced width of the best order, as far as they have come back.
     pub fn widths(&mut self) -> (Option<u32>, Option<u32>) {
-        if let Some(bounds) = self.errand.here() {
+        if let Some(bounds) = self.task.here() {
             self.widths = (bounds.best_z(), bounds.induced_width());
         }
         self.widths

@@ -6,12 +6,12 @@ use crate::activity::Activity;
 use crate::device::Cuda;
 use crate::elimination::Outcome;
 use crate::rng::Rng;
-use crate::search::drivers::annealing::Anneal;
+use crate::search::drivers::annealing::Annealing;
 use crate::search::drivers::guided::Guided;
-use crate::search::drivers::limited_discrepancy::Dives;
-use crate::search::drivers::lns::Islands;
+use crate::search::drivers::limited_discrepancy::LimitedDiscrepancy;
+use crate::search::drivers::lns::Lns;
 use crate::search::drivers::tabu::Tabu;
-use crate::search::drivers::weighting::Weights;
+use crate::search::drivers::weighting::Weighting;
 use crate::search::options::{Assertions, DriverChoice, Options};
 use crate::stop::Stop;
 use crate::threads;
@@ -26,11 +26,11 @@ const FIRST: u64 = 4;
 const FIRST_TIME: Duration = Duration::from_millis(120);
 /// After so much of it the others that want all threads have a short round each where nothing better is found, and another one if they find something:
 /// SPOT5 5 has its best by walks by weights.
-const TASTE: Duration = Duration::from_millis(20);
+const PROBING: Duration = Duration::from_millis(20);
 /// Work that a round counts at least: one that does nothing must not be due again for ever.
 const LEAST_WORK: u64 = 1_000_000;
 /// How long a round is in which kernels are waited for: what others find meanwhile is looked at between rounds.
-const NAP: Duration = Duration::from_millis(5);
+const POLLING: Duration = Duration::from_millis(5);
 
 /// The drivers of a run and what they earn.
 pub(crate) struct Portfolio {
@@ -72,7 +72,7 @@ pub(crate) struct Lost {
 impl Portfolio {
     /// The drivers that the options name; each has streams of its own. Those that no device has are left out where they work
     /// [beside](Self::beside) one.
-    pub fn new(options: &Options, device: Option<Arc<Cuda>>, apart: bool, rng: &mut Rng) -> Self {
+    pub fn new(options: &Options, device: Option<Arc<Cuda>>, split: bool, rng: &mut Rng) -> Self {
         let mut stream = || Rng::new(rng.draw());
         let asserts = options.assertions >= Assertions::Assignment;
         let guided =
@@ -80,12 +80,12 @@ impl Portfolio {
         let drivers: Vec<Box<dyn Driver>> = match options.driver {
             DriverChoice::Portfolio => {
                 let mut drivers: Vec<Box<dyn Driver>> = vec![
-                    Box::new(Anneal::new(stream(), device.clone())),
+                    Box::new(Annealing::new(stream(), device.clone())),
                     Box::new(Tabu::new(stream(), device.clone())),
                 ];
-                match apart {
+                match split {
                     // walks on the device, besides those on the CPU
-                    true => drivers.push(Box::new(Weights::new(stream(), device.clone()))),
+                    true => drivers.push(Box::new(Weighting::new(stream(), device.clone()))),
                     false => drivers.extend(Self::of_the_cpu(&mut stream)),
                 }
                 // the last one: without it all others draw what they always did
@@ -97,12 +97,12 @@ impl Portfolio {
             DriverChoice::Guided => {
                 guided(device.clone(), stream()).map(|driver| Box::new(driver) as Box<dyn Driver>).into_iter().collect()
             }
-            DriverChoice::Anneal => vec![Box::new(Anneal::new(stream(), device.clone()))],
-            DriverChoice::LongAnneal => vec![Box::new(Anneal::long(stream()))],
+            DriverChoice::Anneal => vec![Box::new(Annealing::new(stream(), device.clone()))],
+            DriverChoice::LongAnneal => vec![Box::new(Annealing::long(stream()))],
             DriverChoice::Tabu => vec![Box::new(Tabu::new(stream(), device.clone()))],
-            DriverChoice::Lns => vec![Box::new(Islands::new(stream()))],
-            DriverChoice::LimitedDiscrepancy => vec![Box::new(Dives::default())],
-            DriverChoice::Weighting => vec![Box::new(Weights::new(stream(), device.clone()))],
+            DriverChoice::Lns => vec![Box::new(Lns::new(stream()))],
+            DriverChoice::LimitedDiscrepancy => vec![Box::new(LimitedDiscrepancy::default())],
+            DriverChoice::Weighting => vec![Box::new(Weighting::new(stream(), device.clone()))],
         };
         // kernels of a run that is to be repeated are waited for
         let device = device.filter(|_| options.rounds.is_none());
@@ -112,26 +112,26 @@ impl Portfolio {
 
     /// Whether drivers that no device has may work by themselves: not where they are not asked for, nor where all take turns so that a
     /// run can be repeated.
-    pub fn may_part(options: &Options) -> bool {
+    pub fn may_split(options: &Options) -> bool {
         options.driver == DriverChoice::Portfolio && options.rounds.is_none()
     }
 
     /// The drivers that no device has, to work beside those that are on one.
-    pub fn beside(rng: &mut Rng) -> Self {
-        Self::apart(Self::of_the_cpu(&mut || Rng::new(rng.draw())))
+    pub fn concurrent(rng: &mut Rng) -> Self {
+        Self::without_opening(Self::of_the_cpu(&mut || Rng::new(rng.draw())))
     }
 
     /// Drivers that have threads of their own wait for nobody.
-    fn apart(drivers: Vec<Box<dyn Driver>>) -> Self {
+    fn without_opening(drivers: Vec<Box<dyn Driver>>) -> Self {
         Portfolio { rounds: FIRST, opening: FIRST_TIME, work: u64::MAX / 2, ..Portfolio::of(drivers, true) }
     }
 
     fn of_the_cpu(stream: &mut dyn FnMut() -> Rng) -> Vec<Box<dyn Driver>> {
         vec![
-            Box::new(Islands::new(stream())),
-            Box::new(Weights::new(stream(), None)),
-            Box::new(Dives::default()),
-            Box::new(Anneal::long(stream())),
+            Box::new(Lns::new(stream())),
+            Box::new(Weighting::new(stream(), None)),
+            Box::new(LimitedDiscrepancy::default()),
+            Box::new(Annealing::long(stream())),
         ]
     }
 
@@ -211,7 +211,7 @@ impl Portfolio {
         };
         let opens = self.is_opening();
         // nothing better for a third of the time before
-        let stands_still = opens && self.timed && self.opening >= TASTE.max(self.better + self.better / 3);
+        let stagnates = opens && self.timed && self.opening >= PROBING.max(self.better + self.better / 3);
         let shares = self.shares.get_or_insert_with(begin);
         let due =
             |turn: usize| self.drivers[turn].fits(context, pool) && self.work >= self.drivers[turn].begins(context);
@@ -224,10 +224,10 @@ impl Portfolio {
         let may = |turn: usize| free[turn];
         let is_new = |&turn: &usize| may(turn) && !self.begun[turn] && !self.drivers[turn].needs_few_threads();
         let winner = self.winner.filter(|&turn| opens && may(turn));
-        let other = (0..self.drivers.len()).rfind(is_new).filter(|_| stands_still);
+        let other = (0..self.drivers.len()).rfind(is_new).filter(|_| stagnates);
         let turn = match winner.or(other).or_else(|| if opens { shares.largest(may) } else { shares.next(may) }) {
             None if waits(0) => {
-                std::thread::sleep(NAP);
+                std::thread::sleep(POLLING);
                 return (self.drivers[0].name(), Effort::default());
             }
             turn => turn.unwrap_or(0),
@@ -280,13 +280,13 @@ impl Portfolio {
         self.guide.take()
     }
 
-    /// Parts with the drivers that need few threads, which go on beside the others from now on.
-    pub fn part(&mut self) -> Portfolio {
+    /// ThreadSplit with the drivers that need few threads, which go on beside the others from now on.
+    pub fn split(&mut self) -> Portfolio {
         let all = std::mem::take(&mut self.drivers).into_iter().zip(std::mem::take(&mut self.begun));
         let (few, many): (Vec<_>, Vec<_>) = all.partition(|(driver, _)| driver.needs_few_threads());
         (self.drivers, self.begun) = many.into_iter().unzip();
         (self.shares, self.winner) = (None, None);
-        Self::apart(few.into_iter().map(|(driver, _)| driver).collect())
+        Self::without_opening(few.into_iter().map(|(driver, _)| driver).collect())
     }
 
     /// Takes drivers in again: from now on all take turns.
@@ -331,7 +331,7 @@ mod tests {
             pool.solved = true;
             assert!(context.is_large());
             assert_eq!(Tabu::new(Rng::new(1), None).floor(&context, &pool), tabu);
-            assert_eq!(Anneal::new(Rng::new(1), None).floor(&context, &pool), anneal);
+            assert_eq!(Annealing::new(Rng::new(1), None).floor(&context, &pool), anneal);
         }
     }
 
@@ -351,8 +351,11 @@ mod tests {
             name
         };
         assert_eq!(round(Duration::ZERO, false), "anneal");
-        assert_eq!([round(TASTE, true), round(TASTE, false), round(TASTE, false)], ["anneal", "weighting", "tabu"]);
-        assert_eq!([round(TASTE, true), round(TASTE, false)], ["tabu", "anneal"]);
+        assert_eq!(
+            [round(PROBING, true), round(PROBING, false), round(PROBING, false)],
+            ["anneal", "weighting", "tabu"]
+        );
+        assert_eq!([round(PROBING, true), round(PROBING, false)], ["tabu", "anneal"]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Shares {
     /// Of this period: cost and work.
     gains: Vec<f64>,
     work: Vec<f64>,
-    /// Parts of what all together gained and did in earlier ones, which had costs of other orders.
+    /// ThreadSplit of what all together gained and did in earlier ones, which had costs of other orders.
     gained: Vec<f64>,
     done: Vec<f64>,
 }

@@ -48,7 +48,7 @@ impl Threads {
 
 /// The threads of a run by what goes on at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct Parts {
+pub(crate) struct ThreadSplit {
     /// Of the rounds of drivers that take turns.
     pub search: Threads,
     /// Of bounds.
@@ -57,20 +57,20 @@ pub(crate) struct Parts {
     pub drivers: Option<Threads>,
 }
 
-impl Parts {
+impl ThreadSplit {
     /// Beside a device that searches all but one are for bounds and, if there are any, drivers. A run of one thread has bounds beside it, and no drivers.
-    pub fn beside_device(drivers: bool, is_large: bool) -> Parts {
+    pub fn beside_device(drivers: bool, is_large: bool) -> ThreadSplit {
         let all = rayon::current_num_threads() - 1;
         let drivers = (drivers && all > 0).then(|| of_drivers(all, is_large));
         let bounds = Threads::start(all.saturating_sub(drivers.unwrap_or(0)).max(1)).unwrap_or_default();
-        Parts { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
+        ThreadSplit { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
     }
 
     /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can use (a run of 16 threads in which all
     /// took turns used five of them on SPOT5 414; results/scheduler/thread-split.csv). Not on large cores, whose first states are as many as threads, nor on colorings
     /// and before an allowed assignment is known, where half of the time belongs to a driver that has a walk for each.
     /// `Some(None)` where the system has no threads for that.
-    pub fn of_the_cpu(context: &SearchContext, pool: &Pool) -> Option<Option<Parts>> {
+    pub fn of_the_cpu(context: &SearchContext, pool: &Pool) -> Option<Option<ThreadSplit>> {
         let all = rayon::current_num_threads();
         if all < LEAST || !pool.solved || context.is_large() || context.is_coloring() {
             return None;
@@ -78,7 +78,7 @@ impl Parts {
         let (bounds, drivers) = (all / BOUNDS, of_drivers(all, false));
         let parts = || {
             let search = Threads::start(all - bounds - drivers)?;
-            Some(Parts { search, bounds: Threads::start(bounds)?, drivers: Some(Threads::start(drivers)?) })
+            Some(ThreadSplit { search, bounds: Threads::start(bounds)?, drivers: Some(Threads::start(drivers)?) })
         };
         Some(parts())
     }
@@ -111,14 +111,14 @@ mod tests {
         let (small, solved) = (context("grid", &[("side", "6")]), Pool::new(true));
         for all in 1..20 {
             let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
-            let parts = pool.install(|| Parts::of_the_cpu(&small, &solved));
+            let parts = pool.install(|| ThreadSplit::of_the_cpu(&small, &solved));
             assert_eq!(parts.is_some(), all >= LEAST);
-            if let Some(Some(Parts { search, bounds, drivers: Some(drivers) })) = parts {
+            if let Some(Some(ThreadSplit { search, bounds, drivers: Some(drivers) })) = parts {
                 let each = [count(&search), count(&bounds), count(&drivers)];
                 assert!(each.iter().sum::<usize>() == all && each.iter().all(|&part| part > 0), "{each:?}");
                 assert!(each[0] >= each[1] && each[0] >= each[2], "{each:?}");
             }
-            let parts = pool.install(|| Parts::beside_device(true, false));
+            let parts = pool.install(|| ThreadSplit::beside_device(true, false));
             let drivers = parts.drivers.as_ref().map_or(0, count);
             assert!(parts.drivers.is_some() == (all > 1) && count(&parts.bounds) == (all - 1 - drivers).max(1));
         }
@@ -127,8 +127,9 @@ mod tests {
     #[test]
     fn a_run_has_no_parts_where_all_threads_are_for_one_driver() {
         let pool = ThreadPoolBuilder::new().num_threads(LEAST).build().expect("threads");
-        let has =
-            |context: &SearchContext, solved| pool.install(|| Parts::of_the_cpu(context, &Pool::new(solved))).is_some();
+        let has = |context: &SearchContext, solved| {
+            pool.install(|| ThreadSplit::of_the_cpu(context, &Pool::new(solved))).is_some()
+        };
         let small = context("grid", &[("side", "6")]);
         assert!(has(&small, true) && !has(&small, false));
         assert!(!has(&context("grid", &[("side", "25"), ("d", "2")]), true));

@@ -1,11 +1,11 @@
-//! The population on the CPU: children in parallel, one thread a child.
+//! The population on the CPU: offspring in parallel, one thread a child.
 
-use super::crossover::Merge;
+use super::crossover::PartitionCrossover;
 use super::generation::{
-    Bred, COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, Plan, Settled, TREE_EVERY, Tally, decision,
+    COLD_SHARES, GREEDY_SWEEPS, Generation, Offspring, Plan, Population, Replacement, TREE_EVERY, Tally, decision,
 };
 use super::heat_bath::{AllFunctions, HeatBath};
-use super::rating_cache::{Kept, Ratings};
+use super::rating_cache::{CachedRatings, RatingCache};
 use super::state::{Elite, State, hash};
 use super::sweep::sweep;
 use super::tree_move::{TreeScratch, tree_move};
@@ -22,14 +22,14 @@ use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// Elites and the children of the generation in progress.
+/// Elites and the offspring of the generation in progress.
 #[derive(Debug, Default)]
-pub(crate) struct HostHerd {
+pub(crate) struct CpuPopulation {
     /// Whether one is allowed is known of the best of them alone.
     elites: Vec<Elite>,
     /// Theirs, on small cores.
-    ratings: Vec<Ratings>,
-    children: Vec<Child>,
+    ratings: Vec<RatingCache>,
+    offspring: Vec<Child>,
     steps: Vec<Boltzmann>,
     best: i64,
     best_allowed: i64,
@@ -41,7 +41,7 @@ pub(crate) struct HostHerd {
 #[derive(Clone, Debug)]
 struct Child {
     elite: Elite,
-    ratings: Ratings,
+    ratings: RatingCache,
     plan: Plan,
     /// Of its first sweep.
     first_moves: u64,
@@ -50,16 +50,16 @@ struct Child {
 }
 
 thread_local! {
-    static DESK: RefCell<Desk> = RefCell::default();
+    static STORAGE: RefCell<ThreadStorage> = RefCell::default();
 }
 
 /// Storage of one thread, kept for as long as the thread is there: made anew for each generation it took 4 to 10 % of 505 and pedigree18.
 #[derive(Default)]
-struct Desk {
+struct ThreadStorage {
     scratch: Scratch<i32>,
     tree: TreeScratch,
-    merge: Merge,
-    ratings: RefCell<Ratings>,
+    merge: PartitionCrossover,
+    ratings: RefCell<RatingCache>,
     before: Vec<u16>,
 }
 
@@ -76,14 +76,14 @@ fn keeps_ratings(tables: &ValueTables) -> bool {
     !is_large(tables.variables()) && tables.all_copied() && tables.moves() <= MOST_KEPT
 }
 
-impl HostHerd {
+impl CpuPopulation {
     #[inline(always)]
     fn make_child(
         &self,
         slot: usize,
         generation: &Generation,
         context: &SearchContext,
-        desk: &mut Desk,
+        storage: &mut ThreadStorage,
         stop: &Stop,
     ) -> Option<Child> {
         if stop.is_set() {
@@ -103,8 +103,8 @@ impl HostHerd {
             }
         } else {
             state.values.copy_from_slice(&self.elites[slot].values);
-            self.cross(slot, generation, key, context, &mut state, desk);
-            known = cool && self.inherits(slot, context, &state.values, desk);
+            self.cross(slot, generation, key, context, &mut state, storage);
+            known = cool && self.inherits(slot, context, &state.values, storage);
         }
         let sweeps = generation.sweeps;
         let (layout, keeps) = (context.layout(), keeps_ratings(tables));
@@ -114,13 +114,13 @@ impl HostHerd {
             let boltzmann = if greedy { Boltzmann::GREEDY } else { self.steps[generation.step(plan, pass)] };
             let number = decision::PASSES + 2 * u64::from(pass);
             let draws = (mix(group, number), mix(mix(key, number), 0));
-            let (moved, scratch) = (state.moves, &mut desk.scratch);
+            let (moved, scratch) = (state.moves, &mut storage.scratch);
             let kept = layout.filter(|_| cool && (known || keeps || sweeps + GREEDY_SWEEPS - pass >= WORTH_KEEPING));
             let done = if let Some(layout) = kept {
                 if !std::mem::replace(&mut known, true) {
-                    desk.ratings.get_mut().forget(layout);
+                    storage.ratings.get_mut().forget(layout);
                 }
-                let source = Kept { layout, ratings: &desk.ratings };
+                let source = CachedRatings { layout, ratings: &storage.ratings };
                 sweep(context, HeatBath { tables, boltzmann, source }, draws, &mut state, scratch, stop)
             } else {
                 known = false;
@@ -134,20 +134,20 @@ impl HostHerd {
             if plan.tree && !greedy && pass % TREE_EVERY == sweeps.min(TREE_EVERY) - 1 {
                 let forest = below(mix(group, number + 1), context.forests().len() as u64) as usize;
                 let draw = mix(key, number + 1);
-                desk.before.clone_from(&state.values);
-                tree_move(&context.forests()[forest], tables, boltzmann, draw, &mut state, &mut desk.tree);
+                storage.before.clone_from(&state.values);
+                tree_move(&context.forests()[forest], tables, boltzmann, draw, &mut state, &mut storage.tree);
                 if let Some(layout) = kept {
-                    desk.ratings.get_mut().follow(tables, layout, &mut desk.before, &state.values);
+                    storage.ratings.get_mut().follow(tables, layout, &mut storage.before, &state.values);
                 }
             }
         }
         // an anneal that was told to stop still gives what it has improved by components
         if context.is_large() && !generation.opens() {
             let draw = mix(key, decision::TIES_AFTER);
-            desk.merge.take_better(tables, &mut state.values, &self.elites[slot].values, draw);
+            storage.merge.take_better(tables, &mut state.values, &self.elites[slot].values, draw);
         }
         let State { values, moves, ratings: rated, .. } = state;
-        let ratings = if known && keeps { desk.ratings.take() } else { Ratings::default() };
+        let ratings = if known && keeps { storage.ratings.take() } else { RatingCache::default() };
         let elite = match ratings.total() {
             // whether it is allowed makes no difference: better ones are
             Some(total) if total >= self.best_allowed => {
@@ -161,7 +161,7 @@ impl HostHerd {
 
     /// A child that begins with these values takes on its parent's ratings, if there are any and it is like its parent.
     #[inline(always)]
-    fn inherits(&self, slot: usize, context: &SearchContext, values: &[u16], desk: &mut Desk) -> bool {
+    fn inherits(&self, slot: usize, context: &SearchContext, values: &[u16], storage: &mut ThreadStorage) -> bool {
         let (parent, ratings) = (&self.elites[slot], &self.ratings[slot]);
         let differing = parent.values.iter().zip(values).filter(|(a, b)| a != b).count();
         let Some(layout) = context.layout().filter(|_| ratings.has_rows() && differing * COOL < values.len()) else {
@@ -169,14 +169,14 @@ impl HostHerd {
         };
         // entries are costs where nothing is rounded
         let total = (context.tables.shift == 0).then_some(parent.energy.total);
-        let of_child = desk.ratings.get_mut();
+        let of_child = storage.ratings.get_mut();
         of_child.copy(ratings, total);
-        desk.before.clone_from(&parent.values);
-        of_child.follow(&context.tables, layout, &mut desk.before, values);
+        storage.before.clone_from(&parent.values);
+        of_child.follow(&context.tables, layout, &mut storage.before, values);
         true
     }
 
-    /// Copies a connected region of a mate into the state; where the mate is a copy of the parent, random values.
+    /// Copies a connected region of a second_parent into the state; where the second_parent is a copy of the parent, random values.
     fn cross(
         &self,
         slot: usize,
@@ -184,11 +184,12 @@ impl HostHerd {
         key: u64,
         context: &SearchContext,
         state: &mut State,
-        desk: &mut Desk,
+        storage: &mut ThreadStorage,
     ) {
         let plan = generation.plan(key);
         let total = |slot: usize| self.elites[slot].energy.total;
-        let (mate, differs) = generation.mate(key, slot, self.elites.len(), total, |slot| self.elites[slot].hash);
+        let (second_parent, differs) =
+            generation.second_parent(key, slot, self.elites.len(), total, |slot| self.elites[slot].hash);
         let n = context.variables();
         let shapes = context.regions().len() / n;
         let shape = below(mix(key, decision::SHAPE), shapes as u64) as usize;
@@ -196,13 +197,13 @@ impl HostHerd {
         let draw = mix(key, decision::VALUES);
         for &v in members {
             state.values[v as usize] = match differs {
-                true => self.elites[mate].values[v as usize],
+                true => self.elites[second_parent].values[v as usize],
                 false => below(mix(draw, u64::from(v)), context.tables.domain(v as usize) as u64) as u16,
             };
         }
         if differs && plan.before && context.is_large() {
             let mut merged = self.elites[slot].values.clone();
-            desk.merge.take_better(&context.tables, &mut merged, &state.values, mix(key, decision::TIES_BEFORE));
+            storage.merge.take_better(&context.tables, &mut merged, &state.values, mix(key, decision::TIES_BEFORE));
             state.values = merged;
         }
     }
@@ -210,11 +211,11 @@ impl HostHerd {
 
 /// Making a child, compiled for the vector units of the machine it runs on.
 struct MakeChild<'a> {
-    herd: &'a HostHerd,
+    population: &'a CpuPopulation,
     slot: usize,
     generation: &'a Generation,
     context: &'a SearchContext,
-    desk: &'a mut Desk,
+    storage: &'a mut ThreadStorage,
     stop: &'a Stop,
 }
 
@@ -223,7 +224,7 @@ impl pulp::WithSimd for MakeChild<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Option<Child> {
-        self.herd.make_child(self.slot, self.generation, self.context, self.desk, self.stop)
+        self.population.make_child(self.slot, self.generation, self.context, self.storage, self.stop)
     }
 }
 
@@ -251,7 +252,7 @@ pub(crate) fn begins_with_few(context: &SearchContext, epoch: u32) -> bool {
 
 /// Bytes of a state and of its child.
 pub(crate) fn state_bytes(tables: &ValueTables) -> usize {
-    let ratings = if keeps_ratings(tables) { Ratings::bytes(tables) } else { size_of::<Ratings>() };
+    let ratings = if keeps_ratings(tables) { RatingCache::bytes(tables) } else { size_of::<RatingCache>() };
     2 * (size_of::<Elite>() + size_of::<u16>() * tables.variables() + ratings)
 }
 
@@ -281,7 +282,7 @@ pub(crate) fn suitable_states(context: &SearchContext, base_sweeps: u32, epoch: 
     (FIRST_STATES.max(FIRST_FOR_EACH * threads) << epoch.min(8)).min(most)
 }
 
-impl Herd for HostHerd {
+impl Population for CpuPopulation {
     fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
         Ok(suitable_states(context, base_sweeps, epoch))
     }
@@ -291,14 +292,14 @@ impl Herd for HostHerd {
     }
 
     fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        // made here: a thread that made them amid children might be given another child, which would wait for them for ever
+        // made here: a thread that made them amid offspring might be given another child, which would wait for them for ever
         let _ = rayon::join(|| context.layout(), || context.regions());
-        self.children.clear();
+        self.offspring.clear();
         self.elites.clear();
         self.elites.extend(seeds.iter().cycle().take(if fill { states } else { seeds.len().min(states) }).cloned());
         self.elites.resize(states, Elite::none());
         self.ratings.clear();
-        self.ratings.resize(states, Ratings::default());
+        self.ratings.resize(states, RatingCache::default());
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         Ok(())
     }
@@ -308,25 +309,25 @@ impl Herd for HostHerd {
         Ok(())
     }
 
-    fn breed(
+    fn make_offspring(
         &mut self,
         context: &SearchContext,
         generation: &Generation,
         slots: Range<usize>,
         stop: &Stop,
-    ) -> Result<Bred, DeviceError> {
-        let herd = &*self;
+    ) -> Result<Offspring, DeviceError> {
+        let population = &*self;
         let make = |slot| {
-            DESK.with_borrow_mut(|desk| {
-                pulp::Arch::new().dispatch(MakeChild { herd, slot, generation, context, desk, stop })
+            STORAGE.with_borrow_mut(|storage| {
+                pulp::Arch::new().dispatch(MakeChild { population, slot, generation, context, storage, stop })
             })
         };
         let children: Vec<Option<Child>> = slots.into_par_iter().map(make).collect();
         let children: Vec<Child> = children.into_iter().map_while(|child| child).collect();
-        let mut bred = Bred { children: children.len(), ..Bred::default() };
+        let mut offspring = Offspring { made: children.len(), ..Offspring::default() };
         for child in &children {
-            bred.moves += child.moves;
-            bred.ratings += child.rated;
+            offspring.moves += child.moves;
+            offspring.ratings += child.rated;
             if !generation.opens() {
                 self.first_moves[child.plan.cold] = child.first_moves;
             }
@@ -336,20 +337,20 @@ impl Herd for HostHerd {
             let best = all.filter(|elite| !allowed || elite.energy.violations == 0).min_by_key(|e| e.energy.total);
             if let Some(best) = best.filter(|best| best.energy.total < *known) {
                 *known = best.energy.total;
-                bred.best.push(best.clone());
+                offspring.best.push(best.clone());
             }
         };
         better(false, &mut self.best);
         better(true, &mut self.best_allowed);
-        self.children.extend(children);
-        Ok(bred)
+        self.offspring.extend(children);
+        Ok(offspring)
     }
 
-    fn settle(&mut self, context: &SearchContext, generation: &Generation) -> Result<Settled, DeviceError> {
+    fn replace(&mut self, context: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError> {
         let mut tally = Tally::default();
-        // new: unlike all elites before, and the children of lower slots
+        // new: unlike all elites before, and the offspring of lower slots
         let mut hashes: FxHashSet<u64> = self.elites.iter().map(|elite| elite.hash).collect();
-        for (slot, child) in std::mem::take(&mut self.children).into_iter().enumerate() {
+        for (slot, child) in std::mem::take(&mut self.offspring).into_iter().enumerate() {
             let Child { elite, ratings, plan, .. } = child;
             let parent = &mut self.elites[slot];
             let gain = parent.energy.total.saturating_sub(elite.energy.total);
@@ -379,13 +380,13 @@ impl Herd for HostHerd {
         }
         let best = self.elites.iter().map(|elite| elite.energy.total).min().unwrap_or(i64::MAX);
         let at_best = self.elites.iter().filter(|elite| elite.energy.total == best).count();
-        Ok(Settled { tally, best, at_best })
+        Ok(Replacement { tally, best, at_best })
     }
 
     fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
         if let Some(nearest) = elite.nearest(self.elites.iter().map(|kept| &kept.values[..])) {
             self.elites[nearest] = elite.clone();
-            self.ratings[nearest] = Ratings::default();
+            self.ratings[nearest] = RatingCache::default();
         }
         Ok(())
     }
@@ -423,14 +424,14 @@ mod tests {
             let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
             let problem = Arc::new(reducer.problem());
             let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
-            let (mut herd, mut rng, mut kept) = (HostHerd::default(), Rng::new(2), 0);
-            herd.open(&context, 24, &[], false).expect("the host works");
-            herd.heat(steps(context.schedule)).expect("the host works");
+            let (mut population, mut rng, mut kept) = (CpuPopulation::default(), Rng::new(2), 0);
+            population.open(&context, 24, &[], false).expect("the host works");
+            population.heat(steps(context.schedule)).expect("the host works");
             for round in 0..60 {
                 let shares = |arms: u32, arm: usize| u32::MAX / arms * (arm as u32 + 1);
                 let generation = Generation {
                     draw: rng.draw(),
-                    deme: if round == 0 { 0 } else { 24 },
+                    subpopulation: if round == 0 { 0 } else { 24 },
                     sweeps: if round == 0 { 20 } else { 2 },
                     cold: std::array::from_fn(|arm| shares(8, arm)),
                     region: std::array::from_fn(|arm| shares(4, arm)),
@@ -438,14 +439,15 @@ mod tests {
                     before: [u32::MAX; 2],
                     starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
                 };
-                let bred = herd.breed(&context, &generation, 0..24, &Stop::new()).expect("the host works");
-                assert!(bred.best.iter().all(|elite| elite.energy == context.tables.energy(&elite.values)));
-                let _ = herd.settle(&context, &generation).expect("the host works");
-                for (elite, ratings) in herd.elites.iter().zip(&herd.ratings) {
+                let offspring =
+                    population.make_offspring(&context, &generation, 0..24, &Stop::new()).expect("the host works");
+                assert!(offspring.best.iter().all(|elite| elite.energy == context.tables.energy(&elite.values)));
+                let _ = population.replace(&context, &generation).expect("the host works");
+                for (elite, ratings) in population.elites.iter().zip(&population.ratings) {
                     assert_eq!(elite.energy.total, context.tables.energy(&elite.values).total, "{kind}, {round}");
                     kept += usize::from(ratings.total().is_some());
                 }
-                let best = herd.best(&context).expect("the host works").expect("an elite");
+                let best = population.best(&context).expect("the host works").expect("an elite");
                 assert_eq!(best.energy, context.tables.energy(&best.values));
             }
             assert!(kept > 200, "{kind}: {kept}");

@@ -7,12 +7,12 @@ use crate::search::context::value_tables::ValueTables;
 
 /// Scratch of the merge.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Merge {
+pub(crate) struct PartitionCrossover {
     root: Vec<u32>,
     delta: Vec<Cost>,
 }
 
-impl Merge {
+impl PartitionCrossover {
     /// Makes `ours` the best combination of both by components; a tie goes by a random bit.
     pub fn take_better(&mut self, tables: &ValueTables, ours: &mut [u16], theirs: &[u16], draw: u64) {
         let n = ours.len();
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn takes_the_best_combination_of_components() {
         let mut rng = Rng::new(1);
-        let mut merge = Merge::default();
+        let mut merge = PartitionCrossover::default();
         let mut several = 0;
         for case in 0..2000 {
             let problem = Arc::new(random(&mut rng));

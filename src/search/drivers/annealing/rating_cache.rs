@@ -1,6 +1,6 @@
-//! Ratings kept from visit to visit. Most visits of a cool state change nothing (on grids and pedigrees 26 of 27, on frequency
+//! RatingCache kept from visit to visit. Most visits of a cool state change nothing (on grids and pedigrees 26 of 27, on frequency
 //! assignment 4 of 5), and what a visit reads is in no cache: on a grid of 10000 variables that is three quarters of its time. So a
-//! variable's row is made at its first visit, and a move brings the rows of its neighbours up to date. Ratings are the same integers
+//! variable's row is made at its first visit, and a move brings the rows of its neighbours up to date. RatingCache are the same integers
 //! either way. On small cores a child begins with its parent's rows: three sweeps would not pay for making them.
 
 use super::heat_bath::RatingSource;
@@ -11,7 +11,7 @@ use std::cell::RefCell;
 
 /// The ratings of one state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ratings {
+pub(crate) struct RatingCache {
     /// A row for each variable. What stands in one that is not known makes no difference.
     sums: Vec<i32>,
     known: Vec<bool>,
@@ -19,10 +19,10 @@ pub(crate) struct Ratings {
     total: Option<i64>,
 }
 
-impl Ratings {
+impl RatingCache {
     /// Bytes of those of a state.
     pub fn bytes(tables: &ValueTables) -> usize {
-        size_of::<Ratings>() + tables.moves() * size_of::<i32>() + tables.variables()
+        size_of::<RatingCache>() + tables.moves() * size_of::<i32>() + tables.variables()
     }
 
     /// Whether there are rows, known or not.
@@ -39,7 +39,7 @@ impl Ratings {
     }
 
     /// Becomes those of another state, whose entries have this sum, in the room that it has.
-    pub fn copy(&mut self, other: &Ratings, total: Option<i64>) {
+    pub fn copy(&mut self, other: &RatingCache, total: Option<i64>) {
         self.sums.clone_from(&other.sums);
         self.known.clone_from(&other.known);
         self.total = total;
@@ -72,15 +72,15 @@ impl Ratings {
 
 /// All functions on a variable, from what is kept.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct CachedRatings<'a> {
     pub layout: &'a Layout,
-    pub ratings: &'a RefCell<Ratings>,
+    pub ratings: &'a RefCell<RatingCache>,
 }
 
-impl RatingSource for Kept<'_> {
+impl RatingSource for CachedRatings<'_> {
     #[inline(always)]
     fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]) {
-        let Ratings { sums, known, .. } = &mut *self.ratings.borrow_mut();
+        let RatingCache { sums, known, .. } = &mut *self.ratings.borrow_mut();
         let sums = &mut sums[self.layout.range(variable)];
         if std::mem::replace(&mut known[variable], true) {
             // a copy of a length that the compiler does not know is a call
@@ -118,12 +118,12 @@ mod tests {
             let layout = Layout::new(&tables);
             let mut state = State::new(tables.variables(), Rng::new(0));
             state.values = assignment(&problem, &mut rng);
-            let (mut own, mut other) = (Ratings::default(), Ratings::default());
+            let (mut own, mut other) = (RatingCache::default(), RatingCache::default());
             own.forget(&layout);
             assert!(own.has_rows() && own.total().is_none() && !other.has_rows());
             let mut row = vec![0; tables.width.iter().copied().max().unwrap_or(0) as usize];
-            let mut rate = |ratings: &mut Ratings, state: &State, v: usize| {
-                let kept = Kept { layout: &layout, ratings: &RefCell::new(std::mem::take(ratings)) };
+            let mut rate = |ratings: &mut RatingCache, state: &State, v: usize| {
+                let kept = CachedRatings { layout: &layout, ratings: &RefCell::new(std::mem::take(ratings)) };
                 let row = &mut row[..tables.width[v] as usize];
                 kept.fill(&tables, state, v, row);
                 let mut anew = vec![0; row.len()];

@@ -12,12 +12,12 @@ pub(crate) struct Schedule {
     pub cold: f64,
 }
 
-/// ValueTables looked at in all, as far as each incidence has one at least and eight at most.
+/// Rows looked at in all, as far as each incidence has one at least and eight at most.
 const SAMPLES: usize = 1 << 16;
 
-/// ValueTables that a narrowed schedule is read from.
+/// Rows that a narrowed schedule is read from.
 const SETTLED_ROWS: usize = 2000;
-/// ValueTables for a thread at least: the two dozen steps of a schedule and waking 16 threads for each took 9 ms of SPOT5 414 (results/notes/cpu.md).
+/// Rows for a thread at least: the two dozen steps of a schedule and waking 16 threads for each took 9 ms of SPOT5 414 (results/notes/cpu.md).
 const WORTH_A_THREAD: usize = 500;
 /// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential takes a way of its own where its result underflows.
 const NOTHING: f64 = 60.0;
@@ -80,7 +80,7 @@ impl Schedule {
     /// ALGORITHMS.md's ends (spread and a fraction of the unit) leave half of a grid's or a random network's sweeps
     /// below any excitation: 100x100 grid, 128 sweeps: 329918 between those ends (best of 16), 319363
     /// between these (best of 8).
-    pub fn settled(self, tables: &ValueTables, samples: &[&[u16]], cold: f64) -> Schedule {
+    pub fn narrowed(self, tables: &ValueTables, samples: &[&[u16]], cold: f64) -> Schedule {
         let mut gaps: Vec<Vec<f64>> = Vec::new();
         let stride = tables.variables() * samples.len() / SETTLED_ROWS + 1;
         for values in samples {
@@ -93,9 +93,9 @@ impl Schedule {
         }
         let excited = |temperature: f64| -> f64 {
             let share = |row: &Vec<f64>| {
-                let settled = row.iter().filter(|&&gap| gap == 0.0).count() as f64;
+                let replacement = row.iter().filter(|&&gap| gap == 0.0).count() as f64;
                 let all: f64 = row.iter().map(|gap| (-(gap / temperature).min(NOTHING)).exp()).sum();
-                (1.0 - settled / all) / (1.0 - 1.0 / row.len() as f64)
+                (1.0 - replacement / all) / (1.0 - 1.0 / row.len() as f64)
             };
             // summed in order: threads do not change the result
             let shares: Vec<f64> = gaps.par_iter().with_min_len(WORTH_A_THREAD).map(share).collect();
@@ -144,7 +144,7 @@ mod tests {
             assert!(falls(schedule), "case {case}: {schedule:?}");
             let samples: Vec<Vec<u16>> = (0..4).map(|_| assignment(&problem, &mut rng)).collect();
             let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
-            let narrowed = schedule.settled(&tables, &samples, ENDS[case % 2]);
+            let narrowed = schedule.narrowed(&tables, &samples, ENDS[case % 2]);
             assert!(falls(narrowed), "case {case}: {narrowed:?} of {schedule:?}");
             assert!(narrowed.hot <= schedule.hot * 1.000_001 && narrowed.cold >= schedule.cold * 0.999_999);
         }
@@ -163,7 +163,7 @@ mod tests {
                 let tables = ValueTables::new(&Arc::new(problem), FORBIDDEN);
                 let schedule = Schedule::of(&tables);
                 assert!(falls(schedule), "{n} variables of {d} values, all {cost}: {schedule:?}");
-                let narrowed = schedule.settled(&tables, &[&vec![0; n]], ENDS[0]);
+                let narrowed = schedule.narrowed(&tables, &[&vec![0; n]], ENDS[0]);
                 assert!(falls(narrowed), "{n} variables of {d} values, all {cost}: {narrowed:?}");
             }
         }

@@ -17,7 +17,7 @@ fn long_annealing_begins_with_ever_longer_anneals_of_few_states() {
     let lengths: Vec<Option<u32>> = (0..20).map(longest).collect();
     assert!(lengths[0] == Some(LONG_SWEEPS) && lengths[0] < lengths[5] && lengths[18] == lengths[19]);
     let run = |context: &SearchContext| {
-        let (mut long, mut pool) = (Anneal::long(Rng::new(1)), Pool::default());
+        let (mut long, mut pool) = (Annealing::long(Rng::new(1)), Pool::default());
         while long.epoch < 12 {
             let before = pool.best();
             let work = long.round(context, &mut pool, &Stop::new()).work;
@@ -41,7 +41,7 @@ fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
     let network = generate("grid", &[("side", "25"), ("d", "2"), ("p2", "0")], 1).expect("a family");
     let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
     let context = SearchContext::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
-    let mut anneal = Anneal::new(Rng::new(1), None);
+    let mut anneal = Annealing::new(Rng::new(1), None);
     let mut joins = 0;
     for _ in 0..3000 {
         let before = (anneal.epoch, anneal.joined);
@@ -50,7 +50,7 @@ fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
         if anneal.joined && before == (anneal.epoch, false) {
             joins += 1;
             assert!(anneal.epoch > 0, "there are earlier pools");
-            let best = anneal.herd.best(&context).expect("the host works").expect("an elite").energy.total;
+            let best = anneal.population.best(&context).expect("the host works").expect("an elite").energy.total;
             assert!(anneal.archive.iter().all(|kept| best <= kept.energy.total), "{best}");
         }
         if anneal.epoch == 4 {
@@ -66,22 +66,22 @@ fn demes_double_with_the_sweeps_where_nothing_falls_into_parts() {
     // degrees of 10 and of at most 4
     let family = |kind: &str, settings: &[(&str, &str)]| generate(kind, settings, 1).expect("a family");
     let random = family("large-sparse", &[("n", "700"), ("d", "2"), ("functions", "3500")]);
-    for (network, demes) in
+    for (network, subpopulations) in
         [(random, [4, 8, 17, 33, 66, 132, 264]), (family("grid", &[("side", "28"), ("d", "2")]), [264; 7])]
     {
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
         let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
         assert!(context.is_large());
-        let mut anneal = Anneal::new(Rng::new(1), None);
-        (anneal.states, anneal.phase) = (264, Phase::Breed);
-        for (doublings, deme) in demes.into_iter().enumerate() {
+        let mut anneal = Annealing::new(Rng::new(1), None);
+        (anneal.states, anneal.phase) = (264, Phase::Evolve);
+        for (doublings, subpopulation) in subpopulations.into_iter().enumerate() {
             anneal.sweeps = anneal.base_sweeps(&context) << doublings;
-            assert_eq!(anneal.next_generation(&context).expect("numbers").deme, deme);
+            assert_eq!(anneal.next_generation(&context).expect("numbers").subpopulation, subpopulation);
         }
         anneal.joined = true;
         anneal.sweeps = anneal.base_sweeps(&context);
         assert_eq!(
-            anneal.next_generation(&context).expect("numbers").deme,
+            anneal.next_generation(&context).expect("numbers").subpopulation,
             264,
             "the bests of earlier pools are for all"
         );
@@ -95,7 +95,7 @@ fn generations_choose_where_anneals_end_on_large_cores_alone() {
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
         let context = SearchContext::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
         let run = |rounds| {
-            let (mut anneal, mut pool) = (Anneal::new(Rng::new(1), None), Pool::default());
+            let (mut anneal, mut pool) = (Annealing::new(Rng::new(1), None), Pool::default());
             let mut ends = vec![0; ENDS.len()];
             for _ in 0..rounds {
                 drop(anneal.round(&context, &mut pool, &Stop::new()));
@@ -124,8 +124,8 @@ fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
         SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1))
     };
     let (large, small, smaller) = (context("25"), context("24"), context("20"));
-    let (mut anneal, mut pool) = (Anneal::new(Rng::new(1), None), Pool::default());
-    while anneal.phase != Phase::Breed || anneal.sweeps == anneal.base_sweeps(&large) {
+    let (mut anneal, mut pool) = (Annealing::new(Rng::new(1), None), Pool::default());
+    while anneal.phase != Phase::Evolve || anneal.sweeps == anneal.base_sweeps(&large) {
         drop(anneal.round(&large, &mut pool, &Stop::new()));
     }
     let before = (anneal.sweeps, anneal.states);
@@ -152,7 +152,7 @@ fn what_others_have_is_taken_in_on_large_cores_alone() {
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
         let context = SearchContext::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
         let run = |pool: &mut Pool, seed, rounds| {
-            let mut anneal = Anneal::new(Rng::new(seed), None);
+            let mut anneal = Annealing::new(Rng::new(seed), None);
             (0..rounds).for_each(|_| drop(anneal.round(&context, pool, &Stop::new())));
             anneal
         };
@@ -162,11 +162,12 @@ fn what_others_have_is_taken_in_on_large_cores_alone() {
         let known = pool.best();
         let mut short = Pool::default();
         let alone = run(&mut short, 2, 5);
-        assert!(alone.phase == Phase::Breed && short.best() > known, "{known} {}", short.best());
+        assert!(alone.phase == Phase::Evolve && short.best() > known, "{known} {}", short.best());
         let mut given = Pool::default();
         given.offer(&pool.elites()[0]);
         let helped = run(&mut given, 2, 5);
-        let best = helped.herd.best(&context).expect("the host works").map_or(i64::MAX, |elite| elite.energy.total);
+        let best =
+            helped.population.best(&context).expect("the host works").map_or(i64::MAX, |elite| elite.energy.total);
         assert_eq!(best <= known, taken, "{side}: {best} {known}");
     }
 }

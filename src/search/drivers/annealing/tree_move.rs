@@ -17,10 +17,10 @@ pub(crate) struct Node {
     pub variable: u32,
     /// Position of the parent in `Forest::nodes`, [`NO_PARENT`] at a root.
     pub parent: u32,
-    /// ValueTables over the parent's values, one for each value of the variable.
+    /// Rows over the parent's values, one for each value of the variable.
     pub up: u32,
     pub up_stride: u32,
-    /// ValueTables over the variable's values, one for each value of the parent.
+    /// Rows over the variable's values, one for each value of the parent.
     pub down: u32,
     pub down_stride: u32,
     /// Where the variable's row stands in the scratch.
@@ -201,7 +201,7 @@ pub(crate) struct TreeScratch {
     scratch: Scratch<i32>,
 }
 
-/// Ratings of a tree's variable given its parent: its row plus the edge's.
+/// RatingCache of a tree's variable given its parent: its row plus the edge's.
 struct GivenParent<'a> {
     row: &'a [i32],
     edge: Option<&'a [i32]>,
@@ -249,7 +249,7 @@ pub(crate) fn tree_move(
         message.clear();
         message.resize(width(parent), i32::MAX);
         let domain = tables.domain(node.variable as usize);
-        // parents stand before their children, so their rows do too
+        // parents stand before their offspring, so their rows do too
         let (before, own) = buffer.split_at_mut(node.row as usize);
         for (value, &cost) in own[..domain].iter().enumerate() {
             let edge = tables.row(node.up as usize + value * node.up_stride as usize, message.len());

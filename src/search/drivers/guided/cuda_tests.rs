@@ -1,4 +1,4 @@
-//! Flights on a device against the CPU's: the same states, energies and picks after every round. Without a GPU these tests say so
+//! Trajectories on a device against the CPU's: the same states, energies and picks after every round. Without a GPU these tests say so
 //! and pass, unless `FANGS_REQUIRE_GPU` is set.
 
 use super::tests::outcome;
@@ -84,7 +84,7 @@ fn context(problem: &Arc<Problem>, population: usize) -> SearchContext {
     let mut rng = Rng::new(9);
     let mut context = SearchContext::new(problem, price(problem), Some(population), &mut rng);
     context.portable = true;
-    // flights of 24 passes at most
+    // trajectories of 24 passes at most
     context.sweep_work = ROUND_WORK / (STATES as u64 * 24);
     context.learn_reduced(problem.domains.iter().map(|&d| (0..d).map(|_| rng.below(90) as i64).collect()).collect());
     context
@@ -104,12 +104,12 @@ fn compare(
     let mut drivers = [guided(None), guided(Some(cuda.clone()))];
     let mut pools = [Pool::default(), Pool::default()];
     let heuristic = heuristic.name();
-    for round in 0..rounds {
-        let what = format!("{name}, {heuristic}, round {round}");
-        if round == rounds / 2 {
+    for number in 0..rounds {
+        let what = format!("{name}, {heuristic}, round {number}");
+        if number == rounds / 2 {
             drivers.iter_mut().for_each(|driver| driver.rebase(context, &|values| values.to_vec()));
         }
-        if round % (rounds / 2) == 1 {
+        if number % (rounds / 2) == 1 {
             drivers.iter_mut().for_each(|driver| driver.guide(&outcome));
         }
         let mut efforts = Vec::new();
@@ -125,7 +125,7 @@ fn compare(
         let [ours, theirs] = &drivers;
         assert_eq!((&ours.stalled, &ours.schedule), (&theirs.stalled, &theirs.schedule), "{what}");
         for slot in 0..ours.stalled.len() {
-            let state = |driver: &Guided| (driver.flock.energy(slot), driver.flock.values(slot));
+            let state = |driver: &Guided| (driver.backend.energy(slot), driver.backend.values(slot));
             assert_eq!(state(ours), state(theirs), "{what}, state {slot}");
         }
         let [a, b] = [0, 1].map(|side| pools[side].elites().iter().map(|elite| (elite.hash, elite.energy)).collect());
@@ -175,7 +175,7 @@ fn known() -> Vec<Arc<dyn ValueHeuristic>> {
 }
 
 /// Every heuristic that a core is for, and files, on a kind of networks.
-fn flights(kind: &str, parameters: &[(&str, &str)], population: usize) {
+fn trajectories(kind: &str, parameters: &[(&str, &str)], population: usize) {
     let Some(cuda) = device() else { return };
     let network = generate(kind, parameters, 3).expect("it can be made");
     let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
@@ -192,22 +192,22 @@ fn flights(kind: &str, parameters: &[(&str, &str)], population: usize) {
 
 #[test]
 fn flights_equal_those_of_the_cpu() {
-    flights("random", &[("n", "30"), ("d", "13"), ("p2", "0.3")], 21);
+    trajectories("random", &[("n", "30"), ("d", "13"), ("p2", "0.3")], 21);
 }
 
 #[test]
 fn flights_on_colorings() {
-    flights("coloring", &[("n", "80"), ("p", "0.1"), ("k", "6")], 33);
+    trajectories("coloring", &[("n", "80"), ("p", "0.1"), ("k", "6")], 33);
 }
 
 #[test]
 fn flights_of_states_that_do_not_fit_shared_memory() {
-    flights("coloring", &[("n", "700"), ("p", "0.01"), ("k", "4")], 5);
+    trajectories("coloring", &[("n", "700"), ("p", "0.01"), ("k", "4")], 5);
 }
 
 #[test]
 fn flights_of_groups_of_several_warps() {
-    flights("potts", &[("side", "6"), ("d", "40")], 3);
+    trajectories("potts", &[("side", "6"), ("d", "40")], 3);
 }
 
 /// Photographs, some of which must not be taken with others; functions of two and three of them.
@@ -306,15 +306,15 @@ fn assertions_find_what_is_wrong_on_a_device() {
     let Some(cuda) = device() else { return };
     let problem = Arc::new(photographs(&mut Rng::new(5), 20));
     let context = context(&problem, 7);
-    let round = |beyond| {
+    let told_of = |beyond| {
         let mut guided = Guided::new(Arc::new(Careless { beyond }), true, Some(cuda.clone()), Rng::new(3));
         guided.round(&context, &mut Pool::default(), &Stop::new())
     };
-    let told = round(true);
+    let told = told_of(true);
     let nonsense = told.nonsense.expect("there is no such value");
     assert!(nonsense.contains("it proposes value 999 for variable 1 of the core"), "{nonsense}");
     assert_eq!((told.fault, told.picks.proposed), (None, 0));
-    let fault = round(false).fault.expect("values were changed");
+    let fault = told_of(false).fault.expect("values were changed");
     assert!(fault.contains("heuristic careless: after variable 1 was assigned state "), "{fault}");
     assert!(fault.contains(" as kept, ") && fault.ends_with(" recomputed"), "{fault}");
 }

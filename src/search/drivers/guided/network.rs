@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 
 use super::cuda::expression;
-use super::ground::Ground;
-use super::guide::{GuideArgument, GuideOnDevice};
+use super::guidance::{GuidanceArgument, GuidanceOnDevice};
+use super::round_context::RoundContext;
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Source};
 use crate::fang::cuda::Shape;
 use crate::heuristics;
@@ -32,7 +32,7 @@ pub(crate) struct NetworkProblem {
     incumbent: u64,
     reduced: u64,
     counted: u64,
-    guide: GuideArgument,
+    guidance: GuidanceArgument,
     tables: u64,
     variables: u32,
     moves: u32,
@@ -65,13 +65,13 @@ pub(crate) struct NetworkOnDevice {
     ages: std::ops::Range<usize>,
     incumbent: CudaSlice<u32>,
     reduced: CudaSlice<f64>,
-    guide: Option<GuideOnDevice>,
+    guidance: Option<GuidanceOnDevice>,
     shift: u32,
     _core: DeviceCore,
     _kept: ([CudaSlice<u32>; 4], CudaSlice<f64>),
 }
 
-/// Why a heuristic's flights on a core are the CPU's, if they are.
+/// Why a heuristic's trajectories on a core are the CPU's, if they are.
 pub(crate) fn unfit(context: &SearchContext, heuristic: &dyn ValueHeuristic) -> Option<String> {
     let name = heuristic.name();
     if heuristic.cuda().is_none() {
@@ -83,7 +83,7 @@ pub(crate) fn unfit(context: &SearchContext, heuristic: &dyn ValueHeuristic) -> 
     cuda::unfit(context)
 }
 
-/// A heuristic's text with what it needs, and the flights behind it.
+/// A heuristic's text with what it needs, and the trajectories behind it.
 fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
     let mut source = heuristic.cuda()?.constant("HALF_ROWS", u32::from(half));
     if let Some(neighbourhood) = heuristic.neighbourhood() {
@@ -93,7 +93,7 @@ fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bo
     }
     source = source.constant("NEIGHBOURHOOD", u32::from(heuristic.neighbourhood().is_some()));
     source = source.constant("ASSERTS", u32::from(asserts));
-    source.text.push_str("\n#include \"flight.cuh\"\n");
+    source.text.push_str("\n#include \"trajectory.cuh\"\n");
     if wide {
         source = source.constant("WIDE", 1);
     }
@@ -106,7 +106,7 @@ fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bo
 
 /// An instance for a middling core, of a heuristic that has a text.
 pub(crate) fn instance_of(heuristic: &dyn ValueHeuristic) -> Source {
-    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| Source::embedded("flight.cuh"));
+    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| Source::embedded("trajectory.cuh"));
     source.kernel(expression(&Shape { threads: 32, keep: vec![1] }, true))
 }
 
@@ -125,12 +125,12 @@ impl NetworkOnDevice {
     ///
     /// # Errors
     /// The device's.
-    pub fn new(cuda: &Cuda, ground: &Ground<'_>, heuristic: &dyn ValueHeuristic) -> Result<Self, DeviceError> {
-        let (context, places) = (ground.context, ground.places);
+    pub fn new(cuda: &Cuda, round: &RoundContext<'_>, heuristic: &dyn ValueHeuristic) -> Result<Self, DeviceError> {
+        let (context, places) = (round.context, round.places);
         let needs = heuristic.needs();
         let core = DeviceCore::new(cuda, context)?;
         let textless = || DeviceError::Unusable(format!("heuristic {} has no CUDA text", heuristic.name()));
-        let source = source_of(heuristic, ground.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
+        let source = source_of(heuristic, round.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
         let tables = &context.tables;
         let (n, moves) = (tables.variables(), places.end());
         let starts: Vec<u32> = (0..n).map(|v| places.row(v).start as u32).collect();
@@ -158,8 +158,8 @@ impl NetworkOnDevice {
                 numbers.extend((0..n).map(|v| table.number(view.origin(v))));
             }
         }
-        let floors: Vec<u32> = ground.floors.iter().map(|floor| floor.cast_unsigned()).collect();
-        let counted = if ground.asserts { counted(tables) } else { Vec::new() };
+        let floors: Vec<u32> = round.floors.iter().map(|floor| floor.cast_unsigned()).collect();
+        let counted = if round.asserts { counted(tables) } else { Vec::new() };
         let kept = [upload(cuda, &floors)?, upload(cuda, &starts)?, upload(cuda, &origins)?, upload(cuda, &counted)?];
         let numbers = if numbers.is_empty() { cuda.zeros(1)? } else { cuda.upload(&numbers)? };
         let [floors, starts, origins, counted] = [0, 1, 2, 3].map(|which| address(cuda, &kept[which]));
@@ -176,7 +176,7 @@ impl NetworkOnDevice {
             incumbent: 0,
             reduced: 0,
             counted,
-            guide: GuideArgument::default(),
+            guidance: GuidanceArgument::default(),
             tables: address(cuda, &numbers),
             variables: n as u32,
             moves: moves as u32,
@@ -204,7 +204,7 @@ impl NetworkOnDevice {
             ages,
             incumbent,
             reduced,
-            guide: None,
+            guidance: None,
             shift: tables.shift,
             _core: core,
             _kept,
@@ -222,28 +222,29 @@ impl NetworkOnDevice {
     ///
     /// # Errors
     /// The device's.
-    pub fn look(&mut self, cuda: &Cuda, ground: &Ground<'_>) -> Result<(), DeviceError> {
-        if let (true, Some(values)) = (self.needs.any(Needs::INCUMBENT), ground.incumbent) {
+    pub fn look(&mut self, cuda: &Cuda, round: &RoundContext<'_>) -> Result<(), DeviceError> {
+        if let (true, Some(values)) = (self.needs.any(Needs::INCUMBENT), round.incumbent) {
             let values: Vec<u32> = values.iter().map(|&value| value.into()).collect();
             cuda.write(&values, &mut self.incumbent)?;
             self.problem.incumbent = address(cuda, &self.incumbent);
         }
-        if let (true, Some(known)) = (self.needs.any(Needs::REDUCED), ground.reduced) {
-            let mut reduced = vec![0.0; ground.places.end()];
+        if let (true, Some(known)) = (self.needs.any(Needs::REDUCED), round.reduced) {
+            let mut reduced = vec![0.0; round.places.end()];
             for (v, known) in known.iter().enumerate() {
-                let row = ground.places.row(v).zip(known);
-                row.for_each(|(place, &cost)| reduced[place] = ground.units(cost));
+                let row = round.places.row(v).zip(known);
+                row.for_each(|(place, &cost)| reduced[place] = round.units(cost));
             }
             cuda.write(&reduced, &mut self.reduced)?;
             self.problem.reduced = address(cuda, &self.reduced);
         }
-        let guide = ground.guide.as_ref().filter(|_| self.needs.any(Needs::H));
-        if self.guide.as_ref().map(|known| known.number) != guide.map(|guide| guide.number) {
+        let guidance = round.guidance.as_ref().filter(|_| self.needs.any(Needs::H));
+        if self.guidance.as_ref().map(|known| known.number) != guidance.map(|guidance| guidance.number) {
             // memory goes back before more is taken
-            self.guide = None;
-            self.guide = guide.map(|guide| GuideOnDevice::new(cuda, guide, self.shift)).transpose()?;
+            self.guidance = None;
+            self.guidance = guidance.map(|guidance| GuidanceOnDevice::new(cuda, guidance, self.shift)).transpose()?;
         }
-        self.problem.guide = self.guide.as_ref().map_or_else(GuideArgument::default, |guide| guide.argument);
+        self.problem.guidance =
+            self.guidance.as_ref().map_or_else(GuidanceArgument::default, |guidance| guidance.argument);
         Ok(())
     }
 }

@@ -64,11 +64,11 @@ fn inputs_say_what_is_and_costs_stay_right() {
         let context = context(&problem, &mut rng);
         let mut guided = Guided::new(Arc::new(Witness), true, None, rng.split());
         let mut pool = Pool::default();
-        for round in 0..3 {
+        for number in 0..3 {
             let effort = guided.round(&context, &mut pool, &Stop::new());
             assert_eq!(effort.fault, None, "case {case}");
             assert!(effort.work > 0 && effort.picks.drawn > 0 && effort.picks.bytes > 0);
-            if round == 1 {
+            if number == 1 {
                 guided.guide(&outcome(&problem));
             }
         }
@@ -189,7 +189,7 @@ fn every_heuristic_of_the_list_keeps_costs_right_and_finds_optima() {
         let best = found.iter().min();
         worse += found.iter().filter(|energy| Some(*energy) > best).count();
     }
-    // three states of six short flights each
+    // three states of six short trajectories each
     assert!(worse * 50 < runs, "{worse} of {runs} ended above the best");
     assert!(runs > 400, "{runs}");
 }
@@ -241,12 +241,12 @@ fn assertions_find_what_is_wrong() {
     let problem = Arc::new(random_dense(&mut rng));
     let context = context(&problem, &mut rng);
     let core = Prepared::new(&context);
-    let ground = Ground { keeps: true, ..core.ground(&context, Needs::ALL, true) };
+    let round = RoundContext { keeps: true, ..core.round(&context, Needs::ALL, true) };
     let mut state = State::default();
-    state.begin(&ground, vec![0; problem.variables()]);
-    assert_eq!(state.verify(&ground, 0), Ok(()));
+    state.begin(&round, vec![0; problem.variables()]);
+    assert_eq!(state.verify(&round, 0), Ok(()));
     state.energy += 1;
-    assert!(state.verify(&ground, 0).is_err_and(|what| what.contains("recomputed")));
+    assert!(state.verify(&round, 0).is_err_and(|what| what.contains("recomputed")));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "kernel launches and device pointers in structures that kernels take")]
 
 use super::cpu::{STATES, host_step_work, round_steps};
-use super::walk::{Layout, REMEMBERED, Round, Start, Walked, Walkers};
+use super::walk::{Layout, REMEMBERED, Round, Start, TabuWalks, WalkProgress};
 use crate::device::{
     CudaSlice, CudaStream, DeviceError, DeviceRepr, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
 };
@@ -33,15 +33,15 @@ struct LayoutArgument {
     pairs: u64,
 }
 
-/// `kernels/tabu.cu`: Walkers.
+/// `kernels/tabu.cu`: TabuWalks.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct WalkersArgument {
+struct WalksArgument {
     tables: u64,
     words: u64,
     best: u64,
     seen: u64,
-    walked: u64,
+    progress: u64,
     keys: u64,
     starts: u64,
     stop: u64,
@@ -50,18 +50,18 @@ struct WalkersArgument {
 // SAFETY: plain numbers in C's layout, as the kernels declare them.
 unsafe impl DeviceRepr for LayoutArgument {}
 // SAFETY: as above.
-unsafe impl DeviceRepr for WalkersArgument {}
+unsafe impl DeviceRepr for WalksArgument {}
 // SAFETY: as above.
-unsafe impl DeviceRepr for Walked {}
+unsafe impl DeviceRepr for WalkProgress {}
 // SAFETY: zeros are a walker that has not begun.
-unsafe impl ValidAsZeroBits for Walked {}
+unsafe impl ValidAsZeroBits for WalkProgress {}
 
-/// Walkers on a device.
-pub(crate) struct CudaWalkers {
+/// TabuWalks on a device.
+pub(crate) struct CudaTabuWalks {
     cuda: Device,
     /// For what cannot wait for the kernels' stream.
     aside: Arc<CudaStream>,
-    /// Walkers and rounds are those of the CPU.
+    /// TabuWalks and rounds are those of the CPU.
     portable: bool,
     open: Option<Open>,
 }
@@ -70,13 +70,13 @@ pub(crate) struct CudaWalkers {
 struct Open {
     program: Program,
     layout: LayoutArgument,
-    walkers: WalkersArgument,
+    walks: WalksArgument,
     variables: usize,
     /// Keys of walks that begin, and where they do, by walkers.
     keys: CudaSlice<u64>,
     starts: CudaSlice<u16>,
     best: CudaSlice<u16>,
-    walked: CudaSlice<Walked>,
+    progress: CudaSlice<WalkProgress>,
     /// Not 0 once a round is to end early.
     stop: CudaSlice<u32>,
     /// Kept for their memory.
@@ -173,27 +173,27 @@ pub(crate) fn sources() -> Vec<Source> {
     vec![source(&[(true, true), (false, true), (false, false)].map(|(short, shared)| kernel(short, shared)))]
 }
 
-impl CudaWalkers {
+impl CudaTabuWalks {
     /// The kernels for a core.
     pub fn source(info: &Info, tables: &ValueTables, layout: &Layout) -> Source {
         source(&[Cut::new(info, tables, layout).kernel()])
     }
 
     /// A device without walkers.
-    pub fn new(cuda: Device, portable: bool) -> Result<CudaWalkers, DeviceError> {
+    pub fn new(cuda: Device, portable: bool) -> Result<CudaTabuWalks, DeviceError> {
         // bounds use the device too
         let cuda = cuda.beside()?;
         let aside = cuda.fork()?;
-        Ok(CudaWalkers { cuda, aside, portable, open: None })
+        Ok(CudaTabuWalks { cuda, aside, portable, open: None })
     }
 
     fn opened(&self) -> Result<&Open, DeviceError> {
-        let missing = || DeviceError::Unusable("walkers were asked for before there were any".into());
+        let missing = || DeviceError::Unusable("walks were asked for before there were any".into());
         self.open.as_ref().ok_or_else(missing)
     }
 }
 
-impl Walkers for CudaWalkers {
+impl TabuWalks for CudaTabuWalks {
     fn suitable(&mut self, context: &SearchContext, layout: &Layout) -> Result<usize, DeviceError> {
         if self.portable {
             return Ok(STATES);
@@ -206,15 +206,15 @@ impl Walkers for CudaWalkers {
         Ok(resident.min(fitting).max(1))
     }
 
-    fn steps(&self, layout: &Layout, walked: &[Walked]) -> u32 {
+    fn steps(&self, layout: &Layout, progress: &[WalkProgress]) -> u32 {
         if self.portable {
-            return round_steps(layout, walked);
+            return round_steps(layout, progress);
         }
         (ROUND_WORK / step_work(layout)).clamp(64, u64::from(MOST_STEPS)) as u32
     }
 
-    fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64 {
-        if self.portable { host_step_work(layout, walked) } else { step_work(layout) }
+    fn step_work(&self, layout: &Layout, progress: &[WalkProgress]) -> u64 {
+        if self.portable { host_step_work(layout, progress) } else { step_work(layout) }
     }
 
     fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
@@ -260,42 +260,42 @@ impl Walkers for CudaWalkers {
             pairs,
         };
         let words = program.words;
-        let of_walkers = cuda.zeros::<u32>(count * words)?;
+        let of_walks = cuda.zeros::<u32>(count * words)?;
         let seen = cuda.zeros::<u32>(count * REMEMBERED)?;
         let (best, starts) = (cuda.zeros::<u16>(count * n)?, cuda.zeros::<u16>(count * n)?);
         let keys = cuda.zeros::<u64>(count)?;
-        let (walked, stop) = (cuda.zeros::<Walked>(count)?, cuda.zeros::<u32>(1)?);
-        let walkers = WalkersArgument {
-            tables: address(cuda, &of_walkers),
+        let (progress, stop) = (cuda.zeros::<WalkProgress>(count)?, cuda.zeros::<u32>(1)?);
+        let walks = WalksArgument {
+            tables: address(cuda, &of_walks),
             words: words as u64,
             best: address(cuda, &best),
             seen: address(cuda, &seen),
-            walked: address(cuda, &walked),
+            progress: address(cuda, &progress),
             keys: address(cuda, &keys),
             starts: address(cuda, &starts),
             stop: address(cuda, &stop),
         };
-        uploaded.extend([of_walkers, seen]);
+        uploaded.extend([of_walks, seen]);
         let layout = layout_argument;
         self.open = Some(Open {
             program,
             layout,
-            walkers,
+            walks,
             variables: n,
             keys,
             starts,
             best,
-            walked,
+            progress,
             stop,
             _tables: (uploaded, entries),
         });
         Ok(())
     }
 
-    fn walk(&mut self, _: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError> {
+    fn walk(&mut self, _: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<WalkProgress>, DeviceError> {
         let cuda = self.cuda.clone();
         if let Some(open) = &mut self.open {
-            let mut keys = vec![0; open.walked.len()];
+            let mut keys = vec![0; open.progress.len()];
             let mut starts = vec![0; if round.begin.is_empty() { 0 } else { open.starts.len() }];
             for Start { slot, key, values } in round.begin {
                 keys[*slot] = *key;
@@ -307,15 +307,15 @@ impl Walkers for CudaWalkers {
             }
         }
         let open = self.opened()?;
-        let shape = (open.walked.len() as u32, open.program.threads, open.program.shared);
+        let shape = (open.progress.len() as u32, open.program.threads, open.program.shared);
         // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
         unsafe {
             open.program.walk.launch(cuda.stream(), shape, |arguments| {
-                let _ = arguments.arg(&open.layout).arg(&open.walkers).arg(&round.steps);
+                let _ = arguments.arg(&open.layout).arg(&open.walks).arg(&round.steps);
             })?;
         }
         crate::search::cuda::watch(&cuda, &self.aside, &open.stop, stop)?;
-        cuda.read(&open.walked)
+        cuda.read(&open.progress)
     }
 
     fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {

@@ -1,9 +1,9 @@
 //! The device's tabu walkers against the CPU's: the same moves, tenures, and best assignments. Without a GPU these tests say so
 //! and pass, unless `FANGS_REQUIRE_GPU` is set.
 
-use super::cpu::HostWalkers;
-use super::cuda::CudaWalkers;
-use super::walk::{Layout, Round, Start, Walked, Walkers};
+use super::cpu::CpuTabuWalks;
+use super::cuda::CudaTabuWalks;
+use super::walk::{Layout, Round, Start, TabuWalks, WalkProgress};
 use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::Problem;
@@ -17,25 +17,25 @@ use std::sync::Arc;
 
 /// Walks on both sides and compares how far all come and what they find. A hash tells assignments apart, so rounds of a step
 /// compare every move.
-fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walkers: usize, rounds: &[u32]) {
+fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, rounds: &[u32]) {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
     let context = SearchContext::new(problem, price(problem), None, &mut rng);
     let layout = Arc::new(Layout::new(&context.tables));
-    let mut host = HostWalkers::default();
-    let mut device = CudaWalkers::new(cuda.clone(), true).expect("the device is there");
-    host.open(&context, &layout, walkers).expect("the host works");
-    device.open(&context, &layout, walkers).expect("memory is there");
-    let all: Vec<usize> = (0..walkers).collect();
-    let mut walked = vec![Walked::default(); walkers];
+    let mut host = CpuTabuWalks::default();
+    let mut device = CudaTabuWalks::new(cuda.clone(), true).expect("the device is there");
+    host.open(&context, &layout, walks).expect("the host works");
+    device.open(&context, &layout, walks).expect("memory is there");
+    let all: Vec<usize> = (0..walks).collect();
+    let mut progress = vec![WalkProgress::default(); walks];
     for (number, &steps) in rounds.iter().enumerate() {
-        let over = all.iter().filter(|&&slot| walked[slot].is_over(60));
+        let over = all.iter().filter(|&&slot| progress[slot].is_over(60));
         let mut start = |&slot: &usize| Start { slot, key: rng.draw() | 1, values: assignment(problem, &mut rng) };
         let begin: Vec<Start> = over.map(&mut start).collect();
         let round = Round { steps, begin: &begin };
-        walked = host.walk(&context, &round, &stop).expect("the host works");
+        progress = host.walk(&context, &round, &stop).expect("the host works");
         let theirs = device.walk(&context, &round, &stop).expect("the device works");
-        assert_eq!(walked, theirs, "{name}, round {number}");
+        assert_eq!(progress, theirs, "{name}, round {number}");
         let (ours, theirs) = (host.bests(&all), device.bests(&all));
         assert_eq!(ours, theirs, "{name}, round {number}");
     }

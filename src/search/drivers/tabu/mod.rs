@@ -12,15 +12,15 @@ mod cuda_tests;
 pub(crate) mod restarts;
 pub(crate) mod walk;
 
-use self::cpu::HostWalkers;
-use self::restarts::Origins;
-use self::walk::{Layout, Round, Walked, Walkers, energy};
+use self::cpu::CpuTabuWalks;
+use self::restarts::Restarts;
+use self::walk::{Layout, Round, TabuWalks, WalkProgress, energy};
 use super::annealing::state::Elite;
 use crate::device::{Cuda, DeviceError, Source};
 use crate::rng::Rng;
 use crate::search::scheduler::driver::{Driver, Effort, POOL, Pool, SearchContext, shorter};
 use crate::stop::Stop;
-use cuda::CudaWalkers;
+use cuda::CudaTabuWalks;
 use rayon::prelude::*;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -30,12 +30,12 @@ const MOST_MOVES: usize = 200_000;
 /// Work of a round at least, as the annealing's.
 const ROUND_WORK: u64 = 20_000_000;
 
-/// The share of couples at first. With one of nine DSJC250.5 with 28 colors was solved in 13 s of 60, by walks alone in 3; with twenty of 28
+/// The share of walk_pairs at first. With one of nine DSJC250.5 with 28 colors was solved in 13 s of 60, by walks alone in 3; with twenty of 28
 /// a device left 1 to 5 conflicts of DSJC1000.1 with 20 colors in 20 s, with sixty of 68 0 to 3, by walks alone none in 10.
-const COUPLES_WEIGHT: f64 = 60.0;
+const TWO_PARENT_WEIGHT: f64 = 60.0;
 /// What they have at least, as annealing on large cores: where few conflicts are left gains are so rare that what others once gained kept them at 44 % of
 /// the search's time on DSJC250.5 (results/notes/coloring.md).
-const COUPLES_FLOOR: f64 = 0.5;
+const TWO_PARENT_FLOOR: f64 = 0.5;
 /// Work of a run before a device's walks begin, a tenth of a second: making room for them takes half of that, and small networks are
 /// done by then.
 const BEGIN: u64 = 100_000_000;
@@ -44,10 +44,10 @@ const BEGIN: u64 = 100_000_000;
 pub(crate) struct Tabu {
     rng: Rng,
     device: Option<Arc<Cuda>>,
-    walkers: Box<dyn Walkers>,
-    origins: Origins,
+    walks: Box<dyn TabuWalks>,
+    restarts: Restarts,
     /// How far each has come; none before the first round.
-    walked: Vec<Walked>,
+    progress: Vec<WalkProgress>,
     rounds: u32,
     /// What a device takes for the core, once that was asked for.
     kernels: OnceCell<Source>,
@@ -56,26 +56,34 @@ pub(crate) struct Tabu {
 impl Tabu {
     /// A driver that has not begun.
     pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
-        let walkers = Box::new(HostWalkers::default());
-        Tabu { rng, device, walkers, origins: Origins::Elites, walked: Vec::new(), rounds: 0, kernels: OnceCell::new() }
+        let walks = Box::new(CpuTabuWalks::default());
+        Tabu {
+            rng,
+            device,
+            walks,
+            restarts: Restarts::Elites,
+            progress: Vec::new(),
+            rounds: 0,
+            kernels: OnceCell::new(),
+        }
     }
 
-    /// Walkers for a core, where they do best.
+    /// TabuWalks for a core, where they do best.
     fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>) -> Result<(), DeviceError> {
-        self.walkers = match &self.device {
-            Some(cuda) => Box::new(CudaWalkers::new(cuda.clone(), context.portable)?),
-            None => Box::new(HostWalkers::default()),
+        self.walks = match &self.device {
+            Some(cuda) => Box::new(CudaTabuWalks::new(cuda.clone(), context.portable)?),
+            None => Box::new(CpuTabuWalks::default()),
         };
-        self.origins = Origins::new(&context.tables.problem);
-        let most = self.walkers.suitable(context, layout)?;
+        self.restarts = Restarts::new(&context.tables.problem);
+        let most = self.walks.suitable(context, layout)?;
         let at_once = match &self.device {
             _ if context.portable => 2,
             None => rayon::current_num_threads(),
             Some(_) => most,
         };
-        let count = self.origins.walkers(most, at_once);
-        self.walkers.open(context, layout, count)?;
-        self.walked = vec![Walked::default(); count];
+        let count = self.restarts.walkers(most, at_once);
+        self.walks.open(context, layout, count)?;
+        self.progress = vec![WalkProgress::default(); count];
         Ok(())
     }
 
@@ -84,7 +92,7 @@ impl Tabu {
         let Some(layout) = context.layout().filter(|_| self.fits(context, pool)) else {
             return Ok(Effort { work: 1_000_000, ..Effort::default() });
         };
-        if self.walked.is_empty() {
+        if self.progress.is_empty() {
             self.open(context, layout)?;
         }
         let (mut effort, best) = (Effort::default(), pool.best());
@@ -108,25 +116,25 @@ impl Tabu {
         pool: &mut Pool,
         stop: &Stop,
     ) -> Result<Effort, DeviceError> {
-        let steps = self.origins.steps(self.walkers.steps(layout, &self.walked) >> shorter(self.rounds));
-        let over = self.origins.over(&self.walked);
-        let bests = self.walkers.bests(&over)?;
-        let ended = (&self.walked[..], &over[..]);
-        let begin = self.origins.begin(&context.tables, self.rng.draw(), ended, bests, pool.elites());
-        let walked = self.walkers.walk(context, &Round { steps, begin: &begin }, stop)?;
-        let count = |walked: &[Walked]| walked.iter().map(|walker| walker.moves).sum::<u64>();
-        let moves = count(&walked) - count(&self.walked);
-        self.keep(context, layout, &walked, pool)?;
-        self.walked = walked;
+        let steps = self.restarts.steps(self.walks.steps(layout, &self.progress) >> shorter(self.rounds));
+        let over = self.restarts.over(&self.progress);
+        let bests = self.walks.bests(&over)?;
+        let ended = (&self.progress[..], &over[..]);
+        let begin = self.restarts.begin(&context.tables, self.rng.draw(), ended, bests, pool.elites());
+        let progress = self.walks.walk(context, &Round { steps, begin: &begin }, stop)?;
+        let count = |progress: &[WalkProgress]| progress.iter().map(|walk| walk.moves).sum::<u64>();
+        let moves = count(&progress) - count(&self.progress);
+        self.keep(context, layout, &progress, pool)?;
+        self.progress = progress;
         // a device begins its walks side by side
         let on_host = self.device.is_none() || context.portable;
         let begun = if on_host { over.len() as u64 * context.sweep_work } else { 0 };
-        let conflicts = self.walked.iter().map(|walker| walker.conflicts as usize).sum::<usize>();
+        let conflicts = self.progress.iter().map(|walk| walk.conflicts as usize).sum::<usize>();
         let rated = conflicts * layout.moves() / context.variables();
         Ok(Effort {
             moves,
             ratings: u64::from(steps) * rated as u64,
-            work: u64::from(steps) * self.walkers.step_work(layout, &self.walked) + begun,
+            work: u64::from(steps) * self.walks.step_work(layout, &self.progress) + begun,
             ..Effort::default()
         })
     }
@@ -136,26 +144,26 @@ impl Tabu {
         &self,
         context: &SearchContext,
         layout: &Layout,
-        walked: &[Walked],
+        progress: &[WalkProgress],
         pool: &mut Pool,
     ) -> Result<(), DeviceError> {
         let tables = &context.tables;
         let counted = |values: &[u16]| energy(tables, layout, values);
         let worst = pool.elites().get(POOL - 1).map_or(i64::MAX, |elite| counted(&elite.values));
         let new = |slot: &usize| {
-            let (now, before) = (&walked[*slot], &self.walked[*slot]);
+            let (now, before) = (&progress[*slot], &self.progress[*slot]);
             let known = || pool.elites().iter().any(|elite| elite.hash == now.best_hash);
             (now.key, now.best_step) != (before.key, before.best_step) && now.best < worst && !known()
         };
-        let mut slots: Vec<usize> = (0..walked.len()).filter(new).collect();
-        slots.sort_by_key(|&slot| (walked[slot].best, walked[slot].best_hash));
-        slots.dedup_by_key(|slot| walked[*slot].best_hash);
-        slots.truncate(self.origins.offers());
-        let bests = self.walkers.bests(&slots)?;
+        let mut slots: Vec<usize> = (0..progress.len()).filter(new).collect();
+        slots.sort_by_key(|&slot| (progress[slot].best, progress[slot].best_hash));
+        slots.dedup_by_key(|slot| progress[*slot].best_hash);
+        slots.truncate(self.restarts.offers());
+        let bests = self.walks.bests(&slots)?;
         let evaluated = |values: Vec<u16>| (counted(&values), Elite::new(tables, values));
         let elites: Vec<(i64, Elite)> = bests.into_par_iter().map(evaluated).collect();
         for (&slot, (counted, elite)) in slots.iter().zip(&elites) {
-            let told = walked[slot].best;
+            let told = progress[slot].best;
             if told != *counted {
                 // a device's memory or a kernel is wrong
                 let cause = format!("a walk's best is {told}, counted again {counted}");
@@ -173,15 +181,15 @@ impl Driver for Tabu {
     }
 
     fn population(&self) -> usize {
-        self.walked.len()
+        self.progress.len()
     }
 
     fn weight(&self, context: &SearchContext, _: &Pool) -> f64 {
-        if context.is_coloring() { COUPLES_WEIGHT } else { 1.0 }
+        if context.is_coloring() { TWO_PARENT_WEIGHT } else { 1.0 }
     }
 
     fn floor(&self, context: &SearchContext, _: &Pool) -> f64 {
-        if context.is_coloring() { COUPLES_FLOOR } else { 0.0 }
+        if context.is_coloring() { TWO_PARENT_FLOOR } else { 0.0 }
     }
 
     fn begins(&self, context: &SearchContext) -> u64 {
@@ -194,23 +202,23 @@ impl Driver for Tabu {
     }
 
     fn kernels(&self, context: &SearchContext) -> Option<Source> {
-        let cuda = self.device.as_ref().filter(|_| self.walked.is_empty())?;
+        let cuda = self.device.as_ref().filter(|_| self.progress.is_empty())?;
         let layout = context.layout()?;
-        Some(self.kernels.get_or_init(|| CudaWalkers::source(&cuda.info, &context.tables, layout)).clone())
+        Some(self.kernels.get_or_init(|| CudaTabuWalks::source(&cuda.info, &context.tables, layout)).clone())
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         self.advance(context, pool, stop).unwrap_or_else(|error| {
             // what the walks found is in the pool: others begin there on the CPU
             self.device = None;
-            self.walked.clear();
+            self.progress.clear();
             Effort { lost: Some(error), ..Effort::default() }
         })
     }
 
     fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         // the shared pool carries over what the walks found
-        self.walked.clear();
+        self.progress.clear();
         self.kernels = OnceCell::new();
     }
 }
@@ -231,7 +239,7 @@ mod tests {
             let mut pool = Pool::default();
             let effort = tabu.round(&context, &mut pool, &stop);
             assert!(effort.work > 0 && tabu.population() > 0);
-            let bests = tabu.walkers.bests(&(0..tabu.population()).collect::<Vec<_>>()).expect("the host works");
+            let bests = tabu.walks.bests(&(0..tabu.population()).collect::<Vec<_>>()).expect("the host works");
             let best = bests.iter().map(|values| context.tables.energy(values).total).min();
             assert!(best.is_some_and(|best| pool.best() <= best));
         }

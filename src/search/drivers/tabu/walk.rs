@@ -1,7 +1,7 @@
 //! Tabu walks on gamma tables: what a walk does, and where walkers live.
 //!
 //! A walk is a function of where it begins, its key and nothing else: all its decisions are mixes of the key and of what is
-//! decided, its tenures are integers. So [`HostWalkers`](super::cpu::HostWalkers) and a device walk the same ways,
+//! decided, its tenures are integers. So [`CpuTabuWalks`](super::cpu::CpuTabuWalks) and a device walk the same ways,
 //! move by move.
 
 use crate::device::DeviceError;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing, and
 /// aspiration needs a gain.
 pub(crate) const HELD: u32 = u32::MAX;
-/// A tenure of one step, in the unit of [`Walked::tenure`].
+/// A tenure of one step, in the unit of [`WalkProgress::tenure`].
 pub(crate) const TENURE_ONE: u32 = 256;
 /// The first tenure of a walk and the least one.
 const FIRST_TENURE: u32 = 10 * TENURE_ONE;
@@ -29,7 +29,7 @@ const CALM: u32 = 1000;
 pub(crate) const REMEMBERED: usize = 4096;
 /// No walk is longer: steps are counted in 32 bits.
 const LONGEST: u32 = 1 << 30;
-/// ValueTables of which at most one entry in so many is not 0 are kept as lists of these.
+/// Rows of which at most one entry in so many is not 0 are kept as lists of these.
 const SPARSE: usize = 8;
 
 /// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables, given
@@ -127,11 +127,11 @@ impl Layout {
         layout.starts.push(tables.moves() as u32);
         layout.floors = floors(tables);
         layout.sparse = SparseRows::new(tables.entries(), layout.moves());
-        let seats = tables.incidences_by_function();
-        // where the seats of each function end, after a zero
+        let incidences = tables.incidences_by_function();
+        // where the incidences of each function end, after a zero
         let mut ends = vec![0; tables.problem.functions.len() + 1];
-        for (k, &(function, variable, incidence)) in seats.iter().enumerate() {
-            let first = k == 0 || seats[k - 1].0 != function;
+        for (k, &(function, variable, incidence)) in incidences.iter().enumerate() {
+            let first = k == 0 || incidences[k - 1].0 != function;
             let pairs = layout.pairs.len() as u32;
             layout.pairs.extend(tables.others(&incidence));
             layout.incidents.push(Incident { base: incidence.base, pairs, variable, counts: u32::from(first) });
@@ -140,15 +140,15 @@ impl Layout {
         (1..ends.len()).for_each(|k| ends[k] += ends[k - 1]);
         layout.incidents.push(Incident { pairs: layout.pairs.len() as u32, ..Incident::default() });
         let affected = |v: usize| -> Vec<Affected> {
-            let seats = || tables.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
-            let mut affected = Vec::with_capacity(seats().map(|seats| seats.len()).sum());
-            affected.extend(seats().flatten().filter_map(|k| layout.affected_by(tables, k, v as u32)));
+            let incidences = || tables.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
+            let mut affected = Vec::with_capacity(incidences().map(|incidences| incidences.len()).sum());
+            affected.extend(incidences().flatten().filter_map(|k| layout.affected_by(tables, k, v as u32)));
             affected
         };
         let affected: Vec<Vec<Affected>> = (0..n).into_par_iter().map(affected).collect();
         layout.ranges.push(0);
-        for tables in &affected {
-            layout.ranges.push(layout.ranges[layout.ranges.len() - 1] + tables.len() as u32);
+        for rows in &affected {
+            layout.ranges.push(layout.ranges[layout.ranges.len() - 1] + rows.len() as u32);
         }
         layout.affected = affected.concat();
         layout
@@ -188,7 +188,7 @@ impl Layout {
         &self.affected[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
     }
 
-    /// ValueTables of four moves that a move changes, on average.
+    /// Rows of four moves that a move changes, on average.
     pub fn changed_quads(&self) -> usize {
         let quads = |row: &Affected| row.width as usize / 4;
         self.affected.iter().map(quads).sum::<usize>() / self.floors.len().max(1)
@@ -301,7 +301,7 @@ pub(crate) struct Round<'a> {
 /// How far a walker has come.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Walked {
+pub(crate) struct WalkProgress {
     /// Of the walk; 0 before the first.
     pub key: u64,
     /// Sum of the rows' entries.
@@ -322,11 +322,12 @@ pub(crate) struct Walked {
     pub conflicts: u32,
 }
 
-impl Walked {
+impl WalkProgress {
     /// A walk that begins.
-    pub fn new(key: u64, energy: i64, hash: u64, conflicts: u32) -> Walked {
-        let fresh = Walked { key, energy, best: energy, hash, best_hash: hash, conflicts, ..Walked::default() };
-        Walked { tenure: FIRST_TENURE, ..fresh }
+    pub fn new(key: u64, energy: i64, hash: u64, conflicts: u32) -> WalkProgress {
+        let fresh =
+            WalkProgress { key, energy, best: energy, hash, best_hash: hash, conflicts, ..WalkProgress::default() };
+        WalkProgress { tenure: FIRST_TENURE, ..fresh }
     }
 
     /// Whether the walk is over: there was no new best for `patience` steps, or there never was a walk.
@@ -368,21 +369,21 @@ impl Walked {
 }
 
 /// Where walkers live.
-pub(crate) trait Walkers: Send {
-    /// Walkers that suit a core.
+pub(crate) trait TabuWalks: Send {
+    /// TabuWalks that suit a core.
     fn suitable(&mut self, context: &SearchContext, layout: &Layout) -> Result<usize, DeviceError>;
 
     /// Steps of a round of some ten milliseconds for walkers that have come so far.
-    fn steps(&self, layout: &Layout, walked: &[Walked]) -> u32;
+    fn steps(&self, layout: &Layout, progress: &[WalkProgress]) -> u32;
 
     /// About what a step of all of them costs, in the time that a core of the CPU takes for it.
-    fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64;
+    fn step_work(&self, layout: &Layout, progress: &[WalkProgress]) -> u64;
 
     /// Makes room for walkers, none of which has begun.
     fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError>;
 
     /// Every walker goes on, or begins; says how far they have come.
-    fn walk(&mut self, context: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError>;
+    fn walk(&mut self, context: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<WalkProgress>, DeviceError>;
 
     /// The best assignments of some walks.
     fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError>;

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code, reason = "kernel launches and device pointers in structures that kernels take")]
 
-use super::walk::{Limit, Seats, Stand};
-use super::walkers::{Beginning, Weighers};
+use super::cpu::{WalkStart, WeightingWalks};
+use super::walk::{IncidenceLists, Limit, WalkProgress};
 use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::search::context::cuda::{Device, address};
 use crate::search::context::value_tables::ValueTables;
@@ -11,10 +11,10 @@ use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// `kernels/weigh.cu`: Land.
+/// `kernels/weighting.cu`: WalkInput.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct LandArgument {
+struct InputArgument {
     variables: u32,
     functions: u32,
     group: u32,
@@ -23,36 +23,36 @@ struct LandArgument {
     first: u64,
     domains: u64,
     starts: u64,
-    seats: u64,
+    incidences: u64,
     ranges: u64,
     on: u64,
     further: u64,
 }
 
-/// `kernels/weigh.cu`: Walks.
+/// `kernels/weighting.cu`: Walks.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct WalksArgument {
     tables: u64,
     words: u64,
     found: u64,
-    stands: u64,
+    progress: u64,
     starts: u64,
     stop: u64,
     count: u64,
 }
 
 // SAFETY: plain numbers in C's layout, as the kernels declare them.
-unsafe impl DeviceRepr for LandArgument {}
+unsafe impl DeviceRepr for InputArgument {}
 // SAFETY: as above; on little-endian machines a count of 64 bits is one of 32 and padding.
 unsafe impl DeviceRepr for WalksArgument {}
 // SAFETY: as above.
-unsafe impl DeviceRepr for Stand {}
+unsafe impl DeviceRepr for WalkProgress {}
 // SAFETY: zeros are numbers.
-unsafe impl ValidAsZeroBits for Stand {}
+unsafe impl ValidAsZeroBits for WalkProgress {}
 
 /// Walks on a device.
-pub(crate) struct CudaWeighers {
+pub(crate) struct CudaWeightingWalks {
     cuda: Device,
     /// For what cannot wait for the kernels' stream.
     aside: Arc<CudaStream>,
@@ -63,11 +63,11 @@ pub(crate) struct CudaWeighers {
 
 /// What depends on core and number.
 struct Open {
-    land: LandArgument,
+    input: InputArgument,
     walks: WalksArgument,
     variables: usize,
     found: CudaSlice<u16>,
-    stands: CudaSlice<Stand>,
+    progress: CudaSlice<WalkProgress>,
     /// Not 0 once a round is to end early.
     stop: CudaSlice<u32>,
     /// Kept for their memory.
@@ -100,23 +100,23 @@ fn step_work(tables: &ValueTables) -> u64 {
 
 /// The kernels of walks by weights.
 pub(crate) fn sources() -> Vec<Source> {
-    vec![CudaWeighers::source()]
+    vec![CudaWeightingWalks::source()]
 }
 
-impl CudaWeighers {
+impl CudaWeightingWalks {
     /// Their kernels.
     pub fn source() -> Source {
-        Source::embedded("weigh.cu").kernel("begin").kernel("walk")
+        Source::embedded("weighting.cu").kernel("begin").kernel("walk")
     }
 
     /// A device without walks.
-    pub fn new(cuda: Device) -> Result<CudaWeighers, DeviceError> {
+    pub fn new(cuda: Device) -> Result<CudaWeightingWalks, DeviceError> {
         // bounds use the device too
         let cuda = cuda.beside()?;
         let aside = cuda.fork()?;
-        let loaded = cuda.load(&CudaWeighers::source())?;
+        let loaded = cuda.load(&CudaWeightingWalks::source())?;
         let (begin, walk) = (loaded.kernel("begin", 0)?, loaded.kernel("walk", 0)?);
-        Ok(CudaWeighers { cuda, aside, begin, walk, open: None })
+        Ok(CudaWeightingWalks { cuda, aside, begin, walk, open: None })
     }
 
     fn opened(&self) -> Result<&Open, DeviceError> {
@@ -125,25 +125,25 @@ impl CudaWeighers {
     }
 }
 
-impl Weighers for CudaWeighers {
+impl WeightingWalks for CudaWeightingWalks {
     fn suitable(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
         let resident = RESIDENT * self.cuda.info.multiprocessors as usize;
-        let one = 4 * words(&context.tables) + 4 * context.variables() + size_of::<Stand>();
+        let one = 4 * words(&context.tables) + 4 * context.variables() + size_of::<WalkProgress>();
         let fitting = self.cuda.free_memory()? as usize / 4 / one;
         Ok(resident.min(fitting).max(1))
     }
 
-    fn open(&mut self, context: &SearchContext, walks: Vec<Beginning>) -> Result<(), DeviceError> {
+    fn open(&mut self, context: &SearchContext, walks: Vec<WalkStart>) -> Result<(), DeviceError> {
         // memory goes back before more is taken
         self.open = None;
         let (cuda, tables, n) = (&*self.cuda, &context.tables, context.variables());
-        let seats = Seats::new(tables);
-        let (starts, seats, first) = seats.arrays();
-        // of each variable the functions with its seats
+        let incidences = IncidenceLists::new(tables);
+        let (starts, incidences, first) = incidences.arrays();
+        // of each variable the functions with its incidences
         let mut on = vec![Vec::new(); n];
         for (function, range) in starts.windows(2).enumerate() {
-            for seat in range[0]..range[1] {
-                on[seats[seat as usize].0 as usize].push([function as u32, seat]);
+            for incidence in range[0]..range[1] {
+                on[incidences[incidence as usize].0 as usize].push([function as u32, incidence]);
             }
         }
         let ranges = std::iter::once(0).chain(on.iter().scan(0, |end, list| {
@@ -151,8 +151,8 @@ impl Weighers for CudaWeighers {
             Some(*end)
         }));
         let mut further = Vec::new();
-        let mut packed = Vec::with_capacity(8 * seats.len());
-        for (v, incidence) in seats {
+        let mut packed = Vec::with_capacity(8 * incidences.len());
+        for (v, incidence) in incidences {
             let rest = tables.further(incidence);
             packed.extend([incidence.base, *v, incidence.first, incidence.first_stride]);
             packed.extend([incidence.second, incidence.second_stride, further.len() as u32 / 2, rest.len() as u32]);
@@ -172,11 +172,11 @@ impl Weighers for CudaWeighers {
             // no memory of length 0: a pointer must be one
             uploaded.push(if list.is_empty() { cuda.zeros(1)? } else { cuda.upload(list)? });
         }
-        let [first, domains, starts, seats, ranges, on, further] =
+        let [first, domains, starts, incidences, ranges, on, further] =
             std::array::from_fn(|list| address(cuda, &uploaded[list]));
         let entries = cuda.upload(tables.entries())?;
         let widest = tables.width.iter().max().map_or(1, |width| width / 4);
-        let land = LandArgument {
+        let input = InputArgument {
             variables: n as u32,
             functions: tables.problem.functions.len() as u32,
             group: widest.next_power_of_two().min(32),
@@ -185,7 +185,7 @@ impl Weighers for CudaWeighers {
             first,
             domains,
             starts,
-            seats,
+            incidences,
             ranges,
             on,
             further,
@@ -193,14 +193,14 @@ impl Weighers for CudaWeighers {
         let count = walks.len();
         let of_walks = cuda.zeros::<u32>(count * words(tables))?;
         let begins: Vec<u16> = walks.iter().flat_map(|walk| &walk.values).copied().collect();
-        let stands: Vec<Stand> = walks.iter().map(|walk| walk.stand).collect();
-        let (begins, stands) = (cuda.upload(&begins)?, cuda.upload(&stands)?);
+        let progress: Vec<WalkProgress> = walks.iter().map(|walk| walk.progress).collect();
+        let (begins, progress) = (cuda.upload(&begins)?, cuda.upload(&progress)?);
         let (found, stop) = (cuda.zeros::<u16>(count * n)?, cuda.zeros::<u32>(1)?);
         let walks = WalksArgument {
             tables: address(cuda, &of_walks),
             words: words(tables) as u64,
             found: address(cuda, &found),
-            stands: address(cuda, &stands),
+            progress: address(cuda, &progress),
             starts: address(cuda, &begins),
             stop: address(cuda, &stop),
             count: count as u64,
@@ -210,10 +210,11 @@ impl Weighers for CudaWeighers {
         // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
         unsafe {
             self.begin.launch(cuda.stream(), shape, |arguments| {
-                let _ = arguments.arg(&land).arg(&walks);
+                let _ = arguments.arg(&input).arg(&walks);
             })?;
         }
-        self.open = Some(Open { land, walks, variables: n, found, stands, stop, _tables: (uploaded, entries, begins) });
+        self.open =
+            Some(Open { input, walks, variables: n, found, progress, stop, _tables: (uploaded, entries, begins) });
         Ok(())
     }
 
@@ -222,17 +223,22 @@ impl Weighers for CudaWeighers {
         Limit { steps: steps as u32, work: u64::MAX }
     }
 
-    fn walk(&mut self, context: &SearchContext, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
+    fn walk(
+        &mut self,
+        context: &SearchContext,
+        limit: Limit,
+        stop: &Stop,
+    ) -> Result<(Vec<WalkProgress>, u64), DeviceError> {
         let (cuda, open) = (&*self.cuda, self.opened()?);
         let shape = ((open.walks.count as u32 * 32).div_ceil(THREADS), THREADS, 0);
         // SAFETY: as in `open`.
         unsafe {
             self.walk.launch(cuda.stream(), shape, |arguments| {
-                let _ = arguments.arg(&open.land).arg(&open.walks).arg(&limit.steps);
+                let _ = arguments.arg(&open.input).arg(&open.walks).arg(&limit.steps);
             })?;
         }
         crate::search::cuda::watch(cuda, &self.aside, &open.stop, stop)?;
-        Ok((cuda.read(&open.stands)?, u64::from(limit.steps) * step_work(&context.tables)))
+        Ok((cuda.read(&open.progress)?, u64::from(limit.steps) * step_work(&context.tables)))
     }
 
     fn found(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {

@@ -1,9 +1,9 @@
 //! The device's walks by weights against the CPU's: the same moves, weights and best assignments. Without a GPU these tests say so and
 //! pass, unless `FANGS_REQUIRE_GPU` is set.
 
-use super::cuda::CudaWeighers;
-use super::walk::{Limit, Stand, without_forbidden};
-use super::walkers::{Beginning, HostWeighers, Weighers};
+use super::cpu::{CpuWeightingWalks, WalkStart, WeightingWalks};
+use super::cuda::CudaWeightingWalks;
+use super::walk::{Limit, WalkProgress, without_forbidden};
 use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::Problem;
@@ -23,14 +23,14 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
     let context = SearchContext::new(problem, price(problem), None, &mut rng);
     let begin = |slot: usize| {
         let values = without_forbidden(&context.tables, assignment(problem, &mut rng));
-        let mut stand = Stand::new(rng.draw(), slot % 2 == 1);
+        let mut progress = WalkProgress::new(rng.draw(), slot % 2 == 1);
         // phases end often
-        stand.phase_end = 30;
-        Beginning { stand, values }
+        progress.phase_end = 30;
+        WalkStart { progress, values }
     };
-    let walks: Vec<Beginning> = (0..walks).map(begin).collect();
+    let walks: Vec<WalkStart> = (0..walks).map(begin).collect();
     let (mut host, mut device) =
-        (HostWeighers::default(), CudaWeighers::new(cuda.clone()).expect("the device is there"));
+        (CpuWeightingWalks::default(), CudaWeightingWalks::new(cuda.clone()).expect("the device is there"));
     host.open(&context, walks.clone()).expect("the host works");
     device.open(&context, walks.clone()).expect("memory is there");
     let all: Vec<usize> = (0..walks.len()).collect();
@@ -42,7 +42,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
         assert_eq!(ours, theirs, "{name}, round {number}");
         let (found, too) = (host.found(&all).expect("the host works"), device.found(&all).expect("the device works"));
         assert_eq!(found, too, "{name}, round {number}");
-        solved = ours.iter().filter(|stand| stand.found().0 == 0).count();
+        solved = ours.iter().filter(|progress| progress.found().0 == 0).count();
     }
     solved
 }

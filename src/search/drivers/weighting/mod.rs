@@ -3,14 +3,14 @@
 //!
 //! This is the host's side: where walks begin, and what is worth keeping.
 
+pub(crate) mod cpu;
 pub(crate) mod cuda;
 #[cfg(test)]
 mod cuda_tests;
 pub(crate) mod walk;
-pub(crate) mod walkers;
 
-use self::walk::{Limit, Stand, without_forbidden};
-use self::walkers::{Beginning, HostWeighers, WALKS, Weighers, portable_round};
+use self::cpu::{CpuWeightingWalks, WALKS, WalkStart, WeightingWalks, portable_round};
+use self::walk::{Limit, WalkProgress, without_forbidden};
 use super::annealing::state::Elite;
 use crate::device::{Cuda, DeviceError, Source};
 use crate::model::{FORBIDDEN, Problem, Table};
@@ -18,7 +18,7 @@ use crate::rng::Rng;
 use crate::search::context::cuda::unfit;
 use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, shorter};
 use crate::stop::Stop;
-use cuda::CudaWeighers;
+use cuda::CudaWeightingWalks;
 use rayon::prelude::*;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -35,14 +35,14 @@ const OFFERED: usize = 8;
 const BEGIN: u64 = 100_000_000;
 
 /// The driver.
-pub(crate) struct Weights {
+pub(crate) struct Weighting {
     rng: Rng,
     device: Option<Arc<Cuda>>,
     /// What the core's functions are like, once that was asked for.
     functions: OnceCell<Functions>,
-    walks: Box<dyn Weighers>,
+    walks: Box<dyn WeightingWalks>,
     /// How far each has come; none before the first round.
-    stands: Vec<Stand>,
+    progress: Vec<WalkProgress>,
     rounds: u32,
 }
 
@@ -70,34 +70,37 @@ impl Functions {
     }
 }
 
-impl Weights {
+impl Weighting {
     /// A driver that has not begun.
     pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
-        let walks = Box::new(HostWeighers::default());
-        Weights { rng, device, functions: OnceCell::new(), walks, stands: Vec::new(), rounds: 0 }
+        let walks = Box::new(CpuWeightingWalks::default());
+        Weighting { rng, device, functions: OnceCell::new(), walks, progress: Vec::new(), rounds: 0 }
     }
 
     /// Walks from the best assignments known and, where there are more, from any.
     fn open(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
         let tables = &context.tables;
         self.walks = match &self.device {
-            Some(cuda) if unfit(context).is_none() => Box::new(CudaWeighers::new(cuda.clone())?),
-            _ => Box::new(HostWeighers::default()),
+            Some(cuda) if unfit(context).is_none() => Box::new(CudaWeightingWalks::new(cuda.clone())?),
+            _ => Box::new(CpuWeightingWalks::default()),
         };
         let begin = |(slot, mut rng): (usize, Rng)| {
             let mut random = || (0..tables.variables()).map(|v| rng.index(tables.domain(v)) as u16).collect();
             let values = pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
-            Beginning { stand: Stand::new(rng.draw(), slot % 2 == 1), values: without_forbidden(tables, values) }
+            WalkStart {
+                progress: WalkProgress::new(rng.draw(), slot % 2 == 1),
+                values: without_forbidden(tables, values),
+            }
         };
         let count = if context.portable { WALKS } else { self.walks.suitable(context)? };
         let streams: Vec<(usize, Rng)> = (0..count).map(|slot| (slot, self.rng.split())).collect();
-        let walks: Vec<Beginning> = streams.into_par_iter().map(begin).collect();
-        self.stands = walks.iter().map(|walk| walk.stand).collect();
+        let walks: Vec<WalkStart> = streams.into_par_iter().map(begin).collect();
+        self.progress = walks.iter().map(|walk| walk.progress).collect();
         self.walks.open(context, walks)
     }
 
     fn advance(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
-        if self.stands.is_empty() || self.stands.iter().any(Stand::is_over) {
+        if self.progress.is_empty() || self.progress.iter().any(WalkProgress::is_over) {
             self.open(context, pool)?;
         }
         let portable = context.portable.then(|| portable_round(&context.tables));
@@ -105,31 +108,31 @@ impl Weights {
         self.rounds += 1;
         let Limit { steps, work } = portable.map_or_else(|| self.walks.limit(context), |(limit, _)| limit);
         let limit = Limit { steps: (steps >> shorter).max(1), work: work >> shorter };
-        let (stands, counted) = self.walks.walk(context, limit, stop)?;
+        let (progress, counted) = self.walks.walk(context, limit, stop)?;
         let work = portable.map_or(counted, |(_, work)| work >> shorter);
         let mut better: Vec<usize> =
-            (0..stands.len()).filter(|&k| stands[k].found() < self.stands[k].found()).collect();
-        better.sort_by_key(|&slot| stands[slot].found());
+            (0..progress.len()).filter(|&k| progress[k].found() < self.progress[k].found()).collect();
+        better.sort_by_key(|&slot| progress[slot].found());
         better.truncate(OFFERED);
         for values in self.walks.found(&better)? {
             pool.offer(&Elite::new(&context.tables, values));
         }
-        let done = |of: fn(&Stand) -> u64| -> u64 {
-            stands.iter().zip(&self.stands).map(|(now, before)| of(now) - of(before)).sum()
+        let done = |of: fn(&WalkProgress) -> u64| -> u64 {
+            progress.iter().zip(&self.progress).map(|(now, before)| of(now) - of(before)).sum()
         };
-        let (moves, ratings) = (done(|stand| stand.moves), done(|stand| stand.looked_at));
-        self.stands = stands;
+        let (moves, ratings) = (done(|progress| progress.moves), done(|progress| progress.looked_at));
+        self.progress = progress;
         Ok(Effort { moves, ratings, work, ..Effort::default() })
     }
 }
 
-impl Driver for Weights {
+impl Driver for Weighting {
     fn name(&self) -> &'static str {
         "weighting"
     }
 
     fn population(&self) -> usize {
-        self.stands.len()
+        self.progress.len()
     }
 
     fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {
@@ -153,8 +156,8 @@ impl Driver for Weights {
     }
 
     fn kernels(&self, context: &SearchContext) -> Option<Source> {
-        let begins = self.device.is_some() && self.stands.is_empty() && unfit(context).is_none();
-        begins.then(CudaWeighers::source)
+        let begins = self.device.is_some() && self.progress.is_empty() && unfit(context).is_none();
+        begins.then(CudaWeightingWalks::source)
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
@@ -164,14 +167,14 @@ impl Driver for Weights {
         self.advance(context, pool, stop).unwrap_or_else(|error| {
             // what was found is in the pool
             self.device = None;
-            self.stands.clear();
+            self.progress.clear();
             Effort { lost: Some(error), ..Effort::default() }
         })
     }
 
     fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         // the shared pool carries over what the walks found
-        self.stands.clear();
+        self.progress.clear();
         self.functions = OnceCell::new();
     }
 }
@@ -194,7 +197,7 @@ mod tests {
 
     #[test]
     fn they_have_a_part_where_functions_forbid() {
-        let weights = || Weights::new(Rng::new(1), None);
+        let weights = || Weighting::new(Rng::new(1), None);
         let (known, unknown) = (Pool::new(true), Pool::default());
         let clauses = context("sat", &[], 1);
         assert!(weights().fits(&clauses, &known) && weights().fits(&clauses, &unknown));
@@ -211,7 +214,7 @@ mod tests {
         for (kind, parameters) in [clauses, square] {
             for seed in 1..4 {
                 let (context, mut pool) = (context(kind, parameters, seed), Pool::default());
-                let mut weights = Weights::new(Rng::new(seed), None);
+                let mut weights = Weighting::new(Rng::new(seed), None);
                 let mut rounds = 0;
                 while !pool.solved {
                     assert!(weights.fits(&context, &pool) && rounds < 200, "{kind} {seed}");

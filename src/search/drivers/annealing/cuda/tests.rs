@@ -1,15 +1,15 @@
-//! The device's herd against the CPU's: the same children, energies and elites, generation by generation. Without a GPU these
+//! The device's population against the CPU's: the same offspring, energies and elites, generation by generation. Without a GPU these
 //! tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
-use super::CudaHerd;
-use super::launch_shape::Said;
+use super::CudaPopulation;
+use super::launch_shape::Overrides;
 use crate::device::{Choice, Cuda};
 use crate::generate::generate;
 use crate::model::{CostFunction, Problem, Table};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::search::drivers::annealing::cpu::HostHerd;
-use crate::search::drivers::annealing::generation::{COLD_SHARES, Generation, Herd, STEPS, steps};
+use crate::search::drivers::annealing::cpu::CpuPopulation;
+use crate::search::drivers::annealing::generation::{COLD_SHARES, Generation, Offspring, Population, STEPS, steps};
 use crate::search::drivers::annealing::state::Elite;
 use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{price, random};
@@ -27,11 +27,11 @@ pub(crate) fn device() -> Option<Arc<Cuda>> {
     }
 }
 
-fn generation(rng: &mut Rng, deme: u32, context: &SearchContext, sweeps: u32) -> Generation {
+fn generation(rng: &mut Rng, subpopulation: u32, context: &SearchContext, sweeps: u32) -> Generation {
     let large = context.is_large();
     Generation {
         draw: rng.draw(),
-        deme,
+        subpopulation,
         sweeps,
         cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
         region: std::array::from_fn(|k| u32::MAX / 4 * (k as u32 + 1)),
@@ -44,20 +44,23 @@ fn generation(rng: &mut Rng, deme: u32, context: &SearchContext, sweeps: u32) ->
 /// Runs both herds side by side and compares all that they say: with few lanes a state and with many, with one state a block and with several, ratings kept
 /// where there is room and not.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
-    let shared =
-        [None, Some(2), Some(8)].map(|together| [true, false].map(|keeps| (0, Said { together, keeps: Some(keeps) })));
+    let shared = [None, Some(2), Some(8)]
+        .map(|together| [true, false].map(|keeps| (0, Overrides { together, keeps: Some(keeps) })));
     let cuts = match SearchContext::new(problem, price(problem), None, &mut Rng::new(9)).is_large() {
         true => shared.concat(),
         false => {
             // kept or not, and if not, a lane a state or many
             let kept = shared.map(|[kept, _]| kept);
-            let alone = [0, usize::MAX].map(|crowd| (crowd, Said { together: None, keeps: Some(false) }));
+            let alone = [0, usize::MAX]
+                .map(|saturating_states| (saturating_states, Overrides { together: None, keeps: Some(false) }));
             [&kept[..], &alone[..]].concat()
         }
     };
-    for (crowd, said) in cuts {
-        let name = format!("{name}, crowd {crowd}, {said:?}");
-        compare_cut(cuda, &name, problem, states, generations, |herd| (herd.crowd, herd.said) = (crowd, said));
+    for (saturating_states, overrides) in cuts {
+        let name = format!("{name}, saturating_states {saturating_states}, {overrides:?}");
+        compare_cut(cuda, &name, problem, states, generations, |population| {
+            (population.saturating_states, population.overrides) = (saturating_states, overrides)
+        });
     }
 }
 
@@ -68,7 +71,7 @@ fn compare_cut(
     problem: &Arc<Problem>,
     states: usize,
     generations: usize,
-    cut: impl Fn(&mut CudaHerd),
+    cut: impl Fn(&mut CudaPopulation),
 ) {
     let stop = Stop::new();
     let mut rng = Rng::new(9);
@@ -76,44 +79,47 @@ fn compare_cut(
     if crate::search::context::cuda::unfit(&context).is_some() || context.variables() == 0 {
         return;
     }
-    let mut host = HostHerd::default();
-    let mut device = CudaHerd::new(cuda.clone(), true).expect("the device is there");
+    let mut host = CpuPopulation::default();
+    let mut device = CudaPopulation::new(cuda.clone(), true).expect("the device is there");
     cut(&mut device);
     device.record_after = 1;
-    let herds: [&mut dyn Herd; 2] = [&mut host, &mut device];
-    for herd in herds {
-        herd.open(&context, states, &[], false).expect("memory is there");
-        herd.heat(steps(context.schedule)).expect("the device works");
+    let herds: [&mut dyn Population; 2] = [&mut host, &mut device];
+    for population in herds {
+        population.open(&context, states, &[], false).expect("memory is there");
+        population.heat(steps(context.schedule)).expect("the device works");
     }
     for round in 0..generations {
-        let deme = match round {
+        let subpopulation = match round {
             0 | 1 => 0,
             _ if round % 2 == 0 => states,
             _ => 1 + rng.index(states),
         };
-        let generation = generation(&mut rng, deme as u32, &context, if round == 1 { 7 } else { 5 });
-        let said = |bred: &crate::search::drivers::annealing::generation::Bred| {
-            let best: Vec<_> = bred.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
-            (bred.moves, bred.ratings, bred.children, best)
+        let generation = generation(&mut rng, subpopulation as u32, &context, if round == 1 { 7 } else { 5 });
+        let told = |offspring: &Offspring| {
+            let best: Vec<_> = offspring.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
+            (offspring.moves, offspring.ratings, offspring.made, best)
         };
         // whole generations, recorded from the second on, and those in two halves
         let (ours, theirs) = if round % 3 != 1 {
-            let (ours, settled) = host.turn(&context, &generation, states, &stop).expect("the host works");
-            let (theirs, chosen) = device.turn(&context, &generation, states, &stop).expect("the device works");
-            assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}");
-            (settled.expect("all are made"), chosen.expect("all are made"))
+            let (ours, replacement) =
+                host.make_generation(&context, &generation, states, &stop).expect("the host works");
+            let (theirs, chosen) =
+                device.make_generation(&context, &generation, states, &stop).expect("the device works");
+            assert_eq!(told(&ours), told(&theirs), "{name}, generation {round}");
+            (replacement.expect("all are made"), chosen.expect("all are made"))
         } else {
             let half = (states / 2).max(1);
             for slots in [0..half, half..states] {
                 if slots.is_empty() {
                     continue;
                 }
-                let ours = host.breed(&context, &generation, slots.clone(), &stop).expect("the host works");
-                let theirs = device.breed(&context, &generation, slots.clone(), &stop).expect("the device works");
-                assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}, children of {slots:?}");
+                let ours = host.make_offspring(&context, &generation, slots.clone(), &stop).expect("the host works");
+                let theirs =
+                    device.make_offspring(&context, &generation, slots.clone(), &stop).expect("the device works");
+                assert_eq!(told(&ours), told(&theirs), "{name}, generation {round}, offspring of {slots:?}");
             }
-            let ours = host.settle(&context, &generation).expect("the host works");
-            (ours, device.settle(&context, &generation).expect("the device works"))
+            let ours = host.replace(&context, &generation).expect("the host works");
+            (ours, device.replace(&context, &generation).expect("the device works"))
         };
         assert_eq!(ours, theirs, "{name}, generation {round}");
         let (ours, theirs) = (host.top(states), device.top(states));

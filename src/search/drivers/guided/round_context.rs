@@ -10,7 +10,7 @@ use crate::search::scheduler::driver::SearchContext;
 
 /// The core, what is known of it, and what is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct RoundContext<'a> {
     pub context: &'a SearchContext,
     pub places: &'a Places,
     pub layout: &'a Layout,
@@ -24,14 +24,14 @@ pub(crate) struct Ground<'a> {
     pub incumbent: Option<&'a [u16]>,
     /// What is known of values ([`SearchContext::reduced`]).
     pub reduced: Option<&'a [Vec<Cost>]>,
-    pub guide: Option<Guide<'a>>,
+    pub guidance: Option<Guidance<'a>>,
     /// Whether every assignment is verified.
     pub asserts: bool,
 }
 
 /// Mini-buckets, and where each variable stands in their order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Guide<'a> {
+pub(crate) struct Guidance<'a> {
     pub to_go: CostToGo<'a>,
     pub positions: &'a [u32],
     /// Variables in the order in which values are given: from the last position to the first.
@@ -40,7 +40,7 @@ pub(crate) struct Guide<'a> {
     pub number: u64,
 }
 
-impl Ground<'_> {
+impl RoundContext<'_> {
     /// The cost of each value of a variable above its floor.
     #[inline(always)]
     pub fn rate(&self, values: &[u16], v: usize, row: &mut [i32]) {

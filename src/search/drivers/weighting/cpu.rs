@@ -1,6 +1,6 @@
-//! Where walks by weights live: on the CPU, a thread a walk; a device makes the same moves ([`CudaWeighers`](crate::search::cuda::CudaWeighers)).
+//! Where walks by weights live: on the CPU, a thread a walk; a device makes the same moves ([`CudaWeightingWalks`](crate::search::cuda::CudaWeightingWalks)).
 
-use super::walk::{LOOKED_AT, Land, Limit, Seats, Stand, Weigher};
+use super::walk::{IncidenceLists, LOOKED_AT, Limit, WalkInput, WalkProgress, WeightingWalk};
 use crate::device::DeviceError;
 use crate::search::context::value_tables::ValueTables;
 use crate::search::scheduler::driver::SearchContext;
@@ -9,24 +9,29 @@ use rayon::prelude::*;
 
 /// A walk that begins.
 #[derive(Clone, Debug)]
-pub(crate) struct Beginning {
-    pub stand: Stand,
+pub(crate) struct WalkStart {
+    pub progress: WalkProgress,
     pub values: Vec<u16>,
 }
 
 /// Walks side by side.
-pub(crate) trait Weighers: Send {
+pub(crate) trait WeightingWalks: Send {
     /// How many suit the core.
     fn suitable(&mut self, context: &SearchContext) -> Result<usize, DeviceError>;
 
     /// Forgets all walks and begins others.
-    fn open(&mut self, context: &SearchContext, walks: Vec<Beginning>) -> Result<(), DeviceError>;
+    fn open(&mut self, context: &SearchContext, walks: Vec<WalkStart>) -> Result<(), DeviceError>;
 
     /// When the walks of a round pause.
     fn limit(&self, context: &SearchContext) -> Limit;
 
     /// All walks go on. Returns how far each has come and the work of all.
-    fn walk(&mut self, context: &SearchContext, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError>;
+    fn walk(
+        &mut self,
+        context: &SearchContext,
+        limit: Limit,
+        stop: &Stop,
+    ) -> Result<(Vec<WalkProgress>, u64), DeviceError>;
 
     /// The best assignments of some.
     fn found(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError>;
@@ -34,9 +39,9 @@ pub(crate) trait Weighers: Send {
 
 /// Walks on the CPU.
 #[derive(Debug, Default)]
-pub(crate) struct HostWeighers {
-    seats: Seats,
-    walks: Vec<Weigher>,
+pub(crate) struct CpuWeightingWalks {
+    incidences: IncidenceLists,
+    walks: Vec<WeightingWalk>,
 }
 
 /// Walks, at least: one that remembers beside one that forgets.
@@ -61,16 +66,18 @@ pub(crate) fn portable_round(tables: &ValueTables) -> (Limit, u64) {
     (Limit { steps: steps as u32, work: u64::MAX }, WALKS as u64 * steps * step)
 }
 
-impl Weighers for HostWeighers {
+impl WeightingWalks for CpuWeightingWalks {
     fn suitable(&mut self, _: &SearchContext) -> Result<usize, DeviceError> {
         Ok(rayon::current_num_threads().max(WALKS))
     }
 
-    fn open(&mut self, context: &SearchContext, walks: Vec<Beginning>) -> Result<(), DeviceError> {
-        self.seats = Seats::new(&context.tables);
-        let land = Land { tables: &context.tables, seats: &self.seats };
-        self.walks =
-            walks.into_par_iter().map(|Beginning { stand, values }| Weigher::new(land, values, stand)).collect();
+    fn open(&mut self, context: &SearchContext, walks: Vec<WalkStart>) -> Result<(), DeviceError> {
+        self.incidences = IncidenceLists::new(&context.tables);
+        let input = WalkInput { tables: &context.tables, incidences: &self.incidences };
+        self.walks = walks
+            .into_par_iter()
+            .map(|WalkStart { progress, values }| WeightingWalk::new(input, values, progress))
+            .collect();
         Ok(())
     }
 
@@ -78,13 +85,18 @@ impl Weighers for HostWeighers {
         Limit { steps: u32::MAX, work: ROUND_WORK }
     }
 
-    fn walk(&mut self, context: &SearchContext, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
-        let land = Land { tables: &context.tables, seats: &self.seats };
-        let work = self.walks.par_iter_mut().map(|walk| walk.walk(land, limit, stop)).sum();
-        Ok((self.walks.iter().map(|walk| walk.stand().0).collect(), work))
+    fn walk(
+        &mut self,
+        context: &SearchContext,
+        limit: Limit,
+        stop: &Stop,
+    ) -> Result<(Vec<WalkProgress>, u64), DeviceError> {
+        let input = WalkInput { tables: &context.tables, incidences: &self.incidences };
+        let work = self.walks.par_iter_mut().map(|walk| walk.walk(input, limit, stop)).sum();
+        Ok((self.walks.iter().map(|walk| walk.progress().0).collect(), work))
     }
 
     fn found(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {
-        Ok(slots.iter().map(|&slot| self.walks[slot].stand().1.to_vec()).collect())
+        Ok(slots.iter().map(|&slot| self.walks[slot].progress().1.to_vec()).collect())
     }
 }
