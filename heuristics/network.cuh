@@ -1,5 +1,5 @@
-// Networks as a domain of FANG: the values of a variable, weighed by a heuristic. The twin of src/search/guided on a device,
-// pick by pick.
+// Networks as a domain of FANG: the values of a variable, weighed by a heuristic. The twin of src/search/drivers/guided on a
+// device, pick by pick.
 //
 // A heuristic's text includes this file and defines
 //
@@ -8,20 +8,20 @@
 //       static __device__ u32 weight(const Inputs &in);      the weight of one value, 0 forbids
 //   };
 //
-// and, where `active` does not look at `least`, `static constexpr bool EARLY = true;`: then values of variables that are not
-// active need not be rated.
+// and, where `active` does not look at `least`, `static constexpr bool EARLY = true;`: then values of variables that
+// are not active need not be rated.
 //
-// `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic says that it
-// needs, and what it does not is 0. `active` sees scalars only. Groups of variables that are assigned together are in groups.cuh. Texts are compiled with --fmad=false, so sums and products are
-// rounded as the CPU rounds them. A heuristic that looks at all values before it weighs one is what
-// src/heuristics/language/cuda.rs writes.
+// `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic
+// says that it needs, and what it does not is 0. `active` sees scalars only. Groups of variables that are assigned
+// together are in groups.cuh. Texts are compiled with --fmad=false, so sums and products are rounded as the CPU rounds
+// them. A heuristic that looks at all values before it weighs one is what src/heuristics/language/cuda.rs writes.
 #pragma once
 #include "core.cuh"
 #include "fang.cuh"
 #include "inputs.cuh"
 
-// A table that says something of a variable's values in the mini-buckets: a function's costs, a message that waits in the bucket, or one
-// that it has sent; the host's twin is `inference::Term`.
+// A table that says something of a variable's values in the mini-buckets: a function's costs, a message that waits in
+// the bucket, or one that it has sent; the host's twin is `elimination::Term`.
 enum TermKind : u32 { COSTS, WAITS, SENT };
 struct Term {
     u64 base;                // of the entry where all variables have value 0
@@ -29,7 +29,7 @@ struct Term {
     u32 first, pairs, kind;  // other variables: pairs of variable and stride
 };
 
-// What mini-buckets say must follow a value (src/inference/assign.rs, CostToGo); `order` is null where there are none.
+// What mini-buckets say must follow a value (src/elimination/decode.rs, CostToGo); `order` is null where there are none.
 struct Guidance {
     const u32 *order;        // in which variables are visited
     const u32 *begin;        // by variable, its first term
@@ -69,7 +69,7 @@ __device__ __forceinline__ u32 above(double cost, double least) {
     return (u32)fmin(fmax(cost - least, 0.0), 4294967295.0);
 }
 
-// Boltzmann weights in integers (src/search/boltzmann.rs).
+// Boltzmann weights in integers (src/fang/boltzmann.rs).
 struct Weights {
     u32 limit, slope;
 
@@ -337,5 +337,7 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
     }
 
     __device__ __forceinline__ void assign(u32 value) const { state.words[problem.picked] = value; }
-    __device__ __forceinline__ void could_not_assign(const Aggregate &all) const { assign(active(all) ? WEIGHTLESS : INACTIVE); }
+    __device__ __forceinline__ void could_not_assign(const Aggregate &all) const {
+        assign(active(all) ? WEIGHTLESS : INACTIVE);
+    }
 };

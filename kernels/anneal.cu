@@ -1,5 +1,5 @@
-// Population annealing: the children of a generation (generation.rs says what they do, cpu.rs does the same on the CPU), and
-// their selection.
+// Annealing: the children of a generation (src/search/drivers/annealing: generation.rs says what they do, cpu.rs does
+// the same on the CPU), and their selection.
 #include "crossover.cuh"
 #include "tree_move.cuh"
 
@@ -53,7 +53,8 @@ __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
                 choose(key, BEFORE, g.before)};
 }
 
-// A path through the variables, color class by color class: which class comes first and the stride to the next are `order`'s (sweep.rs).
+// A path through the variables, color class by color class: which class comes first and the stride to the next are
+// `order`'s (sweep.rs).
 struct SweepPath {
     u32 at, stride, place, end;
 
@@ -83,9 +84,10 @@ struct SweepPath {
     __device__ __forceinline__ uint4 info(const Core &core) const { return __ldg(core.class_info + place); }
 };
 
-// A lanes has a state to itself.
+// A lane group has a state to itself.
 template <class T, class V>
-__device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, const Values<V> &x, u64 order, const uint2 &boltzmann,
+__device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, const Values<V> &x, u64 order,
+                                           const uint2 &boltzmann,
                                            u64 draw) {
     constexpr u32 LANES = T::LANES;
     const u32 n = core.variables;
@@ -133,8 +135,8 @@ __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, con
     return moves;
 }
 
-// A lanes's place in a block of STATES states: neighbouring lanes visit the same variable of different states, so that they read the
-// same tables. Where STATES is 0 each lanes has a state to itself.
+// A lane group's place in a block of STATES states: neighbouring lanes visit the same variable of different states, so
+// that they read the same tables. Where STATES is 0 each lane group has a state to itself.
 template <int STATES, class T> struct Place {
     static constexpr u32 SHARED = STATES > 0 ? STATES : 1;
     const u32 number = threadIdx.x / T::LANES, all = blockDim.x / T::LANES;
@@ -144,7 +146,8 @@ template <int STATES, class T> struct Place {
 };
 
 template <int STATES, class T, class V, class K>
-__device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &lanes, const Values<V> &x, K &cache, u64 order,
+__device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &lanes, const Values<V> &x, K &cache,
+                                                u64 order,
                                                 const uint2 &boltzmann, u64 draw) {
     const Place<STATES, T> place;
     const u32 own = place.index, step = place.count;
@@ -193,8 +196,9 @@ __device__ __forceinline__ u32 tree_move(const Core &core, const T &lanes, const
     return moves;
 }
 
-// Sums over a lanes, or over the lanes of a state where a block's share states. Everybody gets the sum.
-template <int STATES, class T> __device__ __forceinline__ u64 sum(const T &lanes, const Place<STATES, T> &place, u64 x) {
+// Sums over a lane group, or over the lanes of a state where a block's share states. Everybody gets the sum.
+template <int STATES, class T>
+__device__ __forceinline__ u64 sum(const T &lanes, const Place<STATES, T> &place, u64 x) {
     if (STATES == 0) return lanes.sum(x);
     __shared__ u64 totals[Place<STATES, T>::SHARED];
     __syncthreads();
@@ -208,8 +212,8 @@ template <int STATES, class T> __device__ __forceinline__ u64 sum(const T &lanes
     return totals[place.state];
 }
 
-// Makes the children of slots first..last. A lanes of lanes has a child to itself or, where STATES is not 0, a block so many, whose ratings it
-// keeps behind their values where KEEPS.
+// Makes the children of slots first..last. A lane group has a child to itself or, where STATES is not 0, a block so
+// many, whose ratings it keeps behind their values where KEEPS.
 template <int NV, int NN, int Q, bool HALF, class V, int STATES, bool KEEPS>
 __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     make_offspring(Core core, const Generation *__restrict__ generation, Population population, u32 first, u32 last) {
@@ -250,7 +254,8 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     } else {
         for (u32 v = lane; v < n; v += threads) x.set(v, parent[v]);
         sync();
-        const u32 begin = slot / g.subpopulation * g.subpopulation, members = min(g.subpopulation, population.states - begin);
+        const u32 begin = slot / g.subpopulation * g.subpopulation;
+        const u32 members = min(g.subpopulation, population.states - begin);
         u32 second = slot;
         bool differs = false;
         for (u32 attempt = 0; attempt < 4 && !differs; attempt++) {
@@ -275,7 +280,8 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
             else x.set(v, value);
         }
         sync();
-        if (BLOCK && population.large) take_better(core, x, other, crossover, mix(key, TIES_BEFORE), crosses ? lane : ~0u, threads);
+        if (BLOCK && population.large)
+            take_better(core, x, other, crossover, mix(key, TIES_BEFORE), crosses ? lane : ~0u, threads);
     }
     sync();
     __shared__ u32 counts[2 * Place<STATES, T>::SHARED];
@@ -288,7 +294,8 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     u32 moves = 0, passes = 0;
     u64 tree_ratings = 0;
     const Scratch<T> scratch = LANES == 1 && !BLOCK
-        ? Scratch<T>{population.scratch + (u64)blockIdx.x * blockDim.x * population.scratch_quads + threadIdx.x, blockDim.x}
+        ? Scratch<T>{population.scratch + (u64)blockIdx.x * blockDim.x * population.scratch_quads + threadIdx.x,
+                     blockDim.x}
         : Scratch<T>{population.scratch + resident * population.scratch_quads, 1};
     for (u32 pass = 0; pass < sweeps + GREEDY_SWEEPS; pass++) {
         const u64 bits = PASSES + 2 * (u64)pass, draw = mix(mix(key, bits), 0);
@@ -311,7 +318,8 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         sync();
     }
     sync();
-    if (BLOCK && population.large && g.subpopulation) take_better(core, x, parent, crossover, mix(key, TIES_AFTER), lane, threads);
+    if (BLOCK && population.large && g.subpopulation)
+        take_better(core, x, parent, crossover, mix(key, TIES_AFTER), lane, threads);
 
     u64 total = 0, hash = 0;
     u32 violations = 0;
@@ -358,9 +366,10 @@ __global__ void remember(Population population) {
     atomicMin(population.known_by + at, child ? k - population.states + 1 : 0);
 }
 
-// Children replace their parents where they are not worse and new: unlike all elites before and the children of lower slots.
-// A warp a slot; energies and hashes of the population after go to the `next` arrays.
-template <class V> __global__ void replace(Core core, const Generation *__restrict__ generation, Population population) {
+// Children replace their parents where they are not worse and new: unlike all elites before and the children of lower
+// slots. A warp a slot; energies and hashes of the population after go to the `next` arrays.
+template <class V>
+__global__ void replace(Core core, const Generation *__restrict__ generation, Population population) {
     const Generation &g = *generation;
     const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (slot >= population.states) return;
@@ -419,7 +428,8 @@ struct Summary {
 };
 
 // One block.
-__global__ void summarize(const i64 *totals, const u32 *violations, const u64 *hashes, u32 first, u32 last, Summary *out) {
+__global__ void summarize(const i64 *totals, const u32 *violations, const u64 *hashes, u32 first, u32 last,
+                          Summary *out) {
     __shared__ i64 best, allowed;
     __shared__ u64 hash;
     __shared__ u32 best_slot, allowed_slot, elite_slot, at_best;

@@ -21,7 +21,9 @@ struct Core {
     i64 price;          // of a forbidden entry
     const uint4 *rows;        // units of four entries or, where all fit, of eight halves; first one of zeros
     const int4 *unary_rows;
-    const uint4 *info;        // a variable: first incidence, incidences (| of two variables << 16, those first), unary row, domain | row's quads << 16 | more << 31
+    // a variable: first incidence, incidences (| of two variables << 16, those first), unary row,
+    // domain | row's quads << 16 | more << 31
+    const uint4 *info;
     const uint4 *incidences;  // base row, first | second << 16, strides of both
     const uint2 *wide;        // first, second; used where variables do not fit 16 bits
     const uint2 *more;        // an incidence's further pairs: first pair, pairs
@@ -44,12 +46,13 @@ struct Core {
     const u64 *forest_ratings;
     const u8 *members;        // `forests` times `variables`
     // for kept ratings (rating_cache.cuh)
-    const uint4 *row_places;       // a variable: itself | domain << 16, its row's first unit | units << 16, first effect, effects
+    // a variable: itself | domain << 16, its row's first unit | units << 16, first effect, effects
+    const uint4 *row_places;
     const uint4 *class_row_places; // those of the members of classes
     const uint4 *effects;     // which rows change with a variable
 };
 
-// The values of one state: `stride` 1 where a lanes of lanes has it, the number of states where a lane has one alone.
+// The values of one state: `stride` 1 where A lane group has it, the number of states where a lane has one alone.
 template <class V> struct Values {
     V *at;
     int stride;

@@ -1,5 +1,5 @@
-// Component-wise merge of two assignments (crossover.rs) by a block: where they differ, the constraint graph falls into parts
-// that do not see each other; of each part the cheaper version is taken.
+// Component-wise merge of two assignments (crossover.rs) by a block: where they differ, the constraint graph falls into
+// parts that do not see each other; of each part the cheaper version is taken.
 #pragma once
 #include "core.cuh"
 
@@ -20,8 +20,9 @@ __device__ __forceinline__ u32 root_of(volatile u32 *label, u32 v) {
     return at;
 }
 
-// Makes one part of those of two variables. A label always leads to lesser ones, and what no longer is a root never is again: where a root
-// meanwhile got another label, that one is tried (Jaiganesh and Burtscher, A High-Performance Connected Components Implementation for GPUs, HPDC 2018).
+// Makes one part of those of two variables. A label always leads to lesser ones, and what no longer is a root never is
+// again: where a root meanwhile got another label, that one is tried (Jaiganesh and Burtscher, A High-Performance
+// Connected Components Implementation for GPUs, HPDC 2018).
 __device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
     u32 a = root_of(label, v), b = root_of(label, u);
     while (a != b) {
@@ -32,10 +33,11 @@ __device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
     }
 }
 
-// Makes `ours` the best combination of both; a tie goes by a bit of `draw`. Call with all threads of the block: those of a state have the
-// lanes 0 to `lanes` - 1; it is left as it is where all of its lanes are ~0.
+// Makes `ours` the best combination of both; a tie goes by a bit of `draw`. Call with all threads of the block: those
+// of a state have the lanes 0 to `lanes` - 1; it is left as it is where all of its lanes are ~0.
 template <class V>
-__device__ void take_better(const Core &core, const Values<V> &ours, const V *theirs, const Crossover &crossover, u64 draw,
+__device__ void take_better(const Core &core, const Values<V> &ours, const V *theirs, const Crossover &crossover,
+                            u64 draw,
                             u32 lane, u32 lanes) {
     constexpr u32 SAME = ~0u;
     const u32 n = core.variables;

@@ -1,8 +1,9 @@
-// The ratings of a block's states kept from visit to visit, in shared memory (rating_cache.rs). A visit then reads one row instead of one of each
-// function; most visits of a cool state change nothing. What moves is noted, and once all variables of a class or a level, which share no
-// function, have been visited, all threads together bring the rows of the neighbours up to date: a lanes alone would wait for one row after
-// the other, and the block for it. Rows are in the units of the functions' rows; sums of two halves stay right where one is below zero on
-// the way, as they are right modulo 2^32 in the end.
+// The ratings of a block's states kept from visit to visit, in shared memory (rating_cache.rs). A visit then reads one
+// row instead of one of each function; most visits of a cool state change nothing. What moves is noted, and once all
+// variables of a class or a level, which share no function, have been visited, all threads together bring the rows of
+// the neighbours up to date: one lane group alone would wait for one row after the other, and the block for it. Rows
+// are in the units of the functions' rows; sums of two halves stay right where one is below zero on the way, as they
+// are right modulo 2^32 in the end.
 #pragma once
 #include "state_lanes.cuh"
 
@@ -11,7 +12,8 @@ struct RowPlace {
     u32 variable, domain, row, units, first, effects;
 
     __device__ __forceinline__ RowPlace(const uint4 &words)
-        : variable(words.x & 0xffff), domain(words.x >> 16), row(words.y & 0xffff), units(words.y >> 16), first(words.z), effects(words.w) {}
+        : variable(words.x & 0xffff), domain(words.x >> 16), row(words.y & 0xffff), units(words.y >> 16),
+          first(words.z), effects(words.w) {}
 };
 
 // Where nothing is cache.
@@ -23,11 +25,13 @@ template <class T, int STATES, bool KEEPS_RATINGS> struct RatingCache {
     template <class V> __device__ __forceinline__ void make(const Core &, const T &, const Values<V> &, u32) const {}
     template <class V> __device__ __forceinline__ void update(const Core &, const Values<V> &) const {}
     template <class V>
-    __device__ __forceinline__ u32 assign(const Core &, const T &lanes, const Values<V> &x, u32 variable, int value) const {
+    __device__ __forceinline__ u32 assign(const Core &, const T &lanes, const Values<V> &x, u32 variable,
+                                          int value) const {
         return ::assign(lanes, x, variable, value);
     }
 
-    // A lanes's next visit in a sweep by classes, or none: what it reads is loaded before the visit before it is made.
+    // A lane group's next visit in a sweep by classes, or none: what it reads is loaded before the visit before it is
+    // made.
     struct Visit {
         bool here;
         u32 variable;
@@ -38,7 +42,8 @@ template <class T, int STATES, bool KEEPS_RATINGS> struct RatingCache {
             : here(member < end), variable(__ldg(core.class_members + (here ? member : 0))),
               info(__ldg(core.class_info + (here ? member : 0))), ahead(core, lanes, info) {}
         template <class V>
-        __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x, const RatingCache &, const uint2 &boltzmann,
+        __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x,
+                                             const RatingCache &, const uint2 &boltzmann,
                                              u64 draw) const {
             return ::visit(core, lanes, x, variable, info, ahead, boltzmann, mix(draw, variable));
         }
@@ -51,15 +56,18 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
     static constexpr u32 PARTS = T::NV * T::Q < 32 ? T::NV * T::Q : 32;
 
     uint4 *rows;    // of all states
-    uint2 *moved;   // of all states, room for each variable: effects << 18 | value before << 9 | value now; the first effect
+    // of all states, room for each variable: effects << 18 | value before << 9 | value now; the first effect
+    uint2 *moved;
     u32 *counts;    // of moves, for each state, and of the last ones
     u32 size;       // units of a state
     u32 state;      // of this lanes
     u32 active;       // which of the counts are at work
-    u32 group_bits; // threads that bring up to date what a move changes, 2^this, about as many as there are units of that
+    // threads that bring up to date what a move changes, 2^this, about as many as there are units of that
+    u32 group_bits;
 
     // In `memory`, behind the values.
-    __device__ __forceinline__ RatingCache(const Core &core, void *memory, u32 *counts, u32 state) : counts(counts), state(state), active(0) {
+    __device__ __forceinline__ RatingCache(const Core &core, void *memory, u32 *counts, u32 state)
+        : counts(counts), state(state), active(0) {
         const RowPlace last = __ldg(core.row_places + core.variables - 1);
         size = last.row + last.units;
         rows = (uint4 *)memory;
@@ -71,7 +79,8 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
     }
 
     // Makes the row of a variable: the sums of its functions' rows and its unary costs.
-    template <class V> __device__ __forceinline__ void make(const Core &core, const T &lanes, const Values<V> &x, u32 variable) const {
+    template <class V>
+    __device__ __forceinline__ void make(const Core &core, const T &lanes, const Values<V> &x, u32 variable) const {
         const uint4 info = __ldg(core.info + variable);
         const Ahead<T> ahead(core, lanes, info);
         const RowPlace row_place = __ldg(core.row_places + variable);
@@ -91,7 +100,8 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
             for (u32 k = 0; k < T::UNIT; k++)
                 if (unit * T::UNIT + k >= row_place.domain) own[k] = 0;
             if constexpr (T::HALF)
-                add(sums[j], make_uint4(own[0] | own[1] << 16, own[2] | own[3] << 16, own[4] | own[5] << 16, own[6] | own[7] << 16));
+                add(sums[j], make_uint4(own[0] | own[1] << 16, own[2] | own[3] << 16, own[4] | own[5] << 16,
+                                        own[6] | own[7] << 16));
             else
                 add(sums[j], make_uint4(own[0], own[1], own[2], own[3]));
             if (unit < row_place.units) rows[state * size + row_place.row + unit] = sums[j];
@@ -105,7 +115,8 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
     }
 
     // Ratings of such sums: places beyond the domain get PADDING.
-    static __device__ __forceinline__ void rate(const T &lanes, const RowPlace &row_place, const uint4 (&sums)[T::Q], int (&ratings)[T::N]) {
+    static __device__ __forceinline__ void rate(const T &lanes, const RowPlace &row_place, const uint4 (&sums)[T::Q],
+                                                int (&ratings)[T::N]) {
 #pragma unroll
         for (int j = 0; j < T::Q; j++) entries_of<T>(sums[j], ratings + T::UNIT * j);
 #pragma unroll
@@ -114,27 +125,33 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
     }
 
     // Sets a variable to what one lane picked; returns 1 to that lane if it has changed. What moves is noted.
-    template <class V> __device__ __forceinline__ u32 assign(const Core &core, const Values<V> &x, const RowPlace &row_place, int value) const {
+    template <class V>
+    __device__ __forceinline__ u32 assign(const Core &core, const Values<V> &x, const RowPlace &row_place,
+                                          int value) const {
         if (value < 0) return 0;
         const u32 before = x[row_place.variable];
         if ((u32)value == before) return 0;
         x.set(row_place.variable, value);
         const u32 place = atomicAdd(counts + active * STATES + state, 1);
-        moved[state * core.variables + place] = make_uint2(row_place.effects << 18 | before << 9 | value, row_place.first);
+        moved[state * core.variables + place] = make_uint2(row_place.effects << 18 | before << 9 | value,
+                                                           row_place.first);
         return 1;
     }
     template <class V>
-    __device__ __forceinline__ u32 assign(const Core &core, const T &, const Values<V> &x, u32 variable, int value) const {
+    __device__ __forceinline__ u32 assign(const Core &core, const T &, const Values<V> &x, u32 variable,
+                                          int value) const {
         return assign(core, x, __ldg(core.row_places + variable), value);
     }
 
     // Follows all that was noted. Called by all threads; `x` are the values of this lanes's state.
     template <class V> __device__ __forceinline__ void update(const Core &core, const Values<V> &x) {
         __syncthreads();
-        const u32 number = threadIdx.x >> group_bits, groups = (blockDim.x >> group_bits) / STATES, of = number % STATES;
+        const u32 number = threadIdx.x >> group_bits, groups = (blockDim.x >> group_bits) / STATES,
+            of = number % STATES;
         const Values<V> there{x.at - state + of, x.stride};
         const u32 count = counts[active * STATES + of];
-        for (u32 k = number / STATES; k < count; k += groups) follow(core, there, rows + of * size, moved[of * core.variables + k]);
+        for (u32 k = number / STATES; k < count; k += groups)
+            follow(core, there, rows + of * size, moved[of * core.variables + k]);
         active ^= 1;
         if (threadIdx.x < STATES) counts[active * STATES + threadIdx.x] = 0;
         __syncthreads();
@@ -147,7 +164,8 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
         __device__ __forceinline__ Visit(const Core &core, const T &, u32 member, u32 end)
             : here(member < end), words(__ldg(core.class_row_places + (here ? member : 0))) {}
         template <class V>
-        __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x, const RatingCache &cache, const uint2 &boltzmann,
+        __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x,
+                                             const RatingCache &cache, const uint2 &boltzmann,
                                              u64 draw) const {
             const RowPlace row_place = words;
             uint4 sums[T::Q];
@@ -162,9 +180,11 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
     // Adds to the rows that go by a variable what they are more than when it had its value before.
     template <class V>
     __device__ __forceinline__ void follow(const Core &core, const Values<V> &x, uint4 *rows, const uint2 &move) const {
-        const u32 lane = threadIdx.x & ((1 << group_bits) - 1), count = move.x >> 18, before = move.x >> 9 & 511, now = move.x & 511;
+        const u32 lane = threadIdx.x & ((1 << group_bits) - 1), count = move.x >> 18, before = move.x >> 9 & 511,
+            now = move.x & 511;
         for (u32 k = lane / PARTS; k < count; k += (1 << group_bits) / PARTS) {
-            // the changing row's first unit, its units | more << 30 | not binary << 31, first row or incidence, units from value to value
+            // the changing row's first unit, its units | more << 30 | not binary << 31, first row or incidence, units
+            // from value to value
             const uint4 effect = __ldg(core.effects + move.y + k);
             const u32 row = effect.y >> 31
                 ? row_of(core, effect.z, __ldg(core.incidences + effect.z), effect.y >> 30 & 1, x, nullptr)

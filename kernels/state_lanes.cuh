@@ -1,9 +1,10 @@
-// A lanes of lanes assigns one variable: FANG's steps with every rating in registers. Lane p of the first NV holds the values
-// p * N .. p * N + N - 1 of a row, so that lanes in order are values in order and picks are those of the CPU's engine bit for
-// bit. NN slots of NV lanes share the functions on the variable. A lanes of one lane has a state to itself: no shuffles at all.
+// A lane group assigns one variable: FANG's steps with every rating in registers. Lane p of the first NV holds the
+// values p * N .. p * N + N - 1 of a row, so that lanes in order are values in order and picks are those of the CPU's
+// engine bit for bit. NN slots of NV lanes share the functions on the variable. A lane group of one lane has a state to
+// itself: no shuffles at all.
 //
-// Rows are read in units of 16 bytes: four entries of 32 bits or, where HALF, eight of 16, which add up two at a time without
-// a carry (the host has looked: no row of a variable sums to 2^16).
+// Rows are read in units of 16 bytes: four entries of 32 bits or, where HALF, eight of 16, which add up two at a time
+// without a carry (the host has looked: no row of a variable sums to 2^16).
 #pragma once
 #include "core.cuh"
 
@@ -44,15 +45,18 @@ __device__ __forceinline__ void add(uint4 &a, const uint4 &b) {
 
 template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit, int *entries) {
     if (T::HALF) {
-        entries[0] = unit.x & 0xffff, entries[1] = unit.x >> 16, entries[2] = unit.y & 0xffff, entries[3] = unit.y >> 16;
-        entries[4] = unit.z & 0xffff, entries[5] = unit.z >> 16, entries[6] = unit.w & 0xffff, entries[7] = unit.w >> 16;
+        entries[0] = unit.x & 0xffff, entries[1] = unit.x >> 16, entries[2] = unit.y & 0xffff,
+            entries[3] = unit.y >> 16;
+        entries[4] = unit.z & 0xffff, entries[5] = unit.z >> 16, entries[6] = unit.w & 0xffff,
+            entries[7] = unit.w >> 16;
     } else {
         entries[0] = unit.x, entries[1] = unit.y, entries[2] = unit.z, entries[3] = unit.w;
     }
 }
 
 // Adds the entries of this lane's values in a row to `ratings`; lanes beyond the row add nothing.
-template <class T> __device__ __forceinline__ void add_row(const T &lanes, const uint4 *row, int units, int (&ratings)[T::N]) {
+template <class T>
+__device__ __forceinline__ void add_row(const T &lanes, const uint4 *row, int units, int (&ratings)[T::N]) {
 #pragma unroll
     for (int j = 0; j < T::Q; j++) {
         const int at = lanes.part() * T::Q + j;
@@ -65,9 +69,9 @@ template <class T> __device__ __forceinline__ void add_row(const T &lanes, const
     }
 }
 
-// What a visit reads that does not depend on the state: this lane's first incidence and unary costs, or some others' where it
-// has none. Teams load it a visit ahead; a lane with a state to itself has no registers to spare. Nothing is decided by what
-// was loaded: that would wait for it.
+// What a visit reads that does not depend on the state: this lane's first incidence and unary costs, or some others'
+// where it has none. Lane groups load it a visit ahead; a lane with a state to itself has no registers to spare.
+// Nothing is decided by what was loaded: that would wait for it.
 template <class T> struct Ahead {
     static constexpr bool AHEAD = T::LANES > 1;
     static constexpr int QUADS = T::N / 4;
@@ -97,7 +101,8 @@ template <class T> struct Ahead {
     }
 };
 
-// The sums of the rows of a variable's functions under the others' values; those whose first other variable is in `member` are left out.
+// The sums of the rows of a variable's functions under the others' values; those whose first other variable is in
+// `member` are left out.
 template <class T, class V>
 __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const Values<V> &x, const uint4 &info,
                                          const Ahead<T> &ahead, const u8 *member, uint4 (&sums)[T::Q]) {
@@ -112,32 +117,36 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
     }
     const u32 incidences = incidences_of(info);
     if (NV == 1) {
-        // a lane's own incidences, nothing is exchanged before the sum; first those of two variables, with less to unpack
+        // a lane's own incidences, nothing is exchanged before the sum; first those of two variables, with less to
+        // unpack
         const u32 binaries = LANES == 1 && !member && !more ? binaries_of(info) : 0;
-        constexpr u32 FLYING = 4;
+        constexpr u32 IN_FLIGHT = 4;
         // so many on their way at a time, those of `last` for all behind it
-        const auto fly = [&](u32 k, u32 last, auto row_at) {
-            uint4 its[FLYING], flying[FLYING][Q];
+        const auto load_ahead = [&](u32 k, u32 last, auto row_at) {
+            uint4 its[IN_FLIGHT], loaded[IN_FLIGHT][Q];
 #pragma unroll
-            for (u32 r = 0; r < FLYING; r++) its[r] = __ldg(core.incidences + info.x + min(k + r, last));
+            for (u32 r = 0; r < IN_FLIGHT; r++) its[r] = __ldg(core.incidences + info.x + min(k + r, last));
 #pragma unroll
-            for (u32 r = 0; r < FLYING; r++)
+            for (u32 r = 0; r < IN_FLIGHT; r++)
 #pragma unroll
-                for (int j = 0; j < Q; j++) flying[r][j] = __ldg(core.rows + row_at(k + r, its[r]) + at[j]);
+                for (int j = 0; j < Q; j++) loaded[r][j] = __ldg(core.rows + row_at(k + r, its[r]) + at[j]);
 #pragma unroll
-            for (u32 r = 0; r < FLYING; r++)
+            for (u32 r = 0; r < IN_FLIGHT; r++)
 #pragma unroll
-                for (int j = 0; j < Q; j++) add(sums[j], flying[r][j]);
+                for (int j = 0; j < Q; j++) add(sums[j], loaded[r][j]);
         };
         const auto row_under = [&](const uint4 &it) { return it.x + x[it.y] * it.z; };
         u32 k = 0;
 #pragma unroll 1
-        for (; k + FLYING <= binaries; k += FLYING) fly(k, ~0u, [&](u32, const uint4 &it) { return row_under(it); });
+        for (; k + IN_FLIGHT <= binaries; k += IN_FLIGHT)
+            load_ahead(k, ~0u, [&](u32, const uint4 &it) { return row_under(it); });
         // the first row, of zeros, where there are fewer
-        if (k < binaries) fly(k, binaries - 1, [&](u32 r, const uint4 &it) { return r < binaries ? row_under(it) : 0; });
+        if (k < binaries)
+            load_ahead(k, binaries - 1, [&](u32 r, const uint4 &it) { return r < binaries ? row_under(it) : 0; });
 #pragma unroll 4
         for (u32 k = binaries + lanes.lane; k < incidences; k += LANES) {
-            const uint4 it = LANES > 1 && k == lanes.lane ? ahead.incidence(core, lanes, info) : __ldg(core.incidences + info.x + k);
+            const uint4 it = LANES > 1 && k == lanes.lane ? ahead.incidence(core, lanes, info)
+                : __ldg(core.incidences + info.x + k);
             const uint4 *from = core.rows + row_of(core, info.x + k, it, more, x, member);
 #pragma unroll
             for (int j = 0; j < Q; j++)
@@ -155,17 +164,17 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
 #pragma unroll
             for (int t = 0; t < NV; t += ROWS) {
                 if (k + t * T::NN >= incidences) break;
-                uint4 flying[ROWS][Q];
+                uint4 loaded[ROWS][Q];
 #pragma unroll
                 for (int r = 0; r < ROWS; r++) {
                     const uint4 *from = core.rows + __shfl_sync(lanes.mask, row, (t + r) * T::NN + lanes.slot(), LANES);
 #pragma unroll
-                    for (int j = 0; j < Q; j++) flying[r][j] = __ldg(from + at[j]);
+                    for (int j = 0; j < Q; j++) loaded[r][j] = __ldg(from + at[j]);
                 }
 #pragma unroll
                 for (int r = 0; r < ROWS; r++)
 #pragma unroll
-                    for (int j = 0; j < Q; j++) add(sums[j], flying[r][j]);
+                    for (int j = 0; j < Q; j++) add(sums[j], loaded[r][j]);
             }
         }
     }
@@ -173,8 +182,10 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
     for (int s = NV; s < LANES; s <<= 1) {
 #pragma unroll
         for (int j = 0; j < Q; j++)
-            add(sums[j], make_uint4(__shfl_xor_sync(lanes.mask, sums[j].x, s), __shfl_xor_sync(lanes.mask, sums[j].y, s),
-                                    __shfl_xor_sync(lanes.mask, sums[j].z, s), __shfl_xor_sync(lanes.mask, sums[j].w, s)));
+            add(sums[j], make_uint4(__shfl_xor_sync(lanes.mask, sums[j].x, s),
+                                    __shfl_xor_sync(lanes.mask, sums[j].y, s),
+                                    __shfl_xor_sync(lanes.mask, sums[j].z, s),
+                                    __shfl_xor_sync(lanes.mask, sums[j].w, s)));
     }
 }
 
@@ -201,7 +212,8 @@ __device__ __forceinline__ void complete(const Core &core, const T &lanes, const
     }
 }
 
-// The ratings of a variable's values under the others'; functions whose first other variable is in `member` are left out.
+// The ratings of a variable's values under the others'; functions whose first other variable is in `member` are left
+// out.
 template <class T, class V>
 __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Values<V> &x, const uint4 &info,
                                      const Ahead<T> &ahead, const u8 *member, int (&ratings)[T::N]) {
@@ -218,8 +230,8 @@ __device__ __forceinline__ u32 weight(const uint2 &boltzmann, int delta) {
     return (u32)delta > boltzmann.x ? 0 : curve << 5 >> (halvings >> 16);
 }
 
-// Aggregate, map, prefix sums, select: the value whose interval holds `bits` of the total weight. Returned to the lane that
-// has it (of the first slot), -1 to the others.
+// Aggregate, map, prefix sums, select: the value whose interval holds `bits` of the total weight. Returned to the lane
+// that has it (of the first slot), -1 to the others.
 template <class T>
 __device__ __forceinline__ int pick(const T &lanes, const uint2 &boltzmann, const int (&ratings)[T::N], u64 bits) {
     int low = ratings[0];
@@ -250,7 +262,8 @@ __device__ __forceinline__ int pick(const T &lanes, const uint2 &boltzmann, cons
 }
 
 // Sets a variable to what one lane picked; returns 1 to that lane if it has changed.
-template <class T, class V> __device__ __forceinline__ u32 assign(const T &lanes, const Values<V> &x, u32 variable, int value) {
+template <class T, class V>
+__device__ __forceinline__ u32 assign(const T &lanes, const Values<V> &x, u32 variable, int value) {
     u32 moved = 0;
     if (value >= 0) {
         moved = (u32)value != x[variable];
@@ -262,7 +275,8 @@ template <class T, class V> __device__ __forceinline__ u32 assign(const T &lanes
 
 // Assigns one variable by its heat bath; returns 1 to the lane that changed it.
 template <class T, class V>
-__device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x, u32 variable, const uint4 &info,
+__device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x, u32 variable,
+                                     const uint4 &info,
                                      const Ahead<T> &ahead, const uint2 &boltzmann, u64 bits) {
     int ratings[T::N];
     rate(core, lanes, x, info, ahead, nullptr, ratings);

@@ -1,7 +1,7 @@
-// Tabu walks on gamma tables (walk.rs says what a walk does, cpu.rs does the same on the CPU). A block has a walker:
-// the cost of every value of every variable under the others' values, in shared memory where it fits, and the step until
-// which each is tabu. A step is a FANG pass over all moves of variables in conflict: the least free difference is the aggregate, a
-// move that has it weighs 1, and the draw says which of them is taken.
+// Tabu walks on gamma tables (src/search/drivers/tabu: walk.rs says what a walk does, cpu.rs does the same on the CPU).
+// A block has a walk: the cost of every value of every variable under the others' values, in shared memory where it
+// fits, and the step until which each is tabu. A step is a FANG pass over all moves of variables in conflict: the least
+// free difference is the aggregate, a move that has it weighs 1, and the draw says which of them is taken.
 #include "rng.cuh"
 
 typedef long long i64;
@@ -42,19 +42,19 @@ struct WalkProgress {
 };
 
 struct Walks {
-    u32 *tables;            // of each walker `words`
+    u32 *tables;            // of each walk `words`
     u64 words;
     u16 *best;              // the best assignment of each
     u32 *seen;              // REMEMBERED hashes of each
     WalkProgress *progress;
-    const u64 *keys;        // of walks that begin, 0 where a walker goes on
+    const u64 *keys;        // of walks that begin, 0 where a walk goes on
     const u16 *starts;      // where they do
     const u32 *stop;
 };
 
-// A walker's tables: costs of moves above the variable's floor and until when they are tabu; for each variable the cost and the
-// place of its value; which variables are in conflict, as bits; a place for their list. U is u32, or u16 where no variable's costs sum
-// to 2^16: steps are then those since the round began.
+// A walk's tables: costs of moves above the variable's floor and until when they are tabu; for each variable the cost
+// and the place of its value; which variables are in conflict, as bits; a place for their list. U is u32, or u16 where
+// no variable's costs sum to 2^16: steps are then those since the round began.
 template <class U> struct Tables {
     U *gamma;
     U *until;
@@ -70,7 +70,8 @@ template <class U> struct Tables {
         return make_uint4(x.x & 0xffff, x.x >> 16, x.y & 0xffff, x.y >> 16);
     }
 
-    // Adds to the costs of a quad's moves. Two of 16 bits are one number, so that what one borrows another adder returns.
+    // Adds to the costs of a quad's moves. Two of 16 bits are one number, so that what one borrows another adder
+    // returns.
     __device__ __forceinline__ void add(u32 *, u32 at, const int4 &x) const {
         if (x.x) atomicAdd(gamma + 4 * at, (U)x.x);
         if (x.y) atomicAdd(gamma + 4 * at + 1, (U)x.y);
@@ -201,10 +202,11 @@ __device__ __forceinline__ int4 rate(const Tables<U> &t, u32 quad, int now, u32 
         const int change = (int)cost - now;
         return until > step && change >= aspired ? NOTHING : change;
     };
-    return make_int4(rating(cost.x, until.x), rating(cost.y, until.y), rating(cost.z, until.z), rating(cost.w, until.w));
+    return make_int4(rating(cost.x, until.x), rating(cost.y, until.y), rating(cost.z, until.z),
+                     rating(cost.w, until.w));
 }
 
-// All walkers go on, or begin where they have to. SHARED: the tables come to shared memory.
+// All walks go on, or begin where they have to. SHARED: the tables come to shared memory.
 template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walks w, u32 steps) {
     extern __shared__ int4 shared[];
     // of each warp the least rating and how many moves have it, for this step and the next
@@ -252,7 +254,8 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     const u32 side = 32 / l.group;
     // the moves that a lane rates in a round: rows side by side, or laps along one
     auto rated = [&](u32 round, u32 step, int aspired, u32 &own, u32 &quad) {
-        const u32 lap = l.laps == 1 ? 0 : round % l.laps, row = (l.laps == 1 ? round : round / l.laps) * side + lane / l.group;
+        const u32 lap = l.laps == 1 ? 0 : round % l.laps,
+            row = (l.laps == 1 ? round : round / l.laps) * side + lane / l.group;
         const int4 nothing = make_int4(NOTHING, NOTHING, NOTHING, NOTHING);
         if (row >= hot) return nothing;
         own = listed[row];

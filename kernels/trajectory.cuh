@@ -1,5 +1,5 @@
-// Flights of the guided search (src/search/drivers/guided/trajectory.rs and state.rs, move by move): a group of threads has a state. Behind a
-// heuristic's text, which defines `Heuristic`.
+// Trajectories of the guided search (src/search/drivers/guided/trajectory.rs and state.rs, move by move): a group of
+// threads has a state. Behind a heuristic's text, which defines `Heuristic`.
 #pragma once
 #if NEIGHBOURHOOD
 #include "groups.cuh"
@@ -28,7 +28,8 @@ constexpr u32 STOPPED = 0, WORSE = 1, AS_GOOD = 2, BETTER = 3;
 // What a batch does; the host's twin is `guided::cuda::Batch`.
 struct Batch {
     u32 *states;                 // `words` of each: values, then memory
-    u64 *working;                // the same of the children, `room` 64-bit words of each, where shared memory is too small
+    // the same of the children, `room` 64-bit words of each, where shared memory is too small
+    u64 *working;
     u32 *bests;                  // the best assignment of each trajectory
     TrajectoryProgress *progress;
     const uint2 *trajectories;        // of each state: the first of its temperatures, how many passes
@@ -51,8 +52,10 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
     i64 best_energy;
     bool moved;
 
-    __device__ __forceinline__ Trajectory(const NetworkProblem &problem, State state, u32 *best, const TrajectoryProgress &of_parent)
-        : problem(problem), state(state), best(best), progress(of_parent), best_energy(0x7fffffffffffffffll), moved(false) {
+    __device__ __forceinline__ Trajectory(const NetworkProblem &problem, State state, u32 *best,
+                                          const TrajectoryProgress &of_parent)
+        : problem(problem), state(state), best(best), progress(of_parent), best_energy(0x7fffffffffffffffll),
+          moved(false) {
         progress.moves = progress.ratings = progress.drawn = progress.changed = progress.improvements = 0;
         progress.proposed = progress.taken = progress.taken_changed = progress.taken_improved = 0;
         progress.weightless = progress.held = progress.beyond = progress.fault = NONE;
@@ -87,7 +90,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
     }
 
 #if ASSERTS
-    // Counts the energy anew behind an assignment.
+    // Counts the energy again behind an assignment.
     __device__ __noinline__ void verify(u32 variable) {
         i64 sum = 0;
         for (u32 v = group.lane; v < variables(); v += Group<THREADS>::LANES) {
@@ -178,10 +181,11 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
         return picked;
     }
 
-    // A walk over all variables: a pass by the heuristic, or one that settles, in random order; or home to the best assignment.
+    // A walk over all variables: a pass by the heuristic, or one that settles, in random order; or home to the best
+    // assignment.
     __device__ __forceinline__ void walk(Xoshiro &stream, double temperature, bool settles, bool home) {
         const u32 n = variables();
-        // nobody looks at the walk before any more
+        // the walk before is not looked at any more
         group.sync();
         for (u32 set = group.rank; set < (n + 63) / 64; set += THREADS)
             state.active[set] = n - 64 * set < 64 ? (1ull << (n % 64)) - 1 : ~0ull;
@@ -252,7 +256,8 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
     }
 };
 
-// A child of each state; the child takes its parent's place where it is not worse, and what it remembers is kept in any case.
+// A child of each state; the child takes its parent's place where it is not worse, and what it remembers is kept in any
+// case.
 template <u32 THREADS, bool SHARED, u32 KEEP>
 __global__ void __launch_bounds__(block_of(THREADS)) run_trajectories(const Batch batch, const NetworkProblem problem) {
     extern __shared__ u64 homes[];

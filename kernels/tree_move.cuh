@@ -1,5 +1,5 @@
-// Tree moves (tree_move.rs): min-sum from the leaves up, heat bath from the roots down. A forest's nodes stand in levels, roots
-// first; those of a level do not see each other.
+// Tree moves (tree_move.rs): min-sum from the leaves up, heat bath from the roots down. A forest's nodes stand in
+// levels, roots first; those of a level do not see each other.
 #pragma once
 #include "rating_cache.cuh"
 
@@ -16,8 +16,8 @@ __device__ __forceinline__ Node node_at(const Core &core, u32 at) {
     return Node{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
 }
 
-// Rows and messages of a state's nodes in quads, two rows of NV * N entries for each node; `stride` apart where a lane has a
-// state alone.
+// Rows and messages of a state's nodes in quads, two rows of NV * N entries for each node; `stride` apart where a lane
+// has a state alone.
 template <class T> struct Scratch {
     int4 *at;
     u32 stride;
@@ -28,7 +28,8 @@ template <class T> struct Scratch {
 #pragma unroll
         for (int q = 0; q < QUADS; q++) {
             const int4 four = quad(row, lanes.part() * QUADS + q);
-            entries[4 * q] = four.x, entries[4 * q + 1] = four.y, entries[4 * q + 2] = four.z, entries[4 * q + 3] = four.w;
+            entries[4 * q] = four.x, entries[4 * q + 1] = four.y, entries[4 * q + 2] = four.z,
+                entries[4 * q + 3] = four.w;
         }
     }
     __device__ __forceinline__ void store(const T &lanes, u32 row, const int (&entries)[T::N]) const {
@@ -49,7 +50,8 @@ __device__ __forceinline__ int lower(int least, int cost, int more) {
 }
 
 // Takes a row of so many units from sums.
-template <class T> __device__ __forceinline__ void subtract(const Core &core, const T &lanes, u32 row, int units, uint4 (&sums)[T::Q]) {
+template <class T>
+__device__ __forceinline__ void subtract(const Core &core, const T &lanes, u32 row, int units, uint4 (&sums)[T::Q]) {
 #pragma unroll
     for (int j = 0; j < T::Q; j++) {
         const uint4 unit = __ldg(core.rows + row + min(lanes.part() * T::Q + j, units - 1));
@@ -59,14 +61,16 @@ template <class T> __device__ __forceinline__ void subtract(const Core &core, co
 
 // What a node's values cost without the edges of its tree.
 template <class T, class V, class K>
-__device__ __forceinline__ void rate(const Core &core, const T &lanes, const Values<V> &x, const K &cache, u32 first, const Node &node,
+__device__ __forceinline__ void rate(const Core &core, const T &lanes, const Values<V> &x, const K &cache, u32 first,
+                                     const Node &node,
                                      const uint4 &info, const u8 *member, int (&ratings)[T::N]) {
     if constexpr (K::KEEPS) {
         const RowPlace row_place = __ldg(core.row_places + node.variable);
         uint4 sums[T::Q];
         cache.load(lanes, row_place, sums);
         if (node.parent != ~0u)
-            subtract(core, lanes, node.down + x[node_at(core, first + node.parent).variable] * node.down_stride, row_place.units, sums);
+            subtract(core, lanes, node.down + x[node_at(core, first + node.parent).variable] * node.down_stride,
+                     row_place.units, sums);
         for (u32 k = 0; k < node.children; k++) {
             const Node child = node_at(core, first + __ldg(core.children + node.first_child + k));
             subtract(core, lanes, child.up + x[child.variable] * child.up_stride, row_place.units, sums);
@@ -79,7 +83,8 @@ __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Val
 
 // The row of a node and, unless it is a root, its message to the parent, less the message's least entry.
 template <class T, class V, class K>
-__device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const Values<V> &x, const K &cache, const u8 *member, u32 first,
+__device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const Values<V> &x, const K &cache,
+                                        const u8 *member, u32 first,
                                         u32 at, const Scratch<T> &scratch) {
     constexpr int LANES = T::LANES, N = T::N;
     const Node node = node_at(core, first + at);
@@ -123,7 +128,7 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const 
             } else {
                 cost = __shfl_sync(lanes.mask, row[r], part < T::NV ? part : 0, LANES);
             }
-            // a lanes's values go together; slots beyond the domain add what is never least
+            // a lane group's values go together; slots beyond the domain add what is never least
             if (LANES > 1 || value < domain) {
                 const bool in = value < domain;
                 const uint4 *edge = core.rows + node.up + (in ? value : 0) * node.up_stride;
@@ -158,7 +163,8 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const 
 
 // Draws a node given its parent; returns 1 to the lane that changed it.
 template <class T, class V, class K>
-__device__ __forceinline__ u32 tree_down(const Core &core, const T &lanes, const Values<V> &x, const K &cache, u32 first, u32 at,
+__device__ __forceinline__ u32 tree_down(const Core &core, const T &lanes, const Values<V> &x, const K &cache,
+                                         u32 first, u32 at,
                                          const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const Node node = node_at(core, first + at);
     int row[T::N];

@@ -1,5 +1,6 @@
-// Walks by weights on hard functions (walk.rs says what a walk does and does the same on the CPU). A warp has a walk, its tables in
-// global memory: a step looks at a violated function a lane, and brings the sums of a row up to date by `group` lanes.
+// Constraint-weighting walks on hard functions (src/search/drivers/weighting/walk.rs says what a walk does and does the
+// same on the CPU). A warp has a walk, its tables in global memory: a step looks at a violated function a lane, and
+// brings the sums of a row up to date by `group` lanes.
 #include "rng.cuh"
 
 typedef long long i64;
@@ -23,7 +24,8 @@ struct WalkInput {
     const u32 *first;    // the first sum of each variable, and the end
     const u32 *domains;
     const u32 *starts;   // the first incidence of each function, and the end
-    const uint4 *incidences;  // two each: base, variable, first, its stride; second, its stride, first of further pairs, pairs
+    // two each: base, variable, first, its stride; second, its stride, first of further pairs, pairs
+    const uint4 *incidences;
     const u32 *ranges;   // the first of each variable's functions, and the end
     const uint2 *on;     // function, incidence
     const uint2 *further; // variable, stride
@@ -81,7 +83,8 @@ struct Rated {
 
 __device__ __forceinline__ Rated least_of(Rated x) {
     for (int s = 16; s; s >>= 1) {
-        const Rated o{__shfl_xor_sync(ALL, x.change, s), __shfl_xor_sync(ALL, x.who, s), __shfl_xor_sync(ALL, x.value, s)};
+        const Rated o{__shfl_xor_sync(ALL, x.change, s), __shfl_xor_sync(ALL, x.who, s),
+                      __shfl_xor_sync(ALL, x.value, s)};
         if (o < x) x = o;
     }
     return x;
@@ -93,7 +96,9 @@ template <class T> __device__ __forceinline__ T sum_of(T x) {
 }
 
 // What a incidence's variable is, and where its row begins where `except` has the value `instead`.
-__device__ __forceinline__ u32 variable_of(const WalkInput &l, u32 incidence) { return __ldg(&l.incidences[2 * incidence].y); }
+__device__ __forceinline__ u32 variable_of(const WalkInput &l, u32 incidence) {
+    return __ldg(&l.incidences[2 * incidence].y);
+}
 __device__ __forceinline__ u32 row_of(const WalkInput &l, const Tables &t, u32 incidence, u32 except, u32 instead) {
     const uint4 a = __ldg(l.incidences + 2 * incidence), b = __ldg(l.incidences + 2 * incidence + 1);
     auto value = [&](u32 v) { return v == except ? instead : t.values[v]; };
@@ -115,16 +120,19 @@ struct Walk {
     const u32 lane, lower, side; // lanes before this one; rows side by side
 
     __device__ Walk(const WalkInput &l, const Walks &w, u32 walk)
-        : l(l), t(l, w, walk), s(w.progress[walk]), lane(threadIdx.x % 32), lower((1u << threadIdx.x % 32) - 1), side(32 / l.group) {}
+        : l(l), t(l, w, walk), s(w.progress[walk]), lane(threadIdx.x % 32), lower((1u << threadIdx.x % 32) - 1),
+          side(32 / l.group) {}
 
-    // The incidences of a function, each with its row by the lanes of a group: `with` has variable, row, place in it, sum.
+    // The incidences of a function, each with its row by the lanes of a group: `with` has variable, row, place in it,
+    // sum.
     template <class F> __device__ __forceinline__ void rows(u32 function, F with) const {
         const u32 end = __ldg(l.starts + function + 1);
         #pragma unroll 1
         for (u32 incidence = __ldg(l.starts + function); incidence < end; incidence++) {
             const u32 v = variable_of(l, incidence), first = __ldg(l.first + v), width = __ldg(l.first + v + 1) - first;
             const u32 row = row_of(l, t, incidence, NONE, 0);
-            for (u32 j = lane % l.group; j < width; j += l.group) with(incidence, __ldg(l.entries + row + j), first + j);
+            for (u32 j = lane % l.group; j < width; j += l.group)
+                with(incidence, __ldg(l.entries + row + j), first + j);
         }
     }
 
@@ -134,8 +142,8 @@ struct Walk {
         });
     }
 
-    // Goes through a list of functions in its order, some side by side: `with` has the function, or NONE, and says whether it
-    // goes to the list `to`, which may be the same. Returns how many did.
+    // Goes through a list of functions in its order, some side by side: `with` has the function, or NONE, and says
+    // whether it goes to the list `to`, which may be the same. Returns how many did.
     template <class F> __device__ u32 each(const u32 *from, u32 count, u32 *to, u32 kept, F with) const {
         for (u32 k = lane / l.group; k - lane / l.group < count; k += side) {
             const u32 function = k < count ? from[k] : NONE;
@@ -261,7 +269,8 @@ struct Walk {
                 #pragma unroll 1
                 for (u32 incidence = __ldg(l.starts + function); incidence < last; incidence++) {
                     if (incidence == on.y) continue;
-                    const u32 u = variable_of(l, incidence), sum = __ldg(l.first + u), width = __ldg(l.first + u + 1) - sum;
+                    const u32 u = variable_of(l, incidence), sum = __ldg(l.first + u),
+                        width = __ldg(l.first + u + 1) - sum;
                     const u32 before = row_of(l, t, incidence, v, old), after = row_of(l, t, incidence, NONE, 0);
                     for (u32 j = lane % l.group; j < width; j += l.group) {
                         const int gone = __ldg(l.entries + before + j), come = __ldg(l.entries + after + j);
@@ -313,9 +322,11 @@ struct Walk {
         if (best.change >= 0) {
             raise_weights();
             best = none();
-            const u32 function = t.violated[below(mix(draw, AT_RANDOM), s.violated)], end = __ldg(l.starts + function + 1);
+            const u32 function = t.violated[below(mix(draw, AT_RANDOM), s.violated)],
+                end = __ldg(l.starts + function + 1);
             #pragma unroll 1
-            for (u32 incidence = __ldg(l.starts + function); incidence < end; incidence++) rate(variable_of(l, incidence), lane, 32, best);
+            for (u32 incidence = __ldg(l.starts + function); incidence < end; incidence++)
+                rate(variable_of(l, incidence), lane, 32, best);
             best = least_of(best);
         }
         if (best.change != LARGEST) assign(draw, (u32)best.who, best.value);

@@ -69,9 +69,9 @@ fn rounds_give_equal_runs_on_both_devices() {
     }
 }
 
-/// Flights of plug-in heuristics: built in, in TOML, and in CUDA alone, which the CPU cannot make.
+/// Trajectories of plug-in heuristics: built in, in TOML, and in CUDA alone, which the CPU cannot make.
 #[test]
-fn flights_give_equal_runs_on_both_devices() {
+fn trajectories_give_equal_runs_on_both_devices() {
     let Some(_gpu) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, text: &str| {

@@ -150,7 +150,7 @@ inputs! {
     Column unary UNARY "The value's own cost.";
     Scalar domain DOMAIN "How many values the variable has.";
     Scalar degree DEGREE "How many functions are on the variable.";
-    Scalar temperature TEMPERATURE "Falls during a flight, between ends that come from the cost tables.";
+    Scalar temperature TEMPERATURE "Falls during a trajectory, between ends that come from the cost tables.";
     Scalar round ROUND "Passes that the state has made.";
     Scalar since SINCE "Passes since the state last found something better.";
     Scalar current_cost CURRENT_COST "The cost of the value that the variable has.";

@@ -40,7 +40,7 @@ pub struct Speed {
     pub replace_ms: f64,
     /// Variables visited a second.
     pub visits: f64,
-    /// Possibilities rated a second.
+    /// Candidate values rated a second.
     pub ratings: f64,
     /// Assignments a second that changed a value.
     pub moves: f64,
@@ -109,8 +109,8 @@ impl Bench {
         }
     }
 
-    /// Passes by a plug-in heuristic over all variables. `None` where the place does not take the core or the heuristic: then it is
-    /// the CPU's.
+    /// Passes by a plug-in heuristic over all variables. `None` where the place does not take the core or the
+    /// heuristic: then it is the CPU's.
     ///
     /// # Errors
     /// The device's.
@@ -144,7 +144,7 @@ impl Bench {
         }))
     }
 
-    /// Breeds `repeats` generations of five sweeps and two greedy ones from settled states.
+    /// Makes `repeats` generations of five sweeps and two greedy ones from settled states.
     ///
     /// # Errors
     /// The device's.

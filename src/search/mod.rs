@@ -195,11 +195,11 @@ fn beside(
         move || {
             let mut tell = |message| match message {
                 Message::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
-                // a recorder that has gone away only means that nobody listens any more
+                // a publisher that has gone away only means that no one listens any more
                 message => drop(sender.send(message)),
             };
             let run = || work(&flag, &mut tell);
-            // nobody waits where the run is over
+            // no one waits where the run is over
             let _ = outcome.send(caught(run).unwrap_or_else(|what| Err(ended(what))));
             drop((sender, busy));
         }

@@ -7,7 +7,8 @@ use crate::heuristics::ValueHeuristic;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The most CPU threads of a run. At 100000 starting them did not fail: the runtime of one that had begun ended the process.
+/// The most CPU threads of a run. At 100000 starting them did not fail: the runtime of one that had begun ended the
+/// process.
 pub const MAX_THREADS: usize = 1024;
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
@@ -40,8 +41,8 @@ pub struct Options {
     pub z: Option<u32>,
     /// Bytes that bound tables may take; half of free memory where `None`.
     pub bound_memory: Option<u64>,
-    /// Bytes that tables of an exact elimination may take in files beyond that; half of what is free where `None`, nothing then with
-    /// a budget of rounds.
+    /// Bytes that tables of an exact elimination may take in files beyond that; half of what is free where `None`,
+    /// nothing then with a budget of rounds.
     pub spill: Option<u64>,
     /// Whether the exact reductions run.
     pub reduce: bool,

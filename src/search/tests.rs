@@ -287,9 +287,9 @@ fn classes_and_regions_of_random_graphs() {
     let mut region = Region::default();
     for _ in 0..500 {
         let problem = random(&mut rng);
-        let graph = Graph::new(&problem, &Stop::new()).expect("nobody stops");
+        let graph = Graph::new(&problem, &Stop::new()).expect("no stop is set");
         let n = graph.len();
-        let classes = graph.classes(&Stop::new()).expect("nobody stops");
+        let classes = graph.classes(&Stop::new()).expect("no stop is set");
         let mut all: Vec<u32> = classes.concat();
         all.sort_unstable();
         assert_eq!(all, (0..n as u32).collect::<Vec<_>>());

@@ -59,14 +59,17 @@ pub(crate) struct Shape {
     pub half: bool,
     /// Whether variables need more than 16 bits.
     pub wide: bool,
-    /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows are of 16 bits, a row has room for its unary costs too.
+    /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows
+    /// are of 16 bits, a row has room for its unary costs too.
     pub keeps: bool,
 }
 
-/// Units of a row up to which ratings are kept on cores that are not large: what follows a move of a wide row costs more than visits save (one H100, a
-/// generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to 2.4, scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
+/// Units of a row up to which ratings are kept on cores that are not large: what follows a move of a wide row costs
+/// more than visits save (one H100, a generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to 2.4,
+/// scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
 const NARROW: u32 = 2;
-/// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so many (`kernels/kept.cuh`).
+/// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so
+/// many (`kernels/rating_cache.cuh`).
 const MOST_EFFECTS: usize = (1 << 14) - 1;
 const LARGEST_DOMAIN: u32 = 1 << 9;
 
@@ -314,8 +317,8 @@ fn binaries_first(tables: &ValueTables, v: usize) -> Vec<&Incidence> {
     all
 }
 
-/// Each variable's seat, those of the members of classes, and the effects: what a change of a variable's value changes among others' rows
-/// (`kernels/kept.cuh`).
+/// Where each variable's row is, those of the members of classes, and the effects: what a change of a variable's value
+/// changes among others' rows (`kernels/rating_cache.cuh`).
 fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
     let tables = &context.tables;
     let mut of: Vec<Vec<[u32; 4]>> = vec![Vec::new(); tables.variables()];
@@ -335,7 +338,7 @@ fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
         }
     }
     let mut begin = 0;
-    let seats: Vec<[u32; 4]> = (0..)
+    let row_places: Vec<[u32; 4]> = (0..)
         .zip(&of)
         .map(|(v, effects)| {
             let ([row, length], count) = (place(v as usize), effects.len() as u32);
@@ -343,8 +346,8 @@ fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
             [v | tables.problem.domains[v as usize] << 16, row | length << 16, begin - count, count]
         })
         .collect();
-    let members = context.classes.iter().flatten().flat_map(|&v| seats[v as usize]).collect();
-    [seats.concat(), members, of.concat().concat()]
+    let members = context.classes.iter().flatten().flat_map(|&v| row_places[v as usize]).collect();
+    [row_places.concat(), members, of.concat().concat()]
 }
 
 /// The functions, their variables, their own costs, equal tables once, and where the unary ones begin.
@@ -375,7 +378,8 @@ fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) 
     (entries, pairs, costs, unary)
 }
 
-/// The forests of tree moves: where each one's levels begin, levels, nodes and their children; what a move rates; members.
+/// The forests of tree moves: where each one's levels begin, levels, nodes and their children; what a move rates;
+/// members.
 struct Forests {
     lists: [Vec<u32>; 4],
     ratings: Vec<u64>,

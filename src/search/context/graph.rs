@@ -5,9 +5,11 @@ use crate::model::Problem;
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// Color classes that have room for so many variables, as many as a device's block has threads, may be as wide as they come.
+/// Color classes that have room for so many variables, as many as a device's block has threads, may be as wide as they
+/// come.
 const WIDE: usize = 1024;
-/// Neighbours of a neighbour up to which what differs between two assignments mostly falls into parts: the 100x100 grid has 3, rnd1000 10.
+/// Neighbours of a neighbour up to which what differs between two assignments mostly falls into parts: the 100x100 grid
+/// has 3, rnd1000 10.
 const IN_PARTS: f64 = 5.0;
 
 /// Which variables share a function.
@@ -66,8 +68,9 @@ impl Graph {
         &self.neighbours[self.starts[variable] as usize..self.starts[variable + 1] as usize]
     }
 
-    /// Neighbours that a neighbour has besides the variable it was come from, on average. Where two assignments differ in a smaller share of the
-    /// variables than one in so many, what differs falls into small parts (Molloy, Reed, Random Structures & Algorithms 6, 1995).
+    /// Neighbours that a neighbour has besides the variable it was come from, on average. Where two assignments differ
+    /// in a smaller share of the variables than one in so many, what differs falls into small parts (Molloy, Reed,
+    /// Random Structures & Algorithms 6, 1995).
     pub fn branching(&self) -> f64 {
         let degrees = || (0..self.len()).map(|v| self.neighbours(v).len() as f64);
         degrees().map(|degree| degree * (degree - 1.0)).sum::<f64>() / degrees().sum::<f64>().max(1.0)
@@ -78,8 +81,9 @@ impl Graph {
         self.branching() < IN_PARTS
     }
 
-    /// Color classes of a greedy coloring, variables of high degree first: no two variables of a class share a function. Where classes are narrow
-    /// none is much wider than the others: a device's threads take as many steps as the fullest class has for them.
+    /// Color classes of a greedy coloring, variables of high degree first: no two variables of a class share a
+    /// function. Where classes are narrow none is much wider than the others: a device's threads take as many steps as
+    /// the fullest class has for them.
     pub fn classes(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
         let order = self.by_degree();
         let classes = self.first_fit(&order, usize::MAX, stop)?;
@@ -149,8 +153,8 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// A connected region of `size` variables (of several components where one is too small): breadth first from a random
-    /// variable, each neighbour left out for now with probability 1/2, so that shapes differ.
+    /// A connected region of `size` variables (of several components where one is too small): breadth first from a
+    /// random variable, each neighbour left out for now with probability 1/2, so that shapes differ.
     pub fn grow(&mut self, graph: &Graph, size: usize, rng: &mut Rng) -> &[u32] {
         let n = graph.len();
         self.mark.resize(n, 0);
@@ -220,7 +224,7 @@ mod tests {
     #[test]
     fn classes_hold_every_variable_once_and_no_neighbours() {
         let graph = ring(7);
-        let classes = graph.classes(&Stop::new()).expect("nobody stops");
+        let classes = graph.classes(&Stop::new()).expect("no stop is set");
         assert_eq!(classes.iter().map(Vec::len).sum::<usize>(), 7);
         for class in &classes {
             for &v in class {
@@ -247,7 +251,7 @@ mod tests {
     #[test]
     fn narrow_classes_are_about_as_wide_as_each_other() {
         let widths =
-            |graph: Graph| graph.classes(&Stop::new()).expect("nobody stops").iter().map(Vec::len).collect::<Vec<_>>();
+            |graph: Graph| graph.classes(&Stop::new()).expect("no stop").iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(widths(graph(100, |_, _| false)), [64, 36]);
         // of a star the rim would be one class
         assert_eq!(widths(graph(100, |v, _| v == 0)), [1, 64, 35]);

@@ -2,5 +2,6 @@
 
 pub(crate) mod cuda;
 pub(crate) mod graph;
+mod quantization;
 pub(crate) mod subproblem;
 pub(crate) mod value_tables;

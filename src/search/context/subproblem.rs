@@ -41,8 +41,9 @@ const WRITTEN_OUT: u64 = 1 << 10;
 const FUNCTION_WORK: u64 = 16;
 
 impl Subproblem {
-    /// The part of these choices. Values that are in no assignment below `ub`, as the other values of their own functions are, are left
-    /// out, but never all. `places` tells where each variable of the core is in a part, `u32::MAX` before and after.
+    /// The part of these choices. Values that are in no assignment below `ub`, as the other values of their own
+    /// functions are, are left out, but never all. `places` tells where each variable of the core is in a part,
+    /// `u32::MAX` before and after.
     pub fn new(whole: &Whole, base: Base, mut choices: Vec<Choice>, ub: Cost, places: &mut [u32]) -> Subproblem {
         choices.sort_unstable_by_key(|(v, _)| *v);
         for (place, (v, _)) in (0..).zip(&choices) {

@@ -4,6 +4,7 @@
 //! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
 //! in 64 bits, see [`ValueTables::energy`]); a forbidden entry costs [`ValueTables::hard`].
 
+use super::quantization::{quantize, quantum};
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::stop::Stop;
@@ -12,7 +13,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 /// A variable's row never sums to more than this, so that ratings and their differences fit i32.
-const ROW_LIMIT: Cost = 1 << 28;
+pub(super) const ROW_LIMIT: Cost = 1 << 28;
 
 /// What the padded places of a row cost: more than any sum of entries.
 pub(crate) const PADDING: i32 = 1 << 29;
@@ -60,7 +61,7 @@ impl ValueTables {
     /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
     /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
     pub fn new(problem: &Arc<Problem>, price: Cost) -> ValueTables {
-        ValueTables::until(problem, price, &Stop::new()).expect("nobody stops")
+        ValueTables::until(problem, price, &Stop::new()).expect("no stop is set")
     }
 
     /// The same, or [`Error::Stopped`].
@@ -147,7 +148,8 @@ impl ValueTables {
         self.incidences(variable).len() + self.in_place[variable].len()
     }
 
-    /// For each function with copied rows, its variables and their incidences: (function, variable, incidence), ordered, by counting.
+    /// For each function with copied rows, its variables and their incidences: (function, variable, incidence),
+    /// ordered, by counting.
     pub fn incidences_by_function(&self) -> Vec<(u32, u32, Incidence)> {
         let mut next = vec![0u32; self.problem.functions.len()];
         self.functions.iter().for_each(|&function| next[function as usize] += 1);
@@ -408,59 +410,6 @@ fn padded(domain: u32) -> u32 {
         0..=4 => 4,
         _ => domain.next_multiple_of(8),
     }
-}
-
-#[inline(always)]
-fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
-    if cost >= FORBIDDEN {
-        return hard;
-    }
-    let half = if shift == 0 { 0 } else { 1 << (shift - 1) };
-    ((cost + half) >> shift).min(ROW_LIMIT) as i32
-}
-
-/// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a variable
-/// alone, unless the price asked for is so low.
-fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
-    let n = problem.variables();
-    let mut soft = vec![0 as Cost; n];
-    let mut hard = vec![0 as Cost; n];
-    let mut note = |scope: &[u32], costs: &mut dyn Iterator<Item = Cost>| {
-        let (mut largest, mut forbids) = (0, 0);
-        for cost in costs {
-            if cost >= FORBIDDEN {
-                forbids = 1;
-            } else {
-                largest = largest.max(cost);
-            }
-        }
-        for &v in scope {
-            soft[v as usize] = soft[v as usize].saturating_add(largest);
-            hard[v as usize] += forbids;
-        }
-    };
-    for (v, unary) in problem.unary.iter().enumerate() {
-        note(&[v as u32], &mut unary.iter().copied());
-    }
-    for function in &problem.functions {
-        match &function.table {
-            Table::Dense(table) => note(&function.scope, &mut table.iter().copied()),
-            Table::Sparse(table) => {
-                note(&function.scope, &mut table.iter().map(|(_, cost)| cost).chain([table.default_cost()]));
-            }
-        }
-    }
-    let widest = soft.iter().copied().max().unwrap_or(0);
-    let most = hard.iter().copied().max().unwrap_or(0);
-    let dearest = ROW_LIMIT / 2 / most.max(1);
-    // a violation that costs less than a variable's soft costs can pay, and the search would end among violations
-    let wanted = if most == 0 { 0 } else { price.min(widest) };
-    let mut shift = 0;
-    while widest >> shift >= ROW_LIMIT / 2 || wanted >> shift > dearest {
-        shift += 1;
-    }
-    let hard = (price >> shift).clamp(1, dearest.max(1));
-    (shift, hard as i32)
 }
 
 /// Places oriented tables, each content once.

@@ -1,8 +1,9 @@
-//! Depth-first searches of the whole core, led and pruned by shifted costs, that leave the best child ever more often (limited discrepancy search:
-//! Harvey, Ginsberg, 1995): once it is known what else a choice rules out, most of the others follow. Where few variables decide for
-//! many, as whether a warehouse is open does, a first descent has what walks that change a few values do not come to.
+//! Depth-first searches of the whole core, led and pruned by shifted costs, that leave the best child ever more often
+//! (limited discrepancy search: Harvey, Ginsberg, 1995): once it is known what else a choice rules out, most of the
+//! others follow. Where few variables decide for many, as whether a warehouse is open does, a first descent has what
+//! walks that change a few values do not come to.
 //!
-//! A search begins anew each time, with what was found since as its limit.
+//! A search begins again each time, with what was found since as its limit.
 
 use super::annealing::state::Elite;
 use crate::bounds::Probe;
@@ -15,12 +16,13 @@ use std::cell::OnceCell;
 const BEGIN: u64 = 300_000_000;
 /// Work of a round at least: small networks take several searches.
 const ROUND_WORK: u64 = 20_000_000;
-/// What a search may look at, at first: so many passes over all functions, and at least and at most so many entries. It doubles where that was
-/// not enough to find anything.
+/// What a search may look at, at first: so many passes over all functions, and at least and at most so many entries. It
+/// doubles where that was not enough to find anything.
 const PASSES: u64 = 256;
 const LEAST_REACH: u64 = 1 << 24;
 const MOST_REACH: u64 = 1 << 29;
-/// Passes that must be possible: with fewer no search comes far. On large cores a descent takes more than that, and annealing uses the time better.
+/// Passes that must be possible: with fewer no search comes far. On large cores a descent takes more than that, and
+/// annealing uses the time better.
 const LEAST_PASSES: u64 = 64;
 /// Entries that could be looked at in the time that a function takes besides, at each of its variables.
 const FUNCTION_WORK: u64 = 32;
@@ -147,10 +149,10 @@ mod tests {
                 let found = cost(context.tables.energy(values));
                 optimum = optimum.min(found).or(optimum).or(found);
             });
-            let mut dives = LimitedDiscrepancy::default();
-            while dives.fits(&context, &pool) {
+            let mut driver = LimitedDiscrepancy::default();
+            while driver.fits(&context, &pool) {
                 let before = pool.best();
-                assert!(dives.round(&context, &mut pool, &Stop::new()).work > 0 && pool.best() <= before);
+                assert!(driver.round(&context, &mut pool, &Stop::new()).work > 0 && pool.best() <= before);
             }
             // costs too large to be shifted are not searched
             let fits = Probe::new(1, 0).search(&problem, problem.top, &Stop::new()).is_some();

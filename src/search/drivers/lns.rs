@@ -1,12 +1,14 @@
-//! Large neighbourhood search with propagation: an island frees a connected cluster of variables of a good assignment and searches
-//! it depth first, pruned and led by shifted costs, within limited discrepancies and work; equal or better is accepted. Clusters
-//! grow while searches come to their end and shrink where they do not (VNS/LDS+CP: Loudni, Boizumault, 2008; UDGVNS: Ouali,
-//! Allouche, de Givry, Loudni, Lebbah, Eckhardt, Loukil, 2017).
+//! Large neighbourhood search with propagation: a state frees a connected cluster of variables of a good assignment and
+//! searches it depth first, pruned and led by shifted costs, within limited discrepancies and work; equal or better is
+//! accepted. Clusters grow while searches come to their end and shrink where they do not (VNS/LDS+CP: Loudni,
+//! Boizumault, 2008; UDGVNS: Ouali, Allouche, de Givry, Loudni, Lebbah, Eckhardt, Loukil, 2017).
 //!
-//! Now and then an island *fuses* its assignment with an elite: what they agree on is fixed, the rest has the values of both. The same
-//! search finds their best child, by elimination at once where that takes little, else by fixing more first.
+//! Now and then a state *fuses* its assignment with an elite: what they agree on is fixed, the rest has the values of
+//! both. The same search finds their best child, by elimination at once where that takes little, else by fixing more
+//! first.
 //!
-//! An island's turn is a function of its state and the pool before the round, and work is counted, so threads change nothing.
+//! A state's turn is a function of its state and the pool before the round, and work is counted, so threads change
+//! nothing.
 
 use super::annealing::state::Elite;
 use crate::bounds::{Probe, Probed};
@@ -17,11 +19,12 @@ use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// Discrepancies of the islands, how often a path may leave the best child: few ones have large clusters, many ones small clusters.
+/// Discrepancies of the states, how often a path may leave the best child: few ones have large clusters, many ones
+/// small clusters.
 const DISCREPANCIES: [usize; 4] = [3, 8, 1, usize::MAX];
-/// Work of an island's turn, about.
+/// Work of a state's turn, about.
 const TURN_WORK: u64 = 2_500_000;
-/// Work of a run before islands take part, half a second: until then annealing gains more on nearly all networks.
+/// Work of a run before states take part, half a second: until then annealing gains more on nearly all networks.
 const BEGIN: u64 = 500_000_000;
 /// Variables of a cluster, at first and at least, and the part by which it grows and shrinks.
 const LEAST: f64 = 5.0;
@@ -31,11 +34,12 @@ const SHRINKAGE: f64 = 0.1;
 const LEAST_REACH: u64 = 1_000_000;
 const MOST_REACH: u64 = 16_000_000;
 const DOUBLING: u32 = 100;
-/// Searches without anything better after which an island goes on from another elite.
+/// Searches without anything better after which a state goes on from another elite.
 const PATIENCE: u32 = 400;
 /// One search in so many is a fusion.
 const FUSION: u64 = 3;
-/// What the variables of a fusion have for degrees in all, at most: to set up a search of so many takes about two turns.
+/// What the variables of a fusion have for degrees in all, at most: to set up a search of so many takes about two
+/// turns.
 const FUSED: usize = 40_000;
 /// Where a cluster begins: one time in two with the dearest of a few variables.
 const BEGINNINGS: usize = 4;
@@ -48,13 +52,13 @@ const VARIABLE_WORK: u64 = 50;
 /// The driver.
 pub(crate) struct Lns {
     rng: Rng,
-    islands: Vec<Island>,
+    states: Vec<LnsState>,
     /// By variable the functions that read it.
     incidence: Vec<Vec<u32>>,
 }
 
 /// One of them.
-struct Island {
+struct LnsState {
     rng: Rng,
     elite: Elite,
     discrepancies: usize,
@@ -80,14 +84,14 @@ struct Turn {
 impl Lns {
     /// A driver that has not begun.
     pub fn new(rng: Rng) -> Self {
-        Lns { rng, islands: Vec::new(), incidence: Vec::new() }
+        Lns { rng, states: Vec::new(), incidence: Vec::new() }
     }
 
     fn open(&mut self, context: &SearchContext) {
         self.incidence = context.tables.problem.incidence();
         let rng = &mut self.rng;
-        self.islands = DISCREPANCIES
-            .map(|discrepancies| Island {
+        self.states = DISCREPANCIES
+            .map(|discrepancies| LnsState {
                 rng: rng.split(),
                 elite: Elite::none(),
                 discrepancies,
@@ -100,22 +104,22 @@ impl Lns {
             .into();
     }
 
-    /// Sends islands elsewhere that have none yet or find nothing: the first one follows the best of all.
+    /// Sends states elsewhere that have none yet or find nothing: the first one follows the best of all.
     fn settle(&mut self, elites: &[Elite]) {
-        for (k, island) in self.islands.iter_mut().enumerate() {
-            let next = match (k, island.elite.is_known()) {
-                (0, _) if island.elite.energy.total > elites[0].energy.total => 0,
+        for (k, state) in self.states.iter_mut().enumerate() {
+            let next = match (k, state.elite.is_known()) {
+                (0, _) if state.elite.energy.total > elites[0].energy.total => 0,
                 (0, _) => continue,
-                (_, true) if island.failed <= PATIENCE => continue,
-                _ => island.rng.index(elites.len()),
+                (_, true) if state.failed <= PATIENCE => continue,
+                _ => state.rng.index(elites.len()),
             };
-            island.elite = elites[next].clone();
-            (island.failed, island.reach) = (0, LEAST_REACH);
+            state.elite = elites[next].clone();
+            (state.failed, state.reach) = (0, LEAST_REACH);
         }
     }
 }
 
-impl Island {
+impl LnsState {
     /// Searches until the work of a turn is done.
     fn turn(&mut self, context: &SearchContext, whole: &Whole, elites: &[Elite], stop: &Stop) -> Turn {
         let mut turn = Turn::default();
@@ -157,8 +161,8 @@ impl Island {
         turn
     }
 
-    /// A connected cluster, around a variable that costs much or any other, with all values. Shuffled ones: of equal costs the first is
-    /// tried first. With the values of the assignment first, scen07 was worse and others no better.
+    /// A connected cluster, around a variable that costs much or any other, with all values. Shuffled ones: of equal
+    /// costs the first is tried first. With the values of the assignment first, scen07 was worse and others no better.
     fn cluster(&mut self, context: &SearchContext, values: &[u16]) -> Vec<Choice> {
         let n = context.variables();
         let rng = &mut self.rng;
@@ -209,7 +213,8 @@ impl Island {
         cluster
     }
 
-    /// Where two assignments differ, with the values of both; where that is more than a turn's work, a connected part of it.
+    /// Where two assignments differ, with the values of both; where that is more than a turn's work, a connected part
+    /// of it.
     fn fusion(&mut self, context: &SearchContext, ours: &[u16], theirs: &[u16]) -> Vec<Choice> {
         let n = ours.len();
         let differing = |v: &u32| ours[*v as usize] != theirs[*v as usize];
@@ -228,8 +233,8 @@ impl Island {
     }
 }
 
-/// Searches for something not worse than the base. Returns what it costs, the assignment where it is another, and whether the work was
-/// not enough; nothing where costs are too large to be shifted.
+/// Searches for something not worse than the base. Returns what it costs, the assignment where it is another, and
+/// whether the work was not enough; nothing where costs are too large to be shifted.
 fn improve(
     whole: &Whole,
     base: Base,
@@ -270,11 +275,11 @@ impl Driver for Lns {
     }
 
     fn population(&self) -> usize {
-        self.islands.len()
+        self.states.len()
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
-        if self.islands.is_empty() {
+        if self.states.is_empty() {
             self.open(context);
         }
         if pool.elites().is_empty() {
@@ -287,9 +292,9 @@ impl Driver for Lns {
         let _ = context.regions();
         let whole = Whole { tables: &context.tables, incidence: &self.incidence };
         let turns: Vec<Turn> =
-            self.islands.par_iter_mut().map(|island| island.turn(context, &whole, elites, stop)).collect();
-        for island in &self.islands {
-            pool.offer(&island.elite);
+            self.states.par_iter_mut().map(|state| state.turn(context, &whole, elites, stop)).collect();
+        for state in &self.states {
+            pool.offer(&state.elite);
         }
         let add = |effort: Effort, turn: &Turn| Effort {
             moves: effort.moves + turn.moves,
@@ -301,16 +306,16 @@ impl Driver for Lns {
     }
 
     fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        if self.islands.is_empty() {
+        if self.states.is_empty() {
             return;
         }
-        let old = std::mem::take(&mut self.islands);
+        let old = std::mem::take(&mut self.states);
         self.open(context);
-        for (island, old) in self.islands.iter_mut().zip(old) {
+        for (state, old) in self.states.iter_mut().zip(old) {
             if old.elite.is_known() {
-                island.elite = Elite::new(&context.tables, translate(&old.elite.values));
+                state.elite = Elite::new(&context.tables, translate(&old.elite.values));
             }
-            (island.size, island.reach, island.failed) = (old.size, old.reach, old.failed);
+            (state.size, state.reach, state.failed) = (old.size, old.reach, old.failed);
         }
     }
 }
@@ -363,13 +368,13 @@ mod tests {
             let problem = random(&mut rng);
             let context = context(&problem, &mut rng);
             let values = assignment(&problem, &mut rng);
-            let mut islands = Lns::new(rng.split());
-            islands.open(&context);
-            let island = &mut islands.islands[0];
-            island.size = 1.0 + rng.below(6) as f64;
-            let cluster = island.cluster(&context, &values);
-            assert_eq!(cluster.len(), (island.size as usize).min(problem.variables()));
-            assert!(island.links.iter().all(|&links| links == 0));
+            let mut lns = Lns::new(rng.split());
+            lns.open(&context);
+            let state = &mut lns.states[0];
+            state.size = 1.0 + rng.below(6) as f64;
+            let cluster = state.cluster(&context, &values);
+            assert_eq!(cluster.len(), (state.size as usize).min(problem.variables()));
+            assert!(state.links.iter().all(|&links| links == 0));
             let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
             let Some((cost, least)) = improved(&context, &values, &cluster, leaf) else { continue };
             assert_eq!(cost, least, "case {case}");
@@ -387,11 +392,11 @@ mod tests {
             let problem = random(&mut rng);
             let context = context(&problem, &mut rng);
             let (ours, theirs) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
-            let mut islands = Lns::new(rng.split());
-            islands.open(&context);
-            let island = &mut islands.islands[0];
+            let mut lns = Lns::new(rng.split());
+            lns.open(&context);
+            let state = &mut lns.states[0];
             let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
-            let Some((cost, least)) = improved(&context, &ours, &island.fusion(&context, &ours, &theirs), leaf) else {
+            let Some((cost, least)) = improved(&context, &ours, &state.fusion(&context, &ours, &theirs), leaf) else {
                 continue;
             };
             assert_eq!(cost, least, "case {case}");
@@ -410,10 +415,10 @@ mod tests {
         let (n, mut rng) = (400, Rng::new(54));
         let problem = complete(n);
         let context = context(&problem, &mut rng);
-        let mut islands = Lns::new(rng.split());
-        islands.open(&context);
+        let mut lns = Lns::new(rng.split());
+        lns.open(&context);
         let (ours, theirs) = (vec![0; n], (0..n).map(|v| (v % 3 > 0) as u16).collect::<Vec<_>>());
-        let chosen = islands.islands[0].fusion(&context, &ours, &theirs);
+        let chosen = lns.states[0].fusion(&context, &ours, &theirs);
         assert!(chosen.len().abs_diff(FUSED / (n - 1)) < 2 && FUSED / (n - 1) < 2 * n / 3, "{}", chosen.len());
         assert!(chosen.iter().all(|(v, values)| values[..] == [1, 0] && v % 3 > 0));
     }
@@ -436,11 +441,11 @@ mod tests {
             let run = |threads: usize| {
                 let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
                 workers.install(|| {
-                    let (mut pool, mut islands) = (Pool::default(), Lns::new(Rng::new(seed)));
+                    let (mut pool, mut lns) = (Pool::default(), Lns::new(Rng::new(seed)));
                     let mut efforts = Vec::new();
                     for _ in 0..2 {
                         let before = pool.best();
-                        let effort = islands.round(&context, &mut pool, &Stop::new());
+                        let effort = lns.round(&context, &mut pool, &Stop::new());
                         assert!(pool.best() <= before && effort.work > 0);
                         efforts.push((effort.work, effort.moves));
                     }

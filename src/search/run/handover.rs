@@ -1,5 +1,5 @@
-//! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a second or two:
-//! until then the CPU searches, and has solved many a network.
+//! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a
+//! second or two: until then the CPU searches, and has solved many a network.
 
 use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
 use crate::error::Error;
@@ -90,8 +90,8 @@ impl DeviceHandover {
         }))
     }
 
-    /// The run is over before it went to a device: where it was made. A device that was asked for by its number has to be there all the
-    /// same.
+    /// The run is over before it went to a device: where it was made. A device that was asked for by its number has to
+    /// be there all the same.
     pub fn missed(opening: &Opening, stop: &Stop) -> Result<String, Error> {
         let opened = match opening.choice() {
             Choice::Cuda(_) => opening.wait(stop).map(Some).or_else(|error| match error {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_was_named_must_be_there_even_if_nobody_waits() {
+    fn a_device_that_was_named_must_be_there_even_if_no_one_waits() {
         let network = generate("grid", &[("side", "6"), ("p2", "0.2")], 1).expect("a family");
         let device = Opening::on_its_way(Choice::Cuda(7));
         let mut solutions = 0;

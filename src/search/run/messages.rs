@@ -65,7 +65,7 @@ pub(crate) struct Totals {
     pub rounds: u64,
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
     /// States kept.
     pub population: usize,

@@ -1,5 +1,5 @@
 //! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
-//! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
+//! counted work, so that with a budget of rounds nothing depends on the clock; the publisher keeps the clock and reports.
 
 pub(crate) mod clock;
 pub(crate) mod goal;
@@ -9,6 +9,7 @@ pub(crate) mod initial;
 pub(crate) mod messages;
 mod places;
 pub(crate) mod publisher;
+mod tighten;
 mod troubles;
 
 use self::goal::{Meeting, reached, settled};
@@ -21,7 +22,7 @@ use super::event::StoppedBy;
 use super::options::{Assertions, Options};
 use super::scheduler::bounds::Step;
 use super::scheduler::budget::TimeBudget;
-use super::scheduler::concurrent_bounds::BoundsBeside;
+use super::scheduler::concurrent_bounds::ConcurrentBounds;
 use super::scheduler::driver::{Core, Effort, Pool, SearchContext};
 use super::scheduler::group::DriverGroup;
 use super::scheduler::portfolio::Portfolio;
@@ -42,14 +43,15 @@ use std::time::{Duration, Instant};
 
 /// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
 const TIGHTEN_EVERY: u64 = 1000;
-/// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and orders
-/// are made anew.
+/// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and
+/// orders are made again.
 const WORTH_TIGHTENING: usize = 32;
 
 /// How long a round is in which there is nothing to search.
 const POLLING: Duration = Duration::from_millis(5);
 
-/// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take longer than that.
+/// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take
+/// longer than that.
 const MOST_MEANWHILE: u64 = 30_000;
 
 /// One run on one network.
@@ -62,7 +64,7 @@ pub(crate) struct Run<'a> {
     context: Arc<SearchContext>,
     pool: Pool,
     group: DriverGroup,
-    bounds: BoundsBeside,
+    bounds: ConcurrentBounds,
     /// What is known beside the loop as well.
     meeting: Meeting,
     rng: Rng,
@@ -139,7 +141,7 @@ impl<'a> Run<'a> {
         let group = DriverGroup::new(options, device.cuda.clone(), for_drivers.flatten(), meeting.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
-        let bounds = BoundsBeside::new(options, gpu.zip(for_bounds), meeting.clone());
+        let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), meeting.clone());
         let values = ValueBounds::new(&core.reducer);
         let has_search = fits_search(&core.problem);
         Ok(Some(Run {
@@ -342,8 +344,9 @@ impl<'a> Run<'a> {
         Ok(Some(cost))
     }
 
-    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run that
-    /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it, or another thread does the slice.
+    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run
+    /// that must be repeated takes turns; otherwise the search goes on beside a slice where a device does it, or
+    /// another thread does the slice.
     fn bound_slice(&mut self) -> Result<bool, Error> {
         let (upper, seed) = (self.upper.min(self.network.top()), self.options.seed);
         if let Some(step) = self.bounds.finished() {
@@ -448,43 +451,6 @@ impl<'a> Run<'a> {
             let (source, totals) = (source.to_string(), self.totals);
             (self.tell)(Message::Bound { bound, source, totals, proof: proof.map(Box::new) });
         }
-    }
-
-    /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the smaller core.
-    fn tighten(&mut self) {
-        self.tightened = (self.upper, self.budget.search_work);
-        let upper = self.upper.min(self.network.top());
-        let mut reducer = (*self.core.reducer).clone();
-        reducer.tighten_by(upper, &self.values, self.stop);
-        let reducer = Arc::new(reducer);
-        if reducer.infeasible() {
-            self.raise(upper, "reduce", Proof::reductions(&reducer));
-            return;
-        }
-        // the loop sees the flag
-        let Ok(problem) = reducer.problem_until(self.stop) else { return };
-        let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
-        if size(&problem) == size(&self.core.problem) {
-            return;
-        }
-        let new = Core { reducer, problem: Arc::new(problem) };
-        self.raise(new.problem.constant, "reduce", Proof::reductions(&new.reducer));
-        if self.reached().is_some() {
-            return;
-        }
-        let Ok(context) = SearchContext::of_core(&new, self.options, &mut self.rng, self.stop) else { return };
-        let old = std::mem::replace(&mut self.core, new);
-        self.context = context;
-        self.has_search = fits_search(&self.core.problem);
-        self.look_at_reduced();
-        let new = &self.core.reducer;
-        let translate = |values: &[u16]| -> Vec<u16> {
-            let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
-            new.project(&old.reducer.lift(&assignment)).into_iter().map(|value| value as u16).collect()
-        };
-        self.pool.rebase(&self.context, &translate);
-        self.group.rebase(&self.context, &translate);
-        self.bounds.rebase();
     }
 
     fn offer_projected(&mut self, assignment: &[u32]) {

@@ -192,7 +192,8 @@ impl<'a> EventPublisher<'a> {
         Some((self.least.as_ref()?.0, self.best.as_ref()?.0))
     }
 
-    /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the stop.
+    /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the
+    /// stop.
     pub fn finish(
         mut self,
         options: &Options,

@@ -4,16 +4,17 @@ use std::time::Instant;
 
 /// Search work until which no search counts as stalled: it has hardly begun, and the greedy solution came before it.
 const EARLY: u64 = 200_000_000;
-/// What a first slice of bounds is taken for: so many sweeps, and this at most. A slice is due once there is room for one like the last: where
-/// the first came at once, scen07's search began a tenth of a second later (results/notes/cpu.md).
+/// What a first slice of bounds is taken for: so many sweeps, and this at most. A slice is due once there is room for
+/// one like the last: where the first came at once, scen07's search began a tenth of a second later
+/// (results/notes/cpu.md).
 const FIRST_SWEEPS: u64 = 1000;
 const FIRST_SLICE: u64 = 50_000_000;
 
 /// The accounts of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct TimeBudget {
-    /// Whether what is spent is nanoseconds; work where a run must be repeated. Counted work of a bound was found to take up to seven
-    /// times its time, and the search's work is that of all threads.
+    /// Whether what is spent is nanoseconds; work where a run must be repeated. Counted work of a bound was found to
+    /// take up to seven times its time, and the search's work is that of all threads.
     timed: bool,
     /// By the search and by the bounds in turn with it.
     spent: [u64; 2],

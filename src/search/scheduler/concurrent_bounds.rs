@@ -1,5 +1,5 @@
-//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than bounds, and drivers that no device
-//! has ([`DriverGroup`](super::group::DriverGroup)).
+//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than
+//! bounds, and drivers that no device has ([`DriverGroup`](super::group::DriverGroup)).
 
 use super::background::BackgroundTask;
 use super::bounds::{Bounds, Step};
@@ -16,14 +16,15 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they do not look up.
+/// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they
+/// do not look up.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What a search leaves a device to them for at a time, at most.
 const LONGEST_TURN: Duration = Duration::from_millis(50);
 
 /// The bounds: in turn with the search, or beside it.
-pub(crate) struct BoundsBeside {
+pub(crate) struct ConcurrentBounds {
     task: BackgroundTask<Bounds, ()>,
     /// Their own where they have some.
     threads: Threads,
@@ -62,12 +63,12 @@ impl Shared {
     }
 }
 
-impl BoundsBeside {
+impl ConcurrentBounds {
     /// What the options allow; a device takes exact plans that pay there.
     pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, meeting: Meeting) -> Self {
         let (gpu, threads) = device.unzip();
         let (task, threads) = (BackgroundTask::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
-        BoundsBeside {
+        ConcurrentBounds {
             task,
             threads,
             leading: None,
@@ -80,7 +81,8 @@ impl BoundsBeside {
         }
     }
 
-    /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds while they lead.
+    /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds
+    /// while they lead.
     pub fn part(&mut self, parts: &ThreadSplit) {
         (self.threads, self.leading) = (parts.bounds.clone(), Some(parts.search.clone()));
     }
@@ -90,7 +92,8 @@ impl BoundsBeside {
         self.leading.is_some()
     }
 
-    /// Where they have a device at work the search leaves it to them for as long as it had it: its generations come before their nodes.
+    /// Where they have a device at work the search leaves it to them for as long as it had it: its generations come
+    /// before their nodes.
     pub fn have_device(&self, as_long_as: Duration) {
         if self.shared.device.load(Ordering::Relaxed) {
             std::thread::sleep(as_long_as.min(LONGEST_TURN));
@@ -123,9 +126,10 @@ impl BoundsBeside {
         self.task.here()
     }
 
-    /// Begins with slices on a thread of their own, unless they are on their way or there is nothing left to do. They go on until they are
-    /// recalled or have something to say besides steps: one a round left the threads idle while a device had rounds of two seconds. Of a large core it
-    /// is `one`: the search made a tenth fewer moves there, and bounds are far from it anyway.
+    /// Begins with slices on a thread of their own, unless they are on their way or there is nothing left to do. They
+    /// go on until they are recalled or have something to say besides steps: one a round left the threads idle while a
+    /// device had rounds of two seconds. Of a large core it is `one`: the search made a tenth fewer moves there, and
+    /// bounds are far from it anyway.
     pub fn begin(&mut self, core: &Core, upper: Cost, seed: u64, one: bool, stop: &Stop) {
         self.shared.upper.store(upper, Ordering::Relaxed);
         if self.here().is_none_or(|bounds| bounds.is_done()) {
@@ -204,7 +208,7 @@ impl BoundsBeside {
         (self.threads, self.leading, self.boards) = (Threads::default(), None, None);
     }
 
-    /// The core has changed: what has not begun is planned anew.
+    /// The core has changed: what has not begun is planned again.
     pub fn rebase(&mut self) {
         self.recall();
         match self.here() {
@@ -235,7 +239,7 @@ mod tests {
     use crate::reduce::Reducer;
 
     /// All steps that follow from one beginning.
-    fn steps(bounds: &mut BoundsBeside, core: &Core, upper: Cost, stop: &Stop) -> Vec<Step> {
+    fn steps(bounds: &mut ConcurrentBounds, core: &Core, upper: Cost, stop: &Stop) -> Vec<Step> {
         bounds.begin(core, upper, 1, false, stop);
         let mut steps = Vec::new();
         loop {
@@ -254,7 +258,7 @@ mod tests {
         let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = Core { problem: Arc::new(reducer.problem()), reducer };
-        let bounds = |meeting: &Meeting| BoundsBeside::new(&Options::default(), None, meeting.clone());
+        let bounds = |meeting: &Meeting| ConcurrentBounds::new(&Options::default(), None, meeting.clone());
 
         let open = Meeting::new(network.top(), &stop);
         let found = steps(&mut bounds(&open), &core, network.top(), &stop);
@@ -274,7 +278,7 @@ mod tests {
         let network = generate("random", &[("n", "60"), ("d", "8"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = Core { problem: Arc::new(reducer.problem()), reducer };
-        let mut bounds = BoundsBeside::new(&Options::default(), None, Meeting::new(network.top(), &stop));
+        let mut bounds = ConcurrentBounds::new(&Options::default(), None, Meeting::new(network.top(), &stop));
         bounds.begin(&core, network.top(), 1, false, &stop);
         bounds.rebase();
         while bounds.here().is_none() {

@@ -69,17 +69,17 @@ pub(crate) struct SearchContext {
 /// By variable and value; nothing where nothing is known.
 pub(crate) type Reduced = Option<Arc<Vec<Vec<Cost>>>>;
 
-/// Above this many variables children are merged with their parents by components (ALGORITHMS.md M.2.5).
+/// Above this many variables children are crossed with their parents by partition crossover .
 const LARGE: usize = 600;
 
 /// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after the
-/// other (ALGORITHMS.md M.2.5).
+/// other.
 const LARGE_TREE: u32 = 64;
 
 impl SearchContext {
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
     pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> SearchContext {
-        SearchContext::until(problem, price, population, rng, &Stop::new()).expect("nobody stops")
+        SearchContext::until(problem, price, population, rng, &Stop::new()).expect("no stop is set")
     }
 
     /// The same, or [`Error::Stopped`].
@@ -125,8 +125,8 @@ impl SearchContext {
         })
     }
 
-    /// The context of what the reductions have left. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
-    /// "Hard constraints": W = min(top, incumbent)).
+    /// The context of what the reductions have left. Hard violations cost what the best known total leaves, or what top
+    /// allows, whichever is less.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -144,8 +144,8 @@ impl SearchContext {
         Ok(Arc::new(context))
     }
 
-    /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked for:
-    /// the first solutions do not wait for them.
+    /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked
+    /// for: the first solutions do not wait for them.
     pub fn regions(&self) -> &[u32] {
         self.regions.get_or_init(|| {
             let n = self.variables();
@@ -156,8 +156,8 @@ impl SearchContext {
         })
     }
 
-    /// Random induced forests for tree moves; none where they would hold next to nothing. Made when first asked for, as regions
-    /// are; whoever makes children in parallel asks before.
+    /// Random induced forests for tree moves; none where they would hold next to nothing. Made when first asked for, as
+    /// regions are; code that makes children in parallel asks before.
     pub fn forests(&self) -> &[Forest] {
         self.forests.get_or_init(|| {
             let n = self.variables();
@@ -173,7 +173,8 @@ impl SearchContext {
         })
     }
 
-    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for, by all threads, as regions are.
+    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for, by all
+    /// threads, as regions are.
     pub fn layout(&self) -> Option<&Arc<Layout>> {
         self.tables.all_copied().then(|| self.layout.get_or_init(|| Arc::new(Layout::new(&self.tables))))
     }
@@ -183,7 +184,8 @@ impl SearchContext {
         *self.is_coloring.get_or_init(|| interchangeable(&self.tables.problem).is_some())
     }
 
-    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say so.
+    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say
+    /// so.
     pub fn reduced(&self) -> Reduced {
         self.reduced.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -231,7 +233,7 @@ pub(crate) fn shorter(rounds: u32) -> u32 {
 pub(crate) struct Effort {
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
     /// Work done, in the unit of [`SearchContext::sweep_work`]; on a device as much as the CPU does in the same time.
     pub work: u64,
@@ -265,7 +267,7 @@ pub struct Picks {
     pub rounds: u64,
     /// Part of the search's work.
     pub work: f64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
     /// Values drawn.
     pub drawn: u64,
@@ -281,8 +283,8 @@ pub struct Picks {
     pub taken_changed: u64,
     /// Of the groups taken, those after which the state was better than it had ever been.
     pub taken_improved: u64,
-    /// Values changed by the passes of cheapest values that end flights. With those that picks and groups changed they
-    /// are all moves.
+    /// Values changed by the passes of cheapest values that end trajectories. With those that picks and groups changed
+    /// they are all moves.
     pub settled: u64,
     /// Bytes of its states, at most.
     pub bytes: u64,
@@ -361,8 +363,8 @@ pub(crate) trait Driver: Send {
         None
     }
 
-    /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the round
-    /// is dropped.
+    /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the
+    /// round is dropped.
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort;
 
     /// A bound step has left messages that rate partial assignments.

@@ -1,5 +1,6 @@
-//! The drivers of a run. On few threads of the CPU they take turns. Beside a device those that it does not have go on by themselves: in turn with it they kept
-//! it waiting a quarter of the time, and had little themselves (results/notes/search-cuda.md). On many threads those do that leave most of them idle.
+//! The drivers of a run. On few threads of the CPU they take turns. Beside a device those that it does not have go on
+//! by themselves: in turn with it they kept it waiting a quarter of the time, and had little themselves
+//! (results/notes/search-cuda.md). On many threads those do that leave most of them idle.
 
 use super::background::BackgroundTask;
 use super::driver::{Effort, Pool, SearchContext};
@@ -19,7 +20,7 @@ use std::time::Duration;
 /// look at the stop flag.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whoever takes turns, and whoever does not.
+/// Drivers that take turns, and those that run beside them.
 pub(crate) struct DriverGroup {
     turns: Portfolio,
     concurrent: Option<ConcurrentDrivers>,
@@ -48,7 +49,7 @@ impl DriverGroup {
         self.concurrent = Some(ConcurrentDrivers::new(self.turns.split(), threads));
     }
 
-    /// Whether the rounds are still those of whoever begins.
+    /// Whether the first rounds are not over yet.
     pub fn is_opening(&self) -> bool {
         self.turns.is_opening()
     }
@@ -87,7 +88,8 @@ impl DriverGroup {
         std::mem::take(&mut self.lost)
     }
 
-    /// One round of one driver, and what others did meanwhile. Returns who found the best, or else whose round it was, and all that was done.
+    /// One round of one driver, and what others did meanwhile. Returns which driver found the best, or else made the
+    /// round, and all that was done.
     pub fn round(&mut self, context: &Arc<SearchContext>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         let (mut source, mut effort) = self.turns.round(context, pool, stop);
         if let Some(concurrent) = &mut self.concurrent {
@@ -101,14 +103,14 @@ impl DriverGroup {
         (source, effort)
     }
 
-    /// The run ends: waits for who is on his way, and says who found the best of what comes in.
+    /// The run ends: waits for rounds under way, and says which driver found the best of what comes in.
     pub fn finish(&mut self, pool: &mut Pool) -> Option<&'static str> {
         let concurrent = self.concurrent.as_mut()?;
         let _ = concurrent.halt();
         Some(concurrent.collect(pool).0)
     }
 
-    /// Hands the messages of a bound step to whoever builds on them.
+    /// Hands the messages of a bound step to drivers that use them.
     pub fn guide(&mut self, outcome: Arc<Outcome>) {
         if let Some(drivers) = self.concurrent.as_mut().and_then(ConcurrentDrivers::halt) {
             drivers.guide(outcome.clone());
@@ -139,12 +141,12 @@ struct ConcurrentDrivers {
     over: Stop,
 }
 
-/// What both sides know, and what the drivers did since anybody asked.
+/// What both sides know, and what the drivers did since they were last asked.
 #[derive(Default)]
 struct Found {
     pool: Pool,
     effort: Effort,
-    /// Who found the best last.
+    /// The driver that found the best last.
     source: &'static str,
     lost: Vec<Lost>,
 }
@@ -154,7 +156,8 @@ impl ConcurrentDrivers {
         ConcurrentDrivers { drivers: BackgroundTask::new(drivers), threads, found: Arc::default(), over: Stop::new() }
     }
 
-    /// Lets both sides know what the other has found, and begins where nobody is on his way. Returns who found the best and what was done.
+    /// Lets both sides know what the other has found, and begins rounds where none are under way. Returns which driver
+    /// found the best and what was done.
     fn exchange(
         &mut self,
         context: &Arc<SearchContext>,
@@ -182,7 +185,7 @@ impl ConcurrentDrivers {
         (found.source, std::mem::take(&mut found.effort))
     }
 
-    /// Ends the rounds on their way. What they found stays where it is.
+    /// Ends the rounds under way. What they found stays where it is.
     fn halt(&mut self) -> Option<&mut Portfolio> {
         self.over.set(Cause::Time);
         let _ = self.drivers.wait(PATIENCE);
@@ -252,7 +255,7 @@ mod tests {
 
     fn field_of(parameters: &[(&str, &str)], seed: u64) -> Arc<SearchContext> {
         let network = generate("grid", parameters, seed).expect("a family");
-        let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+        let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
         let problem = Arc::new(reducer.problem());
         Arc::new(SearchContext::new(&problem, price(&problem), None, &mut Rng::new(seed)))
     }
@@ -285,7 +288,7 @@ mod tests {
         let (mut pool, mut concurrent) = (Pool::default(), group(&mut rng).concurrent.expect("drivers"));
         let meeting = meeting();
         let _ = concurrent.exchange(&context, &mut pool, &meeting, &stop);
-        assert!(concurrent.drivers.here().is_some(), "nothing is known, so nobody begins");
+        assert!(concurrent.drivers.here().is_some(), "nothing is known, so no round begins");
         let values = (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
         pool.offer(&Elite::new(&context.tables, values));
         let (begin, mut work) = (pool.best(), 0);
@@ -299,7 +302,7 @@ mod tests {
         let _ = concurrent.collect(&mut pool);
         assert_eq!(lock(&concurrent.found).pool.best(), pool.best());
         assert!(energies_are_those_of(&context, &pool));
-        // whoever waits for a round hears that the bound is met
+        // a caller that waits for a round hears that the bound is met
         let best = pool.allowed().expect("nothing is forbidden").energy.total;
         meeting.proved(context.constant + best);
         assert!(meeting.met().is_set());
@@ -323,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_one_thread_has_nobody_beside_it() {
+    fn a_run_of_one_thread_has_no_drivers_beside_it() {
         let mut rng = Rng::new(4);
         assert!(group_of(1, &mut rng).concurrent.is_none() && group_of(5, &mut rng).concurrent.is_some());
     }

@@ -1,4 +1,5 @@
-//! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately ([`Shares`]).
+//! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately
+//! ([`Shares`]).
 
 use super::driver::{Driver, Effort, Pool, SearchContext};
 use super::shares::Shares;
@@ -18,14 +19,15 @@ use crate::threads;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The first rounds are those of the driver with the largest share: it shows a solution soonest and fills the pool for the others. Annealing's, they took
-/// 1.1 s on DSJC1000.1, whose conflicts tabu walks then brought from 62 to 27 in a quarter of a second.
+/// The first rounds are those of the driver with the largest share: it shows a solution soonest and fills the pool for
+/// the others. Annealing's, they took 1.1 s on DSJC1000.1, whose conflicts tabu walks then brought from 62 to 27 in a
+/// quarter of a second.
 const FIRST: u64 = 4;
-/// How long they take at least where a run need not be repeated. On one core 20, 40 and 80 ms are level, on 16 threads of a slower machine SPOT5 414 wants
-/// 80 or more (results/first-seconds).
+/// How long they take at least where a run need not be repeated. On one core 20, 40 and 80 ms are level, on 16 threads
+/// of a slower machine SPOT5 414 wants 80 or more (results/first-seconds).
 const FIRST_TIME: Duration = Duration::from_millis(120);
-/// After so much of it the others that want all threads have a short round each where nothing better is found, and another one if they find something:
-/// SPOT5 5 has its best by walks by weights.
+/// After so much of it the others that want all threads have a short round each where nothing better is found, and
+/// another one if they find something: SPOT5 5 has its best by constraint-weighting walks.
 const PROBING: Duration = Duration::from_millis(20);
 /// Work that a round counts at least: one that does nothing must not be due again for ever.
 const LEAST_WORK: u64 = 1_000_000;
@@ -37,8 +39,8 @@ pub(crate) struct Portfolio {
     drivers: Vec<Box<dyn Driver>>,
     /// Where the driver of a round is told.
     activity: Activity,
-    /// Whether shares are of time and not of counted work: where a run need not be repeated. Drivers' units differ by a factor of two on the
-    /// CPU, and by more on a device (results/notes/cpu.md).
+    /// Whether shares are of time and not of counted work: where a run need not be repeated. Drivers' units differ by a
+    /// factor of two on the CPU, and by more on a device (results/notes/cpu.md).
     timed: bool,
     /// Whose kernels drivers need not wait for.
     device: Option<Arc<Cuda>>,
@@ -46,7 +48,7 @@ pub(crate) struct Portfolio {
     begun: Vec<bool>,
     /// What drivers were last told to build on.
     guide: Option<Arc<Outcome>>,
-    /// Begun with the first round, and anew once an allowed assignment is known.
+    /// Begun with the first round, and again once an allowed assignment is known.
     shares: Option<Shares>,
     solved: bool,
     /// Whose round the last one was, if it found something better: the next of the first ones is his, too.
@@ -70,8 +72,8 @@ pub(crate) struct Lost {
 }
 
 impl Portfolio {
-    /// The drivers that the options name; each has streams of its own. Those that no device has are left out where they work
-    /// [beside](Self::beside) one.
+    /// The drivers that the options name; each has streams of its own. Those that no device has are left out where they
+    /// work [beside](Self::beside) one.
     pub fn new(options: &Options, device: Option<Arc<Cuda>>, split: bool, rng: &mut Rng) -> Self {
         let mut stream = || Rng::new(rng.draw());
         let asserts = options.assertions >= Assertions::Assignment;
@@ -110,8 +112,8 @@ impl Portfolio {
         Portfolio { device, activity, ..Portfolio::of(drivers, options.rounds.is_none()) }
     }
 
-    /// Whether drivers that no device has may work by themselves: not where they are not asked for, nor where all take turns so that a
-    /// run can be repeated.
+    /// Whether drivers that no device has may work by themselves: not where they are not asked for, nor where all take
+    /// turns so that a run can be repeated.
     pub fn may_split(options: &Options) -> bool {
         options.driver == DriverChoice::Portfolio && options.rounds.is_none()
     }
@@ -121,7 +123,7 @@ impl Portfolio {
         Self::without_opening(Self::of_the_cpu(&mut || Rng::new(rng.draw())))
     }
 
-    /// Drivers that have threads of their own wait for nobody.
+    /// Drivers that have threads of their own wait for no others.
     fn without_opening(drivers: Vec<Box<dyn Driver>>) -> Self {
         Portfolio { rounds: FIRST, opening: FIRST_TIME, work: u64::MAX / 2, ..Portfolio::of(drivers, true) }
     }
@@ -158,7 +160,7 @@ impl Portfolio {
         }
     }
 
-    /// Whether there is nobody left to make rounds.
+    /// Whether no driver is left.
     pub fn is_empty(&self) -> bool {
         self.drivers.is_empty()
     }
@@ -180,7 +182,7 @@ impl Portfolio {
         (source, effort)
     }
 
-    /// Whether the rounds are still those of whoever begins.
+    /// Whether the first rounds are not over yet.
     pub fn is_opening(&self) -> bool {
         self.rounds < FIRST || self.opening < FIRST_TIME
     }
@@ -267,7 +269,7 @@ impl Portfolio {
         (name, effort)
     }
 
-    /// Hands the messages of a bound step to whoever builds on them.
+    /// Hands the messages of a bound step to drivers that use them.
     pub fn guide(&mut self, outcome: Arc<Outcome>) {
         for driver in &mut self.drivers {
             driver.guide(&outcome);
@@ -320,12 +322,12 @@ mod tests {
     use crate::search::testing::{price, random_dense};
 
     #[test]
-    fn half_of_the_time_is_the_couples_on_colorings_and_annealings_on_other_large_cores() {
+    fn half_of_the_time_is_the_two_parents_on_colorings_and_annealings_on_other_large_cores() {
         let family = |kind: &str, settings: &[(&str, &str)]| generate(kind, settings, 1).expect("a family");
         let coloring = family("coloring", &[("n", "900"), ("p", "0.012"), ("k", "4")]);
         let grid = family("grid", &[("side", "28"), ("d", "2")]);
         for (network, tabu, anneal) in [(coloring, 0.5, 0.0), (grid, 0.0, 0.5)] {
-            let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("nobody stops").problem());
+            let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem());
             let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
             let mut pool = Pool::default();
             pool.solved = true;
@@ -336,9 +338,9 @@ mod tests {
     }
 
     #[test]
-    fn where_the_first_rounds_stand_still_others_have_one() {
+    fn where_the_first_rounds_stagnate_others_have_one() {
         let clauses = generate("sat", &[("n", "60"), ("clauses", "240")], 1).expect("a family");
-        let problem = Arc::new(Reducer::new(&clauses, false, &Stop::new()).expect("nobody stops").problem());
+        let problem = Arc::new(Reducer::new(&clauses, false, &Stop::new()).expect("no stop is set").problem());
         let mut rng = Rng::new(1);
         let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
         let mut portfolio = Portfolio::new(&Options::default(), None, false, &mut rng);
@@ -366,15 +368,15 @@ mod tests {
         let options = Options { heuristic: Some(Arc::new(MinConflicts)), ..Options::default() };
         let mut portfolio = Portfolio::new(&options, None, false, &mut rng);
         let mut pool = Pool::default();
-        let (mut before, mut flights) = (0, 0);
-        while flights < 3 {
+        let (mut before, mut trajectories) = (0, 0);
+        while trajectories < 3 {
             let began = portfolio.work;
             match portfolio.round(&context, &mut pool, &Stop::new()).0 {
-                "guided" => flights += 1,
-                _ => before += u32::from(flights == 0),
+                "guided" => trajectories += 1,
+                _ => before += u32::from(trajectories == 0),
             }
-            assert!(flights == 0 || portfolio.rounds < 2000);
-            assert!(flights > 0 || began < 20 * portfolio.drivers[6].begins(&context));
+            assert!(trajectories == 0 || portfolio.rounds < 2000);
+            assert!(trajectories > 0 || began < 20 * portfolio.drivers[6].begins(&context));
         }
         assert!(before >= FIRST as u32);
     }

@@ -5,16 +5,17 @@ use crate::threads;
 use rayon::ThreadPool;
 use std::sync::Arc;
 
-/// One thread in so many is the drivers' that go on by themselves, up to as many as there are islands. On large cores it is one: annealing
-/// takes in what islands find, and with three threads of them the pool was theirs too soon (results/notes/search-cuda.md).
+/// One thread in so many is the drivers' that go on by themselves, up to as many as large-neighbourhood search has
+/// states. On large cores it is one: annealing takes in what large-neighbourhood search finds, and with three threads
+/// of them the pool was theirs too soon (results/notes/search-cuda.md).
 const DRIVERS: usize = 4;
 /// One in so many is the bounds' beside a search on the CPU; they and the search change places while they lead.
 const BOUNDS: usize = 4;
-/// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in turns, with six level
-/// (results/scheduler/thread-split.csv).
+/// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in
+/// turns, with six level (results/scheduler/thread-split.csv).
 const LEAST: usize = 8;
 
-/// Threads for one thing, so that nobody waits for somebody else's work; by default those of everybody.
+/// Threads for one purpose, so that none waits for others' work; by default the shared ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Threads(Option<Arc<ThreadPool>>);
 
@@ -24,7 +25,7 @@ impl Threads {
         threads::pool(count).ok().map(|pool| Threads(Some(Arc::new(pool))))
     }
 
-    /// Whether they are nobody else's.
+    /// Whether they are for this purpose alone.
     pub fn are_own(&self) -> bool {
         self.0.is_some()
     }
@@ -53,12 +54,13 @@ pub(crate) struct ThreadSplit {
     pub search: Threads,
     /// Of bounds.
     pub bounds: Threads,
-    /// Of drivers that go on by themselves; none where nobody does.
+    /// Of drivers that go on by themselves; none where there are none.
     pub drivers: Option<Threads>,
 }
 
 impl ThreadSplit {
-    /// Beside a device that searches all but one are for bounds and, if there are any, drivers. A run of one thread has bounds beside it, and no drivers.
+    /// Beside a device that searches all but one are for bounds and, if there are any, drivers. A run of one thread has
+    /// bounds beside it, and no drivers.
     pub fn beside_device(drivers: bool, is_large: bool) -> ThreadSplit {
         let all = rayon::current_num_threads() - 1;
         let drivers = (drivers && all > 0).then(|| of_drivers(all, is_large));
@@ -66,10 +68,11 @@ impl ThreadSplit {
         ThreadSplit { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
     }
 
-    /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can use (a run of 16 threads in which all
-    /// took turns used five of them on SPOT5 414; results/scheduler/thread-split.csv). Not on large cores, whose first states are as many as threads, nor on colorings
-    /// and before an allowed assignment is known, where half of the time belongs to a driver that has a walk for each.
-    /// `Some(None)` where the system has no threads for that.
+    /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can
+    /// use (a run of 16 threads in which all took turns used five of them on SPOT5 414;
+    /// results/scheduler/thread-split.csv). Not on large cores, whose first states are as many as threads, nor on
+    /// colorings and before an allowed assignment is known, where half of the time belongs to a driver that has a walk
+    /// for each. `Some(None)` where the system has no threads for that.
     pub fn of_the_cpu(context: &SearchContext, pool: &Pool) -> Option<Option<ThreadSplit>> {
         let all = rayon::current_num_threads();
         if all < LEAST || !pool.solved || context.is_large() || context.is_coloring() {
@@ -101,7 +104,7 @@ mod tests {
 
     fn context(kind: &str, settings: &[(&str, &str)]) -> SearchContext {
         let network = generate(kind, settings, 1).expect("a family");
-        let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("nobody stops").problem());
+        let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem());
         SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1))
     }
 

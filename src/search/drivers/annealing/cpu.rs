@@ -33,7 +33,8 @@ pub(crate) struct CpuPopulation {
     steps: Vec<Boltzmann>,
     best: i64,
     best_allowed: i64,
-    /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do the next.
+    /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do
+    /// the next.
     first_moves: [u64; COLD_SHARES.len()],
 }
 
@@ -53,7 +54,8 @@ thread_local! {
     static STORAGE: RefCell<ThreadStorage> = RefCell::default();
 }
 
-/// Storage of one thread, kept for as long as the thread is there: made anew for each generation it took 4 to 10 % of 505 and pedigree18.
+/// Storage of one thread, kept for as long as the thread is there: made again for each generation it took 4 to 10 % of
+/// 505 and pedigree18.
 #[derive(Default)]
 struct ThreadStorage {
     scratch: Scratch<i32>,
@@ -63,15 +65,16 @@ struct ThreadStorage {
     before: Vec<u16>,
 }
 
-/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next. On twelve cores one in two took as
-/// long, one in five up to 1.3 times (results/notes/cpu.md).
+/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next. On twelve cores
+/// one in two took as long, one in five up to 1.3 times (results/notes/cpu.md).
 const COOL: usize = 3;
-/// Where a child's rows are gone with it: the first sweep that keeps ratings makes all rows anew, and it takes some more to pay.
+/// Where a child's rows are gone with it: the first sweep that keeps ratings makes all rows again, and it takes some
+/// more to pay.
 const WORTH_KEEPING: u32 = 4;
 /// Values of all variables up to which a state keeps its ratings: 64 kB of them.
 const MOST_KEPT: usize = 1 << 14;
 
-/// Whether elites keep their ratings. Children of large cores are long enough to make them anew.
+/// Whether elites keep their ratings. Children of large cores are long enough to make them again.
 fn keeps_ratings(tables: &ValueTables) -> bool {
     !is_large(tables.variables()) && tables.all_copied() && tables.moves() <= MOST_KEPT
 }
@@ -176,7 +179,8 @@ impl CpuPopulation {
         true
     }
 
-    /// Copies a connected region of a second_parent into the state; where the second_parent is a copy of the parent, random values.
+    /// Copies a connected region of a second parent into the state; where the second parent is a copy of the parent,
+    /// random values.
     fn cross(
         &self,
         slot: usize,
@@ -230,22 +234,25 @@ impl pulp::WithSimd for MakeChild<'_> {
 
 /// Work of a generation at most: some 200 ms.
 const GENERATION_WORK: u64 = 200_000_000;
-/// States of a first pool at most; later ones have twice as many each. With 256 from the beginning good solutions came later: scen07's
-/// mean distance from the best known one over 10 s of one core was 0.20, with 32 it is 0.06 (results/notes/cpu.md).
-const FIRST_STATES: usize = 32;
-/// States of a first pool for each thread at least. With two, as 16 threads had, scen07 was at its best after 1.3 s and not after 0.4 to 0.7
+/// States of a first pool at most; later ones have twice as many each. With 256 from the beginning good solutions came
+/// later: scen07's mean distance from the best known one over 10 s of one core was 0.20, with 32 it is 0.06
 /// (results/notes/cpu.md).
+const FIRST_STATES: usize = 32;
+/// States of a first pool for each thread at least. With two, as 16 threads had, scen07 was at its best after 1.3 s and
+/// not after 0.4 to 0.7 (results/notes/cpu.md).
 const FIRST_FOR_EACH: usize = 4;
-/// States on a large core, whose parts improve independently: few, so that each comes far, for one thread and for more. On a random network
-/// of 1000 variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to 127941; two threads bring 8 in 60 s to
-/// 292386 on a grid on which 4 come to 292893. A first pool has a state for each thread: that is far ahead in the first seconds, and the best of it
-/// joins later pools (one core, 8 s, ten networks: -0.20 +- 0.05 of the integral's logarithm; results/notes/cpu.md).
+/// States on a large core, whose parts improve independently: few, so that each comes far, for one thread and for more.
+/// On a random network of 1000 variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to
+/// 127941; two threads bring 8 in 60 s to 292386 on a grid on which 4 come to 292893. A first pool has a state for each
+/// thread: that is far ahead in the first seconds, and the best of it joins later pools (one core, 8 s, ten networks:
+/// -0.20 +- 0.05 of the integral's logarithm; results/notes/cpu.md).
 const LARGE_POPULATION: [usize; 2] = [4, 8];
 
 /// A tree move takes about as long as so many sweeps.
 pub(crate) const TREE_SWEEPS: f64 = 1.25;
 
-/// Whether a pool on the CPU has a state for each thread: the first on a large core, unless somebody says how many there are or the run must be repeated.
+/// Whether a pool on the CPU has a state for each thread: the first on a large core, unless a number was asked for or
+/// the run must be repeated.
 pub(crate) fn begins_with_few(context: &SearchContext, epoch: u32) -> bool {
     epoch == 0 && context.is_large() && !context.portable && context.population.is_none()
 }
@@ -292,7 +299,8 @@ impl Population for CpuPopulation {
     }
 
     fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        // made here: a thread that made them amid offspring might be given another child, which would wait for them for ever
+        // made here: a thread that made them amid offspring might be given another child, which would wait for them for
+        // ever
         let _ = rayon::join(|| context.layout(), || context.regions());
         self.offspring.clear();
         self.elites.clear();
@@ -421,7 +429,7 @@ mod tests {
         ];
         for (kind, settings) in families {
             let network = generate(kind, settings, 3).expect("a family");
-            let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+            let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
             let problem = Arc::new(reducer.problem());
             let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
             let (mut population, mut rng, mut kept) = (CpuPopulation::default(), Rng::new(2), 0);

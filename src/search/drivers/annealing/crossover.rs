@@ -1,4 +1,4 @@
-//! Component-wise merge of two assignments ("partition crossover", ALGORITHMS M.2.5): where they differ, the constraint
+//! Partition crossover of two assignments: where they differ, the constraint
 //! graph falls into parts that do not see each other; of each part the cheaper version is taken.
 
 use crate::model::{Cost, FORBIDDEN};

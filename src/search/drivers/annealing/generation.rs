@@ -1,8 +1,9 @@
-//! A generation of population annealing: what the offspring of a population do, and where populations live.
+//! A generation: what the offspring of a population do, and where populations live.
 //!
-//! A child is a function of the population before, its slot and the generation's numbers. All its decisions are mixes of
-//! the generation's draw, its slot and what is decided, so that offspring can be made in any order and anywhere with equal
-//! results: [`CpuPopulation`](super::cpu::CpuPopulation) makes them on the CPU, a device runs the same program as a kernel.
+//! A child is a function of the population before, its slot and the generation's numbers. All its decisions are mixes
+//! of the generation's draw, its slot and what is decided, so that offspring can be made in any order and anywhere with
+//! equal results: [`CpuPopulation`](super::cpu::CpuPopulation) makes them on the CPU, a device runs the same program as
+//! a kernel.
 
 use super::cpu;
 use super::state::Elite;
@@ -16,10 +17,11 @@ use std::ops::Range;
 
 /// Where on the schedule a child's anneal begins, as a share of it from the cold end.
 pub(crate) const COLD_SHARES: [f64; 8] = [0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.62, 0.75];
-/// Largest share of the variables copied from the second_parent, in 65536ths; the size is drawn between half of it and it.
+/// Largest share of the variables copied from the second parent, in 65536ths; the size is drawn between half of it and
+/// it.
 pub(crate) const REGION_SHARES: [u64; 4] = [3932, 9830, 21627, 43254];
-/// States that share the order of their sweeps and the forests of their tree moves: they read the same tables at about the
-/// same time.
+/// States that share the order of their sweeps and the forests of their tree moves: they read the same tables at about
+/// the same time.
 pub(crate) const GROUP: u64 = 32;
 /// Temperatures that a schedule is cut into.
 pub(crate) const STEPS: usize = 1024;
@@ -52,7 +54,8 @@ pub(crate) mod decision {
 pub(crate) struct Generation {
     /// Keys are mixed from it.
     pub draw: u64,
-    /// So many slots one after the other take second parents from each other; 0 where offspring do not come of elites and begin at random values.
+    /// So many slots one after the other take second parents from each other; 0 where offspring do not come of elites
+    /// and begin at random values.
     pub subpopulation: u32,
     /// Sweeps of a child, greedy ones not counted.
     pub sweeps: u32,
@@ -90,8 +93,8 @@ impl Generation {
         mix(self.draw, (1 << 40) + slot as u64 / GROUP)
     }
 
-    /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device all
-    /// offspring begin together and the slowest ends the generation.
+    /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device
+    /// all offspring begin together and the slowest ends the generation.
     pub fn plan(&self, key: u64) -> Plan {
         if self.opens() {
             return Plan::default();
@@ -116,14 +119,15 @@ impl Generation {
         (from + (u64::from(STEPS as u32 - 1 - from) * u64::from(pass) / u64::from(last)) as u32) as usize
     }
 
-    /// How many variables of its second_parent the child with `key` takes.
+    /// How many variables of its second parent the child with `key` takes.
     pub fn region_size(plan: Plan, key: u64, variables: usize) -> usize {
         let part = (1 << 16) + (mix(key, decision::SIZE) >> 48);
         let share = (REGION_SHARES[plan.region] * part) >> 17;
         ((share * variables as u64) >> 16).max(1) as usize
     }
 
-    /// Tournaments of two for a second_parent of the same subpopulation that differs from the parent: `(slot, whether it does)`.
+    /// Tournaments of two for a second parent of the same subpopulation that differs from the parent: `(slot, whether
+    /// it does)`.
     pub fn second_parent(
         &self,
         key: u64,
@@ -153,8 +157,8 @@ pub(crate) fn steps(schedule: Schedule) -> Vec<Boltzmann> {
     (0..STEPS).map(|step| Boltzmann::new(schedule.at(step as f64 / (STEPS - 1) as f64))).collect()
 }
 
-/// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are offspring better
-/// than their parents, on large cores by how much.
+/// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are offspring
+/// better than their parents, on large cores by how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub cold: [(u64, u64); 8],
@@ -168,7 +172,7 @@ pub(crate) struct Tally {
 pub(crate) struct Offspring {
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
     /// How many were made; fewer than asked for after a stop.
     pub made: usize,
@@ -189,8 +193,8 @@ pub(crate) struct Replacement {
 
 /// Where a population lives and its offspring are made.
 pub(crate) trait Population: Send {
-    /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are those of
-    /// the first offspring.
+    /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are
+    /// those of the first offspring.
     fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
 
     /// States that there is memory for.
@@ -212,7 +216,8 @@ pub(crate) trait Population: Send {
         false
     }
 
-    /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the rest.
+    /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the
+    /// rest.
     fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
 
     /// Sets the temperatures.
@@ -230,7 +235,8 @@ pub(crate) trait Population: Send {
     /// All offspring are made: they replace their parents where they are not worse and new.
     fn replace(&mut self, context: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError>;
 
-    /// A whole generation of `states` offspring, for a population that makes them at once. Not replacement where a stop came before the last.
+    /// A whole generation of `states` offspring, for a population that makes them at once. Not replacement where a stop
+    /// came before the last.
     fn make_generation(
         &mut self,
         context: &SearchContext,
@@ -259,14 +265,14 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn mates_are_of_the_same_deme_and_all_of_it_are_drawn() {
+    fn second_parents_are_of_the_same_subpopulation_and_all_of_it_are_drawn() {
         let mut rng = Rng::new(6);
         for (states, subpopulation) in [(10, 4), (12, 3), (5, 1), (7, 7), (264, 17)] {
             let generation = Generation { subpopulation: subpopulation as u32, ..Generation::default() };
             let mut drawn = vec![false; states];
             for _ in 0..100 {
                 for slot in 0..states {
-                    // all alike but for their hashes: whoever is drawn first differs
+                    // all alike but for their hashes: the first one drawn differs
                     let (second_parent, differs) =
                         generation.second_parent(rng.draw(), slot, states, |_| 0, |slot| slot as u64);
                     assert!(

@@ -19,7 +19,8 @@ pub(crate) struct HeatBath<'a, R = AllFunctions> {
 
 /// Fills a variable's row of ratings.
 pub(crate) trait RatingSource {
-    /// Rates every value of `variable`; padded places get at least [`PADDING`](crate::search::context::value_tables::PADDING).
+    /// Rates every value of `variable`; padded places get at least
+    /// [`PADDING`](crate::search::context::value_tables::PADDING).
     fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]);
 
     /// A variable is about to leave its value for another.

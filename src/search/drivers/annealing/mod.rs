@@ -1,13 +1,15 @@
-//! Population annealing (ALGORITHMS.md M): every elite makes a child by copying a connected region from a second_parent, a very
-//! short heat-bath anneal from somewhere on the cold side of the schedule, tree moves and a greedy sweep; the child
-//! replaces its own parent if it is not worse and new. When a pool has converged its best goes to the archive and a new
-//! pool begins; now and then the archive itself is the pool.
+//! A memetic algorithm with simulated annealing: every elite makes a child by copying a connected region from a second
+//! parent, a very short heat-bath anneal from somewhere on the cold side of the schedule, tree moves and a greedy
+//! sweep; the child replaces its own parent if it is not worse and new. When a pool has converged its best goes to the
+//! archive and a new pool begins; now and then the archive itself is the pool.
 //!
-//! This is the host's side: which generation comes next. Children are made where the population lives, see [`Population`].
+//! This is the host's side: which generation comes next. Children are made where the population lives, see
+//! [`Population`].
 
 pub(crate) mod cpu;
 pub(crate) mod crossover;
 pub(crate) mod cuda;
+mod driver;
 pub(crate) mod generation;
 pub(crate) mod heat_bath;
 pub(crate) mod operators;
@@ -22,42 +24,43 @@ use self::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Population, Repla
 use self::operators::OperatorSelection;
 use self::state::Elite;
 use self::temperature::ENDS;
-use crate::device::{Cuda, DeviceError, Source};
+use crate::device::{Cuda, DeviceError};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
 use crate::search::context::cuda::unfit;
-use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
+use crate::search::scheduler::driver::{Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use cuda::CudaPopulation;
-use cuda::launch_shape::FirstKernels;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Work of a round at least, so that a round's overhead does not count: some 20 ms.
 const ROUND_WORK: u64 = 20_000_000;
-/// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on SPOT5.
+/// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on
+/// SPOT5.
 const FIRST_SWEEPS: u32 = 4;
 const OPENING_SWEEPS: u32 = 32;
-/// The second where all offspring are made at once: sweeps follow each other at the pace of a single state there, and 128 of
-/// them took longer than all that came after (results/notes/search-cuda.md).
+/// The second where all offspring are made at once: sweeps follow each other at the pace of a single state there, and
+/// 128 of them took longer than all that came after (results/notes/search-cuda.md).
 const SHORT_OPENING_SWEEPS: u32 = 16;
-/// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of long annealing, whose later ones have twice as many each
-/// until one takes so much work, a fifth of a second.
+/// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of long annealing,
+/// whose later ones have twice as many each until one takes so much work, a fifth of a second.
 const LONG_SWEEPS: u32 = 256;
 const LONG_WORK: u64 = 200_000_000;
 /// Generations without a new best of the pool after which it counts as converged if its median has come to the best.
 const PATIENCE: u32 = 8;
-/// Work of the first offspring on large cores, about: 50 to 200 sweeps. Ever more sweeps pay there as a run goes on: after so many
-/// generations without a new best they double, up to so many times (ALGORITHMS.md M.2.3).
+/// Work of the first offspring on large cores, about: 50 to 200 sweeps. Ever more sweeps pay there as a run goes on:
+/// after so many generations without a new best they double, up to so many times.
 const LARGE_CHILD_WORK: u64 = 70_000_000;
 const LARGE_PATIENCE: u32 = 4;
 const DOUBLINGS: u32 = 6;
-/// Doublings in vain after which a pool on a large core stands still. What it lacks are a few parts that other pools have: the bests of earlier
-/// ones join it, and when it stands still again the next begins. Where what differs between pools falls into parts, the second, the next may come sooner
-/// (one H200, 20 s: 100x100 grid, medians of five seeds, 290894 after one, 290900 after two; rnd1000, three seeds each, 125095 and 125059).
+/// Doublings in vain after which a pool on a large core stagnates. What it lacks are a few parts that other pools have:
+/// the bests of earlier ones join it, and when it stagnates again the next begins. Where what differs between pools
+/// falls into parts, the second, the next may come sooner (one H200, 20 s: 100x100 grid, medians of five seeds, 290894
+/// after one, 290900 after two; rnd1000, three seeds each, 125095 and 125059).
 const IN_VAIN: [u32; 2] = [2, 1];
-/// States of a subpopulation of a pool's first offspring on other large cores. Demes double with the sweeps: among all states a good one is soon in all others,
-/// which then find nothing better for ten seconds (one H200, rnd1000, 20 s, 264 states: medians 125074 of eight runs before, 125065 of 14 so).
+/// States of a subpopulation of a pool's first offspring on other large cores. Demes double with the sweeps: among all
+/// states a good one is soon in all others, which then find nothing better for ten seconds (one H200, rnd1000, 20 s,
+/// 264 states: medians 125074 of eight runs before, 125065 of 14 so).
 const LEAST_SUBPOPULATION: usize = 4;
 
 /// Elites that move to another core, best first: each is lifted to the network and projected again.
@@ -83,11 +86,12 @@ enum Phase {
 
 /// Its share at first.
 const WEIGHT: f64 = 6.0;
-/// What it has at least on large cores, colorings excepted: islands polish what it has in hand and gain more for their time, but it comes further
-/// (two threads, 60 s: 292413 and 125245 on the 100x100 grid and rnd1000, 292790 and 125572 without; results/notes/cpu.md).
+/// What it has at least on large cores, colorings excepted: large-neighbourhood search polish what it has in hand and
+/// gain more for their time, but it comes further (two threads, 60 s: 292413 and 125245 on the 100x100 grid and
+/// rnd1000, 292790 and 125572 without; results/notes/cpu.md).
 const LARGE_FLOOR: f64 = 0.5;
 
-/// The population annealing driver.
+/// The annealing driver.
 pub(crate) struct Annealing {
     population: Box<dyn Population>,
     device: Option<Arc<Cuda>>,
@@ -114,12 +118,14 @@ pub(crate) struct Annealing {
     /// The least energy found elsewhere that was taken in, or was known when the pool began.
     adopted: i64,
     stalled: u32,
-    /// Doublings of sweeps since the last new best, and whether the archive's bests have joined the pool; both on large cores.
+    /// Doublings of sweeps since the last new best, and whether the archive's bests have joined the pool; both on large
+    /// cores.
     in_vain: u32,
     joined: bool,
     epoch: u32,
     archive: Vec<Elite>,
-    /// The temperatures that generations may choose, by where they end, narrowed by settled assignments: none before there are such.
+    /// The temperatures that generations may choose, by where they end, narrowed by settled assignments: none before
+    /// there are such.
     temperatures: Vec<Vec<Boltzmann>>,
     /// The ones at work.
     end: usize,
@@ -155,8 +161,9 @@ impl Annealing {
         }
     }
 
-    /// The same with a state for each thread, annealed longer from pool to pool, on the CPU: what is replacement between far parts of a core, as which of
-    /// many variables are of one kind, neither short anneals nor regions of second parents change any more (results/notes/cpu.md).
+    /// The same with a state for each thread, annealed longer from pool to pool, on the CPU: what is replacement
+    /// between far parts of a core, as which of many variables are of one kind, neither short anneals nor regions of
+    /// second parents change any more (results/notes/cpu.md).
     pub fn long(rng: Rng) -> Self {
         Annealing { long: Some(LONG_SWEEPS), ..Annealing::new(rng, None) }
     }
@@ -313,7 +320,8 @@ impl Annealing {
         }
     }
 
-    /// Not where one takes longer than the sweeps between two of them: what a generation gains misleads there (rnd1000; results/notes/search-cuda.md).
+    /// Not where one takes longer than the sweeps between two of them: what a generation gains misleads there (rnd1000;
+    /// results/notes/search-cuda.md).
     fn makes_tree_moves(&self, context: &SearchContext) -> bool {
         !context.forests().is_empty() && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
@@ -378,8 +386,9 @@ impl Annealing {
         Ok(())
     }
 
-    /// Takes in what others have that is better than the best here: a warm start, too, but into later pools only what was found since they
-    /// began. Only on large cores, whose states come together by components: small ones converge too soon (results/notes/cpu.md).
+    /// Takes in what others have that is better than the best here: a warm start, too, but into later pools only what
+    /// was found since they began. Only on large cores, whose states come together by components: small ones converge
+    /// too soon (results/notes/cpu.md).
     fn adopt(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
         if !context.is_large() {
             return Ok(());
@@ -398,8 +407,8 @@ impl Annealing {
         Ok(())
     }
 
-    /// Begins on a core that is large where the last one, if any, was not, or the other way round: offspring that suit the one are too long for the
-    /// other, and too few or too many.
+    /// Begins on a core that is large where the last one, if any, was not, or the other way round: offspring that suit
+    /// the one are too long for the other, and too few or too many.
     fn begin_kind(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         (self.large, self.epoch) = (context.is_large(), 0);
         self.sweeps = self.base_sweeps(context);
@@ -412,7 +421,7 @@ impl Annealing {
     /// Begins on a core that the last one became, with the best states of that.
     fn follow_core(&mut self, context: &SearchContext, elites: &[Elite]) -> Result<(), DeviceError> {
         let _ = self.choose_backend(context)?;
-        // copies fill the pool: a child whose second_parent is its parent's copy takes random values instead
+        // copies fill the pool: a child whose second parent is its parent's copy takes random values instead
         if self.large == context.is_large() {
             self.reopen(context, elites, true)
         } else {
@@ -453,74 +462,14 @@ impl Annealing {
             self.long.map(|sweeps| if child_work(context, 2 * sweeps) <= LONG_WORK { 2 * sweeps } else { sweeps });
         self.phase = self.opening(context);
         let large = context.is_large();
-        // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs. On large
-        // cores it grows within the epoch
+        // every other epoch anneals twice, then four times as long (the ruler sequence): which length pays differs. On
+        // large cores it grows within the epoch
         self.sweeps = self.base_sweeps(context) << if large { 0 } else { self.epoch.trailing_zeros().min(4) };
-        // now and then the best of earlier pools meet, among as many new states; on large cores they join every pool at its end
+        // now and then the best of earlier pools meet, among as many new states; on large cores they join every pool at
+        // its end
         let crossed = if !large && self.epoch.is_multiple_of(CROSS_EVERY) { self.states / 2 } else { 0 };
         let seeds: Vec<Elite> = self.archive.iter().take(crossed).cloned().collect();
         self.open(context, &seeds, false)
-    }
-}
-
-impl Driver for Annealing {
-    fn name(&self) -> &'static str {
-        if self.long.is_some() { "long-anneal" } else { "anneal" }
-    }
-
-    fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
-        // on large cores all offspring become longer
-        self.long.is_none() || !context.is_large()
-    }
-
-    fn needs_few_threads(&self) -> bool {
-        self.long.is_some()
-    }
-
-    fn population(&self) -> usize {
-        self.states
-    }
-
-    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
-        if self.long.is_some() { 1.0 } else { WEIGHT }
-    }
-
-    fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
-        let large = pool.solved && context.is_large() && !context.is_coloring();
-        if large && self.long.is_none() { LARGE_FLOOR } else { 0.0 }
-    }
-
-    fn kernels(&self, context: &SearchContext) -> Option<Source> {
-        let opens = self.states == 0 || self.moved.is_some();
-        self.device.as_ref().filter(|_| opens).and_then(|cuda| FirstKernels::of(context).source(cuda))
-    }
-
-    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
-        let mut effort = Effort::default();
-        if let Err(error) = self.advance(context, pool, stop, &mut effort) {
-            self.go_on_on_the_host();
-            effort.lost = Some(error);
-        }
-        effort
-    }
-
-    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        let moved = |elites: Vec<Elite>| -> Vec<Elite> {
-            let known = elites.into_par_iter().filter(Elite::is_known);
-            known.map(|elite| Elite::new(&context.tables, translate(&elite.values))).collect()
-        };
-        self.archive = moved(std::mem::take(&mut self.archive));
-        self.temperatures.clear();
-        let elites = match self.moved.take() {
-            Some(elites) => Ok(elites),
-            None if self.states == 0 => return,
-            None => self.population.top(MOVED),
-        };
-        match elites {
-            Ok(elites) => self.moved = Some(moved(elites)),
-            // a device that fails now fails again in the next round, which says so
-            Err(_) => self.states = 0,
-        }
     }
 }
 

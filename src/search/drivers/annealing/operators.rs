@@ -1,4 +1,4 @@
-//! What the offspring of the population annealing may choose, and what pays.
+//! Operator selection: what offspring may choose, and what pays.
 
 use super::generation::{COLD_SHARES, REGION_SHARES, Tally};
 use super::temperature::ENDS;
@@ -26,7 +26,8 @@ impl OperatorSelection {
         }
     }
 
-    /// A generation of this tally ended; a child with tree moves took `tree_factor` times the work noted, and all took the `end`-th temperatures.
+    /// A generation of this tally ended; a child with tree moves took `tree_factor` times the work noted, and all took
+    /// the `end`-th temperatures.
     pub fn note(&mut self, tally: &Tally, tree_factor: f64, end: usize) {
         // every child is noted once with each kind of choice
         tally.before.iter().for_each(|&(gain, work)| self.end.note(end, gain as f64, work as f64));

@@ -1,7 +1,8 @@
-//! RatingCache kept from visit to visit. Most visits of a cool state change nothing (on grids and pedigrees 26 of 27, on frequency
-//! assignment 4 of 5), and what a visit reads is in no cache: on a grid of 10000 variables that is three quarters of its time. So a
-//! variable's row is made at its first visit, and a move brings the rows of its neighbours up to date. RatingCache are the same integers
-//! either way. On small cores a child begins with its parent's rows: three sweeps would not pay for making them.
+//! RatingCache kept from visit to visit. Most visits of a cool state change nothing (on grids and pedigrees 26 of 27,
+//! on frequency assignment 4 of 5), and what a visit reads is in no cache: on a grid of 10000 variables that is three
+//! quarters of its time. So a variable's row is made at its first visit, and a move brings the rows of its neighbours
+//! up to date. RatingCache are the same integers either way. On small cores a child begins with its parent's rows:
+//! three sweeps would not pay for making them.
 
 use super::heat_bath::RatingSource;
 use super::state::State;
@@ -110,7 +111,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn rows_and_totals_that_follow_are_those_made_anew() {
+    fn rows_and_totals_that_follow_are_those_made_again() {
         let (mut rng, mut exact) = (Rng::new(1), 0);
         for _ in 0..500 {
             let problem = Arc::new(random_dense(&mut rng));
@@ -126,9 +127,9 @@ mod tests {
                 let kept = CachedRatings { layout: &layout, ratings: &RefCell::new(std::mem::take(ratings)) };
                 let row = &mut row[..tables.width[v] as usize];
                 kept.fill(&tables, state, v, row);
-                let mut anew = vec![0; row.len()];
-                tables.rate(v, &state.values, &mut anew, |_| true);
-                assert_eq!(row[..tables.domain(v)], anew[..tables.domain(v)]);
+                let mut fresh = vec![0; row.len()];
+                tables.rate(v, &state.values, &mut fresh, |_| true);
+                assert_eq!(row[..tables.domain(v)], fresh[..tables.domain(v)]);
                 *ratings = kept.ratings.take();
             };
             (0..tables.variables()).for_each(|v| rate(&mut own, &state, v));
@@ -144,7 +145,7 @@ mod tests {
                 (0..tables.variables()).for_each(|v| rate(&mut other, &state, v));
                 std::mem::swap(&mut own, &mut other);
             }
-            // of a move away from a row that is not known nobody can say what it brings
+            // of a move away from a row that is not known the gain is not known
             other.copy(&own, Some(0));
             other.known[0] = false;
             let mut old = state.values.clone();

@@ -19,7 +19,7 @@ pub(crate) struct State {
     pub rng: Rng,
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
 }
 

@@ -7,8 +7,8 @@ use crate::rng::{below, mix};
 use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 
-/// One pass of a heat bath over all variables, color class by color class: `order` chooses the first one and the stride from one to the next. Each
-/// variable's bits are mixed from `draw`. `None` after a stop.
+/// One pass of a heat bath over all variables, color class by color class: `order` chooses the first one and the stride
+/// from one to the next. Each variable's bits are mixed from `draw`. `None` after a stop.
 #[inline(always)]
 pub(crate) fn sweep<R: RatingSource + Copy>(
     context: &SearchContext,

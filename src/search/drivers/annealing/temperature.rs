@@ -1,4 +1,4 @@
-//! The temperatures of a core, from its tables alone (ALGORITHMS.md M.2, "Automatic schedule").
+//! The temperatures of a core, from its tables alone.
 
 use crate::search::context::value_tables::ValueTables;
 use rayon::prelude::*;
@@ -17,13 +17,16 @@ const SAMPLES: usize = 1 << 16;
 
 /// Rows that a narrowed schedule is read from.
 const SETTLED_ROWS: usize = 2000;
-/// Rows for a thread at least: the two dozen steps of a schedule and waking 16 threads for each took 9 ms of SPOT5 414 (results/notes/cpu.md).
+/// Rows for a thread at least: the two dozen steps of a schedule and waking 16 threads for each took 9 ms of SPOT5 414
+/// (results/notes/cpu.md).
 const WORTH_A_THREAD: usize = 500;
-/// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential takes a way of its own where its result underflows.
+/// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential
+/// takes a way of its own where its result underflows.
 const NOTHING: f64 = 60.0;
-/// Where anneals end, as the share of variables of settled assignments that leave their best values, of those that would at infinite temperature: the
-/// first on small cores and for flights; on large ones each generation of annealing chooses, as 0.04 is better for rnd1000 and much
-/// worse for a formula of 20000 variables (results/notes/cpu.md).
+/// Where anneals end, as the share of variables of settled assignments that leave their best values, of those that
+/// would at infinite temperature: the first on small cores and for trajectories; on large ones each generation of
+/// annealing chooses, as 0.04 is better for rnd1000 and much worse for a formula of 20000 variables
+/// (results/notes/cpu.md).
 pub(crate) const ENDS: [f64; 2] = [0.02, 0.04];
 /// Where they begin, as such a share.
 const HOT: f64 = 0.5;
@@ -74,12 +77,12 @@ impl Schedule {
         Schedule { hot: spread.max(4.0 * unit), cold: 0.15 * unit }
     }
 
-    /// Narrows the schedule to where variables of settled assignments begin to leave their best values: its cold end is where a share of `cold` does
-    /// (of those that would at infinite temperature), its hot end where half do.
+    /// Narrows the schedule to where variables of settled assignments begin to leave their best values: its cold end is
+    /// where a share of `cold` does (of those that would at infinite temperature), its hot end where half do.
     ///
-    /// ALGORITHMS.md's ends (spread and a fraction of the unit) leave half of a grid's or a random network's sweeps
-    /// below any excitation: 100x100 grid, 128 sweeps: 329918 between those ends (best of 16), 319363
-    /// between these (best of 8).
+    /// Ends at the tables' spread and at a fraction of its unit leave half of a grid's or a random network's sweeps
+    /// below any excitation: 100x100 grid, 128 sweeps: 329918 between those ends (best of 16), 319363 between these
+    /// (best of 8).
     pub fn narrowed(self, tables: &ValueTables, samples: &[&[u16]], cold: f64) -> Schedule {
         let mut gaps: Vec<Vec<f64>> = Vec::new();
         let stride = tables.variables() * samples.len() / SETTLED_ROWS + 1;

@@ -3,6 +3,7 @@
 use super::cpu::suitable_states;
 use super::*;
 use crate::generate::generate;
+use crate::search::scheduler::driver::Driver;
 use crate::search::testing::price;
 
 #[test]
@@ -37,7 +38,7 @@ fn long_annealing_begins_with_ever_longer_anneals_of_few_states() {
 }
 
 #[test]
-fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
+fn the_bests_of_earlier_pools_join_those_that_stagnate_on_large_cores() {
     let network = generate("grid", &[("side", "25"), ("d", "2"), ("p2", "0")], 1).expect("a family");
     let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
     let context = SearchContext::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
@@ -45,7 +46,7 @@ fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
     let mut joins = 0;
     for _ in 0..3000 {
         let before = (anneal.epoch, anneal.joined);
-        // nobody else finds anything
+        // no other driver finds anything
         drop(anneal.round(&context, &mut Pool::default(), &Stop::new()));
         if anneal.joined && before == (anneal.epoch, false) {
             joins += 1;
@@ -62,7 +63,7 @@ fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
 }
 
 #[test]
-fn demes_double_with_the_sweeps_where_nothing_falls_into_parts() {
+fn subpopulations_double_with_the_sweeps_where_nothing_falls_into_parts() {
     // degrees of 10 and of at most 4
     let family = |kind: &str, settings: &[(&str, &str)]| generate(kind, settings, 1).expect("a family");
     let random = family("large-sparse", &[("n", "700"), ("d", "2"), ("functions", "3500")]);

@@ -1,6 +1,6 @@
 //! Tree moves: the variables of a random induced forest are assigned together, given the rest. Costs are eliminated
 //! exactly from the leaves up (min-sum); on the way down each variable is drawn by its FANG heat bath given its parent.
-//! ALGORITHMS.md M.2.4: one tree move for every 4 to 5 sweeps is worth 25 % of the time on CELAR.
+//! One tree move for every 4 to 5 sweeps is worth 25 % of the time on CELAR.
 
 use super::heat_bath::{HeatBath, RatingSource};
 use super::state::State;
@@ -41,8 +41,8 @@ pub(crate) struct Forest {
 }
 
 impl Forest {
-    /// Draws an induced forest: variables in random order, each taken unless it closes a cycle, shares a larger function with
-    /// one taken before, or joins a tree of more than `largest` variables.
+    /// Draws an induced forest: variables in random order, each taken unless it closes a cycle, shares a larger
+    /// function with one taken before, or joins a tree of more than `largest` variables.
     pub fn random(tables: &ValueTables, largest: u32, rng: &mut Rng) -> Forest {
         let n = tables.variables();
         let mut order: Vec<u32> = (0..n as u32).collect();
@@ -140,7 +140,7 @@ impl Forest {
         forest
     }
 
-    /// Possibilities that a tree move rates.
+    /// Candidate values that a tree move rates.
     pub fn ratings(&self, tables: &ValueTables) -> u64 {
         let domain = |node: &Node| tables.domain(node.variable as usize) as u64;
         let edge = |node: &Node| match node.parent {
@@ -156,8 +156,8 @@ impl Forest {
     }
 }
 
-/// The middle of a longest path in the tree of a member: from there a tree has the fewest levels, which a device assigns one after the
-/// other.
+/// The middle of a longest path in the tree of a member: from there a tree has the fewest levels, which a device
+/// assigns one after the other.
 fn centre(tables: &ValueTables, member: &[bool], start: u32) -> u32 {
     // nodes in the order of their distance, and where each was come from
     let reach = |start: u32| {

@@ -1,5 +1,5 @@
-//! Where the states of the guided search live. The host decides how long and how hot trajectories are and who begins anew; a backend
-//! makes the trajectories, with the same states on the CPU and on a device.
+//! Where the states of the guided search live. The host decides how long and how hot trajectories are and which states
+//! begin again; a backend makes the trajectories, with the same states on the CPU and on a device.
 
 use super::round_context::RoundContext;
 use super::state::{Places, State};
@@ -55,11 +55,11 @@ pub(crate) trait Backend: Send {
     /// New states at some assignments, one each.
     fn open(&mut self, round: &RoundContext<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError>;
 
-    /// Lets a state begin anew at an assignment; what it remembers stays.
+    /// Lets a state begin again at an assignment; what it remembers stays.
     fn begin(&mut self, round: &RoundContext<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError>;
 
-    /// Every state makes a child by a trajectory, which takes its place where it is not worse. Says what came of each, and whether all
-    /// came to their ends; after a stop the rest is dropped.
+    /// Every state makes a child by a trajectory, which takes its place where it is not worse. Says what came of each,
+    /// and whether all came to their ends; after a stop the rest is dropped.
     fn run(
         &mut self,
         visit: &Visit<'_>,

@@ -1,5 +1,5 @@
-//! States of the guided search on a device: `kernels/trajectory.cuh` makes whole trajectories, with the rows that the annealing kernels have and
-//! the same moves as the CPU.
+//! States of the guided search on a device: `kernels/trajectory.cuh` makes whole trajectories, with the rows that the
+//! annealing kernels have and the same moves as the CPU.
 
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 
@@ -25,10 +25,10 @@ use std::sync::Arc;
 
 /// Work that a device does in the time that a core of the CPU does one unit; cautious, as for tabu walks.
 const SPEED: u64 = 400;
-/// Ratings that a thread keeps in registers. More cost more than they save: each takes a copy of the loop that makes it, and so as much
-/// longer to compile.
+/// Ratings that a thread keeps in registers. More cost more than they save: each takes a copy of the loop that makes
+/// it, and so as much longer to compile.
 const KEEP: usize = 2;
-/// States for which the kernel's shape is chosen where nobody asks for a number.
+/// States for which the kernel's shape is chosen where no number was asked for.
 const MANY: usize = 4096;
 /// Temperatures of the passes of a turn, at most.
 const TEMPERATURES: usize = LENGTHS.len() * STARTS.len() * LONGEST as usize;
@@ -118,7 +118,7 @@ struct States {
     temperatures: CudaSlice<f64>,
     order: CudaSlice<u32>,
     stop: CudaSlice<u32>,
-    /// `flown` as it was read last.
+    /// `progress` as it was read last.
     told: Vec<TrajectoryProgress>,
 }
 
@@ -269,7 +269,8 @@ impl Backend for CudaBackend {
         let groups = self.shape.groups();
         let launch = (argument.count.div_ceil(groups), self.shape.threads * groups, self.shared);
         let problem: &NetworkProblem = &self.network.problem;
-        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
+        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
+        // number.
         unsafe {
             self.run.launch(cuda.stream(), launch, |arguments| {
                 let _ = arguments.arg(&argument).arg(problem);
@@ -328,7 +329,8 @@ fn landed(visit: &Visit<'_>, slot: usize, progress: &TrajectoryProgress) -> Traj
         let variable = View::new(visit.round.context, &shown).origin(v);
         let TrajectoryProgress { kept, recounted, .. } = progress;
         format!(
-            "heuristic {name}: after variable {variable} was assigned state {slot}'s cost is {kept} as kept, {recounted} recomputed"
+            "heuristic {name}: after variable {variable} was assigned state {slot}'s cost is {kept} as kept, \
+             {recounted} recomputed"
         )
     };
     let variable = |v: u32| Some(v as usize).filter(|_| v != NONE);

@@ -1,5 +1,5 @@
-//! Trajectories on a device against the CPU's: the same states, energies and picks after every round. Without a GPU these tests say so
-//! and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! Trajectories on a device against the CPU's: the same states, energies and picks after every round. Without a GPU
+//! these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
 use super::tests::outcome;
 use super::*;
@@ -79,7 +79,7 @@ impl ValueHeuristic for Everything {
     }
 }
 
-/// A context with bounds of values, which nobody proved.
+/// A context with bounds of values, which are not proven.
 fn context(problem: &Arc<Problem>, population: usize) -> SearchContext {
     let mut rng = Rng::new(9);
     let mut context = SearchContext::new(problem, price(problem), Some(population), &mut rng);
@@ -166,7 +166,7 @@ fn from_files(network: &Network) -> Vec<Arc<dyn ValueHeuristic>> {
     FILES.iter().enumerate().map(read).collect()
 }
 
-/// All heuristics of the list fly on a device, and one that looks at everything.
+/// All heuristics of the list run on a device, and one that looks at everything.
 fn known() -> Vec<Arc<dyn ValueHeuristic>> {
     let mut known = heuristics::all();
     assert!(known.iter().all(|heuristic| heuristic.cuda().is_some()));
@@ -178,7 +178,7 @@ fn known() -> Vec<Arc<dyn ValueHeuristic>> {
 fn trajectories(kind: &str, parameters: &[(&str, &str)], population: usize) {
     let Some(cuda) = device() else { return };
     let network = generate(kind, parameters, 3).expect("it can be made");
-    let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+    let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
     let problem = Arc::new(reducer.problem());
     let mut context = context(&problem, population);
     context.origin = Some(Arc::new(reducer));
@@ -191,22 +191,22 @@ fn trajectories(kind: &str, parameters: &[(&str, &str)], population: usize) {
 }
 
 #[test]
-fn flights_equal_those_of_the_cpu() {
+fn trajectories_equal_those_of_the_cpu() {
     trajectories("random", &[("n", "30"), ("d", "13"), ("p2", "0.3")], 21);
 }
 
 #[test]
-fn flights_on_colorings() {
+fn trajectories_on_colorings() {
     trajectories("coloring", &[("n", "80"), ("p", "0.1"), ("k", "6")], 33);
 }
 
 #[test]
-fn flights_of_states_that_do_not_fit_shared_memory() {
+fn trajectories_of_states_that_do_not_fit_shared_memory() {
     trajectories("coloring", &[("n", "700"), ("p", "0.01"), ("k", "4")], 5);
 }
 
 #[test]
-fn flights_of_groups_of_several_warps() {
+fn trajectories_of_groups_of_several_warps() {
     trajectories("potts", &[("side", "6"), ("d", "40")], 3);
 }
 
@@ -234,7 +234,7 @@ fn photographs(rng: &mut Rng, n: usize) -> Problem {
 }
 
 #[test]
-fn flights_with_groups_on_photographs() {
+fn trajectories_with_groups_on_photographs() {
     let Some(cuda) = device() else { return };
     let mut rng = Rng::new(8);
     for (n, population) in [(70, 9), (9, 40)] {
@@ -247,7 +247,7 @@ fn flights_with_groups_on_photographs() {
 }
 
 #[test]
-fn states_begin_anew_as_on_the_cpu() {
+fn states_begin_again_as_on_the_cpu() {
     let Some(cuda) = device() else { return };
     let mut rng = Rng::new(4);
     let known = known();

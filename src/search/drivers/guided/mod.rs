@@ -1,16 +1,17 @@
 //! Search steered by a plug-in heuristic: a population of states, each of which makes trajectories of FANG passes.
 //!
-//! A child of each state makes a trajectory: passes over all variables, in which the heuristic weighs values and FANG draws, while
-//! the temperature falls; what its neighbourhood proposes is tried in between; a pass of cheapest values ends it. The child is
-//! the best assignment of its trajectory, and replaces its parent where it is not worse, as in `anneal`: so states drift over
-//! plateaus, no better one is lost, and heuristics may go uphill within a trajectory as they like. (Metropolis' rule between
-//! parent and child would count the temperature twice.) How long trajectories are and how hot they begin goes by what paid.
+//! A child of each state makes a trajectory: passes over all variables, in which the heuristic weighs values and FANG
+//! draws, while the temperature falls; what its neighbourhood proposes is tried in between; a pass of cheapest values
+//! ends it. The child is the best assignment of its trajectory, and replaces its parent where it is not worse, as in
+//! `anneal`: so states drift over plateaus, no better one is lost, and heuristics may go uphill within a trajectory as
+//! they like. (Metropolis' rule between parent and child would count the temperature twice.) How long trajectories are
+//! and how hot they begin goes by what paid.
 //!
-//! Costs of all values are kept up to date as tabu search does (`walk::Layout`), because passes of most heuristics change few
-//! values; where tables are too large, and on a device, they are made at each visit.
+//! Costs of all values are kept up to date as tabu search does (`walk::Layout`), because passes of most heuristics
+//! change few values; where tables are too large, and on a device, they are made at each visit.
 //!
-//! The host decides which trajectories come next and who begins anew; where the states live is a [`Backend`]: the CPU's, or a device's with
-//! the same states after every round.
+//! The host decides which trajectories come next and which states begin again; where the states live is a [`Backend`]:
+//! the CPU's, or a device's with the same states after every round.
 
 mod backend;
 mod cuda;
@@ -19,6 +20,7 @@ mod cuda_tests;
 mod guidance;
 mod idle;
 mod network;
+mod report;
 mod round_context;
 pub(crate) mod speed;
 mod state;
@@ -53,29 +55,32 @@ use std::sync::Arc;
 use trajectory::Trajectory;
 use visit::Visit;
 
-/// Its share at first: somebody asked for it.
+/// Its share at first: the user asked for it.
 const WEIGHT: f64 = 3.0;
-/// Work of a run before its trajectories begin. A round of them is long; where they began at once, networks that the other drivers solve within
-/// tenths of a second were solved that much later (results/notes/heuristics.md).
+/// Work of a run before its trajectories begin. A round of them is long; where they began at once, networks that the
+/// other drivers solve within tenths of a second were solved that much later (results/notes/heuristics.md).
 const BEGIN: u64 = 300_000_000;
-/// What opens a run: trajectories of so many states, cold ones of that many passes, or fewer where they would take more than that work. They set out from the
-/// first solution, which brings scen07 to 424807 where annealing has 1848156 a little later (results/notes/heuristics.md).
+/// What opens a run: trajectories of so many states, cold ones of that many passes, or fewer where they would take more
+/// than that work. They set out from the first solution, which brings scen07 to 424807 where annealing has 1848156 a
+/// little later (results/notes/heuristics.md).
 const OPENING_STATES: usize = 4;
 const OPENING_PASSES: u64 = 8;
 const OPENING_WORK: u64 = 20_000_000;
-/// States, where nobody asks for another number; threads do not change it.
+/// States, where no other number was asked for; threads do not change it.
 const STATES: usize = 16;
 /// Work of a round, about: a trajectory is no longer than that allows.
 const ROUND_WORK: u64 = 200_000_000;
 /// The longest and the shortest trajectory.
 const LONGEST: u64 = 512;
 const SHORTEST: u64 = 8;
-/// Lengths of trajectories as parts of the longest, and where on the schedule they begin: the choices of a trajectory are pairs.
+/// Lengths of trajectories as parts of the longest, and where on the schedule they begin: the choices of a trajectory
+/// are pairs.
 const LENGTHS: [u64; 3] = [1, 8, 64];
 const STARTS: [f64; 4] = [0.0, 0.35, 0.7, 1.0];
-/// Trajectories without anything better after which a state begins anew.
+/// Trajectories without anything better after which a state begins again.
 const PATIENCE: u32 = 24;
-/// States that move to another core, at most: each is lifted to the network and projected again. Others begin at the same places.
+/// States that move to another core, at most: each is lifted to the network and projected again. Others begin at the
+/// same places.
 const MOVED: usize = 256;
 
 /// The guided driver.
@@ -107,8 +112,8 @@ struct Prepared {
 }
 
 impl Guided {
-    /// A driver that has not begun; its trajectories are a device's where there is one and the heuristic has a text for it. With `asserts`
-    /// every assignment is verified.
+    /// A driver that has not begun; its trajectories are a device's where there is one and the heuristic has a text for
+    /// it. With `asserts` every assignment is verified.
     pub fn new(heuristic: Arc<dyn ValueHeuristic>, asserts: bool, device: Option<Arc<Cuda>>, rng: Rng) -> Self {
         Guided {
             heuristic,
@@ -152,40 +157,6 @@ impl Guided {
         };
         (0..self.stalled.len()).map(&mut choose).collect()
     }
-
-    /// What the heuristic did that makes no sense, or that it did nothing, told once.
-    fn report(&mut self, round: &RoundContext<'_>, results: &[TrajectoryResult], stop: &Stop) -> Option<String> {
-        self.acted |= results.iter().any(|result| result.picks.drawn + result.picks.proposed > 0);
-        if self.reported {
-            return None;
-        }
-        let context = round.context;
-        let shown = vec![0; context.variables()];
-        let view = View::new(context, &shown);
-        let name = self.heuristic.name();
-        let told = results.iter().find_map(|result| {
-            let strange = result.strange.map(|v| {
-                format!("heuristic {name}: the weight of a value of variable {} is no number; it weighs 0", view.origin(v))
-            });
-            let weightless = result.weightless.map(|(v, held)| {
-                let (variable, value) = (view.origin(v), view.origin_value(v, held.into()));
-                format!("heuristic {name}: all values of variable {variable} weigh 0; it keeps value {value}")
-            });
-            let senseless = result.senseless.map(|(v, value)| {
-                format!("heuristic {name}: it proposes value {value} for variable {v} of the core, which has no such value; passed over")
-            });
-            strange.or(weightless).or(senseless)
-        });
-        let known = self.heuristic.nonsense().map(|what| format!("heuristic {what}; it weighs 0"));
-        let new = known.or(told).or_else(|| {
-            let start = |slot| Self::start(&*self.heuristic, context, &mut Rng::new(slot));
-            let starts = || (0..OPENING_STATES as u64).map(start).collect();
-            let idle = || idle::explain(round, &*self.heuristic, starts(), opening_trajectory(context), stop);
-            if self.acted { None } else { idle() }
-        });
-        self.reported = new.is_some();
-        new
-    }
 }
 
 /// A trajectory of those that open a run.
@@ -194,7 +165,7 @@ fn opening_trajectory(context: &SearchContext) -> Trajectory {
     Trajectory { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 }
 }
 
-/// Whether a heuristic that is for devices only flies on one: what to say to the user where it does not.
+/// Whether a heuristic that is for devices only runs on one: what to say to the user where it does not.
 pub(crate) fn ready(
     context: &SearchContext,
     heuristic: &dyn ValueHeuristic,
@@ -254,8 +225,8 @@ impl Driver for Guided {
         BEGIN
     }
 
-    /// Trajectories on the CPU that set out from the first solution, by states that nobody keeps: before a device is there, and where a run must be the
-    /// same with it.
+    /// Trajectories on the CPU that set out from the first solution, by states that are not kept: before a device is
+    /// there, and where a run must be the same with it.
     fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
         let may = !self.heuristic.is_for_devices() && (self.device.is_none() || context.portable);
         let first = pool.elites().first().filter(|_| may && context.variables() > 0)?.values.clone();
@@ -336,7 +307,8 @@ impl Driver for Guided {
         let core = Prepared::new(context);
         let round = core.round(context, self.heuristic.needs(), self.asserts);
         let moved = slots.iter().map(|&slot| self.backend.values(slot)).collect::<Result<Vec<_>, _>>();
-        // what states remember is by the old core's values. A device that fails now fails again in the next round, which says so
+        // what states remember is by the old core's values. A device that fails now fails again in the next round,
+        // which says so
         if let Ok(moved) = moved
             && let Ok(count) = self.choose(&round, &mut Effort::default())
         {
@@ -351,8 +323,8 @@ impl Driver for Guided {
 }
 
 impl Guided {
-    /// Where trajectories are made from now on, by how many states. `effort` tells why it is not the device where there is
-    /// one, and of fewer states than were asked for.
+    /// Where trajectories are made from now on, by how many states. `effort` tells why it is not the device where there
+    /// is one, and of fewer states than were asked for.
     fn choose(&mut self, round: &RoundContext<'_>, effort: &mut Effort) -> Result<usize, DeviceError> {
         let context = round.context;
         let wanted = wanted(context);
@@ -487,7 +459,8 @@ impl Guided {
         Ok(())
     }
 
-    /// States that have stalled begin anew: at an elite of the pool, or where the heuristic begins. Returns the latter.
+    /// States that have stalled begin again: at an elite of the pool, or where the heuristic begins. Returns the
+    /// latter.
     fn renew(&mut self, round: &RoundContext<'_>, pool: &Pool) -> Result<Vec<usize>, DeviceError> {
         let mut begun = Vec::new();
         for slot in 0..self.stalled.len() {

@@ -49,7 +49,8 @@ impl RoundContext<'_> {
         row.iter_mut().for_each(|cost| *cost -= floor);
     }
 
-    /// How many functions each value of a variable violates. Of those too large to be laid out by variables nothing is known.
+    /// How many functions each value of a variable violates. Of those too large to be laid out by variables nothing is
+    /// known.
     pub fn count_conflicts(&self, values: &[u16], v: usize, row: &mut [i32]) {
         let tables = &self.context.tables;
         row.fill(0);
@@ -73,8 +74,8 @@ impl RoundContext<'_> {
         state::energy(self, values)
     }
 
-    /// Whether differences of costs add up to those of energies: not where each function is rounded by itself and energies are
-    /// rounded as a whole.
+    /// Whether differences of costs add up to those of energies: not where each function is rounded by itself and
+    /// energies are rounded as a whole.
     pub fn exact(&self) -> bool {
         self.context.tables.all_copied() || self.context.tables.shift == 0
     }

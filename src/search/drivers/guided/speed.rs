@@ -27,7 +27,8 @@ pub(crate) struct Passes {
 /// Trajectories as the driver makes them: passes on the colder half of the schedule, and one that settles.
 const TRAJECTORY: Trajectory = Trajectory { passes: 15, start: 0.5 };
 
-/// Trajectories from random assignments, and on from where they end. `None` where a device does not take the core or the heuristic.
+/// Trajectories from random assignments, and on from where they end. `None` where a device does not take the core or
+/// the heuristic.
 pub(crate) fn passes(
     context: &SearchContext,
     heuristic: &dyn ValueHeuristic,

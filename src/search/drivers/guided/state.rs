@@ -27,7 +27,7 @@ pub(crate) struct State {
     rng: Option<Rng>,
     /// Cost of each value under the others' values, above the variable's floor; empty where it is not kept.
     costs: Vec<i32>,
-    /// How many functions each value violates; empty where nobody asks.
+    /// How many functions each value violates; empty where they are not needed.
     conflicts: Vec<i32>,
     /// The values once more, as guidance_count read them; empty where there is none.
     pub wide: Vec<u32>,
@@ -61,7 +61,7 @@ impl Clone for State {
         clone
     }
 
-    /// Keeps the vectors' memory. What counts a trajectory begins anew.
+    /// Keeps the vectors' memory. What counts a trajectory begins again.
     fn clone_from(&mut self, source: &Self) {
         self.values.clone_from(&source.values);
         self.active.clone_from(&source.active);
@@ -94,7 +94,7 @@ impl fang::State for State {
 }
 
 impl State {
-    /// Goes to an assignment and computes anew what goes with it. Memory stays.
+    /// Goes to an assignment and computes again what goes with it. Memory stays.
     pub fn begin(&mut self, round: &RoundContext<'_>, values: Vec<u16>) {
         let tables = &round.context.tables;
         let n = tables.variables();
@@ -242,7 +242,7 @@ impl State {
         (self.pass, self.improved, self.record) = (child.pass, child.improved, child.record);
     }
 
-    /// Compares what is kept up to date with what is computed anew.
+    /// Compares what is kept up to date with what is computed again.
     pub fn verify(&self, round: &RoundContext<'_>, v: usize) -> Result<(), String> {
         let mut row = vec![0; round.places.row(v).len()];
         let mut fresh = row.clone();

@@ -140,7 +140,7 @@ fn a_heuristic_that_never_acts_is_told_once_and_with_why() {
 }
 
 #[test]
-fn a_run_opens_with_flights_from_the_first_solution() {
+fn a_run_opens_with_trajectories_from_the_first_solution() {
     let mut rng = Rng::new(7);
     let mut better = 0;
     for case in 0..100 {
@@ -152,7 +152,7 @@ fn a_run_opens_with_flights_from_the_first_solution() {
         pool.offer(&first);
         let effort = guided.open_run(&context, &mut pool, &Stop::new()).expect("there is a solution");
         assert!(effort.picks.rounds == 1 && effort.work > 0 && effort.fault.is_none(), "case {case}");
-        assert_eq!(guided.population(), 0, "nobody keeps its states");
+        assert_eq!(guided.population(), 0, "its states are not kept");
         assert!(pool.best() <= first.energy.total);
         better += u32::from(pool.best() < first.energy.total);
         assert!(pool.elites().iter().all(|elite| elite.energy == context.tables.energy(&elite.values)));

@@ -24,7 +24,7 @@ impl Trajectory {
         schedule.at(self.start + (1.0 - self.start) * progress)
     }
 
-    /// Flies; `false` after a stop. The state ends at its best assignment after the first move.
+    /// Runs it; `false` after a stop. The state ends at its best assignment after the first move.
     pub fn run(
         self,
         visit: &Visit<'_>,

@@ -1,6 +1,6 @@
-//! Tabu walkers on the CPU, a thread a walker. A step is one FANG pass over all (variable, value) moves of the variables in
-//! conflict as the possibilities of one pseudo-variable: the aggregate is the least difference that is free, the map is 1 where a
-//! move has it.
+//! Tabu walks on the CPU, a thread a walk. A step is one FANG pass over all (variable, value) moves of the variables in
+//! conflict as the candidate values of one pseudo-variable: the aggregate is the least difference that is free, the map
+//! is 1 where a move has it.
 
 use super::walk::{HELD, Layout, REMEMBERED, Round, TabuWalks, WalkProgress, energy};
 use crate::device::DeviceError;
@@ -31,7 +31,7 @@ pub(crate) fn round_steps(layout: &Layout, progress: &[WalkProgress]) -> u32 {
     (ROUND_WORK / step.max(1)).clamp(16, 20_000) as u32
 }
 
-/// About what a step of all walkers costs on the CPU.
+/// About what a step of all walks costs on the CPU.
 pub(crate) fn host_step_work(layout: &Layout, progress: &[WalkProgress]) -> u64 {
     progress.iter().map(|walk| layout.step_work(walk.conflicts as usize)).sum()
 }
@@ -59,7 +59,7 @@ struct TabuWalk {
     in_conflict: Active,
 }
 
-/// Rates all moves of a walker's variables in conflict, in their order.
+/// Rates all moves of a walk's variables in conflict, in their order.
 struct Moves<'a> {
     tables: &'a ValueTables,
     layout: &'a Layout,
@@ -291,7 +291,7 @@ mod tests {
         walk
     }
 
-    /// Compares everything that a walker keeps up to date with what is computed anew.
+    /// Compares everything that a walk keeps up to date with what is computed again.
     fn verify(walk: &TabuWalk, tables: &ValueTables, layout: &Layout) {
         let fresh = begun(tables, layout, walk.values.clone(), 1);
         assert_eq!(walk.gamma, fresh.gamma);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn walkers_stay_equal_to_recomputed_ones() {
+    fn walks_stay_equal_to_recomputed_ones() {
         let mut rng = Rng::new(1);
         for _ in 0..300 {
             let problem = Arc::new(random_dense(&mut rng));

@@ -1,4 +1,4 @@
-//! Tabu walkers in device memory, a block of threads each.
+//! Tabu walks in device memory, a block of threads each.
 
 #![allow(unsafe_code, reason = "kernel launches and device pointers in structures that kernels take")]
 
@@ -53,7 +53,7 @@ unsafe impl DeviceRepr for LayoutArgument {}
 unsafe impl DeviceRepr for WalksArgument {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for WalkProgress {}
-// SAFETY: zeros are a walker that has not begun.
+// SAFETY: zeros are a walk that has not begun.
 unsafe impl ValidAsZeroBits for WalkProgress {}
 
 /// TabuWalks on a device.
@@ -72,7 +72,7 @@ struct Open {
     layout: LayoutArgument,
     walks: WalksArgument,
     variables: usize,
-    /// Keys of walks that begin, and where they do, by walkers.
+    /// Keys of walks that begin, and where they do, by walks.
     keys: CudaSlice<u64>,
     starts: CudaSlice<u16>,
     best: CudaSlice<u16>,
@@ -83,16 +83,17 @@ struct Open {
     _tables: (Vec<CudaSlice<u32>>, CudaSlice<i32>),
 }
 
-/// Moves of the core for each thread of a walker, about; in a step those of variables in conflict are rated. Half as many and twice as many were no faster (results/notes/tabu-cuda.md).
+/// Moves of the core for each thread of a walk, about; in a step those of variables in conflict are rated. Half as many
+/// and twice as many were no faster (results/notes/tabu-cuda.md).
 const RATED: u32 = 32;
-/// Shared memory that the kernel takes beside a walker's tables, at most.
+/// Shared memory that the kernel takes beside a walk's tables, at most.
 const BESIDE: u32 = 1 << 10;
 /// Work of a round: some ten milliseconds.
 const ROUND_WORK: u64 = 10_000_000;
 /// Steps of a round, at most, as on the CPU.
 const MOST_STEPS: u32 = 20_000;
 
-/// About how long a step of all resident walkers takes, in nanoseconds: an estimate; a round with the host's part took
+/// About how long a step of all resident walks takes, in nanoseconds: an estimate; a round with the host's part took
 /// twice as long on DSJC1000.1 (results/notes/tabu-cuda.md).
 fn step_work(layout: &Layout) -> u64 {
     (2000 + layout.moves() / 20 + 2 * layout.changed_quads()) as u64
@@ -101,16 +102,16 @@ fn step_work(layout: &Layout) -> u64 {
 /// The kernel for a core, and how it is launched.
 struct Program {
     walk: Kernel,
-    /// Words of a walker's tables.
+    /// Words of a walk's tables.
     words: usize,
     threads: u32,
     shared: u32,
 }
 
-/// How walkers lie in memory.
+/// How walks lie in memory.
 #[derive(Clone, Copy)]
 struct Cut {
-    /// Words of a walker's tables.
+    /// Words of a walk's tables.
     words: usize,
     /// Whether costs of moves and steps have 16 bits.
     short: bool,
@@ -147,8 +148,8 @@ impl Program {
     }
 }
 
-/// Whether costs of moves and steps of a round with a tenure behind fit 16 bits, of which the largest number stands for what
-/// is tabu for good.
+/// Whether costs of moves and steps of a round with a tenure behind fit 16 bits, of which the largest number stands for
+/// what is tabu for good.
 fn fits_short(tables: &ValueTables, layout: &Layout) -> bool {
     let largest = |v: usize| i64::from(tables.unary(v)[..tables.domain(v)].iter().copied().max().unwrap_or(0));
     let steps = MOST_STEPS as usize + tables.variables() + 2 < usize::from(u16::MAX);
@@ -179,7 +180,7 @@ impl CudaTabuWalks {
         source(&[Cut::new(info, tables, layout).kernel()])
     }
 
-    /// A device without walkers.
+    /// A device without walks.
     pub fn new(cuda: Device, portable: bool) -> Result<CudaTabuWalks, DeviceError> {
         // bounds use the device too
         let cuda = cuda.beside()?;
@@ -308,7 +309,8 @@ impl TabuWalks for CudaTabuWalks {
         }
         let open = self.opened()?;
         let shape = (open.progress.len() as u32, open.program.threads, open.program.shared);
-        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
+        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
+        // number.
         unsafe {
             open.program.walk.launch(cuda.stream(), shape, |arguments| {
                 let _ = arguments.arg(&open.layout).arg(&open.walks).arg(&round.steps);

@@ -1,7 +1,7 @@
-//! Tabu search on gamma tables: the cost of every value of every variable under the others' values is kept up to date, and the
-//! best move of a variable in conflict that is not tabu is taken, ties at random; a tabu move is free where it gives a new best
-//! (aspiration). Tenures react to repetition and grow with the conflicts. Best where every difference is 0 or 1, as in graph
-//! coloring (ALGORITHMS.md, "Which for what").
+//! Tabu search on gamma tables: the cost of every value of every variable under the others' values is kept up to date,
+//! and the best move of a variable in conflict that is not tabu is taken, ties at random; a tabu move is free where it
+//! gives a new best (aspiration). Tenures react to repetition and grow with the conflicts. Best where every difference
+//! is 0 or 1, as in graph coloring.
 //!
 //! This is the host's side: how many walk how far, and what is worth keeping. What a walk does is in `walk`.
 
@@ -30,14 +30,15 @@ const MOST_MOVES: usize = 200_000;
 /// Work of a round at least, as the annealing's.
 const ROUND_WORK: u64 = 20_000_000;
 
-/// The share of walk_pairs at first. With one of nine DSJC250.5 with 28 colors was solved in 13 s of 60, by walks alone in 3; with twenty of 28
-/// a device left 1 to 5 conflicts of DSJC1000.1 with 20 colors in 20 s, with sixty of 68 0 to 3, by walks alone none in 10.
+/// The share of pairs of walks at first. With one of nine DSJC250.5 with 28 colors was solved in 13 s of 60, by walks
+/// alone in 3; with twenty of 28 a device left 1 to 5 conflicts of DSJC1000.1 with 20 colors in 20 s, with sixty of 68
+/// 0 to 3, by walks alone none in 10.
 const TWO_PARENT_WEIGHT: f64 = 60.0;
-/// What they have at least, as annealing on large cores: where few conflicts are left gains are so rare that what others once gained kept them at 44 % of
-/// the search's time on DSJC250.5 (results/notes/coloring.md).
+/// What they have at least, as annealing on large cores: where few conflicts are left gains are so rare that what
+/// others once gained kept them at 44 % of the search's time on DSJC250.5 (results/notes/coloring.md).
 const TWO_PARENT_FLOOR: f64 = 0.5;
-/// Work of a run before a device's walks begin, a tenth of a second: making room for them takes half of that, and small networks are
-/// done by then.
+/// Work of a run before a device's walks begin, a tenth of a second: making room for them takes half of that, and small
+/// networks are done by then.
 const BEGIN: u64 = 100_000_000;
 
 /// The tabu driver.
@@ -81,13 +82,13 @@ impl Tabu {
             None => rayon::current_num_threads(),
             Some(_) => most,
         };
-        let count = self.restarts.walkers(most, at_once);
+        let count = self.restarts.walks(most, at_once);
         self.walks.open(context, layout, count)?;
         self.progress = vec![WalkProgress::default(); count];
         Ok(())
     }
 
-    /// Turns of the walkers until a round's work is done or something better was found.
+    /// Turns of the walks until a round's work is done or something better was found.
     fn advance(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
         let Some(layout) = context.layout().filter(|_| self.fits(context, pool)) else {
             return Ok(Effort { work: 1_000_000, ..Effort::default() });
@@ -108,7 +109,7 @@ impl Tabu {
         }
     }
 
-    /// A turn of the walkers; what they found goes into the pool.
+    /// A turn of the walks; what they found goes into the pool.
     fn turn(
         &mut self,
         context: &SearchContext,
@@ -229,7 +230,7 @@ mod tests {
     use crate::search::testing::{price, random_dense};
 
     #[test]
-    fn rounds_offer_what_the_walkers_found() {
+    fn rounds_offer_what_the_walks_found() {
         let mut rng = Rng::new(3);
         let stop = Stop::new();
         for _ in 0..4 {

@@ -1,11 +1,11 @@
 //! Where tabu walks begin.
 //!
-//! Where all values are interchangeable, as the colors of a graph are, a solution is a partition of the variables: what value a
-//! class has means nothing, so that a region copied from another solution brings nothing but conflicts. There walkers are
-//! walk_pairs: their walks end together, and the next ones begin at children of the two bests, which inherit classes (the greedy
-//! partition crossover of Galinier and Hao, "Hybrid Evolutionary Algorithms for Graph Coloring", 1999; two at a time as in HEAD of
-//! Moalic and Gondran, "Variations on Memetic Algorithms for Graph Coloring Problems", 2018). Elsewhere walks begin at elites of
-//! which some values are changed.
+//! Where all values are interchangeable, as the colors of a graph are, a solution is a partition of the variables: what
+//! value a class has means nothing, so that a region copied from another solution brings nothing but conflicts. There
+//! walks are pairs of walks: their walks end together, and the next ones begin at children of the two bests, which
+//! inherit classes (the greedy partition crossover of Galinier and Hao, "Hybrid Evolutionary Algorithms for Graph
+//! Coloring", 1999; two at a time as in HEAD of Moalic and Gondran, "Variations on Memetic Algorithms for Graph
+//! Coloring Problems", 2018). Elsewhere walks begin at elites of which some values are changed.
 
 use super::walk::{Start, WalkProgress};
 use crate::model::{CostFunction, Odometer, Problem, Table};
@@ -19,12 +19,12 @@ use std::sync::Arc;
 
 /// Steps without a new best after which a walk is over that began at an elite.
 const PATIENCE: u32 = 20_000;
-/// Steps of a walk_pair's walks, at least. Ten times as many lose what the children inherited (results/notes/coloring.md).
+/// Steps of a pair's walks, at least. Ten times as many lose what the children inherited (results/notes/coloring.md).
 const SHORT_WALK: u32 = 3_000;
 /// How often that is doubled at most.
 const DOUBLINGS: u32 = 6;
-/// Pairs of walks after which the best of as many before comes back in the place of one, which keeps a walk_pair apart (HEAD,
-/// section 3.2).
+/// Pairs of walks after which the best of as many before comes back in the place of one, which keeps a pair apart
+/// (HEAD, section 3.2).
 const CYCLE: u32 = 10;
 /// One variable in so many begins with a random value, so that two walks from one elite differ.
 const SCATTER: u64 = 20;
@@ -50,10 +50,10 @@ pub(crate) enum Restarts {
 /// The best of a walk that is over.
 type Ended = Option<Vec<u16>>;
 
-/// Two walkers whose bests are crossed with each other.
+/// Two walks whose bests are crossed with each other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WalkPair {
-    /// How often it has become one solution and begun anew.
+    /// How often it has become one solution and begun again.
     lives: u32,
     /// Pairs of walks since then.
     walks: u32,
@@ -71,8 +71,8 @@ impl Restarts {
         }
     }
 
-    /// How many of `most` walkers there are, where so many walk at the same time. What walk_pairs need is depth.
-    pub fn walkers(&self, most: usize, at_once: usize) -> usize {
+    /// How many of `most` walks there are, where so many walk at the same time. What pairs of walks need is depth.
+    pub fn walks(&self, most: usize, at_once: usize) -> usize {
         match self {
             Restarts::Elites => most,
             Restarts::TwoParents(..) => at_once.next_multiple_of(2),
@@ -87,7 +87,8 @@ impl Restarts {
         }
     }
 
-    /// How many new bests of a round others are shown: walk_pairs have their own, and to count their costs takes as long as many steps.
+    /// How many new bests of a round others are shown: pairs of walks have their own, and to count their costs takes as
+    /// long as many steps.
     pub fn offers(&self) -> usize {
         match self {
             Restarts::Elites => POOL,
@@ -95,7 +96,7 @@ impl Restarts {
         }
     }
 
-    /// The walkers whose walks are over.
+    /// The walks whose walks are over.
     pub fn over(&mut self, progress: &[WalkProgress]) -> Vec<usize> {
         match self {
             Restarts::Elites => (0..progress.len()).filter(|&slot| progress[slot].is_over(PATIENCE)).collect(),
@@ -108,7 +109,7 @@ impl Restarts {
         }
     }
 
-    /// Where walks begin whose walkers have come to the end of others. `bests` are those of the walks that are over.
+    /// Where walks begin whose walks have come to the end of others. `bests` are those of the walks that are over.
     pub fn begin(
         &mut self,
         tables: &ValueTables,
@@ -144,12 +145,12 @@ impl Restarts {
 }
 
 impl WalkPair {
-    /// Whether a walk of the walk_pair is over. Now and then they are longer: 1, 2, 1, 4 times the shortest, and so on.
+    /// Whether a walk of the pair is over. Now and then they are longer: 1, 2, 1, 4 times the shortest, and so on.
     fn ends(&self, progress: &WalkProgress) -> bool {
         progress.key == 0 || progress.step >= SHORT_WALK << (self.lives + 1).trailing_zeros().min(DOUBLINGS)
     }
 
-    /// The children of the walks' bests; none where these have become one solution, and the walk_pair begins anew.
+    /// The children of the walks' bests; none where these have become one solution, and the pair begins again.
     fn cross_bests(
         &mut self,
         values: usize,
@@ -188,9 +189,9 @@ fn scattered(tables: &ValueTables, key: u64, elites: &[Elite]) -> Vec<u16> {
     (0..tables.variables()).map(value).collect()
 }
 
-/// How many values there are, where all are interchangeable: permuting those of all variables in the same way changes no cost.
-/// All permutations are made of the exchange of the first two and the cycle of all. Of two values only the names can be
-/// exchanged, and a child would have nothing of its second parent.
+/// How many values there are, where all are interchangeable: permuting those of all variables in the same way changes
+/// no cost. All permutations are made of the exchange of the first two and the cycle of all. Of two values only the
+/// names can be exchanged, and a child would have nothing of its second parent.
 pub(crate) fn interchangeable(problem: &Problem) -> Option<usize> {
     let values = *problem.domains.first()?;
     let equal = |costs: &[i64]| costs.iter().all(|&cost| cost == costs[0]);
@@ -222,8 +223,8 @@ fn is_symmetric(table: &[i64], values: usize, arity: usize) -> bool {
     })
 }
 
-/// A child of two partitions: by turns the largest class of one of them that is left, without what is in the child already.
-/// What is in no class of these gets a random one.
+/// A child of two partitions: by turns the largest class of one of them that is left, without what is in the child
+/// already. What is in no class of these gets a random one.
 fn cross(values: usize, parents: [&[u16]; 2], key: u64) -> Vec<u16> {
     const LEFT: u16 = u16::MAX;
     let mut child = vec![LEFT; parents[0].len()];
@@ -330,7 +331,7 @@ mod tests {
     #[test]
     fn colors_are_interchangeable_and_costs_of_values_are_not() {
         let network = generate("coloring", &[("n", "30"), ("p", "0.5"), ("k", "4")], 1).expect("a graph is generated");
-        let mut problem = Reducer::new(&network, false, &Stop::new()).expect("nobody stops").problem();
+        let mut problem = Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem();
         assert_eq!(interchangeable(&problem), Some(4));
         let mut dearer = problem.clone();
         dearer.unary[3][2] += 1;

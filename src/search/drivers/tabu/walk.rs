@@ -1,8 +1,8 @@
-//! Tabu walks on gamma tables: what a walk does, and where walkers live.
+//! Tabu walks on gamma tables: what a walk does, and where walks live.
 //!
-//! A walk is a function of where it begins, its key and nothing else: all its decisions are mixes of the key and of what is
-//! decided, its tenures are integers. So [`CpuTabuWalks`](super::cpu::CpuTabuWalks) and a device walk the same ways,
-//! move by move.
+//! A walk is a function of where it begins, its key and nothing else: all its decisions are mixes of the key and of
+//! what is decided, its tenures are integers. So [`CpuTabuWalks`](super::cpu::CpuTabuWalks) and a device walk the same
+//! ways, move by move.
 
 use crate::device::DeviceError;
 use crate::rng::{below, mix};
@@ -13,8 +13,8 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing, and
-/// aspiration needs a gain.
+/// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing,
+/// and aspiration needs a gain.
 pub(crate) const HELD: u32 = u32::MAX;
 /// A tenure of one step, in the unit of [`WalkProgress::tenure`].
 pub(crate) const TENURE_ONE: u32 = 256;
@@ -32,8 +32,8 @@ const LONGEST: u32 = 1 << 30;
 /// Rows of which at most one entry in so many is not 0 are kept as lists of these.
 const SPARSE: usize = 8;
 
-/// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables, given
-/// as pairs of variable and stride, move it.
+/// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables,
+/// given as pairs of variable and stride, move it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Incident {
@@ -45,8 +45,8 @@ pub(crate) struct Incident {
     pub counts: u32,
 }
 
-/// A row that changes where a variable moves, by `stride` for each value; the other variables of its function are those of
-/// the incident, where there are more: [`Affected::NONE`] says that there are not.
+/// A row that changes where a variable moves, by `stride` for each value; the other variables of its function are those
+/// of the incident, where there are more: [`Affected::NONE`] says that there are not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Affected {
     pub base: u32,
@@ -56,7 +56,8 @@ pub(crate) struct Affected {
     /// The first move of the variable, and how many there are.
     start: u32,
     width: u32,
-    /// A third variable of the function and its stride, which is 0 where there is none and [`NONE`](Self::NONE) where there are more.
+    /// A third variable of the function and its stride, which is 0 where there is none and [`NONE`](Self::NONE) where
+    /// there are more.
     third: (u32, u32),
 }
 
@@ -64,7 +65,7 @@ impl Affected {
     pub const NONE: u32 = u32::MAX;
 }
 
-/// For updates that nobody watches.
+/// For updates that are not watched.
 pub(crate) const UNWATCHED: Option<fn(usize, i32, i32)> = None;
 
 /// Where things stand in the flat tables of moves. A move is a place in them: the row of its variable, and the value.
@@ -206,9 +207,9 @@ impl Layout {
         (100 + rated + changed) as u64
     }
 
-    /// Brings a number of each move up to date where `v` goes to `value` from what it has in `values`: a sum over functions, to
-    /// which a function gives `of` its cost. `watch`, if anybody does, is told of each sum of a value that a variable has: the variable, the sum
-    /// before and after.
+    /// Brings a number of each move up to date where `v` goes to `value` from what it has in `values`: a sum over
+    /// functions, to which a function gives `of` its cost. `watch`, if any, is told of each sum of a value that a
+    /// variable has: the variable, the sum before and after.
     #[inline(always)]
     pub fn update<W: FnMut(usize, i32, i32)>(
         &self,
@@ -218,7 +219,8 @@ impl Layout {
         of: impl Fn(i32) -> i32,
         mut watch: Option<W>,
     ) {
-        // what a row changes by, where few entries of rows are not 0, and whose it is: in a coloring it is the same for all
+        // what a row changes by, where few entries of rows are not 0, and whose it is: in a coloring it is the same for
+        // all
         let mut changes: Vec<(usize, i32)> = Vec::new();
         let mut of_rows = (0, 0);
         let [old, new] = [values[v], value].map(u32::from);
@@ -266,7 +268,8 @@ impl Layout {
     }
 }
 
-/// One row of a sum for another, of a width known at compile time: lists of what is not 0 take longer than one or two vectors.
+/// One row of a sum for another, of a width known at compile time: lists of what is not 0 take longer than one or two
+/// vectors.
 #[inline(always)]
 fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of: &impl Fn(i32) -> i32) {
     let (sums, gone, come) = (&mut sums[..WIDTH], &gone[..WIDTH], &come[..WIDTH]);
@@ -281,7 +284,7 @@ fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of:
 /// A walk that begins.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
-    /// Of the walker, which leaves the walk that it was on.
+    /// Of the walk, which leaves the walk that it was on.
     pub slot: usize,
     /// All that the walk decides is mixed from it.
     pub key: u64,
@@ -289,16 +292,16 @@ pub(crate) struct Start {
     pub values: Vec<u16>,
 }
 
-/// What walkers do in a round.
+/// What walks do in a round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round<'a> {
     /// Steps of each.
     pub steps: u32,
-    /// Walks that begin in it, by their walkers. A walker that never began does so now.
+    /// Walks that begin in it, by their walks. A walk that never began does so now.
     pub begin: &'a [Start],
 }
 
-/// How far a walker has come.
+/// How far a walk has come.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WalkProgress {
@@ -345,16 +348,16 @@ impl WalkProgress {
         (self.best - self.energy).clamp(i64::from(i32::MIN / 2), 0) as i32
     }
 
-    /// The step until which a value is tabu that is left in the step after this one: by the tenure, and the longer the more
-    /// variables are in conflict (0.6 for each, as in Galinier and Hao's tabu search for coloring).
+    /// The step until which a value is tabu that is left in the step after this one: by the tenure, and the longer the
+    /// more variables are in conflict (0.6 for each, as in Galinier and Hao's tabu search for coloring).
     pub fn until(&self, variables: usize) -> u32 {
         let tenure = self.tenure / TENURE_ONE;
         let drawn = below(mix(self.draw(), 0), u64::from(tenure) + 1) as u32 + tenure / 2;
         self.step + 2 + drawn + self.conflicts.min(variables as u32 / CONFLICTS) * 3 / 5
     }
 
-    /// A repeated assignment lengthens tenures; a long time without one shortens them (Battiti and Tecchiolli's reactive
-    /// tabu search).
+    /// A repeated assignment lengthens tenures; a long time without one shortens them (Battiti and Tecchiolli's
+    /// reactive tabu search).
     pub fn react(&mut self, repeated: bool, variables: usize) {
         let longest = (variables as u32 * (TENURE_ONE / 2)).max(LEAST_TENURE);
         if repeated {
@@ -368,21 +371,21 @@ impl WalkProgress {
     }
 }
 
-/// Where walkers live.
+/// Where walks live.
 pub(crate) trait TabuWalks: Send {
     /// TabuWalks that suit a core.
     fn suitable(&mut self, context: &SearchContext, layout: &Layout) -> Result<usize, DeviceError>;
 
-    /// Steps of a round of some ten milliseconds for walkers that have come so far.
+    /// Steps of a round of some ten milliseconds for walks that have come so far.
     fn steps(&self, layout: &Layout, progress: &[WalkProgress]) -> u32;
 
     /// About what a step of all of them costs, in the time that a core of the CPU takes for it.
     fn step_work(&self, layout: &Layout, progress: &[WalkProgress]) -> u64;
 
-    /// Makes room for walkers, none of which has begun.
+    /// Makes room for walks, none of which has begun.
     fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError>;
 
-    /// Every walker goes on, or begins; says how far they have come.
+    /// Every walk goes on, or begins; says how far they have come.
     fn walk(&mut self, context: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<WalkProgress>, DeviceError>;
 
     /// The best assignments of some walks.

@@ -1,4 +1,5 @@
-//! Where walks by weights live: on the CPU, a thread a walk; a device makes the same moves ([`CudaWeightingWalks`](crate::search::cuda::CudaWeightingWalks)).
+//! Where constraint-weighting walks live: on the CPU, a thread a walk; a device makes the same moves
+//! ([`CudaWeightingWalks`](crate::search::cuda::CudaWeightingWalks)).
 
 use super::walk::{IncidenceLists, LOOKED_AT, Limit, WalkInput, WalkProgress, WeightingWalk};
 use crate::device::DeviceError;

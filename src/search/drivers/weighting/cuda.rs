@@ -1,4 +1,4 @@
-//! Walks by weights in device memory, a warp each.
+//! Constraint-weighting walks in device memory, a warp each.
 
 #![allow(unsafe_code, reason = "kernel launches and device pointers in structures that kernels take")]
 
@@ -76,8 +76,9 @@ struct Open {
 
 /// Threads of a block: four walks.
 const THREADS: u32 = 128;
-/// Walks of a multiprocessor. On an H200 528 of them made 40 million moves a second on a random formula of 1000 variables, 1056 69 and 4224 124, which
-/// no cache holds. On four networks of six 528 to 2112 were the soonest to find something, on two 264, by 0.01 s (results/notes/weights.md).
+/// Walks of a multiprocessor. On an H200 528 of them made 40 million moves a second on a random formula of 1000
+/// variables, 1056 69 and 4224 124, which no cache holds. On four networks of six 528 to 2112 were the soonest to find
+/// something, on two 264, by 0.01 s (results/notes/weights.md).
 const RESIDENT: usize = 8;
 /// Work of a round: some ten milliseconds.
 const ROUND_WORK: u64 = 10_000_000;
@@ -98,7 +99,7 @@ fn step_work(tables: &ValueTables) -> u64 {
     (5000 + 40 * degree * (8 + width)) as u64
 }
 
-/// The kernels of walks by weights.
+/// The kernels of constraint-weighting walks.
 pub(crate) fn sources() -> Vec<Source> {
     vec![CudaWeightingWalks::source()]
 }
@@ -207,7 +208,8 @@ impl WeightingWalks for CudaWeightingWalks {
         };
         uploaded.push(of_walks);
         let shape = ((count as u32 * 32).div_ceil(THREADS), THREADS, 0);
-        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
+        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
+        // number.
         unsafe {
             self.begin.launch(cuda.stream(), shape, |arguments| {
                 let _ = arguments.arg(&input).arg(&walks);

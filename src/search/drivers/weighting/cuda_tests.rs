@@ -1,5 +1,5 @@
-//! The device's walks by weights against the CPU's: the same moves, weights and best assignments. Without a GPU these tests say so and
-//! pass, unless `FANGS_REQUIRE_GPU` is set.
+//! The device's constraint-weighting walks against the CPU's: the same moves, weights and best assignments. Without a
+//! GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
 use super::cpu::{CpuWeightingWalks, WalkStart, WeightingWalks};
 use super::cuda::CudaWeightingWalks;
@@ -15,8 +15,8 @@ use crate::search::testing::{assignment, price, random_dense};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Walks on both sides and compares how far all come and what they find; how many found something allowed. Moves, costs and values looked
-/// at tell ways apart, so rounds of a step compare every move.
+/// Walks on both sides and compares how far all come and what they find; how many found something allowed. Moves, costs
+/// and values looked at tell ways apart, so rounds of a step compare every move.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, rounds: &[u32]) -> usize {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
@@ -80,7 +80,7 @@ fn weighers_agree_where_all_trouble_is_what_is_forbidden() {
     let square = ("latin", &[("order", "16"), ("holes", "110")][..]);
     for (kind, parameters) in [clauses, square] {
         let network = generate(kind, parameters, 1).expect("a family");
-        let problem = Reducer::new(&network, true, &Stop::new()).expect("nobody stops").problem();
+        let problem = Reducer::new(&network, true, &Stop::new()).expect("no stop is set").problem();
         let solved = compare(&cuda, kind, &Arc::new(problem), 40, &[1, 50, 2000, 8000]);
         assert!(solved > 0, "{kind}");
     }

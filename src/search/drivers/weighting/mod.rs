@@ -1,5 +1,6 @@
-//! Walks by weights on hard functions ([`weigh`](self::walk)): for networks whose trouble is to find any allowed assignment, until one is known, and for
-//! those whose functions mostly forbid and whose costs are the variables' own, as in satellite scheduling and weighted satisfiability.
+//! Constraint-weighting walks on hard functions ([`weigh`](self::walk)): for networks whose trouble is to find any
+//! allowed assignment, until one is known, and for those whose functions mostly forbid and whose costs are the
+//! variables' own, as in satellite scheduling and weighted satisfiability.
 //!
 //! This is the host's side: where walks begin, and what is worth keeping.
 
@@ -23,15 +24,17 @@ use rayon::prelude::*;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// Their share at first, next to annealing's six, where nothing allowed is known: in its first rounds annealing finds something in most networks that the
-/// greedy solution leaves open. And where something is.
+/// Their share at first, next to annealing's six, where nothing allowed is known: in its first rounds annealing finds
+/// something in most networks that the greedy solution leaves open. And where something is.
 const WEIGHT: f64 = 5.0;
 const SOLVED_WEIGHT: f64 = 0.5;
-/// What they have at least until something is: fewer violations in the best assignment say little of who will find one without.
+/// What they have at least until something is: fewer violations in the best assignment say little of who will find one
+/// without.
 const FLOOR: f64 = 0.5;
 /// Assignments offered after a round, at most.
 const OFFERED: usize = 8;
-/// Work of a run before a device's walks begin, a tenth of a second: most networks have something allowed by then, and need no room for them.
+/// Work of a run before a device's walks begin, a tenth of a second: most networks have something allowed by then, and
+/// need no room for them.
 const BEGIN: u64 = 100_000_000;
 
 /// The driver.
@@ -189,7 +192,7 @@ mod tests {
 
     fn context(kind: &str, parameters: &[(&str, &str)], seed: u64) -> SearchContext {
         let network = generate(kind, parameters, seed).expect("a family");
-        let problem = Arc::new(Reducer::new(&network, true, &Stop::new()).expect("nobody stops").problem());
+        let problem = Arc::new(Reducer::new(&network, true, &Stop::new()).expect("no stop is set").problem());
         let mut context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(seed));
         context.portable = true;
         context

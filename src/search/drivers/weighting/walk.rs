@@ -1,21 +1,22 @@
-//! Walks by weights on hard functions. The weighted sum of violated functions goes down move by move; where no move lowers it, what is violated
-//! there weighs more from now on, so that the walk leaves every such place in the end (Morris's breakout method, 1993; for clauses Thornton's
-//! PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is one of a variable of a violated function.
+//! Constraint-weighting walks on hard functions. The weighted sum of violated functions goes down move by move; where
+//! no move lowers it, what is violated there weighs more from now on, so that the walk leaves every such place in the
+//! end (Morris's breakout method, 1993; for clauses Thornton's PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is
+//! one of a variable of a violated function.
 
 use crate::rng::{below, mix};
 use crate::search::context::value_tables::{Incidence, ValueTables};
 use crate::stop::Stop;
 use std::ops::Range;
 
-/// Violated functions, drawn at random, whose variables' moves are looked at in a step. With 8 random formulas of 1000 variables and forced random
-/// networks took several times as long (results/notes/weights.md).
+/// Violated functions, drawn at random, whose variables' moves are looked at in a step. With 8 random formulas of 1000
+/// variables and forced random networks took several times as long (results/notes/weights.md).
 pub(crate) const LOOKED_AT: usize = 30;
 /// Variables, drawn at random, whose moves are looked at where nothing is violated.
 const IMPROVED: u64 = 50;
 /// Places without a better move after which every weight above one falls by one, while a walk forgets.
 const SMOOTHING: u32 = 10;
-/// Places without a better move until a walk that forgets remembers all, and the other way round. They double each time it has done both: random
-/// formulas want a short memory, completions of Latin squares a long one.
+/// Places without a better move until a walk that forgets remembers all, and the other way round. They double each time
+/// it has done both: random formulas want a short memory, completions of Latin squares a long one.
 const PHASE: u32 = 4096;
 /// No phase is longer than so many times that: weights stay below 2^17, and their sums in 32 bits.
 const LONGEST: u32 = 4;
@@ -30,7 +31,8 @@ const PRESSURES: i64 = 8;
 const UNWATCHED: u32 = 64;
 /// A walk is over after so many: they are counted in 32 bits.
 const LAST: u32 = 1 << 30;
-/// What it takes to look at a variable's values or at a row of a function, besides each of them, and nanoseconds of each.
+/// What it takes to look at a variable's values or at a row of a function, besides each of them, and nanoseconds of
+/// each.
 const ROW_WORK: u64 = 6;
 const VALUE_WORK: u64 = 2;
 
@@ -62,7 +64,8 @@ impl IncidenceLists {
         IncidenceLists { starts, incidences, sums: std::iter::once(0).chain(ends).collect() }
     }
 
-    /// First incidence of each function, and the end; the variables and incidences of all; first sum of each variable, and the end.
+    /// First incidence of each function, and the end; the variables and incidences of all; first sum of each variable,
+    /// and the end.
     pub fn arrays(&self) -> (&[u32], &[(u32, Incidence)], &[u32]) {
         (&self.starts, &self.incidences, &self.sums)
     }
@@ -245,7 +248,8 @@ impl WeightingWalk {
         self.work
     }
 
-    /// Keeps where the walk stands if fewer functions are violated than ever. On the way down that would be a copy a step.
+    /// Keeps where the walk stands if fewer functions are violated than ever. On the way down that would be a copy a
+    /// step.
     fn note(&mut self, input: WalkInput) {
         if (self.violated.len() as u32) < self.progress.fewest {
             self.progress.fewest = self.violated.len() as u32;
@@ -404,7 +408,8 @@ impl WeightingWalk {
         (spreads.iter().sum::<i64>() / spreads.len().max(1) as i64).max(1)
     }
 
-    /// Nothing is violated: one step towards less cost. Where there is none, costs count more from now on, until one leads through a violation.
+    /// Nothing is violated: one step towards less cost. Where there is none, costs count more from now on, until one
+    /// leads through a violation.
     fn improve(&mut self, input: WalkInput, draw: u64) {
         self.note(input);
         let mut best = NO_MOVE;
@@ -458,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_and_violations_are_those_counted_anew() {
+    fn sums_and_violations_are_those_counted_again() {
         let mut rng = Rng::new(1);
         let (mut heavy, mut solved, mut cheaper) = (0, 0, 0);
         for case in 0..1000 {

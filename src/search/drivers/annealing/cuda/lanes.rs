@@ -2,8 +2,8 @@
 
 use crate::device::Source;
 
-/// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions. A
-/// unit is 16 bytes: four entries, or eight of 16 bits.
+/// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions.
+/// A unit is 16 bytes: four entries, or eight of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StateLanes {
     pub parts: u32,
@@ -13,8 +13,9 @@ pub(crate) struct StateLanes {
 }
 
 impl StateLanes {
-    /// The lanes for rows of so many quads, of `lanes` lanes where a row takes fewer. Those for 1, 5 to 8, and 9 to 16 units were
-    /// the fastest of several on an H200 (results/notes/search-cuda.md); the others follow them and were not compared.
+    /// The lanes for rows of so many quads, of `lanes` lanes where a row takes fewer. Those for 1, 5 to 8, and 9 to 16
+    /// units were the fastest of several on an H200 (results/notes/search-cuda.md); the others follow them and were not
+    /// compared.
     pub fn new(quads: u32, half: bool, lanes: u32) -> StateLanes {
         let (parts, units) = match if half { quads.div_ceil(2) } else { quads } {
             0..=1 => (1, 1),
@@ -30,18 +31,18 @@ impl StateLanes {
         StateLanes { parts, slots: (lanes / parts).max(1), units, half }
     }
 
-    /// Lanes of a lanes.
+    /// Lanes of a group.
     pub fn count(self) -> u32 {
         self.parts * self.slots
     }
 
-    /// Quads of 32-bit entries that a lanes holds.
+    /// Quads of 32-bit entries that a lane group holds.
     pub fn quads(self) -> u32 {
         self.parts * self.units * if self.half { 2 } else { 1 }
     }
 
-    /// The kernel that makes its offspring: with values of so many bytes, and blocks of so many states; 0 where a lanes has a state to itself.
-    /// Blocks may keep their states' ratings.
+    /// The kernel that makes its offspring: with values of so many bytes, and blocks of so many states; 0 where a lane
+    /// group has a state to itself. Blocks may keep their states' ratings.
     pub fn kernel(self, bytes: u32, states: u32, keeps: bool) -> String {
         let StateLanes { parts, slots, units, half } = self;
         format!("make_offspring<{parts}, {slots}, {units}, {half}, u{}, {states}, {keeps}>", 8 * bytes)
@@ -69,7 +70,7 @@ pub(crate) fn sources() -> Vec<Source> {
     all
 }
 
-/// All kernels of a population with such lane_groups.
+/// All kernels of a population with such lane groups.
 pub(crate) fn source(lanes: StateLanes, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
     let source = Source::embedded("anneal.cu");
     let source = if wide { source.constant("WIDE", 1) } else { source };

@@ -1,4 +1,4 @@
-//! How a population on a core is cut into blocks and lane_groups.
+//! How a population on a core is cut into blocks and lane groups.
 
 use super::lanes::{MOST_LANES, StateLanes, source};
 use crate::device::{Cuda, Info, Source};
@@ -9,23 +9,26 @@ use std::time::Duration;
 
 /// Threads of a multiprocessor, as many as it has registers for.
 const THREADS: u32 = 1024;
-/// Blocks of them on a large core, and the states of each; the second where such a block goes through color classes several times over. States of a block
-/// visit the same variables side by side and read the same tables, but wait for each other after each class. In 20 s the grid comes further with eight
-/// than with four or sixteen, rnd1000 about as far with two, four and eight (results/notes/search-cuda.md).
+/// Blocks of them on a large core, and the states of each; the second where such a block goes through color classes
+/// several times over. States of a block visit the same variables side by side and read the same tables, but wait for
+/// each other after each class. In 20 s the grid comes further with eight than with four or sixteen, rnd1000 about as
+/// far with two, four and eight (results/notes/search-cuda.md).
 const BLOCKS: [u32; 2] = [2, 1];
 const TOGETHER: [u32; 2] = [1, 8];
-/// Threads of a block whose lane_groups have a state each, at most.
+/// Threads of a block whose lane groups have a state each, at most.
 const SMALL_THREADS: u32 = 256;
-/// Threads of a block of a small core of narrow rows, which has one state: as many as a class takes on average, a warp at least.
+/// Threads of a block of a small core of narrow rows, which has one state: as many as a class takes on average, a warp
+/// at least.
 const FEW_THREADS: [u32; 2] = [32, 512];
 /// Bytes of shared memory beside the values, and what each block takes with the driver's own.
 const BESIDE: u32 = 128;
 const RESERVED: u32 = BESIDE + 1024;
-/// A node of a tree takes about as long as so many visits, the second where ratings are kept and visits are short: it is rated, sends its message and
-/// is drawn. So a tree move of a grid is 2.5 sweeps with four states and 2.1 with eight, where 2.5 and 2.6 were measured, and one of rnd1000 seven.
+/// A node of a tree takes about as long as so many visits, the second where ratings are kept and visits are short: it
+/// is rated, sends its message and is drawn. So a tree move of a grid is 2.5 sweeps with four states and 2.1 with
+/// eight, where 2.5 and 2.6 were measured, and one of rnd1000 seven.
 const NODE_VISITS: [usize; 2] = [3, 5];
 
-/// States from which on a device has a saturating_states.
+/// States from which on a device has enough states to be busy.
 pub(crate) fn saturating_states(info: &Info) -> usize {
     SATURATING * info.multiprocessors as usize
 }
@@ -46,14 +49,15 @@ pub(crate) struct LaunchShape {
     ratings: Option<u32>,
 }
 
-/// What is not for the core and the device to say of blocks that share their states: how many these are, and whether ratings are kept where there is room.
+/// What is not for the core and the device to say of blocks that share their states: how many these are, and whether
+/// ratings are kept where there is room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Overrides {
     pub together: Option<u32>,
     pub keeps: Option<bool>,
 }
 
-/// A block: its states, 0 where each lanes has one, its threads and the lane_groups they make.
+/// A block: its states, 0 where each lane group has one, its threads and the lane groups they make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub together: u32,
@@ -81,8 +85,8 @@ impl Block {
         self.together > 0
     }
 
-    /// Sweeps that take as long as a tree move where threads share states: a block goes from barrier to barrier, through classes in a sweep, up and down
-    /// levels in a tree move.
+    /// Sweeps that take as long as a tree move where threads share states: a block goes from barrier to barrier,
+    /// through classes in a sweep, up and down levels in a tree move.
     pub fn tree_sweeps(&self, context: &SearchContext) -> Option<f64> {
         let forest = context.forests().first().filter(|_| self.is_shared())?;
         let lane_groups = (self.threads / self.lanes.count() / self.together) as usize;
@@ -115,8 +119,8 @@ impl LaunchShape {
         self.variables.next_multiple_of(16)
     }
 
-    /// The block for so many states, 0 where it decides itself how many there are. Teams have many lanes where `few`; a block whose threads share its
-    /// states has as many, and keeps their ratings if there is room, if that is overrides.
+    /// The block for so many states, 0 where it decides itself how many there are. Groups have many lanes where `few`; a
+    /// block whose threads share its states has as many, and keeps their ratings if there is room, if that is said.
     pub fn block(&self, info: &Info, states: u32, few: bool, overrides: Overrides) -> Block {
         match self.is_large {
             true => self.of_large(info, states, overrides),
@@ -146,8 +150,9 @@ impl LaunchShape {
         while most > 1 && (most * state + BESIDE > info.shared_memory || !spread(most)) {
             most /= 2;
         }
-        // a visit reads one row then, for which a lanes needs no more lanes than hold it (rnd1000, one H200, a generation of 264 states: 2.34 ms
-        // without, 0.98 with; 528 states in 1.51 ms came no further in 20 s; results/notes/search-cuda.md)
+        // a visit reads one row then, for which a lane group needs no more lanes than hold it (rnd1000, one H200, a
+        // generation of 264 states: 2.34 ms without, 0.98 with; 528 states in 1.51 ms came no further in 20 s;
+        // results/notes/search-cuda.md)
         let kept = self.ratings.map(|ratings| most * (state + ratings));
         let fits = |&kept: &u32| keeps != Some(false) && BLOCKS[wide] * (kept + RESERVED) <= info.shared_memory;
         if let Some(shared) = kept.filter(fits) {
@@ -173,7 +178,7 @@ impl LaunchShape {
         Block { together: 0, threads, lanes, keeps: false, shared: shared(threads) }
     }
 
-    /// Lanes of a lanes, at most, where a row takes fewer: each of them finds some functions.
+    /// Lanes of a group, at most, where a row takes fewer: each of them finds some functions.
     fn most_lanes(&self) -> u32 {
         (self.degree / 2).clamp(1, MOST_LANES)
     }
@@ -188,13 +193,14 @@ impl LaunchShape {
     }
 }
 
-/// From how many states on a state has only as many lanes as a row takes, for each multiprocessor. Measured on an H200 with 2112 to 32768 states
-/// (results/notes/search-cuda.md).
+/// From how many states on a state has only as many lanes as a row takes, for each multiprocessor. Measured on an H200
+/// with 2112 to 32768 states (results/notes/search-cuda.md).
 const SATURATING: usize = 65;
 /// How long the kernels of a first population are waited for: a few milliseconds bring them from the cache.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What the kernels of the first population on a core are made of, and how many states it has, 0 where nobody says that.
+/// What the kernels of the first population on a core are made of, and how many states it has, 0 where no number was
+/// asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstKernels(Option<(LaunchShape, usize)>);
 
@@ -271,7 +277,7 @@ mod tests {
         assert_eq!((block(narrow, 1).together, block(narrow, 1).threads, block(narrow, 1).keeps), (1, 32, true));
         assert_eq!(block(LaunchShape { classes: 2, ..narrow }, 9000).threads, 64);
         assert!(!block(LaunchShape { ratings: None, ..narrow }, 1).is_shared());
-        // other small states: few of them by warps of lane_groups, many by lanes
+        // other small states: few of them by warps of lane groups, many by lanes
         let small = LaunchShape { ratings: None, ..narrow };
         assert_eq!((block(small, 1).states(), block(small, 1).is_shared()), (16, false));
         assert_eq!(small.block(&info, 131_072, false, Overrides::default()).states(), SMALL_THREADS);
@@ -290,7 +296,7 @@ mod tests {
         // a node counts as more of the short visits, and as many whatever else the block is like
         assert!((sweeps(1, 512, 1, true) * 3.0 - sweeps(1, 512, 1, false) * 5.0).abs() < 1e-9);
         assert!(sweeps(1, 512, 1, true) > f64::from(TREE_EVERY));
-        // a thread that goes through all alone waits for nobody
+        // a thread that goes through all alone waits for no other
         let nodes = context.forests()[0].nodes.len() as f64;
         assert_eq!(sweeps(1, 1, 1, false), 3.0 * nodes / context.variables() as f64);
     }

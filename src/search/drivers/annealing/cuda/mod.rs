@@ -154,7 +154,7 @@ impl CudaPopulation {
         let cuda = &*self.cuda;
         let (n, pad) = (context.variables(), core.argument.pad as usize);
         let Program { launch_shape: LaunchShape { bytes, .. }, block, .. } = program;
-        // blocks are whole: the last one's idle lane_groups have storage too
+        // blocks are whole: the last one's idle lane groups have storage too
         let places = states.next_multiple_of(block.states() as usize);
         let scratch_quads = 2 * u64::from(core.nodes) * u64::from(block.lanes.quads());
         let length = states * pad * bytes as usize;
@@ -294,14 +294,15 @@ fn disagreement(device: i64, host: i64) -> DeviceError {
     }
 }
 
-/// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times the visits
-/// of one core of its host (results/speed/h200-search.csv).
+/// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times
+/// the visits of one core of its host (results/speed/h200-search.csv).
 const SPEED: u64 = 400;
 /// The same on small cores whose ratings are kept.
 const CACHED_SPEED: u64 = 1200;
-/// States of a first pool for each multiprocessor. Measured on an H200 with 2112 to 32768 states (results/notes/search-cuda.md).
+/// States of a first pool for each multiprocessor. Measured on an H200 with 2112 to 32768 states
+/// (results/notes/search-cuda.md).
 const FIRST_STATES: usize = 32;
-/// States of a population, at most: about as many as ALGORITHMS.md M kept. What more would do was not measured fairly.
+/// States of a population, at most: what more would do was not measured.
 const MOST_STATES: usize = 32768;
 
 impl Population for CudaPopulation {
@@ -317,7 +318,8 @@ impl Population for CudaPopulation {
             let blocks = program.make_offspring.blocks_per_multiprocessor(threads, shared)?;
             (program.block.states() * blocks * self.cuda.info.multiprocessors) as usize
         } else {
-            // generations of few states follow each other sooner; pools that converged on too little are followed by larger ones
+            // generations of few states follow each other sooner; pools that converged on too little are followed by
+            // larger ones
             let pool = |epoch: u32| (FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8);
             if epoch > 0 {
                 // whose kernels may be others: they are compiled meanwhile

@@ -11,8 +11,8 @@ use crate::search::drivers::annealing::generation::{GROUP, Generation};
 use crate::stop::Stop;
 use std::ops::Range;
 
-/// Generations of a population that are launched one by one: to record takes about a millisecond, in which a small network
-/// may be solved. What it saves is 5 to 15 us a generation (results/notes/search-cuda.md).
+/// Generations of a population that are launched one by one: to record takes about a millisecond, in which a small
+/// network may be solved. What it saves is 5 to 15 us a generation (results/notes/search-cuda.md).
 pub(crate) const RECORD_AFTER: u32 = 16;
 
 /// Generations as graphs: one for each of the two places where the elites' numbers stand.
@@ -68,8 +68,8 @@ impl CudaPopulation {
         let graph = &mut recorded.graphs[usize::from(states.swapped)];
         if graph.is_none() {
             let (told, seen) = (&recorded.told, &recorded.seen);
-            // SAFETY: all that the launches use is the population's own and goes together with the graphs; `told` and `seen` are left
-            // alone until the stream has come to the graph's end.
+            // SAFETY: all that the launches use is the population's own and goes together with the graphs; `told` and
+            // `seen` are left alone until the stream has come to the graph's end.
             *graph = Some(unsafe {
                 self.cuda.capture(|| {
                     told.record_upload(self.cuda.stream(), &states.generation)?;

@@ -1,5 +1,5 @@
-//! The device's population against the CPU's: the same offspring, energies and elites, generation by generation. Without a GPU these
-//! tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! The device's population against the CPU's: the same offspring, energies and elites, generation by generation.
+//! Without a GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
 use super::CudaPopulation;
 use super::launch_shape::Overrides;
@@ -41,8 +41,8 @@ fn generation(rng: &mut Rng, subpopulation: u32, context: &SearchContext, sweeps
     }
 }
 
-/// Runs both herds side by side and compares all that they say: with few lanes a state and with many, with one state a block and with several, ratings kept
-/// where there is room and not.
+/// Runs both herds side by side and compares all that they say: with few lanes a state and with many, with one state a
+/// block and with several, ratings kept where there is room and not.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
     let shared = [None, Some(2), Some(8)]
         .map(|together| [true, false].map(|keeps| (0, Overrides { together, keeps: Some(keeps) })));
@@ -173,7 +173,7 @@ pub(crate) fn network(n: u32, d: u32, m: usize, arity: usize, seed: u64) -> Arc<
 }
 
 #[test]
-fn herds_agree_on_random_cores() {
+fn populations_agree_on_random_cores() {
     let Some(cuda) = device() else { return };
     let mut rng = Rng::new(1);
     for case in 0..60 {
@@ -183,7 +183,7 @@ fn herds_agree_on_random_cores() {
 }
 
 #[test]
-fn herds_agree_for_every_team() {
+fn populations_agree_for_every_lane_group() {
     let Some(cuda) = device() else { return };
     for d in [2, 4, 5, 8, 13, 16, 30, 32, 44, 64, 100, 128, 200, 300, 512] {
         compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 67, 5);
@@ -198,7 +198,7 @@ fn herds_agree_for_every_team() {
 }
 
 #[test]
-fn herds_agree_on_large_cores() {
+fn populations_agree_on_large_cores() {
     let Some(cuda) = device() else { return };
     for d in [2, 4, 8, 10, 30, 300] {
         compare(&cuda, &format!("large, d = {d}"), &network(700, d, 1500, 2, u64::from(d)), 11, 5);
@@ -207,9 +207,9 @@ fn herds_agree_on_large_cores() {
 }
 
 #[test]
-fn herds_agree_on_more_variables_than_16_bits_count() {
+fn populations_agree_on_more_variables_than_16_bits_count() {
     let Some(cuda) = device() else { return };
     let network = generate("grid", &[("side", "260")], 1).expect("a grid is generated");
-    let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+    let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
     compare(&cuda, "grid of 67600", &Arc::new(reducer.problem()), 2, 3);
 }
