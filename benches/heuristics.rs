@@ -1,4 +1,4 @@
-//! Weights a second of heuristics in files, beside the same written in Rust.
+//! Weights a second of heuristics in files, against the same written in Rust.
 //!
 //! `cargo bench --bench heuristics` prints values weighed a second as items, for domains from 4 to 512.
 

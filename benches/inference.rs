@@ -1,4 +1,4 @@
-//! Joint entries a second of the fused kernel, beside nested loops that divide.
+//! Joint entries a second of the fused kernel, against nested loops that divide.
 //!
 //! A bucket of three functions over overlapping parts of `w` variables with `d` values each is joined and one
 //! variable is eliminated. `cargo bench --bench inference` prints combinations a second as items; run it

@@ -7,7 +7,7 @@ use fangs::search::{EventKind, Options, start};
 use std::time::Duration;
 
 fn main() -> Result<(), fangs::Error> {
-    // ten shifts in a row, three people; two shifts on end are tiresome, and everybody has likes and dislikes
+    // ten shifts in a row, three people; two shifts in sequence are tiresome, and each person has likes and dislikes
     let mut builder = Network::builder("shifts");
     let shifts = (0..10).map(|_| builder.variable(3)).collect::<Result<Vec<_>, _>>()?;
     for (k, &shift) in shifts.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! A heuristic of one's own for a domain: talks at a conference, which get slots.
+//! A heuristic of your own for a domain: talks at a conference, which get slots.
 //!
-//! Each talk has a wish, the slot that its speaker would like; talks with the same listeners must not be at the same time. What
-//! the search cannot know is how organizers do it: popular talks first, near their wishes, and two talks trade places.
+//! Each talk has a wish, the slot that its speaker prefers. Talks with the same listeners must not overlap. The search
+//! cannot know how organizers work: popular talks first, near their wishes, and two talks trade places.
 //!
 //! `cargo run --release --example talks`
 

@@ -8,7 +8,8 @@ struct Groups {
         u32 vertex = NONE;
         for (u32 i = 0; i < CANDIDATES && vertex == NONE; i++) {
             const u32 candidate = stream.index(view.variables());
-            if (view.neighbour_with(candidate, view.value(candidate), view.neighbours_begin(candidate)) != NONE) vertex = candidate;
+            if (view.neighbour_with(candidate, view.value(candidate), view.neighbours_begin(candidate)) != NONE)
+                vertex = candidate;
         }
         if (vertex == NONE) return;
         const u32 colors = view.domain(vertex), color = view.value(vertex);

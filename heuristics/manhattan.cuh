@@ -3,7 +3,7 @@
 #include "fang.cuh"
 #include "halves.cuh"
 
-// What points move in; the host's twin is `fang::cuda::manhattan::Plane`.
+// Arguments of the points' kernels; the host's type is `fang::cuda::manhattan::Plane`.
 struct Plane {
     // `load` goals of each variable, one variable after the other.
     const int2 *goals;
@@ -21,7 +21,8 @@ struct Manhattan : Singles<Manhattan, u32, u32> {
     int2 point;
 
     __device__ __forceinline__ Manhattan(const Plane &plane, State state, u32 variable)
-        : plane(plane), cell((int2 *)state.words + variable), goals(plane.goals + (u64)variable * plane.load), point(*cell) {}
+        : plane(plane), cell((int2 *)state.words + variable), goals(plane.goals + (u64)variable * plane.load),
+          point(*cell) {}
 
     __device__ __forceinline__ u32 possibilities() const { return plane.side * plane.side - 1; }
 
@@ -55,11 +56,9 @@ struct Manhattan : Singles<Manhattan, u32, u32> {
     __device__ __forceinline__ void could_not_assign(u32) const {}
 };
 
-// Four cells at a time, for sides from 5 to 1023 and ratings that differ by at most 31743.
-//
-// All that decides is by how much ratings differ, and within the square |x - goal| differs as it does for a goal on the
-// square's edge where the goal is beyond it. So goals are moved there, distances are at most 2 * (side - 1), and the
-// ratings, all less by one number, fit 16 bits.
+// Four cells at a time, for sides from 5 to 1023 and ratings that differ by at most 31743. Only differences of ratings
+// matter, and within the square |x - goal| differs as for a goal on its edge if the goal is beyond it. So goals are
+// moved there, distances are at most 2 * (side - 1), and ratings, less a constant, fit 16 bits.
 template <u32 LOAD> struct ManhattanPacked : Manhattan {
     static constexpr u32 WIDTH = 4, PARTS = 2; // the center is between the parts
     struct Pack {
@@ -72,7 +71,8 @@ template <u32 LOAD> struct ManhattanPacked : Manhattan {
     int2 origin;
     u32 across[LOAD], down[LOAD];
 
-    __device__ __forceinline__ ManhattanPacked(const Plane &plane, State state, u32 variable) : Manhattan(plane, state, variable) {
+    __device__ __forceinline__ ManhattanPacked(const Plane &plane, State state, u32 variable)
+        : Manhattan(plane, state, variable) {
         const int radius = plane.side / 2;
 #pragma unroll
         for (u32 i = 0; i < LOAD; i++) {
@@ -134,7 +134,8 @@ template <u32 LOAD> struct ManhattanPacked : Manhattan {
 #if __CUDA_ARCH__ >= 800
         most = __reduce_max_sync(mask, most);
 #else
-        for (u32 distance = LANES / 2; distance > 0; distance /= 2) most = max(most, __shfl_xor_sync(mask, most, distance));
+        for (u32 distance = LANES / 2; distance > 0; distance /= 2)
+            most = max(most, __shfl_xor_sync(mask, most, distance));
 #endif
         return most * 0x10001;
     }

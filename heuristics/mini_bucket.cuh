@@ -12,8 +12,12 @@ struct Heuristic {
 
     static __device__ __forceinline__ void look(const Tables &, u32, u32, Known &) {}
     static __device__ __forceinline__ Aggregates none() { return {1e300}; }
-    static __device__ __forceinline__ void accumulate(int, const Known &in, Aggregates &all) { all.least = fmin(all.least, rating(in)); }
-    static __device__ __forceinline__ void merge(int, Aggregates &all, const Aggregates &other) { all.least = fmin(all.least, other.least); }
+    static __device__ __forceinline__ void accumulate(int, const Known &in, Aggregates &all) {
+        all.least = fmin(all.least, rating(in));
+    }
+    static __device__ __forceinline__ void merge(int, Aggregates &all, const Aggregates &other) {
+        all.least = fmin(all.least, other.least);
+    }
     static __device__ __forceinline__ bool active(const Known &) { return true; }
     static __device__ __forceinline__ u32 weight(const Known &in, const Aggregates &all) {
         return Weights(in.temperature).weight(above(rating(in), all.least));

@@ -1,5 +1,5 @@
-// Networks as a domain of FANG: the values of a variable, weighed by a heuristic. The twin of src/search/drivers/guided on a
-// device, pick by pick.
+// Networks as a domain of FANG: the values of a variable, weighted by a heuristic. Picks equal those of the
+// CPU backend.
 //
 // A heuristic's text includes this file and defines
 //
@@ -8,20 +8,20 @@
 //       static __device__ u32 weight(const Inputs &in);      the weight of one value, 0 forbids
 //   };
 //
-// and, where `active` does not look at `least`, `static constexpr bool EARLY = true;`: then values of variables that
-// are not active need not be rated.
+// and, where `active` does not read `least`, `static constexpr bool EARLY = true;`: then values of inactive variables
+// need not be rated.
 //
-// `in` has what src/heuristics/inputs.rs lists, for one value; the host sets NEEDS_COST and so on by what the heuristic
-// says that it needs, and what it does not is 0. `active` sees scalars only. Groups of variables that are assigned
-// together are in groups.cuh. Texts are compiled with --fmad=false, so sums and products are rounded as the CPU rounds
-// them. A heuristic that looks at all values before it weighs one is what src/heuristics/language/cuda.rs writes.
+// `in` has the inputs of src/heuristics/inputs.rs for one value. The host sets NEEDS_COST and so on from the
+// heuristic's needs; inputs without need are 0. `active` reads scalars only. groups.cuh has groups of variables. Texts
+// are compiled with --fmad=false, so the device rounds as the CPU does. src/heuristics/language/cuda.rs writes
+// heuristics that read all values before they weight one.
 #pragma once
 #include "core.cuh"
 #include "fang.cuh"
 #include "inputs.cuh"
 
-// A table that says something of a variable's values in the mini-buckets: a function's costs, a message that waits in
-// the bucket, or one that it has sent; the host's twin is `elimination::Term`.
+// A table that bounds a variable's values in the mini-buckets: a function's costs, a message waiting in the bucket, or
+// a message sent from it. The host's type is `inference::Term`.
 enum TermKind : u32 { COSTS, WAITS, SENT };
 struct Term {
     u64 base;                // of the entry where all variables have value 0
@@ -29,7 +29,7 @@ struct Term {
     u32 first, pairs, kind;  // other variables: pairs of variable and stride
 };
 
-// What mini-buckets say must follow a value (src/elimination/decode.rs, CostToGo); `order` is null where there are none.
+// Mini-bucket guidance: the cost to go of a value, a lower bound; `order` is null without mini-buckets.
 struct Guidance {
     const u32 *order;        // in which variables are visited
     const u32 *begin;        // by variable, its first term
@@ -37,10 +37,10 @@ struct Guidance {
     const uint2 *pairs;
     const i64 *costs;
     const void *messages;    // entries of 32 bits where `narrow`, of 64 otherwise
-    u32 narrow, shift;       // a unit of the rows is so many bits of a cost
+    u32 narrow, shift;       // a unit of the rows is 2^shift of a cost
 };
 
-// The core and what trajectories know beside their states; the host's twin is `guided::cuda::NetworkProblem`.
+// The problem and what trajectories read beside their states; the host's type is `guided::cuda::NetworkProblem`.
 struct NetworkProblem {
     Core core;
     const int *floors;       // the least that the functions on each variable could cost
@@ -69,7 +69,7 @@ __device__ __forceinline__ u32 above(double cost, double least) {
     return (u32)fmin(fmax(cost - least, 0.0), 4294967295.0);
 }
 
-// Boltzmann weights in integers (src/fang/boltzmann.rs).
+// Boltzmann weights in integers.
 struct Weights {
     u32 limit, slope;
 
@@ -115,7 +115,7 @@ template <class USER, class = void> struct Weigher {
 };
 template <class USER> struct Weigher<USER, Void<typename USER::Aggregates>> : USER {};
 
-// What a pass knows of its state beside the words.
+// A pass's data about its state besides the words.
 struct Now {
     double temperature;
     u32 pass, improved; // the state's passes, and as many when it last found something better

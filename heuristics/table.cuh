@@ -9,8 +9,8 @@ struct Rows {
     u32 variables;
 };
 
-// What a type does beside reading its row: nothing; the row turned by what the variable before took, and less rating is
-// more weight; a variable activated by each odd possibility.
+// The types: a plain row; a row turned by the last variable's possibility, where less rating is more weight; and one
+// whose odd possibilities activate a variable.
 enum Kind : u32 { STRAIGHT, TURNED, WAKING };
 
 template <Kind KIND> struct Table : Singles<Table<KIND>, u32, u32> {
@@ -35,7 +35,9 @@ template <Kind KIND> struct Table : Singles<Table<KIND>, u32, u32> {
     }
     __device__ __forceinline__ void accumulate(u32 &largest, u32 rating) const { largest = max(largest, rating); }
     __device__ __forceinline__ u32 merge(u32 a, u32 b) const { return max(a, b); }
-    __device__ __forceinline__ u32 map(u32 rating, u32 largest) const { return KIND == TURNED ? largest - rating : rating; }
+    __device__ __forceinline__ u32 map(u32 rating, u32 largest) const {
+        return KIND == TURNED ? largest - rating : rating;
+    }
     __device__ __forceinline__ void assign(u32 possibility) const {
         state.words[variable] = possibility;
         if (KIND == WAKING && possibility % 2 == 1) state.activate((variable * 7 + 3) % variables);

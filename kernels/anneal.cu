@@ -1,31 +1,31 @@
-// Annealing: the children of a generation (src/search/drivers/annealing: generation.rs says what they do, cpu.rs does
-// the same on the CPU), and their selection.
+// Memetic algorithm with simulated annealing: variation of a generation's population, and replacement. The CPU backend
+// does the same, bit for bit.
 #include "crossover.cuh"
 #include "tree_move.cuh"
 
-// generation.rs: Generation, and what is decided.
+// The host's `Generation`, and its decisions.
 struct Generation {
     u64 draw;
-    u32 subpopulation, sweeps;       // subpopulation 0: children begin at random values
+    u32 subpopulation, sweeps;       // subpopulation; in 0 the offspring begin at random values
     u32 cold[8], region[4], tree[2], before[2], starts[8];
 };
 enum { COLD, REGION, TREE, BEFORE, SIZE = 5, SHAPE, VALUES, SECOND_PARENT, TIES_BEFORE = 16, TIES_AFTER, PASSES = 64 };
 constexpr u32 GROUP = 32, STEPS = 1024, TREE_EVERY = 5, GREEDY_SWEEPS = 1;
 __device__ const u32 REGION_SHARES[4] = {3932, 9830, 21627, 43254};
 
-// A population and its children. Values stand by slots of `Core::pad`.
+// A population and its offspring. Values are stored by slots of `Core::pad`.
 struct Population {
     u32 states;
-    u32 large;              // children are merged with their parents
+    u32 large;              // partition crossover of offspring and parents
     u64 domains;            // sum of the domain sizes
     void *elites, *offspring, *others;
     i64 *totals, *next_totals, *child_totals;
     u32 *violations, *child_violations, *plans;
     u64 *hashes, *next_hashes, *child_hashes;
-    u64 *known;             // hashes of the population and its children, by open addressing; 0 is none
-    u32 *known_by;          // the first to have each: 0 the population, then the children
+    u64 *known;             // hashes of the population and its offspring, by open addressing; 0 is none
+    u32 *known_by;          // the first to have each: 0 the population, then the offspring
     u64 known_mask;
-    u64 *counters;          // moves, ratings; then gains and works of the choices
+    u64 *counters;          // moves, ratings; then gains and works of the operators
     const uint2 *steps;
     int4 *scratch;          // of tree moves
     u64 scratch_quads;      // of a state
@@ -53,8 +53,7 @@ __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
                 choose(key, BEFORE, g.before)};
 }
 
-// A path through the variables, color class by color class: which class comes first and the stride to the next are
-// `order`'s (sweep.rs).
+// A sequence of the variables, color class by color class; `order` decides the first class and the stride to the next.
 struct SweepPath {
     u32 at, stride, place, end;
 
@@ -71,7 +70,7 @@ struct SweepPath {
         if (at >= core.classes) at -= core.classes;
         enter(core);
     }
-    // So many variables further.
+    // Skips some variables.
     __device__ __forceinline__ void step(const Core &core, u32 steps) {
         place += steps;
         while (place >= end) {
@@ -84,11 +83,10 @@ struct SweepPath {
     __device__ __forceinline__ uint4 info(const Core &core) const { return __ldg(core.class_info + place); }
 };
 
-// A lane group has a state to itself.
+// A state to each lane group.
 template <class T, class V>
 __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, const Values<V> &x, u64 order,
-                                           const uint2 &boltzmann,
-                                           u64 draw) {
+                                           const uint2 &boltzmann, u64 draw) {
     constexpr u32 LANES = T::LANES;
     const u32 n = core.variables;
     SweepPath path(core, order);
@@ -101,7 +99,7 @@ __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, con
             const u32 next = path.variable(core);
             const uint4 next_info = path.info(core);
             moves += visit(core, lanes, x, variable, info, Ahead<T>(core, lanes, info), boltzmann, mix(draw, variable));
-            // lanes that have parted would stay so
+            // lanes that have diverged would stay so
             __syncwarp();
             variable = next;
             info = next_info;
@@ -135,13 +133,13 @@ __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, con
     return moves;
 }
 
-// A lane group's place in a block of STATES states: neighbouring lanes visit the same variable of different states, so
-// that they read the same tables. Where STATES is 0 each lane group has a state to itself.
+// A lane group's place in a block of STATES states: neighbouring lane groups visit the same variable of different
+// states, so they read the same tables. Where STATES is 0 each lane group has its own state.
 template <int STATES, class T> struct Place {
     static constexpr u32 SHARED = STATES > 0 ? STATES : 1;
     const u32 number = threadIdx.x / T::LANES, all = blockDim.x / T::LANES;
     const u32 state = STATES > 0 ? number % SHARED : number, states = STATES > 0 ? SHARED : all;
-    // among the lanes of its state
+    // among the lane groups of its state
     const u32 index = STATES > 0 ? number / SHARED : 0, count = STATES > 0 ? all / SHARED : 1;
 };
 
@@ -196,7 +194,7 @@ __device__ __forceinline__ u32 tree_move(const Core &core, const T &lanes, const
     return moves;
 }
 
-// Sums over a lane group, or over the lanes of a state where a block's share states. Everybody gets the sum.
+// Sums over a lane group, or over the lane groups of a state where a block's share states. Every lane gets the sum.
 template <int STATES, class T>
 __device__ __forceinline__ u64 sum(const T &lanes, const Place<STATES, T> &place, u64 x) {
     if (STATES == 0) return lanes.sum(x);
@@ -212,8 +210,8 @@ __device__ __forceinline__ u64 sum(const T &lanes, const Place<STATES, T> &place
     return totals[place.state];
 }
 
-// Makes the children of slots first..last. A lane group has a child to itself or, where STATES is not 0, a block so
-// many, whose ratings it keeps behind their values where KEEPS.
+// Makes the offspring of slots first..last: one for each lane group or, where STATES is not 0, that many for a block,
+// whose rating caches lie behind their values where KEEPS.
 template <int NV, int NN, int Q, bool HALF, class V, int STATES, bool KEEPS>
 __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     make_offspring(Core core, const Generation *__restrict__ generation, Population population, u32 first, u32 last) {
@@ -226,7 +224,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     const u32 resident = blockIdx.x * place.states + place.state;
     const int warp_lane = threadIdx.x % 32;
     const u32 own = LANES == 32 ? ~0u : (u32)((1ull << LANES) - 1) << warp_lane / LANES * LANES;
-    // without a block all lanes of a warp do the same: they share the order of their sweeps
+    // without a block all lane groups of a warp do the same: they share the order of their sweeps
     const T lanes{warp_lane % LANES, BLOCK ? own : ~0u};
     const Values<V> x = BLOCK        ? Values<V>{(V *)shared + place.state, STATES}
                         : LANES == 1 ? Values<V>{(V *)shared + threadIdx.x, (int)blockDim.x}
@@ -236,11 +234,11 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         if (BLOCK) __syncthreads();
         else __syncwarp();
     };
-    // states that go together are of one group, also where the slots asked for begin amid one
+    // states that run together are of one group, also where the slots begin inside one
     constexpr u32 TOGETHER = BLOCK ? STATES : GROUP;
     const u32 wanted = first / TOGETHER * TOGETHER + resident;
     const bool active = wanted >= first && wanted < last;
-    // lanes of other slots go along, so that warps stay whole
+    // lane groups of other slots run too, so that warps stay whole
     const u32 slot = min(wanted, last - 1);
     const u32 n = core.variables;
     const u64 key = mix(g.draw, slot), group_key = mix(g.draw, (1ull << 40) + slot / GROUP);
@@ -350,7 +348,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     }
 }
 
-// Notes the hashes of the population and its children, a thread each.
+// Stores the hashes of the population and its offspring, one for each thread.
 __global__ void remember(Population population) {
     const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= 2 * population.states) return;
@@ -366,8 +364,8 @@ __global__ void remember(Population population) {
     atomicMin(population.known_by + at, child ? k - population.states + 1 : 0);
 }
 
-// Children replace their parents where they are not worse and new: unlike all elites before and the children of lower
-// slots. A warp a slot; energies and hashes of the population after go to the `next` arrays.
+// Replacement: an offspring replaces its parent where it is not worse and unlike all states before and the offspring of
+// lower slots. A warp for each slot; energies and hashes of the next population go to the `next` arrays.
 template <class V>
 __global__ void replace(Core core, const Generation *__restrict__ generation, Population population) {
     const Generation &g = *generation;
@@ -419,9 +417,9 @@ template <class V> __global__ void spread(Core core, Population population, u32 
     }
 }
 
-// What is known of states first..last, for the host.
+// Summary of states first..last, for the host.
 struct Summary {
-    i64 best, allowed;      // least energy, and least without violations
+    i64 best, allowed;      // least energy, and least of a feasible state
     u32 best_slot, allowed_slot;
     u32 elite_slot;         // of the least energy, ties by hash
     u32 at_best;            // how many have the least energy

@@ -1,18 +1,18 @@
-// An assignment out of messages: a warp walks the reverse elimination order and takes of every variable the value that adds the
-// least to the cost so far plus the messages' cost to go (src/inference/assign.rs).
+// Decoding: an assignment from messages. A warp follows the reverse elimination order and gives each variable the value
+// that adds least to the cost so far plus the messages' cost to go.
 //
-// The rises of a variable's values lie in shared memory; lanes look up 32 tables at a time and then add their entries value by
-// value. All sums are integers that saturate alike in any order, so that picks are the CPU's bit for bit.
+// The cost increases of a variable's values lie in shared memory. Lanes look up 32 tables at a time and add their
+// entries value by value. Integer sums saturate alike in any order, so picks equal the CPU's bit for bit.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// What a forbidden entry is (model, FORBIDDEN).
+// A forbidden entry (model, FORBIDDEN).
 constexpr i64 FORBIDDEN = 1ll << 60;
 constexpr u32 ALL = ~0u;
 
-// A table that is looked up where a position is assigned.
+// A table that is read where a position is assigned.
 struct Term {
     u64 address;
     // From one value of the position to the next; 0 where it does not read it.
@@ -48,7 +48,9 @@ struct Guide {
     u32 row;
 };
 
-__device__ __forceinline__ i64 add(i64 a, i64 b) { return a >= FORBIDDEN || b >= FORBIDDEN ? FORBIDDEN : min(a + b, FORBIDDEN); }
+__device__ __forceinline__ i64 add(i64 a, i64 b) {
+    return a >= FORBIDDEN || b >= FORBIDDEN ? FORBIDDEN : min(a + b, FORBIDDEN);
+}
 
 // Fills `row` with what each value of a position adds to f.
 template <class E>
@@ -74,7 +76,8 @@ __device__ __forceinline__ void rises(const Guide &guide, const Place &place, co
             if (kind == SENT) continue;
             const u64 address = __shfl_sync(ALL, term.address, k), own = __shfl_sync(ALL, term.own, k);
             for (u32 a = lane; a < place.domain; a += 32) {
-                const i64 entry = kind == FUNCTION ? ((const i64 *)address)[a * own] : (i64)((const E *)address)[a * own];
+                const i64 entry =
+                    kind == FUNCTION ? ((const i64 *)address)[a * own] : (i64)((const E *)address)[a * own];
                 row[a] = add(row[a], entry);
             }
         }
@@ -84,7 +87,7 @@ __device__ __forceinline__ void rises(const Guide &guide, const Place &place, co
     __syncwarp();
 }
 
-// The first of the least rises.
+// The first of the least increases.
 __device__ __forceinline__ u32 least_of(const i64 *row, u32 domain) {
     const u32 lane = threadIdx.x % 32;
     i64 least = FORBIDDEN + 1;

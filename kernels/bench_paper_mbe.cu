@@ -1,6 +1,6 @@
-// The published elimination (Fioretto et al., GpuBE, 5.3 and 5.4), literally, to measure against: the joint table in memory,
-// one pass over it for each function with a division and a remainder for each digit, then a pass that eliminates. Used
-// by nothing but `fangs bench mbe`.
+// The published elimination (Fioretto et al., GpuBE, 5.3 and 5.4), literally, for `fangs bench mbe` alone: the joint
+// table in memory, one pass over it for each function with a division and a remainder for each axis, then a pass that
+// eliminates.
 
 #include "rng.cuh"
 
@@ -23,7 +23,7 @@ template <class I> __global__ void aggregate(int *joint, const int *table, Terms
     joint[row] += table[from];
 }
 
-// The least of each run of `domain` rows: the eliminated variable is the last digit.
+// The least of each run of `domain` rows: the eliminated variable is the last axis.
 template <class I> __global__ void eliminate(int *out, const int *joint, u32 domain, u64 rows) {
     const u64 row = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;

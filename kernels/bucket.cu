@@ -1,29 +1,26 @@
-// The fused bucket kernel: the inputs of a mini-bucket are added up and the minimum over one variable is taken, entry by
-// entry of the message. The joint table never exists.
+// The fused bucket kernel: it combines the inputs of a mini-bucket and folds over one variable, entry by entry of the
+// message, in any semiring. The joint table is never stored.
 //
-// A thread owns a tile of RX * RY * RZ outputs along up to three digits x, y, z of the message. For each value of the
-// eliminated variable it loads what its tile needs of each input once: an input that does not read z needs RX * RY entries
-// for all RX * RY * RZ outputs. So inputs come in groups by what they read of the tile, and the partial sums of a group are
-// made once for all outputs that share them:
+// A thread computes a tile of RX * RY * RZ outputs along up to three axes x, y, z of the message. For each value of the
+// eliminated variable it loads each input's part of the tile once: RX * RY entries of an input that does not read z. So
+// inputs are grouped by the axes they read, and what a group comes to serves all outputs that share it. For costs:
 //
 //     message[x, y, z] = min over a of (xy[x, y] + xz[x, z] + yz[y, z] + xyz[x, y, z])
 //
-// A block owns a box of tiles; its inputs stay in the L1 cache from one thread to the next. Every index is a sum of digits
-// times strides: a block finds its digits by division once, a thread by multiplication once, the loop over the eliminated
+// A block computes a box of tiles, whose inputs stay in the L1 cache. An index is a sum of positions times strides: a
+// block finds its positions by division once, a thread by multiplication once, and the loop over the eliminated
 // variable only adds.
 //
-// All entries are between 0 and the cap. Partial sums are clamped to the cap wherever more than five terms could meet (five
-// capped terms fit the entry type), and the result is. As no term is negative, a partial sum that is clamped belongs to a
-// sum that is at or above the cap: the result is min(cap, least sum) whatever is clamped on the way and in whatever order
-// the inputs are added, which is what the CPU's kernel computes.
+// Entries are settled (src/algebra), for costs between 0 and the cap. Five are combined at most before the result
+// is settled; so the message is the CPU's, in whatever order inputs are combined.
 //
-// Large steps of few inputs are made by staged.cu instead, where shapes and the device allow it.
+// staged.cu computes large steps of few inputs, where shapes and the device allow it.
 
 #include "bucket.cuh"
 
 // ---- small messages ----
 
-// A step whose message is small, or whose inputs have too little in common for tiles.
+// A step whose message is small, or whose inputs share too little for tiles.
 struct Step {
     // Where the message is.
     u64 out;
@@ -31,12 +28,12 @@ struct Step {
     u32 first;
     // Values of the eliminated variable.
     u32 domain;
-    // Digits of the message; the first `spread` of them vary between the threads of a block.
+    // Axes of the message; the first `spread` of them vary between the threads of a block.
     u32 digits, spread;
     u32 inputs;
     // Threads of a block that have work, and how many of them share an output, as a power of two.
     u32 threads, split;
-    // Where its digits, inputs and strides begin.
+    // Where its axes, inputs and strides begin.
     u32 digit_at, input_at, stride_at;
 };
 
@@ -47,12 +44,13 @@ struct Program {
     const u32 *map;
     const Digit *digits;
     const Input *inputs;
-    // By step: a row for each digit, with the strides of the inputs and of the message.
+    // By step: a row for each axis, with the strides of the inputs and of the message.
     const u64 *strides;
 };
 
-// One output a thread, or a power of two of threads an output.
-template <class E> __global__ void __launch_bounds__(THREADS) join_each(Program program, u32 first_block, E cap) {
+// A thread, or a power of two of threads, for each output.
+template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program program, u32 first_block, S s) {
+    using E = typename S::Entry;
     constexpr u32 VALUES = 4;
     __shared__ u64 base[INPUTS + 1];
     __shared__ u32 start[DIGITS];
@@ -81,9 +79,11 @@ template <class E> __global__ void __launch_bounds__(THREADS) join_each(Program 
         out += value * strides[i * columns + step.inputs];
     }
     __syncthreads();
-    E least = cap;
+    E least = s.zero();
     for (u32 a = t & ((1u << step.split) - 1); a < step.domain; a += VALUES << step.split) {
-        E sum[VALUES] = {};
+        E sum[VALUES];
+#pragma unroll
+        for (u32 v = 0; v < VALUES; v++) sum[v] = s.one();
         for (u32 k = 0; k < step.inputs; k++) {
             const char *table = (const char *)base[k] + own[k * THREADS];
             const u64 slab = inputs[k].slab;
@@ -91,19 +91,20 @@ template <class E> __global__ void __launch_bounds__(THREADS) join_each(Program 
             for (u32 v = 0; v < VALUES; v++) {
                 // past the last value: the last one again
                 const u32 value = min(a + (v << step.split), step.domain - 1);
-                sum[v] = add_min(sum[v], __ldg((const E *)(table + value * slab)), cap);
+                sum[v] = s.join(sum[v], __ldg((const E *)(table + value * slab)));
             }
         }
 #pragma unroll
-        for (u32 v = 0; v < VALUES; v++) least = min(least, sum[v]);
+        for (u32 v = 0; v < VALUES; v++)
+            if (S::IDEMPOTENT || a + (v << step.split) < step.domain) least = s.fold(least, sum[v]);
     }
-    for (u32 lane = 1; lane < 1u << step.split; lane <<= 1) least = min(least, __shfl_xor_sync(~0u, least, lane));
+    for (u32 lane = 1; lane < 1u << step.split; lane <<= 1) least = s.fold(least, __shfl_xor_sync(~0u, least, lane));
     if (t < step.threads) *(E *)(base[step.inputs] + out) = least;
 }
 
 // ---- large messages ----
 
-// Threads of a block of steps that are made in tiles.
+// Threads of a block of steps computed in tiles.
 constexpr u32 TILE_THREADS = 256;
 
 // N neighbouring entries.
@@ -118,7 +119,7 @@ template <class E, int N> struct alignas(N * sizeof(E)) Pack {
     }
 };
 
-// Side by side, in as few loads as there can be.
+// Adjacent, in as few loads as possible.
 template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char *from) {
     Pack<E, N> pack;
     if constexpr (N * sizeof(E) == 16) {
@@ -134,13 +135,14 @@ template <class E, int N> __device__ __forceinline__ Pack<E, N> load(const char 
     return pack;
 }
 
-// The inputs of a group that reads two digits of the tile, the first in A values and the second in B, N neighbours at
-// a time.
-template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct Group {
+// The inputs of a group that reads two axes of the tile, the first in A values and the second in B, N neighbours at a
+// time.
+template <class S, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct Group {
+    using E = typename S::Entry;
     static constexpr int FEW = inputs_of(KINDS);
     using Row = Pack<E, N>[B];
 
-    // Of a few: the next slab, this thread's tile in it, and from one value of the digits to the next.
+    // Of a few: the next slice, this thread's tile in it, and the strides of the two axes.
     const char *table[FEW + 1];
     u64 slab[FEW + 1];
     u32 at[FEW + 1], first[FEW + 1], second[FEW + 1];
@@ -163,7 +165,7 @@ template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // Goes along a digit to where the block begins, and the thread in it.
+    // Advances along an axis to the block's start, and to the thread in it.
     __device__ __forceinline__ void move(const u64 *strides, u32 begin, u32 start, u32 local) {
 #pragma unroll
         for (int k = 0; k < FEW; k++) {
@@ -172,9 +174,9 @@ template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
         }
     }
 
-    // Adds entries along the second digit to a row of sums, or begins it.
-    template <bool SIDE_BY_SIDE, bool FIRST_OF_ALL, bool CLAMPED>
-    static __device__ __forceinline__ void add(Row &row, const char *table, u32 at, u32 second, E cap) {
+    // Adds entries along the second axis to a row of sums, or begins it.
+    template <bool SIDE_BY_SIDE, bool FIRST_OF_ALL, bool SETTLED>
+    static __device__ __forceinline__ void add(Row &row, const char *table, u32 at, u32 second, S s) {
         Row next;
 #pragma unroll
         for (int j = 0; j < B; j++) {
@@ -186,56 +188,58 @@ template <class E, int A, int B, int N, int KINDS, int FIRST, int SECOND> struct
 #pragma unroll
             for (int n = 0; n < N; n++) {
                 E &sum = row[j].of[n];
-                sum = FIRST_OF_ALL ? next[j].of[n] : CLAMPED ? add_min(sum, next[j].of[n], cap) : sum + next[j].of[n];
+                const E entry = next[j].of[n];
+                sum = FIRST_OF_ALL ? entry : SETTLED ? s.join(sum, entry) : s.combine(sum, entry);
             }
     }
 
-    // Sums of any number of inputs, before their rows are asked for.
-    __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to, u32 a,
-                                            E cap) {
+    // Sums of any number of inputs, before their rows are read.
+    __device__ __forceinline__ void prepare(const Box &box, const u64 *bases, const u32 *offsets, u32 from, u32 to,
+                                            u32 a, S s) {
         if constexpr (KINDS == MANY) {
 #pragma unroll
             for (int i = 0; i < A; i++)
 #pragma unroll
-                for (int j = 0; j < B; j++) many[i][j] = Pack<E, N>::all(0);
+                for (int j = 0; j < B; j++) many[i][j] = Pack<E, N>::all(s.one());
             for (u32 k = from; k < to; k++) {
                 const Input &input = box.input[k];
                 const char *table = (const char *)bases[k] + a * input.slab;
                 const u32 at = offsets[k * TILE_THREADS], first = stride(input, FIRST), second = stride(input, SECOND);
                 if (input.run) {
 #pragma unroll
-                    for (int i = 0; i < A; i++) add<true, false, true>(many[i], table, at + i * first, second, cap);
+                    for (int i = 0; i < A; i++) add<true, false, true>(many[i], table, at + i * first, second, s);
                 } else {
 #pragma unroll
-                    for (int i = 0; i < A; i++) add<false, false, true>(many[i], table, at + i * first, second, cap);
+                    for (int i = 0; i < A; i++) add<false, false, true>(many[i], table, at + i * first, second, s);
                 }
             }
         }
     }
 
-    // The sums for value `i` of the first digit.
-    __device__ __forceinline__ void read(Row &row, int i, E cap) const {
+    // The sums for value `i` of the first axis.
+    __device__ __forceinline__ void read(Row &row, int i, S s) const {
         if constexpr (FEW == 0) {
 #pragma unroll
-            for (int j = 0; j < B; j++) row[j] = KINDS == MANY ? many[i][j] : Pack<E, N>::all(0);
+            for (int j = 0; j < B; j++) row[j] = KINDS == MANY ? many[i][j] : Pack<E, N>::all(s.one());
         }
-        // five terms meet at most: nothing is clamped on the way
-        if constexpr (FEW > 0) add<(KINDS & 3) == RUN, true, false>(row, table[0], at[0] + i * first[0], second[0], cap);
+        // five entries meet at most: nothing is settled on the way
+        if constexpr (FEW > 0) add<(KINDS & 3) == RUN, true, false>(row, table[0], at[0] + i * first[0], second[0], s);
         if constexpr (FEW > 1)
-            add<(KINDS >> 2 & 3) == RUN, false, false>(row, table[1], at[1] + i * first[1], second[1], cap);
+            add<(KINDS >> 2 & 3) == RUN, false, false>(row, table[1], at[1] + i * first[1], second[1], s);
         if constexpr (FEW > 2)
-            add<(KINDS >> 4 & 3) == RUN, false, false>(row, table[2], at[2] + i * first[2], second[2], cap);
+            add<(KINDS >> 4 & 3) == RUN, false, false>(row, table[2], at[2] + i * first[2], second[2], s);
     }
 
-    // Goes to the next value of the eliminated variable.
+    // Advances to the next value of the eliminated variable.
     __device__ __forceinline__ void advance() {
 #pragma unroll
         for (int k = 0; k < FEW; k++) table[k] += slab[k];
     }
 };
 
-template <class E, int RX, int RY, int RZ, int N, int XY, int XZ, int YZ, int XYZ>
-__global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const __grid_constant__ Box box, E cap) {
+template <class S, int RX, int RY, int RZ, int N, int XY, int XZ, int YZ, int XYZ>
+__global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const __grid_constant__ Box box, S s) {
+    using E = typename S::Entry;
     constexpr bool ANY = XY == MANY || XZ == MANY || YZ == MANY || XYZ == MANY;
     // By input: address of the block's first entry, and this thread's distance from there.
     __shared__ u64 bases[ANY ? INPUTS : 1];
@@ -243,9 +247,9 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
     const u32 t = threadIdx.x;
     u32 *own = offsets + (ANY ? t : 0);
     if (!ANY && t >= box.threads) return;
-    Group<E, RX, RY, N, XY, 0, 1> group_xy(box, memory, 0);
-    Group<E, RX, RZ, N, XZ, 0, 2> group_xz(box, memory, box.ends[0]);
-    Group<E, RY, RZ, N, YZ, 1, 2> group_yz(box, memory, box.ends[1]);
+    Group<S, RX, RY, N, XY, 0, 1> group_xy(box, memory, 0);
+    Group<S, RX, RZ, N, XZ, 0, 2> group_xz(box, memory, box.ends[0]);
+    Group<S, RY, RZ, N, YZ, 1, 2> group_yz(box, memory, box.ends[1]);
     u64 base = 0;
     if constexpr (ANY) {
         if (t < box.inputs) base = (u64)memory + box.input[t].table;
@@ -280,21 +284,21 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
 #pragma unroll
         for (int y = 0; y < RY; y++)
 #pragma unroll
-            for (int z = 0; z < RZ; z++) least[x][y][z] = Pack<E, N>::all(cap);
+            for (int z = 0; z < RZ; z++) least[x][y][z] = Pack<E, N>::all(s.zero());
     const u32 domain = box.domain;
 #pragma unroll 1
     for (u32 a = 0; a < domain; a++) {
-        group_xy.prepare(box, bases, own, 0, box.ends[0], a, cap);
-        group_xz.prepare(box, bases, own, box.ends[0], box.ends[1], a, cap);
-        group_yz.prepare(box, bases, own, box.ends[1], box.ends[2], a, cap);
+        group_xy.prepare(box, bases, own, 0, box.ends[0], a, s);
+        group_xz.prepare(box, bases, own, box.ends[0], box.ends[1], a, s);
+        group_yz.prepare(box, bases, own, box.ends[1], box.ends[2], a, s);
         Pack<E, N> yz[RY][RZ];
 #pragma unroll
-        for (int y = 0; y < RY; y++) group_yz.read(yz[y], y, cap);
+        for (int y = 0; y < RY; y++) group_yz.read(yz[y], y, s);
 #pragma unroll
         for (int x = 0; x < RX; x++) {
             Pack<E, N> xy[RY], xz[RZ];
-            group_xy.read(xy, x, cap);
-            group_xz.read(xz, x, cap);
+            group_xy.read(xy, x, s);
+            group_xz.read(xz, x, s);
             if constexpr (XYZ == 0) {
 #pragma unroll
                 for (int y = 0; y < RY; y++)
@@ -302,9 +306,9 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
                     for (int z = 0; z < RZ; z++)
 #pragma unroll
                         for (int n = 0; n < N; n++) {
-                            const E first = XY == 0 ? xz[z].of[n] : xy[y].of[n] + xz[z].of[n];
+                            const E first = XY == 0 ? xz[z].of[n] : s.combine(xy[y].of[n], xz[z].of[n]);
                             E &own = least[x][y][z].of[n];
-                            own = add_min(first, yz[y][z].of[n], own);
+                            own = s.fold_joined(first, yz[y][z].of[n], own);
                         }
             } else {
                 // inputs that read all of the tile: a row of outputs at a time, so that few loads wait in registers
@@ -315,7 +319,8 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
                     for (int z = 0; z < RZ; z++)
 #pragma unroll
                         for (int n = 0; n < N; n++)
-                            row[y][z].of[n] = xy[y].of[n] + xz[z].of[n] + yz[y][z].of[n];
+                            row[y][z].of[n] =
+                                s.combine(s.combine(xy[y].of[n], xz[z].of[n]), yz[y][z].of[n]);
                 for (u32 k = box.ends[2]; k < box.ends[3]; k++) {
                     const Input &input = box.input[k];
                     const char *table = (const char *)bases[k] + a * input.slab;
@@ -329,8 +334,8 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
                                 input.run ? load<E, N>(from) : Pack<E, N>::all(__ldg((const E *)from));
 #pragma unroll
                             for (int n = 0; n < N; n++)
-                                // four terms at most before it is clamped
-                                row[y][z].of[n] = add_min(row[y][z].of[n], next.of[n], cap);
+                                // four entries at most before it is settled
+                                row[y][z].of[n] = s.join(row[y][z].of[n], next.of[n]);
                         }
                 }
 #pragma unroll
@@ -339,7 +344,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) join_tile(char *memory, const
                     for (int z = 0; z < RZ; z++)
 #pragma unroll
                         for (int n = 0; n < N; n++)
-                            least[x][y][z].of[n] = min(least[x][y][z].of[n], row[y][z].of[n]);
+                            least[x][y][z].of[n] = s.fold(least[x][y][z].of[n], row[y][z].of[n]);
             }
         }
         group_xy.advance();

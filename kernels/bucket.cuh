@@ -1,20 +1,19 @@
 // What the bucket kernels share.
 #pragma once
-#include "rng.cuh"
+#include "semiring.cuh"
 
 // Threads of a block.
 constexpr u32 THREADS = 256;
-// Inputs of a step, digits of a message, and digits of a message that is made in tiles, at most
-// (src/inference/cuda/tile.rs).
+// Most inputs of a step, axes of a message, and axes of a message computed in tiles; the host has the same.
 constexpr u32 INPUTS = 12;
 constexpr u32 DIGITS = 40;
 constexpr u32 TILE_DIGITS = 12;
 
-// A digit of a message as it is cut: `boxes` boxes of `extent` tiles of `tile` values, the last ones moved back so
-// that all are whole (their outputs are made twice, alike).
+// An axis of a message in tiles: `boxes` boxes of `extent` tiles of `tile` values, the last ones moved back so that all
+// are whole (their outputs are computed twice, alike).
 struct Digit {
     u32 boxes;
-    // Boxes of all digits before it.
+    // Boxes of all axes before it.
     u32 below;
     u32 extent;
     // 2^20 / extent, rounded up: exact quotients of numbers below THREADS.
@@ -28,7 +27,7 @@ struct Digit {
         return min(block / below % boxes * extent * tile, last);
     }
 
-    // How far from there the tile of the thread of rank `rank` is, which becomes its rank among the other digits.
+    // The distance from there of the tile of the thread with rank `rank`, which becomes its rank among the other axes.
     __device__ __forceinline__ u32 local(u32 start, u32 &rank) const {
         const u32 quotient = rank * magic >> 20;
         const u32 value = min(start + (rank - quotient * extent) * tile, last) - start;
@@ -42,22 +41,16 @@ struct Input {
     u64 table;
     // From one value of the eliminated variable to the next.
     u64 slab;
-    // From one value of the tile's digits to the next; 0 where it does not read them.
+    // From one value of the tile's axes to the next; 0 where the table does not read them.
     u32 x, y, z;
-    // Whether it reads the fastest digit, neighbours lying side by side.
+    // Whether it reads the fastest axis, with adjacent neighbours.
     u32 run;
 };
 
-// min(x + y, z)
-template <class E> __device__ __forceinline__ E add_min(E x, E y, E z) { return min(x + y, z); }
-#if __CUDA_ARCH__ >= 900
-template <> __device__ __forceinline__ int add_min(int x, int y, int z) { return __viaddmin_s32(x, y, z); }
-#endif
-
-// A step that is made in tiles; handed over as a whole, so that a block need not look for it.
+// A step computed in tiles; passed as an argument, so that a block need not look it up.
 struct Box {
     u64 out;
-    // Strides of the tile's digits in the message.
+    // Strides of the tile's axes in the message.
     u64 x, y, z;
     // Values of the eliminated variable.
     u32 domain;
@@ -68,18 +61,18 @@ struct Box {
     u32 ends[4];
     // The first block of this launch.
     u32 first;
-    // Of a box in stages, its values along the tile's digits.
+    // In a staged box, the number of its values along the tile's axes.
     u32 values[3];
-    // The number 1, which the compiler does not know.
+    // The number 1, hidden from the compiler.
     u32 one;
     Digit digit[TILE_DIGITS];
     Input input[INPUTS];
-    // By digit and input; last, the message.
+    // By axis and input; last, the message.
     u64 stride[TILE_DIGITS][INPUTS + 1];
 };
 
-// What a group of inputs is, as a number: any number of inputs, or a digit of base 4 for each of a few: one whose
-// neighbours along the fastest digit lie side by side, or one that does not read that digit.
+// A group of inputs as a number: any number of inputs, or a digit of base 4 for each of a few: one whose neighbours
+// along the fastest axis are adjacent, or one that does not read that axis.
 constexpr int MANY = -1, RUN = 1, SINGLE = 2;
 
 constexpr __host__ __device__ int inputs_of(int kinds) {

@@ -1,10 +1,11 @@
-// A core on the device and the assignments that a kernel works on. All pointers are to global memory and read-only.
+// A reduced problem on the device and the assignments that a kernel works on. All pointers are to global, read-only
+// memory.
 #pragma once
 #include "rng.cuh"
 
 typedef long long i64;
 
-// What the padded places of a row cost (value_tables.rs, PADDING) and what a forbidden entry is (model, FORBIDDEN).
+// The cost of a row's padding (PADDING) and of a forbidden entry (model, FORBIDDEN).
 constexpr int PADDING = 1 << 29;
 constexpr i64 FORBIDDEN = 1ll << 60;
 
@@ -45,14 +46,14 @@ struct Core {
     const u32 *children;      // of nodes
     const u64 *forest_ratings;
     const u8 *members;        // `forests` times `variables`
-    // for kept ratings (rating_cache.cuh)
-    // a variable: itself | domain << 16, its row's first unit | units << 16, first effect, effects
-    const uint4 *row_places;
+    // for rating caches (rating_cache.cuh)
+    const uint4 *row_places;       // a variable: itself | domain << 16, its row | units << 16, first effect, effects
     const uint4 *class_row_places; // those of the members of classes
     const uint4 *effects;     // which rows change with a variable
 };
 
-// The values of one state: `stride` 1 where A lane group has it, the number of states where a lane has one alone.
+// The values of one state: `stride` 1 where a lane group of lanes has it, the number of states where a lane has one
+// alone.
 template <class V> struct Values {
     V *at;
     int stride;
@@ -95,7 +96,7 @@ __device__ __forceinline__ int row_of(const Core &core, u32 incidence, const uin
     return row;
 }
 
-// A function's cost under what `value` says of its variables.
+// A function's cost, `value` giving the values of its variables.
 template <class F> __device__ __forceinline__ i64 cost_of(const Core &core, const uint4 &entry, F value) {
     u64 at = entry.x | (u64)entry.y << 32;
     for (u32 k = 0; k < entry.w; k++) {
@@ -105,5 +106,5 @@ template <class F> __device__ __forceinline__ i64 cost_of(const Core &core, cons
     return __ldg(core.costs + at);
 }
 
-// What a cost counts in an energy.
+// The part of a cost in an energy.
 __device__ __forceinline__ i64 priced(const Core &core, i64 cost) { return cost >= FORBIDDEN ? core.price : cost; }

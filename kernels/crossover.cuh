@@ -1,5 +1,5 @@
-// Component-wise merge of two assignments (crossover.rs) by a block: where they differ, the constraint graph falls into
-// parts that do not see each other; of each part the cheaper version is taken.
+// Partition crossover of two assignments (GPX) by a block: where they differ, the constraint graph has several
+// components; of each component the cheaper version is taken.
 #pragma once
 #include "core.cuh"
 
@@ -9,7 +9,7 @@ struct Crossover {
     i64 *delta;
 };
 
-// Where a variable's labels lead to at present, the least index that is known of its part; halves the way there.
+// The root of a variable's labels, the least index known of its component; halves the path.
 __device__ __forceinline__ u32 root_of(volatile u32 *label, u32 v) {
     u32 at = label[v];
     for (u32 up = label[at]; up != at; up = label[at]) {
@@ -20,9 +20,9 @@ __device__ __forceinline__ u32 root_of(volatile u32 *label, u32 v) {
     return at;
 }
 
-// Makes one part of those of two variables. A label always leads to lesser ones, and what no longer is a root never is
-// again: where a root meanwhile got another label, that one is tried (Jaiganesh and Burtscher, A High-Performance
-// Connected Components Implementation for GPUs, HPDC 2018).
+// Unites the components of two variables. Labels always lead to smaller ones, and a former root never is one again:
+// where a root has just got another label, that one is tried (Jaiganesh and Burtscher, "A High-Performance Connected
+// Components Implementation for GPUs", HPDC 2018).
 __device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
     u32 a = root_of(label, v), b = root_of(label, u);
     while (a != b) {
@@ -33,8 +33,8 @@ __device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
     }
 }
 
-// Makes `ours` the best combination of both; a tie goes by a bit of `draw`. Call with all threads of the block: those
-// of a state have the lanes 0 to `lanes` - 1; it is left as it is where all of its lanes are ~0.
+// Makes `ours` the best combination of both; a bit of `draw` breaks ties. All threads of the block must call it: those
+// of a state have the lanes 0 to `lanes` - 1. Lanes of ~0 leave their state unchanged.
 template <class V>
 __device__ void take_better(const Core &core, const Values<V> &ours, const V *theirs, const Crossover &crossover,
                             u64 draw,
@@ -56,7 +56,7 @@ __device__ void take_better(const Core &core, const Values<V> &ours, const V *th
         }
     }
     __syncthreads();
-    // no shortcuts here: one would be written over what another thread has found
+    // no shortcuts here: one would overwrite what another thread has found
     for (u32 v = lane; v < n; v += lanes) {
         u32 at = label[v];
         if (at == SAME) continue;

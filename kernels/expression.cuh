@@ -1,5 +1,5 @@
-// Arithmetic of expressions, bit for bit that of src/heuristics/language/arithmetic.rs. Nothing may be contracted to a fused
-// multiply-add: all texts are compiled with --fmad=false.
+// Arithmetic of expressions, equal to src/heuristics/language/arithmetic.rs bit for bit. No fused multiply-add: all
+// texts are compiled with --fmad=false.
 #pragma once
 #include "rng.cuh"
 
@@ -13,7 +13,7 @@ __device__ __forceinline__ double infinity() { return from_bits(0x7FF00000000000
 
 __device__ __forceinline__ double least(double a, double b) { return a < b || is_nan(a) ? a : b; }
 __device__ __forceinline__ double largest(double a, double b) { return a > b || is_nan(a) ? a : b; }
-// The larger one above 0; what is no number is passed over.
+// The larger one above 0; NaN is skipped.
 __device__ __forceinline__ double larger(double a, double b) { return b > a ? b : a; }
 
 // ln 2 in two parts.

@@ -1,31 +1,31 @@
-// FANG on a device: one pass over the active variables of many states, generic over heuristics (Koester, Gross, Krueger,
-// sections 3.1 to 3.8). Picks equal those of src/fang/engine.rs bit for bit.
+// FANG on a device: one pass over the active variables of many states, generic over heuristics (Koester, Gross,
+// Krueger, sections 3.1 to 3.8). Picks equal those of src/fang/engine.rs bit for bit.
 //
-// A group of threads (a tile of a warp, a warp or a block) holds a state. Nothing of a possibility is stored in global
-// memory: a thread rates a stretch of possibilities, keeps the ratings in registers or makes them twice, and adds up its
-// weights; the threads' sums are scanned once; the warp of the thread whose interval holds the drawn value rates that
-// thread's stretch again, a pack of possibilities a lane. Threads own stretches in ascending order, so that intervals lie
-// in the order of the possibilities, as on the CPU.
+// A group of threads (a tile of a warp, a warp or a block) holds a state. Global memory holds nothing of a possibility:
+// a thread rates a stretch of them, keeps the ratings in registers or computes them twice, and adds up its weights. The
+// threads' sums are scanned once. The warp of the thread whose interval holds the drawn value rates that stretch again,
+// a pack for each lane. Stretches ascend with the threads, so intervals are in the order of the possibilities, as on
+// the CPU.
 //
-// A heuristic is a struct of the device functions below over one variable of one state. The first are the trait
-// `LocalHeuristic`; `Singles` gives the rest to whoever rates one possibility at a time.
+// A heuristic is a struct of the device functions below over one variable of one state. The first group is the trait
+// `LocalHeuristic`; `Singles` provides the second for heuristics that rate one possibility at a time.
 //
 //   typedef Problem                            what it reads beside the state
-//   H(const Problem &, State, u32 variable)    what it keeps in registers: the engine makes one a variable
+//   H(const Problem &, State, u32 variable)    what it keeps in registers: one object for each variable
 //   u32 possibilities()
 //   Rating rate(u32 possibility)
-//   void accumulate(Aggregate &, Pack)         an `Aggregate{}` must not matter to any other
+//   void accumulate(Aggregate &, Pack)         an `Aggregate{}` must be neutral
 //   Aggregate merge(Aggregate, Aggregate)
 //   u32 map(Rating, Aggregate)                 0 forbids
 //   void assign(u32 possibility)               by one thread, as is
 //   void could_not_assign(Aggregate)           by one thread, where all weights are 0
 //
-//   UNROLL                                     how often loops over packs that are not kept are unrolled
-//   PASSES                                     how often ratings are gone through before they are mapped
-//   void passed(Aggregate &)                   after each, where there are several; a thread's part of the next begins with a copy
+//   UNROLL                                     unrolling of loops over packs that are not kept
+//   PASSES                                     passes over the ratings before they are mapped
+//   void passed(Aggregate &)                   after each of several passes; the next begins with a copy
 //   WIDTH                                      possibilities that are rated together, a pack
-//   PARTS                                      equal parts of the possibilities that no cursor passes between
-//   SPREAD                                     neighbouring threads that share a stretch, so that they read neighbours
+//   PARTS                                      equal parts of the possibilities that no cursor crosses
+//   SPREAD                                     adjacent threads that share a stretch, so that they read adjacent packs
 //   Cursor cursor(u32 possibility, u32 step)   rates packs `step` possibilities apart: `Pack next()`
 //   Sum weigh(Pack, Aggregate, Sum)            adds a pack's weights to a sum
 //   u32 weight(Pack, u32 place, Aggregate)     the weight of one possibility of a pack
@@ -43,11 +43,15 @@ struct State {
     u64 *active;
 
     __device__ __forceinline__ void activate(u32 variable) const { active[variable / 64] |= 1ull << (variable % 64); }
-    __device__ __forceinline__ void deactivate(u32 variable) const { active[variable / 64] &= ~(1ull << (variable % 64)); }
-    __device__ __forceinline__ bool is_active(u32 variable) const { return active[variable / 64] >> (variable % 64) & 1; }
+    __device__ __forceinline__ void deactivate(u32 variable) const {
+        active[variable / 64] &= ~(1ull << (variable % 64));
+    }
+    __device__ __forceinline__ bool is_active(u32 variable) const {
+        return active[variable / 64] >> (variable % 64) & 1;
+    }
 };
 
-// What a pass works on; the host's twin is `fang::cuda::launch::Pass`.
+// Arguments of a pass; the host's type is `fang::cuda::launch::Pass`.
 struct Pass {
     // States that are cloned, and their clones: `words` words and the active set of each, one after the other.
     const u32 *source;
@@ -106,7 +110,9 @@ template <class H, class R, class A> struct Singles {
     template <class Sum> __device__ __forceinline__ Sum weigh(R rating, const A &aggregate, Sum sum) const {
         return sum + self().map(rating, aggregate);
     }
-    __device__ __forceinline__ u32 weight(R rating, u32, const A &aggregate) const { return self().map(rating, aggregate); }
+    __device__ __forceinline__ u32 weight(R rating, u32, const A &aggregate) const {
+        return self().map(rating, aggregate);
+    }
     template <u32 LANES> __device__ __forceinline__ A gather(A aggregate, u32 mask) const {
 #pragma unroll
         for (u32 distance = LANES / 2; distance > 0; distance /= 2)
@@ -175,7 +181,7 @@ template <u32 THREADS> struct Group {
         return aggregate;
     }
 
-    // The sum of the warps before this one, and of all. Few warps are sooner read one by one than scanned.
+    // The sum of the warps before this one, and of all. Few warps are faster read one by one than scanned.
     template <class Sum> __device__ __forceinline__ void across(Sum warp, Sum &before, Sum &total) const {
         before = 0;
         total = warp;
@@ -193,8 +199,8 @@ template <u32 THREADS> struct Group {
     }
 };
 
-// Which packs are whose: `SPREAD` threads share a stretch and take its packs in turn. Stretches differ by one pack at most,
-// and so do the packs of threads.
+// The packs of each thread: `SPREAD` threads share a stretch and take its packs in turn. Stretches, and the packs of
+// threads, differ by one at most.
 template <u32 THREADS, u32 PARTS, u32 SPREAD> struct Deal {
     static constexpr u32 IN_PART = THREADS / PARTS, SHARERS = SPREAD < IN_PART ? SPREAD : IN_PART;
     static constexpr u32 STRETCHES = IN_PART / SHARERS;
@@ -202,7 +208,7 @@ template <u32 THREADS, u32 PARTS, u32 SPREAD> struct Deal {
     u32 packs;
 
     __device__ __forceinline__ explicit Deal(u32 all) : packs(all / PARTS) {}
-    // The most packs of a thread; none has less than one less.
+    // The most packs of a thread; no thread has two fewer.
     __device__ __forceinline__ u32 most() const { return (packs + IN_PART - 1) / IN_PART; }
     __device__ __forceinline__ u32 place(u32 rank, u32 stretch) const {
         const u32 longer = packs % STRETCHES;
@@ -215,8 +221,8 @@ template <u32 THREADS, u32 PARTS, u32 SPREAD> struct Deal {
 
 // Assigns the possibility of a pack whose interval holds `rest`, counted from the pack's start; by one thread.
 template <class Sum, class H>
-__device__ __forceinline__ void take(
-    const H &heuristic, State state, u32 variable, u32 pack, typename H::Pack ratings, typename H::Aggregate aggregate, Sum rest) {
+__device__ __forceinline__ void take(const H &heuristic, State state, u32 variable, u32 pack, typename H::Pack ratings,
+                                     typename H::Aggregate aggregate, Sum rest) {
     u32 place = 0;
 #pragma unroll
     for (u32 i = 0; i + 1 < H::WIDTH; i++) {
@@ -230,13 +236,14 @@ __device__ __forceinline__ void take(
     state.deactivate(variable);
 }
 
-// Packs kept by a thread up to which the one that holds the drawn value walks them itself. More are sooner rated again by
-// all lanes at once.
+// Most packs of a thread for which the owner of the drawn value searches them itself. More are rated faster by all
+// lanes again.
 constexpr u32 WALKED = 12;
 
 // FANG's steps 2 to 10 for one variable by 64 random bits.
 template <class Sum, class H, u32 KEEP, u32 THREADS>
-__device__ __forceinline__ void assign(const Group<THREADS> &group, const H &heuristic, State state, u32 variable, u64 bits) {
+__device__ __forceinline__ void assign(
+    const Group<THREADS> &group, const H &heuristic, State state, u32 variable, u64 bits) {
     typedef Deal<THREADS, H::PARTS, H::SPREAD> Packs;
     constexpr u32 SHARERS = Packs::SHARERS, WIDTH = H::WIDTH, LANES = Group<THREADS>::LANES;
     constexpr u32 LAST = KEEP > 0 ? KEEP - 1 : 0;
@@ -344,10 +351,11 @@ __device__ __forceinline__ void assign(const Group<THREADS> &group, const H &heu
     group.sync();
 }
 
-// The stream of the same clone in the next generation: a jump of xoshiro is a linear map of its 256 bits. Lanes take bits in
-// turn; the columns are read by every state and stay in the first cache.
+// The stream of the same clone in the next generation: a jump of xoshiro is a linear map of its 256 bits. Lanes take
+// bits in turn; every state reads the columns, which stay in the L1 cache.
 template <u32 THREADS>
-__device__ __forceinline__ void advance(const Group<THREADS> &group, const Pass &pass, u64 clone, const Xoshiro &stream) {
+__device__ __forceinline__ void advance(
+    const Group<THREADS> &group, const Pass &pass, u64 clone, const Xoshiro &stream) {
     constexpr u32 LANES = Group<THREADS>::LANES;
     if (group.rank >= LANES) return;
     u64 sums[4] = {};
@@ -363,7 +371,8 @@ __device__ __forceinline__ void advance(const Group<THREADS> &group, const Pass 
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
 #pragma unroll
-        for (u32 distance = LANES / 2; distance > 0; distance /= 2) sums[i] ^= __shfl_xor_sync(group.mask, sums[i], distance);
+        for (u32 distance = LANES / 2; distance > 0; distance /= 2)
+            sums[i] ^= __shfl_xor_sync(group.mask, sums[i], distance);
         if (group.lane == 0) pass.streams_next[clone * 4 + i] = sums[i];
     }
 }
@@ -421,8 +430,8 @@ struct Walk {
 
 // The variables of one type after the other, in the types' order.
 template <class Sum, class First, class... Rest, u32 THREADS, class Problem>
-__device__ __forceinline__ void assign_types(
-    const Group<THREADS> &group, const Pass &pass, const Problem &problem, State state, Walk order, u64 draw, u32 type = 0) {
+__device__ __forceinline__ void assign_types(const Group<THREADS> &group, const Pass &pass, const Problem &problem,
+                                             State state, Walk order, u64 draw, u32 type = 0) {
     Walk walk = order;
     u32 variable;
     while (walk.next(pass, state, variable)) {
@@ -437,10 +446,11 @@ template <class First, class...> struct ProblemOf {
     typedef typename First::H::Problem Problem;
 };
 
-// Threads of a block of groups of so many: a block a group, or four warps of smaller ones.
+// Threads of a block: one group for each block, or four warps of smaller groups.
 constexpr u32 block_of(u32 threads) { return threads > 32 ? threads : 128; }
 
-// Clones states and assigns their active variables, one heuristic a type. `SHARED` keeps a state in shared memory meanwhile.
+// Clones states and assigns their active variables, one heuristic for each type. `SHARED` keeps a state in shared
+// memory.
 template <u32 THREADS, bool SHARED, class Sum, class... Slots>
 __global__ void __launch_bounds__(block_of(THREADS)) pass(Pass pass, typename ProblemOf<Slots...>::Problem problem) {
     extern __shared__ u64 homes[];
@@ -462,7 +472,8 @@ __global__ void __launch_bounds__(block_of(THREADS)) pass(Pass pass, typename Pr
 #pragma unroll 1
     for (u32 i = group.rank; i < sets; i += THREADS) state.active[i] = __ldg(pass.source_active + parent * sets + i);
 #pragma unroll 1
-    for (u32 i = group.rank; i < pass.words; i += THREADS) state.words[i] = __ldg(pass.source + parent * pass.words + i);
+    for (u32 i = group.rank; i < pass.words; i += THREADS)
+        state.words[i] = __ldg(pass.source + parent * pass.words + i);
     group.sync();
 
     advance(group, pass, clone, stream);

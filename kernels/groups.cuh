@@ -1,16 +1,16 @@
-// Groups of variables that are assigned together: what a neighbourhood's text sees of a state, and where it notes what it proposes. Behind
-// a heuristic's text comes its neighbourhood's, which includes this file and defines
+// Groups of variables that are assigned together: a neighbourhood's view of a state, and its proposal. A heuristic's
+// text is followed by its neighbourhood's, which includes this file and defines
 //
 //   struct Groups {
 //       template <class View> static __device__ void propose(View &view, Xoshiro &stream);
 //   };
 //
-// the twin of `Neighbourhood::propose` in Rust, draw by draw. All threads of a state run it side by side with the same numbers, and
-// all must come to every call of the view: lanes share what there is to look at.
+// equal to `Neighbourhood::propose` in Rust, draw by draw. All threads of a state run it with the same numbers, and all
+// must make every call of the view: lanes share the work of each.
 #pragma once
 #include "network.cuh"
 
-// Variables of a group, at most; the host's twin is `guided::network::MEMBERS`.
+// Most variables of a group; the host's constant is `guided::network::MEMBERS`.
 constexpr u32 MEMBERS = 64;
 
 template <u32 THREADS, class USER> struct View {
@@ -48,13 +48,13 @@ template <u32 THREADS, class USER> struct View {
         return low < domain(variable) && origins[low] == origin ? low : NONE;
     }
 
-    // A value's own cost in the core's units.
+    // A value's unary cost in the units of the reduced problem.
     __device__ __forceinline__ i64 unary(u32 variable, u32 value) const {
         const i64 cost = __ldg(problem.core.costs + __ldg(problem.core.unary + variable) + value);
         return cost < FORBIDDEN ? cost : FORBIDDEN;
     }
 
-    // The dearest of a variable's own costs.
+    // The largest of a variable's unary costs.
     __device__ __forceinline__ i64 dearest(u32 variable) const {
         i64 most = 0;
         for (u32 value = 0; value < domain(variable); value++) most = max(most, unary(variable, value));
@@ -62,7 +62,9 @@ template <u32 THREADS, class USER> struct View {
     }
 
     // The neighbours of a variable are those from one place to another, ascending.
-    __device__ __forceinline__ u32 neighbours_begin(u32 variable) const { return __ldg(problem.core.neighbour_begin + variable); }
+    __device__ __forceinline__ u32 neighbours_begin(u32 variable) const {
+        return __ldg(problem.core.neighbour_begin + variable);
+    }
     __device__ __forceinline__ u32 neighbour(u32 place) const { return __ldg(problem.core.neighbours + place); }
 
     // The place of the first neighbour, from a place on, that has a value; NONE where none does.
@@ -70,7 +72,8 @@ template <u32 THREADS, class USER> struct View {
         const u32 end = neighbours_begin(variable + 1);
         for (u32 start = from; start < end; start += LANES) {
             const u32 at = start + group.lane;
-            const u32 found = __ballot_sync(group.mask, at < end && value(neighbour(at < end ? at : start)) == wanted) & group.mask;
+            const u32 found =
+                __ballot_sync(group.mask, at < end && value(neighbour(at < end ? at : start)) == wanted) & group.mask;
             if (found != 0) return start + (__ffs(found) - 1) % LANES;
         }
         return NONE;
@@ -88,7 +91,7 @@ template <u32 THREADS, class USER> struct View {
         return (u32)best;
     }
 
-    // Marks each neighbour with what a function that it shares with the variable would cost more with the value than now, the most of any.
+    // Marks each neighbour with the largest cost increase, with the value, of a function shared with the variable.
     __device__ __noinline__ void mark_rises(u32 variable, u32 value) const {
         const Network<USER> visit(problem, state, variable, Now{});
         const u32 begin = neighbours_begin(variable), end = neighbours_begin(variable + 1);
@@ -119,7 +122,7 @@ template <u32 THREADS, class USER> struct View {
         }
     }
 
-    // Of the neighbours marked the next one, those of the dearest rise first, then ascending; NONE behind the last. `after` is ~0 at first.
+    // The next marked neighbour, by falling increase, then ascending; NONE after the last. `after` is ~0 at first.
     __device__ __forceinline__ u32 next_clash(u32 variable, u64 &after) const {
         const u32 end = neighbours_begin(variable + 1);
         u64 best = 0;
@@ -135,7 +138,7 @@ template <u32 THREADS, class USER> struct View {
         return best == 0 ? NONE : NONE - (u32)best;
     }
 
-    // The dearest own costs of all neighbours marked, added up.
+    // The sum of the largest unary costs of all marked neighbours.
     __device__ __forceinline__ i64 marked_weight(u32 variable) const {
         const u32 end = neighbours_begin(variable + 1);
         i64 sum = 0;
@@ -156,7 +159,7 @@ template <u32 THREADS, class USER> struct View {
         return false;
     }
 
-    // One more member; what does not fit is left out.
+    // Adds a member, if there is room.
     __device__ __forceinline__ void add(u32 variable, u32 value) {
         if (members == MEMBERS) return;
         group.sync();
@@ -168,10 +171,10 @@ template <u32 THREADS, class USER> struct View {
         group.sync();
     }
 
-    // No group after all.
+    // Discards the group.
     __device__ __forceinline__ void clear() { members = 0; }
 
-    // Gives a member its value to see what follows; it must be given back before the proposal ends.
+    // Gives a member its value to see what follows; the proposal must undo this before it ends.
     __device__ __forceinline__ void set(u32 variable, u32 value) const {
         group.sync();
         if (group.rank == 0) state.words[variable] = value;

@@ -1,7 +1,7 @@
-// Small integers, two in a register, as halves below the smallest normal number: such a half's bits are the integer it
-// stands for, up to 2047, with a sign beside it. Sums and differences are exact there, absolute values cost nothing,
-// and arithmetic of halves runs on units of its own, two numbers at a time, while that of 32-bit integers takes the
-// units of comparisons: rates on compute capability 9.0 are 128 pairs and 64 integers a clock.
+// Small integers, two in a register, as subnormal halves: the bits of such a half are the integer it stands for, up to
+// 2047, with a separate sign. Sums and differences are exact, absolute values are free, and half units process two
+// numbers at a time beside the integer units that compare: on compute capability 9.0, 128 pairs and 64 integers a
+// clock.
 #pragma once
 #include "rng.cuh"
 

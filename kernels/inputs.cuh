@@ -1,4 +1,4 @@
-// What is known of a value and its visit: the names of `heuristics::INPUTS`, in its order; and the user's own numbers.
+// The inputs of a value and its visit: the names of `heuristics::INPUTS`, in its order; and the user's tables.
 #pragma once
 
 struct Inputs {
@@ -6,12 +6,12 @@ struct Inputs {
     double domain, degree, temperature, round, since, current_cost, current_conflicts, least, group;
 };
 
-// Tables of a heuristic in a file, one after the other: a number for each variable of the core, or for each place of a value.
+// Tables of a heuristic in a file, one after the other: a number for each variable of the problem or for each value.
 struct Tables {
     const double *numbers;
     unsigned int variables, places;
 
-    // The number of a variable, or of a value's place, in the table behind so many of both kinds.
+    // The number of a variable, or of a value, in the table after some of both kinds.
     __device__ __forceinline__ double at(unsigned int by_variable, unsigned int by_value, unsigned int place) const {
         return numbers[(unsigned long long)by_variable * variables + (unsigned long long)by_value * places + place];
     }

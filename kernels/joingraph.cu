@@ -1,23 +1,22 @@
-// Cost shifting between the tables of a join graph (src/inference/joingraph.rs): what the CPU does (blocks.rs, tables.rs), with the
-// same result to the last bit. Tables and slots, which are smaller tables along them, stay in device memory; the host decides what
-// is done in which wave (schedule.rs).
+// Cost shifting between the tables of a join graph; equal to the CPU's to the last bit.
+// Tables and separator messages (slots) stay in device memory; the host decides the operations of each wave.
 
 #include "rng.cuh"
 
 typedef long long i64;
 
 constexpr u32 THREADS = 256;
-// Blocks of a table that a thread block walks, at most, and changes that a table takes at a time (src/inference/cuda/graph.rs).
+// Most tiles of a table for a thread block, and most changes of a table at a time; the host has the same.
 constexpr u32 BLOCKS = 64;
 constexpr u32 INPUTS = 8;
-// Entries that a thread has on their way at a time.
+// Entries that a thread loads at a time.
 constexpr u32 STEP = 4;
-// Entries of slots for a thread block.
+// Entries of separator messages for a thread block.
 constexpr u32 CHUNK = 4096;
 constexpr u32 ALL = ~0u;
 constexpr u64 NOWHERE = ~0ull;
 
-// What is not allowed (Movable of blocks.rs). Slots that nothing was read into hold more: every byte is 0x3f.
+// Forbidden entries. Unread separator messages hold more: every byte is 0x3f.
 template <class E> struct Entry;
 template <> struct Entry<int> {
     static constexpr int NEVER = 1 << 29;
@@ -26,37 +25,37 @@ template <> struct Entry<i64> {
     static constexpr i64 NEVER = 1ll << 56;
 };
 
-// How a slot lies along a table: where the entries of a block lie, from where the block does.
-struct Lie {
+// Stride map of a separator message along a table: the offsets of a tile's entries from the tile's own offset.
+struct StrideMap {
     u64 slot;
     u64 offsets;
 };
 
-// Changes that a table takes, and what is then read of it.
+// Changes to a table, and the separator message read afterwards.
 struct Operation {
     u64 table;
-    // Entries of a block, blocks, and blocks for a thread block, the first of which is `first`.
+    // Entries of a tile, tiles, and tiles for a thread block, the first of which is `first`.
     u32 size, count, chunk, first;
-    // The digits that lead from block to block, the fastest first; for each the table's stride and those of the lies.
+    // The axes from tile to tile, fastest first; for each the strides of the table and of the stride maps.
     u32 digits, sizes, strides;
     // Those of the inputs, then the output's if there is one.
     u32 lies, inputs, output;
 };
 
-// What happens to the contents of slots.
+// An operation on separator messages.
 struct Move {
     u64 from, to;
     u64 entries;
     u32 kind, parts;
-    // The first thread block, and where the lowest is kept.
+    // The first thread block, and where the least is stored.
     u32 first, number;
 };
-// Anything else is a push.
+// All others forward costs.
 constexpr u32 SHARE = 1, LEVEL = 2;
 
 struct Pass {
     const Operation *operations;
-    const Lie *lies;
+    const StrideMap *lies;
     const u32 *sizes;
     const u64 *strides;
     const Move *moves;
@@ -68,20 +67,20 @@ struct Pass {
 
 template <class E> __device__ __forceinline__ E allowed(E entry) { return min(entry, Entry<E>::NEVER); }
 
-// The least of many threads; most of them come late and only look.
+// The least of many threads; most of them come late and only read.
 template <class E> __device__ __forceinline__ void lower(E *slot, E least) {
     if (least < *(volatile E *)slot) atomicMin(slot, least);
 }
 
-// A walk over blocks of a table, by threads side by side along a block: with at most N inputs.
+// Visits tiles of a table, the threads next to each other along a tile: with at most N inputs.
 template <class E, u32 N>
-__device__ __forceinline__ void walk(const Operation &operation, const Lie *lies, const u64 (*bases)[INPUTS + 2], u32 blocks,
-                                     E limit) {
+__device__ __forceinline__ void walk(const Operation &operation, const StrideMap *lies, const u64 (*bases)[INPUTS + 2],
+                                     u32 blocks, E limit) {
     constexpr E NEVER = Entry<E>::NEVER;
     const u32 size = operation.size, inputs = operation.inputs;
     E *const table = (E *)operation.table;
     E *const output = operation.output ? (E *)lies[inputs].slot : nullptr;
-    // threads that a small block leaves over walk others
+    // threads that a small tile leaves idle visit others
     u32 begin = 0, end = blocks, i = threadIdx.x;
     if (size < THREADS) {
         const u32 groups = THREADS / size, each = (blocks + groups - 1) / groups, group = threadIdx.x / size;
@@ -132,7 +131,7 @@ __device__ __forceinline__ void walk(const Operation &operation, const Lie *lies
         }
     }
     if (!output) return;
-    // where a block has one entry of the slot, one thread a warp is enough
+    // where a tile has one entry of the message, one thread of a warp is enough
     if (__all_sync(ALL, at == __shfl_sync(ALL, at, 0))) {
         for (u32 step = 16; step > 0; step >>= 1) least = min(least, __shfl_xor_sync(ALL, least, step));
         if (threadIdx.x % 32 != 0) return;
@@ -141,9 +140,10 @@ __device__ __forceinline__ void walk(const Operation &operation, const Lie *lies
 }
 
 // The operations of a wave.
-template <class E> __global__ void __launch_bounds__(THREADS) graph_relax(const __grid_constant__ Pass pass, u32 first, i64 range) {
+template <class E>
+__global__ void __launch_bounds__(THREADS) graph_relax(const __grid_constant__ Pass pass, u32 first, i64 range) {
     __shared__ Operation operation;
-    __shared__ Lie lies[INPUTS + 1];
+    __shared__ StrideMap lies[INPUTS + 1];
     __shared__ u64 bases[BLOCKS][INPUTS + 2];
     const i64 left = range - *pass.constant;
     if (left <= 0) return;
@@ -178,8 +178,9 @@ template <class E> __global__ void __launch_bounds__(THREADS) graph_relax(const 
         walk<E, INPUTS>(operation, lies, bases, blocks, limit);
 }
 
-// What the moves of a wave have at least.
-template <class E> __global__ void __launch_bounds__(THREADS) graph_lowest(const __grid_constant__ Pass pass, u32 first) {
+// The least costs of a wave's moves.
+template <class E>
+__global__ void __launch_bounds__(THREADS) graph_lowest(const __grid_constant__ Pass pass, u32 first) {
     const Move &move = pass.moves[pass.map[first + blockIdx.x]];
     const u64 begin = (u64)(first + blockIdx.x - move.first) * CHUNK, end = min(begin + CHUNK, move.entries);
     i64 least = 2 * Entry<i64>::NEVER;
@@ -192,14 +193,16 @@ template <class E> __global__ void __launch_bounds__(THREADS) graph_lowest(const
     if (threadIdx.x % 32 == 0) lower(pass.lowest + move.number, least);
 }
 
-// The moves of a wave: what was read becomes what to add.
-template <class E> __global__ void __launch_bounds__(THREADS) graph_exchange(const __grid_constant__ Pass pass, u32 first, i64 range) {
+// The moves of a wave: least costs become amounts to add.
+template <class E>
+__global__ void __launch_bounds__(THREADS) graph_exchange(const __grid_constant__ Pass pass, u32 first, i64 range) {
     constexpr E NEVER = Entry<E>::NEVER;
     const Move &move = pass.moves[pass.map[first + blockIdx.x]];
     const u32 chunk = first + blockIdx.x - move.first;
     const u64 begin = (u64)chunk * CHUNK, end = min(begin + CHUNK, move.entries);
     const i64 lowest = pass.lowest[move.number];
-    if (chunk == 0 && threadIdx.x == 0) atomicAdd((unsigned long long *)pass.constant, (unsigned long long)min(lowest, range));
+    if (chunk == 0 && threadIdx.x == 0)
+        atomicAdd((unsigned long long *)pass.constant, (unsigned long long)min(lowest, range));
     const E low = (E)min(lowest, (i64)(2 * NEVER - 1)), parts = (E)move.parts;
     E *const from = (E *)move.from, *const to = (E *)move.to;
     for (u64 at = begin + threadIdx.x; at < end; at += THREADS) {

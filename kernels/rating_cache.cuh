@@ -1,13 +1,12 @@
-// The ratings of a block's states kept from visit to visit, in shared memory (rating_cache.rs). A visit then reads one
-// row instead of one of each function; most visits of a cool state change nothing. What moves is noted, and once all
-// variables of a class or a level, which share no function, have been visited, all threads together bring the rows of
-// the neighbours up to date: one lane group alone would wait for one row after the other, and the block for it. Rows
-// are in the units of the functions' rows; sums of two halves stay right where one is below zero on the way, as they
-// are right modulo 2^32 in the end.
+// Rating cache: the ratings of a block's states, kept in shared memory. A visit reads one row instead of one for each
+// function, and most visits of a cold state change nothing. Moves are recorded; after a class or level, whose variables
+// share no function, all threads update the neighbours' rows together, because a single lane group would wait for each
+// row in turn. Rows use the units of the functions' rows. Sums of two halves may go below zero on the way; modulo 2^32
+// the end is right.
 #pragma once
 #include "state_lanes.cuh"
 
-// Where a variable's row is and what follows its moves (`Core::row_places`).
+// A variable's row and the rows that its moves change (`Core::row_places`).
 struct RowPlace {
     u32 variable, domain, row, units, first, effects;
 
@@ -16,7 +15,7 @@ struct RowPlace {
           first(words.z), effects(words.w) {}
 };
 
-// Where nothing is cache.
+// Without a cache.
 template <class T, int STATES, bool KEEPS_RATINGS> struct RatingCache {
     static constexpr bool KEEPS = false;
 
@@ -25,13 +24,12 @@ template <class T, int STATES, bool KEEPS_RATINGS> struct RatingCache {
     template <class V> __device__ __forceinline__ void make(const Core &, const T &, const Values<V> &, u32) const {}
     template <class V> __device__ __forceinline__ void update(const Core &, const Values<V> &) const {}
     template <class V>
-    __device__ __forceinline__ u32 assign(const Core &, const T &lanes, const Values<V> &x, u32 variable,
-                                          int value) const {
+    __device__ __forceinline__ u32 assign(
+        const Core &, const T &lanes, const Values<V> &x, u32 variable, int value) const {
         return ::assign(lanes, x, variable, value);
     }
 
-    // A lane group's next visit in a sweep by classes, or none: what it reads is loaded before the visit before it is
-    // made.
+    // A lane group's next visit in a sweep by classes, or none: its data is loaded before the visit before it.
     struct Visit {
         bool here;
         u32 variable;
@@ -42,9 +40,8 @@ template <class T, int STATES, bool KEEPS_RATINGS> struct RatingCache {
             : here(member < end), variable(__ldg(core.class_members + (here ? member : 0))),
               info(__ldg(core.class_info + (here ? member : 0))), ahead(core, lanes, info) {}
         template <class V>
-        __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x,
-                                             const RatingCache &, const uint2 &boltzmann,
-                                             u64 draw) const {
+        __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x, const RatingCache &,
+                                             const uint2 &boltzmann, u64 draw) const {
             return ::visit(core, lanes, x, variable, info, ahead, boltzmann, mix(draw, variable));
         }
     };
@@ -56,14 +53,12 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
     static constexpr u32 PARTS = T::NV * T::Q < 32 ? T::NV * T::Q : 32;
 
     uint4 *rows;    // of all states
-    // of all states, room for each variable: effects << 18 | value before << 9 | value now; the first effect
-    uint2 *moved;
+    uint2 *moved;   // moves of all states, one a variable: effects << 18 | value before << 9 | value now; first effect
     u32 *counts;    // of moves, for each state, and of the last ones
     u32 size;       // units of a state
-    u32 state;      // of this lanes
-    u32 active;       // which of the counts are at work
-    // threads that bring up to date what a move changes, 2^this, about as many as there are units of that
-    u32 group_bits;
+    u32 state;      // of this lane group
+    u32 active;       // which of the counts are in use
+    u32 group_bits; // 2^this threads follow a move, about as many as units change
 
     // In `memory`, behind the values.
     __device__ __forceinline__ RatingCache(const Core &core, void *memory, u32 *counts, u32 state)
@@ -115,8 +110,8 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
     }
 
     // Ratings of such sums: places beyond the domain get PADDING.
-    static __device__ __forceinline__ void rate(const T &lanes, const RowPlace &row_place, const uint4 (&sums)[T::Q],
-                                                int (&ratings)[T::N]) {
+    static __device__ __forceinline__ void rate(
+        const T &lanes, const RowPlace &row_place, const uint4 (&sums)[T::Q], int (&ratings)[T::N]) {
 #pragma unroll
         for (int j = 0; j < T::Q; j++) entries_of<T>(sums[j], ratings + T::UNIT * j);
 #pragma unroll
@@ -124,7 +119,7 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
             if (lanes.part() * T::N + k >= row_place.domain) ratings[k] = PADDING;
     }
 
-    // Sets a variable to what one lane picked; returns 1 to that lane if it has changed. What moves is noted.
+    // Sets a variable to the value picked by one lane; returns 1 to that lane if it has changed. Records the move.
     template <class V>
     __device__ __forceinline__ u32 assign(const Core &core, const Values<V> &x, const RowPlace &row_place,
                                           int value) const {
@@ -138,16 +133,16 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
         return 1;
     }
     template <class V>
-    __device__ __forceinline__ u32 assign(const Core &core, const T &, const Values<V> &x, u32 variable,
-                                          int value) const {
+    __device__ __forceinline__ u32 assign(
+        const Core &core, const T &, const Values<V> &x, u32 variable, int value) const {
         return assign(core, x, __ldg(core.row_places + variable), value);
     }
 
-    // Follows all that was noted. Called by all threads; `x` are the values of this lanes's state.
+    // Follows all recorded moves. Called by all threads; `x` are the values of this lane group's state.
     template <class V> __device__ __forceinline__ void update(const Core &core, const Values<V> &x) {
         __syncthreads();
         const u32 number = threadIdx.x >> group_bits, groups = (blockDim.x >> group_bits) / STATES,
-            of = number % STATES;
+                  of = number % STATES;
         const Values<V> there{x.at - state + of, x.stride};
         const u32 count = counts[active * STATES + of];
         for (u32 k = number / STATES; k < count; k += groups)
@@ -165,8 +160,8 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
             : here(member < end), words(__ldg(core.class_row_places + (here ? member : 0))) {}
         template <class V>
         __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x,
-                                             const RatingCache &cache, const uint2 &boltzmann,
-                                             u64 draw) const {
+                                             const RatingCache &cache,
+                                             const uint2 &boltzmann, u64 draw) const {
             const RowPlace row_place = words;
             uint4 sums[T::Q];
             int ratings[T::N];
@@ -177,14 +172,13 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
     };
 
   private:
-    // Adds to the rows that go by a variable what they are more than when it had its value before.
+    // Adds to the rows that depend on a variable the difference between its new and its old value.
     template <class V>
     __device__ __forceinline__ void follow(const Core &core, const Values<V> &x, uint4 *rows, const uint2 &move) const {
         const u32 lane = threadIdx.x & ((1 << group_bits) - 1), count = move.x >> 18, before = move.x >> 9 & 511,
-            now = move.x & 511;
+                  now = move.x & 511;
         for (u32 k = lane / PARTS; k < count; k += (1 << group_bits) / PARTS) {
-            // the changing row's first unit, its units | more << 30 | not binary << 31, first row or incidence, units
-            // from value to value
+            // the row's first unit, its units | more << 30 | not binary << 31, first row or incidence, units a value
             const uint4 effect = __ldg(core.effects + move.y + k);
             const u32 row = effect.y >> 31
                 ? row_of(core, effect.z, __ldg(core.incidences + effect.z), effect.y >> 30 & 1, x, nullptr)

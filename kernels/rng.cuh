@@ -1,5 +1,5 @@
-// Randomness, bit for bit what src/rng.rs makes: xoshiro256++ for the stream of a state, a stateless mix for what is
-// drawn in parallel inside a step.
+// Randomness, equal to src/rng.rs bit for bit: xoshiro256++ for the stream of a state, a stateless mix for parallel
+// draws inside a step.
 #pragma once
 
 typedef unsigned int u32;
@@ -18,7 +18,7 @@ __device__ __forceinline__ u64 mix(u64 draw, u64 index) {
 // Scales 64 random bits to 0..n by the high half of the product (`rng::below`).
 __device__ __forceinline__ u64 below(u64 bits, u64 n) { return __umul64hi(bits, n); }
 
-// The stream of a state: xoshiro256++ (Blackman and Vigna), as `rand_xoshiro` has it.
+// The stream of a state: xoshiro256++ (Blackman and Vigna), as in `rand_xoshiro`.
 struct Xoshiro {
     u64 s[4];
 

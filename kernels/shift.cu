@@ -1,7 +1,7 @@
-// Cost shifting between the functions of a network (src/inference/shift): the visits of a wave, with the CPU's result to the last
-// bit. A warp looks at pieces of tables, each laid out with the visited variable's values fastest; the last thread block of a variable
-// collects what its functions cost at least and gives most of it on. Sums have 64 bits whatever entries have: what was taken
-// from a function by one variable and given by another may be far more than its entries.
+// Cost shifting between the functions of a network: the visits of a wave, equal to the CPU's to
+// the last bit. A warp reads pieces of tables, each laid out with the visited variable's values fastest. A variable's
+// last thread block collects the least costs of its functions and forwards most of them. Sums have 64 bits: the amounts
+// moved from and to a function may be far more than its entries.
 
 #include "rng.cuh"
 
@@ -9,12 +9,12 @@ typedef long long i64;
 
 constexpr u32 THREADS = 256;
 constexpr u32 WARPS = THREADS / 32;
-// Rows of a piece, at most (src/inference/cuda/shift.rs).
+// Rows of a piece, at most; the host has the same.
 constexpr u32 ROWS = 128;
 constexpr u32 ALL = ~0u;
-// What is not allowed (blocks.rs).
+// Forbidden entries.
 constexpr i64 NEVER = 1ll << 56;
-// What every byte is of a least cost that nothing was read into.
+// Every byte of a least cost that is not yet set.
 constexpr i64 UNSET = 0x3f3f3f3f3f3f3f3fll;
 
 __device__ __forceinline__ i64 wide(int entry) { return entry >= 1 << 29 ? NEVER : entry; }
@@ -27,7 +27,7 @@ struct Piece {
     u64 row;
     // Values, rows, and the number of the first row.
     u32 size, rows, first;
-    // The other variables, the fastest digit first.
+    // The other variables, the fastest axis first.
     u32 digits, digit;
 };
 
@@ -39,10 +39,11 @@ struct Digit {
 
 struct Visit {
     u64 unary;
-    // As many rows as uses, one behind the other.
+    // As many rows as uses, one after the other.
     u64 row;
     u32 size, uses, blocks;
-    // For each use whether the function has variables to come: one bit for passes there, one for those back. How many have.
+    // For each use, whether the function has later variables: a bit for forward and one for backward passes. Their
+    // numbers.
     u32 use;
     u32 onward[2];
 };
@@ -58,16 +59,16 @@ struct Pass {
     const Visit *visits;
     const Block *blocks;
     const u32 *uses;
-    // Thread blocks of each visit that have come to its end.
+    // Thread blocks of each visit that have finished.
     u32 *arrived;
     i64 *unary;
     i64 *taken;
     i64 *least;
-    // By wave of a run, the first being what was constant before.
+    // By wave of a run; the first is the constant before.
     i64 *constants;
 };
 
-// What the rows of a piece cost at least for each value.
+// The least cost of a piece's rows for each value.
 template <class E> __device__ __forceinline__ void look(const Pass &pass, const Piece &piece, i64 *outer, u32 lane) {
     const u32 size = piece.size, rows = piece.rows;
     __syncwarp();
@@ -84,7 +85,7 @@ template <class E> __device__ __forceinline__ void look(const Pass &pass, const 
     }
     __syncwarp();
     const E *const entries = (const E *)piece.entries;
-    // lanes that few values leave over look at other rows
+    // lanes that few values leave idle read other rows
     const u32 groups = size < 32 ? 32 / size : 1, group = size < 32 ? lane / size : 0;
     if (group >= groups || group >= rows) return;
     for (u32 value = size < 32 ? lane % size : lane; value < size; value += 32) {
@@ -98,7 +99,8 @@ template <class E> __device__ __forceinline__ void look(const Pass &pass, const 
 
 // The visits of a wave, number `step` of a run.
 template <class E>
-__global__ void __launch_bounds__(THREADS) shift_visit(const __grid_constant__ Pass pass, u32 first, u32 step, u32 back, i64 range) {
+__global__ void __launch_bounds__(THREADS)
+    shift_visit(const __grid_constant__ Pass pass, u32 first, u32 step, u32 back, i64 range) {
     __shared__ i64 outer[WARPS][ROWS];
     __shared__ i64 lows[WARPS], sums[THREADS];
     __shared__ u32 arrived;
@@ -108,9 +110,10 @@ __global__ void __launch_bounds__(THREADS) shift_visit(const __grid_constant__ P
     if (blockIdx.x == 0 && thread == 0) atomicAdd(constant, (unsigned long long)before);
     if (left <= 0) return;
     const Block block = pass.blocks[first + blockIdx.x];
-    for (u32 piece = block.begin + warp; piece < block.end; piece += WARPS) look<E>(pass, pass.pieces[piece], outer[warp], lane);
+    for (u32 piece = block.begin + warp; piece < block.end; piece += WARPS)
+        look<E>(pass, pass.pieces[piece], outer[warp], lane);
     const Visit visit = pass.visits[block.visit];
-    // whoever comes last knows what all have found
+    // the last block knows what all have found
     __threadfence();
     __syncthreads();
     if (visit.blocks > 1) {
@@ -120,8 +123,9 @@ __global__ void __launch_bounds__(THREADS) shift_visit(const __grid_constant__ P
         if (thread == 0) pass.arrived[block.visit] = 0;
         __threadfence();
     }
-    // a thread has the same values throughout; threads that few values leave over have other uses
-    const u32 size = visit.size, groups = size < THREADS ? THREADS / size : 1, group = size < THREADS ? thread / size : 0;
+    // a thread has the same values throughout; threads that few values leave idle have other uses
+    const u32 size = visit.size, groups = size < THREADS ? THREADS / size : 1,
+              group = size < THREADS ? thread / size : 0;
     const u32 begin = group >= groups ? size : size < THREADS ? thread % size : thread;
     i64 *const unary = pass.unary + visit.unary;
     i64 lowest = NEVER;
@@ -131,7 +135,7 @@ __global__ void __launch_bounds__(THREADS) shift_visit(const __grid_constant__ P
             const u64 at = visit.row + (u64)use * size + value;
             const i64 own = pass.taken[at], least = min(__ldcg(pass.least + at), NEVER) - own;
             pass.least[at] = UNSET;
-            // what is taken for a value that is not allowed makes no difference
+            // the amount for a forbidden value makes no difference
             if (max(least, sum) >= NEVER / 2)
                 sum = NEVER;
             else
@@ -159,7 +163,8 @@ __global__ void __launch_bounds__(THREADS) shift_visit(const __grid_constant__ P
     const u32 onward = visit.onward[back], parts = max(max(visit.onward[0], visit.onward[1]), 1);
     for (u32 value = begin; value < size; value += THREADS) {
         // every solution with a value that is too dear costs as much
-        const i64 sum = groups == 1 ? unary[value] : sums[value], rest = sum >= left ? NEVER : sum - lowest, share = rest / parts;
+        const i64 sum = groups == 1 ? unary[value] : sums[value], rest = sum >= left ? NEVER : sum - lowest,
+                  share = rest / parts;
         const bool lost = rest == NEVER;
         for (u32 use = group; use < visit.uses; use += groups) {
             i64 *const taken = pass.taken + visit.row + (u64)use * size + value;

@@ -1,9 +1,9 @@
-// Elimination by rows: tables list keys and costs (src/inference/sparse), in any order on a device.
+// Sparse bucket elimination: tables list keys and costs in any order on a device.
 //
-// A thread takes a row of the driver and goes through the stages depth first: each is a hash table from the positions that the
-// joint key has by then to a chain of rows, which extend it by their new fields. What comes to less than the limit goes into
-// a hash table by the key of the message, the minimum by an atomic operation. So nothing is sorted and no joint table is
-// written, and which rows a message has and what they cost does not depend on the order of threads.
+// A thread takes a row of the driving table and visits the stages depth first. A stage is a hash table from the bound
+// positions of the joint key to a chain of rows that extend it. Sums below the limit go into a hash table by the key of
+// the message, with an atomic minimum. So no sorting and no joint table are needed, and the message does not depend on
+// the order of threads.
 //
 // Keys have at most 63 bits: all ones are no key.
 
@@ -13,9 +13,9 @@ typedef long long i64;
 
 constexpr u64 NONE = ~0ull;
 constexpr u32 END = ~0u;
-// Slots looked at for a key before a table counts as full.
+// Slots probed for a key before a table counts as full.
 constexpr u32 PROBES = 256;
-// Every stage that extends keys adds a bit at least.
+// Every stage that extends keys adds at least a bit.
 constexpr u32 LEVELS = 64;
 
 // Fields that are moved together: a projection is some of them.
@@ -35,7 +35,7 @@ struct Moves {
     }
 };
 
-// A table as a stage: chains of rows by what they share with the joint key.
+// A table as a stage of the join plan: chains of rows by their common part with the joint key.
 struct Stage {
     // From joint keys to those of the slots.
     Moves shared;
@@ -47,18 +47,18 @@ struct Stage {
     u32 *next;
     u64 *fields;
     const i64 *costs;
-    // What the stages that follow cost at least.
+    // The least cost of the stages that follow.
     i64 rest;
     // Whether it extends keys: else a chain has one row.
     u64 grows;
 };
 
-// A message on its way, by slot.
+// A message being built, by slot.
 struct Found {
     u64 *keys;
     i64 *costs;
     u64 mask;
-    // Keys in it, and all rows looked at.
+    // Keys in it, and all rows visited.
     u64 *count;
     u64 *work;
     // Set where it is full.
@@ -81,7 +81,7 @@ struct Join {
 
 __device__ __forceinline__ u64 hash(u64 key) { return mix(key, 0); }
 
-// Every row into the chain of its slot. Slots are NONE and END before.
+// Puts every row into the chain of its slot. Slots are NONE and END before.
 __global__ void index_rows(Stage stage, const u64 *rows, u64 count, Moves of_table, Moves added) {
     for (u64 row = blockIdx.x * (u64)blockDim.x + threadIdx.x; row < count; row += gridDim.x * (u64)blockDim.x) {
         const u64 key = of_table.of(rows[row]);
@@ -191,11 +191,12 @@ __global__ void join_rows(Join join, Found found, u64 first, u64 last) {
 }
 
 // The slots of a message as rows in any order, and their least cost. `count` counts from 0 up.
-__global__ void list_rows(const u64 *keys, const i64 *costs, u64 slots, u64 *to_keys, i64 *to_costs, u64 *count, i64 *least) {
+__global__ void list_rows(const u64 *keys, const i64 *costs, u64 slots, u64 *to_keys, i64 *to_costs, u64 *count,
+                          i64 *least) {
     const u64 threads = gridDim.x * (u64)blockDim.x;
     const u32 lane = threadIdx.x % 32;
     i64 lowest = 0x7fffffffffffffffll;
-    // all lanes of a warp go on together
+    // all lanes of a warp continue together
     for (u64 begin = blockIdx.x * (u64)blockDim.x + threadIdx.x - lane; begin < slots; begin += threads) {
         const u64 slot = begin + lane;
         const u64 key = slot < slots ? keys[slot] : NONE;

@@ -1,22 +1,22 @@
 // The fused bucket kernel of large steps (see bucket.cu), its inputs staged in shared memory.
 //
-// A block makes a box of outputs: tiles along three digits x, y, z of the message and neighbours along its fastest one. What
-// the box needs of all inputs for one value of the eliminated variable is a *stage*. Asynchronous copies fill stages ahead of
-// the sums and take no registers while they are on their way; from a stage a thread reads single entries, its neighbours
-// in the warp reading those beside them. Whatever a box takes is known to the compiler, so the loop over the eliminated
-// variable computes next to no addresses.
+// A block computes a box of outputs: tiles along three axes x, y, z of the message and neighbours along its fastest
+// one. A *stage* holds the box's part of all inputs for one value of the eliminated variable. Asynchronous copies fill
+// stages ahead of the sums and need no registers. A thread reads single entries of a stage, its neighbours in the warp
+// the adjacent ones. The compiler knows the shape of a box, so the loop over the eliminated variable computes almost no
+// addresses.
 //
-// Five terms meet at most, so nothing is clamped on the way.
+// Five entries meet at most, so nothing is settled on the way.
 
 #include "bucket.cuh"
 
 // Bytes of a copy.
 constexpr u32 PIECE = 16;
-// Stages that a block has (src/inference/cuda/stage.rs).
+// Stages that a block has; the host has the same.
 constexpr u32 STAGES = 3;
 
-// Copies a piece in its own time. Copies go where nobody reads before `await_stages` and a barrier: the compiler may move
-// other accesses across them, as it must to hide them behind the sums.
+// Copies a piece asynchronously. No thread reads the target before `await_stages` and a barrier, so the compiler may
+// move other accesses across the copies, and hides them behind the sums.
 __device__ __forceinline__ void copy(char *to, const char *from) {
 #if __CUDA_ARCH__ >= 800
     const u32 place = (u32)__cvta_generic_to_shared(to);
@@ -40,10 +40,11 @@ template <u32 N> __device__ __forceinline__ void await_stages() {
 #endif
 }
 
-// The few inputs of a group that reads two digits of the tile: A and B values of a tile, TA and TB tiles of the box, LANES
-// neighbours. In a stage an input's rows of neighbours lie [value of A in its tile][of B][tile of A][of B]: those that the
-// threads of a warp read at a time follow each other.
-template <class E, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW, int FIRST, int SECOND> struct Staged {
+// The few inputs of a group that reads two axes of the tile: A and B values of a tile, TA and TB tiles of the box,
+// LANES neighbours. A stage stores rows of neighbours as [value of A in its tile][of B][tile of A][of B], so the rows
+// that a warp reads at a time are adjacent.
+template <class S, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW, int FIRST, int SECOND> struct Staged {
+    using E = typename S::Entry;
     static constexpr u32 TILES = TA * TB;
 
     // Bytes of a row, pieces of an input, and those of a thread.
@@ -53,12 +54,12 @@ template <class E, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW
 
     static constexpr u32 BYTES = FEW * PIECES * PIECE, SHARE = FEW * OWN;
 
-    // The next slab of each input, from where the box begins.
+    // The next slice of each input, from the start of the box.
     const char *table[FEW + 1];
     u64 slab[FEW + 1];
-    // Where this thread's pieces are from there.
+    // The offsets of this thread's pieces from there.
     u32 from[SHARE + 1];
-    // This thread's tile among those of the box, and its lane.
+    // This thread's tile in the box, and its lane.
     u32 tile, lane;
 
     static __device__ __forceinline__ u32 stride(const Input &input, int digit) {
@@ -84,13 +85,13 @@ template <class E, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW
         }
     }
 
-    // Goes along a digit to where the box begins.
+    // Advances along an axis to the start of the box.
     __device__ __forceinline__ void move(const u64 *strides, u32 begin, u32 start) {
 #pragma unroll
         for (int k = 0; k < FEW; k++) table[k] += start * strides[begin + k];
     }
 
-    // Asks for those of this thread's pieces of the next slabs whose numbers are in a range.
+    // Copies this thread's pieces of the next slices whose numbers are in a range.
     __device__ __forceinline__ void fill(char *stage, u32 low, u32 high) const {
 #pragma unroll
         for (int k = 0; k < FEW; k++) {
@@ -103,19 +104,19 @@ template <class E, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW
         }
     }
 
-    // Goes to the next value of the eliminated variable.
+    // Advances to the next value of the eliminated variable.
     __device__ __forceinline__ void advance() {
 #pragma unroll
         for (int k = 0; k < FEW; k++) table[k] += slab[k];
     }
 
-    // The sum of the inputs for values `i` and `j` of the tile's digits.
-    __device__ __forceinline__ E read(const char *stage, int i, int j) const {
-        E sum = 0;
+    // The sum of the inputs for values `i` and `j` of the tile's axes.
+    __device__ __forceinline__ E read(const char *stage, int i, int j, S s) const {
+        E sum = s.one();
 #pragma unroll
         for (int k = 0; k < FEW; k++) {
             const char *own = stage + (tile * ROW + lane * (u32)sizeof(E));
-            sum += *(const E *)(own + (k * PIECES * PIECE + (i * B + j) * TILES * ROW));
+            sum = s.combine(sum, *(const E *)(own + (k * PIECES * PIECE + (i * B + j) * TILES * ROW)));
         }
         return sum;
     }
@@ -125,13 +126,14 @@ template <class E, int A, int B, int TA, int TB, int LANES, u32 THREADS, int FEW
 constexpr __host__ __device__ u32 beyond(u32 n, u32 before) { return n < before ? 0 : n - before; }
 
 // XY, XZ and YZ are how many inputs each group has.
-template <class E, int RX, int RY, int RZ, int TX, int TY, int TZ, int LANES, int BLOCKS, int XY, int XZ, int YZ>
+template <class S, int RX, int RY, int RZ, int TX, int TY, int TZ, int LANES, int BLOCKS, int XY, int XZ, int YZ>
 __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
-    join_staged(char *memory, const __grid_constant__ Box box, E cap) {
+    join_staged(char *memory, const __grid_constant__ Box box, S s) {
+    using E = typename S::Entry;
     constexpr u32 THREADS = TX * TY * TZ * LANES;
-    using GroupXY = Staged<E, RX, RY, TX, TY, LANES, THREADS, XY, 0, 1>;
-    using GroupXZ = Staged<E, RX, RZ, TX, TZ, LANES, THREADS, XZ, 0, 2>;
-    using GroupYZ = Staged<E, RY, RZ, TY, TZ, LANES, THREADS, YZ, 1, 2>;
+    using GroupXY = Staged<S, RX, RY, TX, TY, LANES, THREADS, XY, 0, 1>;
+    using GroupXZ = Staged<S, RX, RZ, TX, TZ, LANES, THREADS, XZ, 0, 2>;
+    using GroupYZ = Staged<S, RY, RZ, TY, TZ, LANES, THREADS, YZ, 1, 2>;
     constexpr u32 BEGIN_XZ = XY, BEGIN_YZ = XY + XZ;
     constexpr u32 AT_XZ = GroupXY::BYTES, AT_YZ = AT_XZ + GroupXZ::BYTES, STAGE = AT_YZ + GroupYZ::BYTES;
     constexpr u32 SHARE_XZ = GroupXY::SHARE, SHARE_YZ = SHARE_XZ + GroupXZ::SHARE, SHARE = SHARE_YZ + GroupYZ::SHARE;
@@ -156,7 +158,7 @@ __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
     out += min(x * RX, box.values[0] - RX) * box.x + min(y * RY, box.values[1] - RY) * box.y +
            min(z * RZ, box.values[2] - RZ) * box.z + lane * sizeof(E);
 
-    // Asks for a part of the next slabs; with the last part they are a stage.
+    // Copies a part of the next slices; the last part completes a stage.
     const auto fill = [&](u32 stage, u32 part, u32 parts) {
         const u32 low = part * SHARE / parts, high = (part + 1) * SHARE / parts;
         xy.fill(stages + stage, low, high);
@@ -180,37 +182,37 @@ __global__ void __launch_bounds__(TX *TY *TZ *LANES, BLOCKS)
 #pragma unroll
         for (int j = 0; j < RY; j++)
 #pragma unroll
-            for (int k = 0; k < RZ; k++) least[i][j][k] = cap;
+            for (int k = 0; k < RZ; k++) least[i][j][k] = s.zero();
 
     // Stages in turn: where the next value is, and where to put that STAGES - 1 further on.
     u32 stage = 0, free = (STAGES - 1) * STAGE;
     // `more` is known where this is inlined.
     const auto join = [&](bool more) {
         await_stages<STAGES - 2>();
-        // all copies of the stage are done, and all threads with the one that is free
+        // all copies of the stage are done, and no thread reads the free stage any more
         __syncthreads();
         const char *own = stages + stage;
         E row_yz[RY][RZ];
 #pragma unroll
         for (int j = 0; j < RY; j++)
 #pragma unroll
-            for (int k = 0; k < RZ; k++) row_yz[j][k] = yz.read(own + AT_YZ, j, k);
+            for (int k = 0; k < RZ; k++) row_yz[j][k] = yz.read(own + AT_YZ, j, k, s);
 #pragma unroll
         for (int i = 0; i < RX; i++) {
             E row_xy[RY], row_xz[RZ];
 #pragma unroll
-            for (int j = 0; j < RY; j++) row_xy[j] = xy.read(own, i, j);
+            for (int j = 0; j < RY; j++) row_xy[j] = xy.read(own, i, j, s);
 #pragma unroll
-            for (int k = 0; k < RZ; k++) row_xz[k] = xz.read(own + AT_XZ, i, k);
+            for (int k = 0; k < RZ; k++) row_xz[k] = xz.read(own + AT_XZ, i, k, s);
 #pragma unroll
             for (int j = 0; j < RY; j++)
 #pragma unroll
                 for (int k = 0; k < RZ; k++) {
-                    // the unit of multiplications adds as well, while that of additions is busy with the minimum
-                    const E first = XY == 0 ? row_xz[k] : row_xy[j] * (E)box.one + row_xz[k];
-                    least[i][j][k] = add_min(first, row_yz[j][k], least[i][j][k]);
+                    // the multiplication unit adds as well, while the addition unit takes the minimum
+                    const E first = XY == 0 ? row_xz[k] : s.combine_aside(row_xy[j], row_xz[k], (E)box.one);
+                    least[i][j][k] = s.fold_joined(first, row_yz[j][k], least[i][j][k]);
                 }
-            // between the sums: asked for all at a time, copies would keep everybody waiting
+            // copies are issued between the sums: all at a time, they would stall every thread
             if (more) fill(free, i, RX);
         }
         end_stage();

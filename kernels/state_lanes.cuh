@@ -1,17 +1,17 @@
-// A lane group assigns one variable: FANG's steps with every rating in registers. Lane p of the first NV holds the
-// values p * N .. p * N + N - 1 of a row, so that lanes in order are values in order and picks are those of the CPU's
-// engine bit for bit. NN slots of NV lanes share the functions on the variable. A lane group of one lane has a state to
-// itself: no shuffles at all.
+// The lanes of a state, a lane group, assign one variable: FANG's steps with every rating in registers. Lane p of the
+// first NV holds the values p * N .. p * N + N - 1 of a row, so lanes are in the order of values and picks equal the
+// CPU's bit for bit. NN slots of NV lanes share the functions on the variable. A lane group of one lane needs no
+// shuffles.
 //
-// Rows are read in units of 16 bytes: four entries of 32 bits or, where HALF, eight of 16, which add up two at a time
-// without a carry (the host has looked: no row of a variable sums to 2^16).
+// Rows are read in units of 16 bytes: four entries of 32 bits or, where HALF, eight of 16. These add up two at a time
+// without a carry, as the host has checked that no row of a variable sums to 2^16.
 #pragma once
 #include "core.cuh"
 
 template <int NV_, int NN_, int Q_, bool HALF_> struct StateLanes {
     static constexpr int NV = NV_, NN = NN_, Q = Q_, LANES = NV * NN, UNIT = HALF_ ? 8 : 4, N = UNIT * Q;
     static constexpr bool HALF = HALF_;
-    int lane;   // within the lanes
+    int lane;   // within the group
     u32 mask;   // of the warp's lanes that go together
 
     __device__ __forceinline__ int part() const { return lane % NV; }
@@ -46,9 +46,9 @@ __device__ __forceinline__ void add(uint4 &a, const uint4 &b) {
 template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit, int *entries) {
     if (T::HALF) {
         entries[0] = unit.x & 0xffff, entries[1] = unit.x >> 16, entries[2] = unit.y & 0xffff,
-            entries[3] = unit.y >> 16;
+        entries[3] = unit.y >> 16;
         entries[4] = unit.z & 0xffff, entries[5] = unit.z >> 16, entries[6] = unit.w & 0xffff,
-            entries[7] = unit.w >> 16;
+        entries[7] = unit.w >> 16;
     } else {
         entries[0] = unit.x, entries[1] = unit.y, entries[2] = unit.z, entries[3] = unit.w;
     }
@@ -69,9 +69,9 @@ __device__ __forceinline__ void add_row(const T &lanes, const uint4 *row, int un
     }
 }
 
-// What a visit reads that does not depend on the state: this lane's first incidence and unary costs, or some others'
-// where it has none. Lane groups load it a visit ahead; a lane with a state to itself has no registers to spare.
-// Nothing is decided by what was loaded: that would wait for it.
+// The part of a visit's data that does not depend on the state: this lane's first incidence and unary costs, or another
+// lane's where it has none. Teams load it a visit ahead; a lane with its own state has no registers to spare. No
+// decision depends on these loads, as it would wait for them.
 template <class T> struct Ahead {
     static constexpr bool AHEAD = T::LANES > 1;
     static constexpr int QUADS = T::N / 4;
@@ -101,8 +101,8 @@ template <class T> struct Ahead {
     }
 };
 
-// The sums of the rows of a variable's functions under the others' values; those whose first other variable is in
-// `member` are left out.
+// Sums the rows of a variable's functions under the others' values, without functions whose first other variable is in
+// `member`.
 template <class T, class V>
 __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const Values<V> &x, const uint4 &info,
                                          const Ahead<T> &ahead, const u8 *member, uint4 (&sums)[T::Q]) {
@@ -117,11 +117,10 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
     }
     const u32 incidences = incidences_of(info);
     if (NV == 1) {
-        // a lane's own incidences, nothing is exchanged before the sum; first those of two variables, with less to
-        // unpack
+        // each lane sums its own incidences without exchange; binary functions first, which need less unpacking
         const u32 binaries = LANES == 1 && !member && !more ? binaries_of(info) : 0;
         constexpr u32 IN_FLIGHT = 4;
-        // so many on their way at a time, those of `last` for all behind it
+        // loads IN_FLIGHT rows at a time, those of `last` for all behind it
         const auto load_ahead = [&](u32 k, u32 last, auto row_at) {
             uint4 its[IN_FLIGHT], loaded[IN_FLIGHT][Q];
 #pragma unroll
@@ -145,15 +144,15 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
             load_ahead(k, binaries - 1, [&](u32 r, const uint4 &it) { return r < binaries ? row_under(it) : 0; });
 #pragma unroll 4
         for (u32 k = binaries + lanes.lane; k < incidences; k += LANES) {
-            const uint4 it = LANES > 1 && k == lanes.lane ? ahead.incidence(core, lanes, info)
-                : __ldg(core.incidences + info.x + k);
+            const uint4 it =
+                LANES > 1 && k == lanes.lane ? ahead.incidence(core, lanes, info) : __ldg(core.incidences + info.x + k);
             const uint4 *from = core.rows + row_of(core, info.x + k, it, more, x, member);
 #pragma unroll
             for (int j = 0; j < Q; j++)
                 if (j < units) add(sums[j], __ldg(from + j));
         }
     } else {
-        // rows on their way at a time: eight units, or those of a lane's incidence each
+        // rows loaded at a time: eight units, or those of a lane's incidence each
         constexpr int MOST = Q < 8 ? 8 / Q : 1, ROWS = MOST < NV ? MOST : NV;
         for (u32 k = 0; k < incidences; k += LANES) {
             const u32 mine = k + lanes.lane, there = min(mine, incidences - 1);
@@ -182,14 +181,13 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
     for (int s = NV; s < LANES; s <<= 1) {
 #pragma unroll
         for (int j = 0; j < Q; j++)
-            add(sums[j], make_uint4(__shfl_xor_sync(lanes.mask, sums[j].x, s),
-                                    __shfl_xor_sync(lanes.mask, sums[j].y, s),
-                                    __shfl_xor_sync(lanes.mask, sums[j].z, s),
-                                    __shfl_xor_sync(lanes.mask, sums[j].w, s)));
+            add(sums[j],
+                make_uint4(__shfl_xor_sync(lanes.mask, sums[j].x, s), __shfl_xor_sync(lanes.mask, sums[j].y, s),
+                           __shfl_xor_sync(lanes.mask, sums[j].z, s), __shfl_xor_sync(lanes.mask, sums[j].w, s)));
     }
 }
 
-// Ratings from such sums: unary costs are added, places beyond the row get PADDING.
+// Ratings from such sums: unary costs are added, padding gets PADDING.
 template <class T>
 __device__ __forceinline__ void complete(const Core &core, const T &lanes, const uint4 &info, const Ahead<T> &ahead,
                                          const uint4 (&sums)[T::Q], int (&ratings)[T::N]) {
@@ -212,8 +210,7 @@ __device__ __forceinline__ void complete(const Core &core, const T &lanes, const
     }
 }
 
-// The ratings of a variable's values under the others'; functions whose first other variable is in `member` are left
-// out.
+// The ratings of a variable's values under the others', without functions whose first other variable is in `member`.
 template <class T, class V>
 __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Values<V> &x, const uint4 &info,
                                      const Ahead<T> &ahead, const u8 *member, int (&ratings)[T::N]) {
@@ -222,7 +219,7 @@ __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Val
     complete(core, lanes, info, ahead, sums, ratings);
 }
 
-// Boltzmann weights in integers (boltzmann.rs): differences beyond `x` weigh nothing, `y` is halvings a unit.
+// Boltzmann weights in integers: differences beyond `x` weigh nothing, `y` is halvings a unit.
 __device__ __forceinline__ u32 weight(const uint2 &boltzmann, int delta) {
     const u32 halvings = min((u32)delta, boltzmann.x) * boltzmann.y >> 11;
     const u32 fraction = halvings & 0xffff;
@@ -230,8 +227,8 @@ __device__ __forceinline__ u32 weight(const uint2 &boltzmann, int delta) {
     return (u32)delta > boltzmann.x ? 0 : curve << 5 >> (halvings >> 16);
 }
 
-// Aggregate, map, prefix sums, select: the value whose interval holds `bits` of the total weight. Returned to the lane
-// that has it (of the first slot), -1 to the others.
+// Aggregate, map, prefix sums, select: the value whose interval holds `bits` of the total weight. The lane that has it
+// (of the first slot) gets it, the others -1.
 template <class T>
 __device__ __forceinline__ int pick(const T &lanes, const uint2 &boltzmann, const int (&ratings)[T::N], u64 bits) {
     int low = ratings[0];
@@ -261,7 +258,7 @@ __device__ __forceinline__ int pick(const T &lanes, const uint2 &boltzmann, cons
     return value;
 }
 
-// Sets a variable to what one lane picked; returns 1 to that lane if it has changed.
+// Sets a variable to the value picked by one lane; returns 1 to that lane if it has changed.
 template <class T, class V>
 __device__ __forceinline__ u32 assign(const T &lanes, const Values<V> &x, u32 variable, int value) {
     u32 moved = 0;
@@ -276,8 +273,7 @@ __device__ __forceinline__ u32 assign(const T &lanes, const Values<V> &x, u32 va
 // Assigns one variable by its heat bath; returns 1 to the lane that changed it.
 template <class T, class V>
 __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x, u32 variable,
-                                     const uint4 &info,
-                                     const Ahead<T> &ahead, const uint2 &boltzmann, u64 bits) {
+                                     const uint4 &info, const Ahead<T> &ahead, const uint2 &boltzmann, u64 bits) {
     int ratings[T::N];
     rate(core, lanes, x, info, ahead, nullptr, ratings);
     return assign(lanes, x, variable, pick(lanes, boltzmann, ratings, bits));

@@ -1,30 +1,30 @@
-// Tabu walks on gamma tables (src/search/drivers/tabu: walk.rs says what a walk does, cpu.rs does the same on the CPU).
-// A block has a walk: the cost of every value of every variable under the others' values, in shared memory where it
-// fits, and the step until which each is tabu. A step is a FANG pass over all moves of variables in conflict: the least
-// free difference is the aggregate, a move that has it weighs 1, and the draw says which of them is taken.
+// Tabu search on gamma tables, equal to the CPU backend. A block has a search: the cost of every value of every
+// variable under the others' values, in shared memory where it fits, and the step until which each is tabu. A step is a
+// FANG pass over all moves of variables in conflict: the aggregate is the least free difference, moves of that
+// difference weigh 1.
 #include "rng.cuh"
 
 typedef long long i64;
 
-// walk.rs: constants and structures of the same names.
+// Constants and structures of the host, with the same names.
 constexpr u32 HELD = ~0u, NONE = ~0u, TENURE_ONE = 256, FIRST_TENURE = 10 * TENURE_ONE, LEAST_TENURE = 3 * TENURE_ONE;
 constexpr u32 CALM = 1000, REMEMBERED = 4096, CONFLICTS = 10;
-// What no move differs by: there is none that is free.
+// More than any move's difference: no free move.
 constexpr int NOTHING = 0x7fffffff;
-// What places that are no values cost.
+// The cost of padding.
 constexpr int PADDING = 1 << 29;
-// Steps between two looks at the stop flag.
+// Steps between two reads of the stop flag.
 constexpr u32 UNWATCHED = 64;
 
-// A core's tables. Places of moves and entries are in quads but for those in `affected` and `incidents`.
+// Tables of a reduced problem. Offsets of moves and entries are in quads, except in `affected` and `incidents`.
 struct Layout {
     u32 variables;
     u32 quads;              // of all rows of moves
     u32 incidents_count;
     u32 group;              // lanes that share a row, a power of two
-    u32 laps;               // how often a group goes along the longest row: more than once only where it is a warp
+    u32 laps;               // passes of a group along the longest row: more than one only where it is a warp
     u32 unused;
-    const int4 *entries;    // the unary rows first, as the moves stand
+    const int4 *entries;    // the unary rows first, in the layout of the moves
     const u32 *starts;      // the first quad of each variable, and the end
     const u32 *domains;
     const int *floors;
@@ -47,14 +47,14 @@ struct Walks {
     u16 *best;              // the best assignment of each
     u32 *seen;              // REMEMBERED hashes of each
     WalkProgress *progress;
-    const u64 *keys;        // of walks that begin, 0 where a walk goes on
+    const u64 *keys;        // of searches that begin, 0 where one continues
     const u16 *starts;      // where they do
     const u32 *stop;
 };
 
-// A walk's tables: costs of moves above the variable's floor and until when they are tabu; for each variable the cost
-// and the place of its value; which variables are in conflict, as bits; a place for their list. U is u32, or u16 where
-// no variable's costs sum to 2^16: steps are then those since the round began.
+// Tables of a search: costs of moves above the variable's least cost and until when they are tabu; each variable's cost
+// and the place of its value; variables in conflict, as bits and as a list. U is u32, or u16 where no variable's costs
+// sum to 2^16: steps are then those since the round began.
 template <class U> struct Tables {
     U *gamma;
     U *until;
@@ -70,8 +70,7 @@ template <class U> struct Tables {
         return make_uint4(x.x & 0xffff, x.x >> 16, x.y & 0xffff, x.y >> 16);
     }
 
-    // Adds to the costs of a quad's moves. Two of 16 bits are one number, so that what one borrows another adder
-    // returns.
+    // Adds to the costs of a quad's moves. Two of 16 bits are one number: another adder returns a borrow.
     __device__ __forceinline__ void add(u32 *, u32 at, const int4 &x) const {
         if (x.x) atomicAdd(gamma + 4 * at, (U)x.x);
         if (x.y) atomicAdd(gamma + 4 * at + 1, (U)x.y);
@@ -129,7 +128,7 @@ __device__ __forceinline__ u32 shift_of(const Layout &l, const Tables<U> &t, u32
     return shift;
 }
 
-// Notes that a variable came into conflict or left it, where its cost has changed so.
+// Records that a variable came into conflict or left it, if its cost has changed so.
 template <class U>
 __device__ __forceinline__ void note(const Tables<U> &t, u32 *conflicts, u32 v, int before, int after) {
     if ((before > 0) == (after > 0)) return;
@@ -137,7 +136,7 @@ __device__ __forceinline__ void note(const Tables<U> &t, u32 *conflicts, u32 v, 
     atomicXor(t.hot + v / 32, 1u << v % 32);
 }
 
-// Begins a walk.
+// Begins a search.
 template <class U>
 __device__ void begin(const Layout &l, const Tables<U> &t, const Walks &w, u64 key, u32 slot, WalkProgress &s) {
     __shared__ u64 energy, hash;
@@ -181,7 +180,7 @@ __device__ void begin(const Layout &l, const Tables<U> &t, const Walks &w, u64 k
         const int now = t.gamma[t.held[v]];
         t.now[v] = now;
         if (now > 0) atomicAdd(&conflicts, 1);
-        // places that are no values
+        // padding
         for (u32 move = 4 * t.starts[v] + __ldg(l.domains + v); move < 4 * t.starts[v + 1]; move++)
             t.gamma[move] = sizeof(U) == 2 ? (U)HELD : PADDING;
     }
@@ -194,7 +193,7 @@ __device__ __forceinline__ u32 count_of(const int4 &x, int wanted) {
     return (x.x == wanted) + (x.y == wanted) + (x.z == wanted) + (x.w == wanted);
 }
 
-// What the moves of a quad change whose variable costs `now`; NOTHING where they are tabu and do not give a new best.
+// The differences of a quad's moves whose variable costs `now`; NOTHING where tabu without a new best.
 template <class U>
 __device__ __forceinline__ int4 rate(const Tables<U> &t, u32 quad, int now, u32 step, int aspired) {
     const uint4 cost = t.quad(t.gamma, quad), until = t.quad(t.until, quad);
@@ -206,10 +205,10 @@ __device__ __forceinline__ int4 rate(const Tables<U> &t, u32 quad, int now, u32 
                      rating(cost.w, until.w));
 }
 
-// All walks go on, or begin where they have to. SHARED: the tables come to shared memory.
+// All searches continue, or begin. SHARED: the tables are in shared memory.
 template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walks w, u32 steps) {
     extern __shared__ int4 shared[];
-    // of each warp the least rating and how many moves have it, for this step and the next
+    // for each warp the least rating and its number of moves, for this step and the next
     __shared__ int2 found[2][16];
     // the move taken, the one held before, their variable
     __shared__ uint3 picked;
@@ -252,10 +251,10 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     U *listed = t.listed + 32 * first;
     u32 hot = 0;
     const u32 side = 32 / l.group;
-    // the moves that a lane rates in a round: rows side by side, or laps along one
+    // the moves that a lane rates in a round: adjacent rows, or laps along one
     auto rated = [&](u32 round, u32 step, int aspired, u32 &own, u32 &quad) {
         const u32 lap = l.laps == 1 ? 0 : round % l.laps,
-            row = (l.laps == 1 ? round : round / l.laps) * side + lane / l.group;
+                  row = (l.laps == 1 ? round : round / l.laps) * side + lane / l.group;
         const int4 nothing = make_int4(NOTHING, NOTHING, NOTHING, NOTHING);
         if (row >= hot) return nothing;
         own = listed[row];
@@ -263,7 +262,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         return quad < t.starts[own + 1] ? rate(t, quad, t.now[own], step, aspired) : nothing;
     };
     const u32 longest = max(n * (TENURE_ONE / 2), LEAST_TENURE);
-    // the first warp keeps the accounts; whether an assignment is a repeated one it hears a step later
+    // the first warp does the bookkeeping; it learns a step later whether an assignment is a repeated one
     u32 known = 0, tag = 1;
     auto react = [&]() {
         if (known == tag) s.tenure = min(s.tenure + s.tenure / 10 + TENURE_ONE, longest);

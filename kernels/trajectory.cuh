@@ -1,5 +1,5 @@
-// Trajectories of the guided search (src/search/drivers/guided/trajectory.rs and state.rs, move by move): a group of
-// threads has a state. Behind a heuristic's text, which defines `Heuristic`.
+// Guided trajectories, equal to the CPU backend move by move. A group of threads has a state. This text follows a
+// heuristic's text, which defines `Heuristic`.
 #pragma once
 #if NEIGHBOURHOOD
 #include "groups.cuh"
@@ -7,9 +7,9 @@
 #include "network.cuh"
 #endif
 
-// What becomes of a state, and what its last trajectory did; the host's twin is `guided::cuda::TrajectoryProgress`.
+// What follows of a state, and what its last trajectory did; the host's type is `guided::cuda::TrajectoryProgress`.
 struct TrajectoryProgress {
-    i64 energy, record;          // of the state; the least of any of its trajectories
+    i64 energy, record;          // of the state; the least of all its trajectories
     i64 kept, recounted;         // where assignments are verified: the first energies that differ,
     u32 fault;                   // and the variable that was assigned before
     u32 proposed, taken;         // groups
@@ -19,17 +19,16 @@ struct TrajectoryProgress {
     u32 pass, improved;          // its passes, and as many at the last record
     u32 moves, ratings, drawn, changed, improvements;
     u32 weightless, held;        // a variable that had no value of any weight, and the value that it kept
-    u32 strange;                 // a variable that has a value whose weight is no number
+    u32 strange;                 // a variable that has a value whose weight is not a number
     u32 outcome;
 };
 
 constexpr u32 STOPPED = 0, WORSE = 1, AS_GOOD = 2, BETTER = 3;
 
-// What a batch does; the host's twin is `guided::cuda::Batch`.
+// Arguments of a generation; the host's type is `guided::cuda::Batch`.
 struct Batch {
     u32 *states;                 // `words` of each: values, then memory
-    // the same of the children, `room` 64-bit words of each, where shared memory is too small
-    u64 *working;
+    u64 *working;                // of the offspring, `room` 64-bit words of each, where shared memory is too small
     u32 *bests;                  // the best assignment of each trajectory
     TrajectoryProgress *progress;
     const uint2 *trajectories;        // of each state: the first of its temperatures, how many passes
@@ -40,7 +39,7 @@ struct Batch {
     u32 count, words, room, unused;
 };
 
-// A child under way.
+// An offspring during its trajectory.
 template <u32 THREADS, u32 KEEP> struct Trajectory {
     typedef Network<Heuristic> Visit;
 
@@ -90,7 +89,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
     }
 
 #if ASSERTS
-    // Counts the energy again behind an assignment.
+    // Recomputes the energy after an assignment.
     __device__ __noinline__ void verify(u32 variable) {
         i64 sum = 0;
         for (u32 v = group.lane; v < variables(); v += Group<THREADS>::LANES) {
@@ -112,7 +111,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
 #endif
 
 #if NEIGHBOURHOOD
-    // Tries one group of variables: it is taken by what it costs, or all of it is given back.
+    // Proposes one group of variables: it is accepted by its cost, or undone as a whole.
     __device__ __noinline__ void propose(Xoshiro &stream, double temperature) {
         View<THREADS, Heuristic> view(group, problem, state);
         Groups::propose(view, stream);
@@ -153,13 +152,13 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
             if (value != visit.held) take(visit, value);
             group.sync();
         }
-        // what a group goes through is nothing that a pick did
+        // intermediate values of a group are not picks
         progress.improvements = improvements;
         verify(view.member(0)[0]);
     }
 #endif
 
-    // Lets FANG pick; returns the value that the variable has then.
+    // Lets FANG pick; returns the variable's value afterwards.
     __device__ __forceinline__ u32 pick(const Visit &visit, u64 draw) {
         if (visit.template idle<Group<THREADS>::LANES>(group.lane, group.mask)) return visit.held;
         assign<u64, Visit, KEEP>(group, visit, state, visit.variable, mix(draw, visit.variable));
@@ -181,11 +180,10 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
         return picked;
     }
 
-    // A walk over all variables: a pass by the heuristic, or one that settles, in random order; or home to the best
-    // assignment.
+    // Visits all variables in random order, by the heuristic or by cheapest values (`settles`), or returns to the best.
     __device__ __forceinline__ void walk(Xoshiro &stream, double temperature, bool settles, bool home) {
         const u32 n = variables();
-        // the walk before is not looked at any more
+        // no thread reads the last visit any more
         group.sync();
         for (u32 set = group.rank; set < (n + 63) / 64; set += THREADS)
             state.active[set] = n - 64 * set < 64 ? (1ull << (n % 64)) - 1 : ~0ull;
@@ -194,7 +192,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
         order.variables = n;
         order.permuted = !home;
 #if NEEDS_H
-        // what mini-buckets say depends on the variables that come after in the elimination order
+        // mini-bucket guidance depends on the variables later in the elimination order
         if (!home && !settles && problem.guidance.order) {
             order.permuted = 0;
             order.list = problem.guidance.order;
@@ -219,7 +217,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
         }
     }
 
-    // Whether the host wants the end: all threads hear the same.
+    // Whether the host has set the stop flag: all threads get the same answer.
     __device__ __forceinline__ bool stopped(const u32 *stop) const {
         group.sync();
         if (group.rank == 0) state.words[problem.picked] = *(const volatile u32 *)stop;
@@ -227,7 +225,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
         return state.words[problem.picked] != 0;
     }
 
-    // The trajectory, by the temperatures of its passes; false where the host wants the end.
+    // The trajectory, by the temperatures of its passes; false where the stop flag is set.
     __device__ __forceinline__ bool run(Xoshiro stream, const double *temperatures, u32 passes, const u32 *stop) {
         TrajectoryProgress before = progress;
 #pragma unroll 1
@@ -245,7 +243,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
                 for (u32 i = 0; i < problem.proposals; i++) propose(stream, temperatures[pass]);
 #endif
             if (settles) {
-                // what the last pass picks is not the heuristic's
+                // the last pass ignores the heuristic
                 progress.drawn = before.drawn;
                 progress.changed = before.changed;
                 progress.improvements = before.improvements;
@@ -256,8 +254,7 @@ template <u32 THREADS, u32 KEEP> struct Trajectory {
     }
 };
 
-// A child of each state; the child takes its parent's place where it is not worse, and what it remembers is kept in any
-// case.
+// An offspring of each state, which replaces its parent where it is not worse; its memory is kept in any case.
 template <u32 THREADS, bool SHARED, u32 KEEP>
 __global__ void __launch_bounds__(block_of(THREADS)) run_trajectories(const Batch batch, const NetworkProblem problem) {
     extern __shared__ u64 homes[];

@@ -1,5 +1,5 @@
-// Tree moves (tree_move.rs): min-sum from the leaves up, heat bath from the roots down. A forest's nodes stand in
-// levels, roots first; those of a level do not see each other.
+// Tree moves, exact moves on an induced forest: min-sum from the leaves up, heat bath from the roots down. A forest's
+// nodes stand in levels, roots first; nodes of a level share no function.
 #pragma once
 #include "rating_cache.cuh"
 
@@ -17,7 +17,7 @@ __device__ __forceinline__ Node node_at(const Core &core, u32 at) {
 }
 
 // Rows and messages of a state's nodes in quads, two rows of NV * N entries for each node; `stride` apart where a lane
-// has a state alone.
+// has its own state.
 template <class T> struct Scratch {
     int4 *at;
     u32 stride;
@@ -29,7 +29,7 @@ template <class T> struct Scratch {
         for (int q = 0; q < QUADS; q++) {
             const int4 four = quad(row, lanes.part() * QUADS + q);
             entries[4 * q] = four.x, entries[4 * q + 1] = four.y, entries[4 * q + 2] = four.z,
-                entries[4 * q + 3] = four.w;
+            entries[4 * q + 3] = four.w;
         }
     }
     __device__ __forceinline__ void store(const T &lanes, u32 row, const int (&entries)[T::N]) const {
@@ -49,7 +49,7 @@ __device__ __forceinline__ int lower(int least, int cost, int more) {
 #endif
 }
 
-// Takes a row of so many units from sums.
+// Subtracts a row of `units` units from sums.
 template <class T>
 __device__ __forceinline__ void subtract(const Core &core, const T &lanes, u32 row, int units, uint4 (&sums)[T::Q]) {
 #pragma unroll
@@ -59,11 +59,10 @@ __device__ __forceinline__ void subtract(const Core &core, const T &lanes, u32 r
     }
 }
 
-// What a node's values cost without the edges of its tree.
+// The costs of a node's values without the edges of its tree.
 template <class T, class V, class K>
 __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Values<V> &x, const K &cache, u32 first,
-                                     const Node &node,
-                                     const uint4 &info, const u8 *member, int (&ratings)[T::N]) {
+                                     const Node &node, const uint4 &info, const u8 *member, int (&ratings)[T::N]) {
     if constexpr (K::KEEPS) {
         const RowPlace row_place = __ldg(core.row_places + node.variable);
         uint4 sums[T::Q];
@@ -84,8 +83,7 @@ __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Val
 // The row of a node and, unless it is a root, its message to the parent, less the message's least entry.
 template <class T, class V, class K>
 __device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const Values<V> &x, const K &cache,
-                                        const u8 *member, u32 first,
-                                        u32 at, const Scratch<T> &scratch) {
+                                        const u8 *member, u32 first, u32 at, const Scratch<T> &scratch) {
     constexpr int LANES = T::LANES, N = T::N;
     const Node node = node_at(core, first + at);
     const uint4 info = __ldg(core.info + node.variable);
@@ -98,7 +96,7 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const 
 #pragma unroll
         for (int j = 0; j < N; j++) row[j] += message[j];
     }
-    // beyond the domain messages hold anything
+    // beyond the domain the entries of messages are undefined
 #pragma unroll
     for (int j = 0; j < N; j++)
         if (lanes.part() * N + j >= domain) row[j] = PADDING;
@@ -164,8 +162,8 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const 
 // Draws a node given its parent; returns 1 to the lane that changed it.
 template <class T, class V, class K>
 __device__ __forceinline__ u32 tree_down(const Core &core, const T &lanes, const Values<V> &x, const K &cache,
-                                         u32 first, u32 at,
-                                         const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
+                                         u32 first,
+                                         u32 at, const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const Node node = node_at(core, first + at);
     int row[T::N];
     scratch.load(lanes, 2 * at, row);

@@ -1,11 +1,10 @@
-// Constraint-weighting walks on hard functions (src/search/drivers/weighting/walk.rs says what a walk does and does the
-// same on the CPU). A warp has a walk, its tables in global memory: a step looks at a violated function a lane, and
-// brings the sums of a row up to date by `group` lanes.
+// Constraint-weighting local search on hard functions, equal to the CPU backend. A warp has a search, its tables in
+// global memory: a step rates a violated function in each lane, and `group` lanes update the sums of a row.
 #include "rng.cuh"
 
 typedef long long i64;
 
-// walk.rs: constants and structures of the same names.
+// Constants and structures of the host, with the same names.
 constexpr u32 LOOKED_AT = 30, IMPROVED = 50, SMOOTHING = 10, PHASE = 4096, LONGEST = 4, REST = 3, UNWATCHED = 64;
 constexpr u64 AT_RANDOM = 1 << 8, RESTING = AT_RANDOM + 1;
 constexpr i64 PRESSURES = 8;
@@ -14,18 +13,17 @@ constexpr u32 NOWHERE = ~0u, NONE = ~0u;
 constexpr u32 ALL = ~0u;
 constexpr i64 LARGEST = 0x7fffffffffffffffll;
 
-// A core's tables.
+// Tables of a reduced problem.
 struct WalkInput {
     u32 variables;
     u32 functions;
     u32 group;           // lanes that share a row, a power of two
-    int hard;            // what a forbidden entry costs
-    const int *entries;  // the unary rows first, as the sums stand
+    int hard;            // cost of a forbidden entry
+    const int *entries;  // the unary rows first, in the layout of the sums
     const u32 *first;    // the first sum of each variable, and the end
     const u32 *domains;
-    const u32 *starts;   // the first incidence of each function, and the end
-    // two each: base, variable, first, its stride; second, its stride, first of further pairs, pairs
-    const uint4 *incidences;
+    const u32 *starts;   // the first incidence (incidence) of each function, and the end
+    const uint4 *incidences;  // two each: base, variable, first, stride; second, stride, first of further pairs, pairs
     const u32 *ranges;   // the first of each variable's functions, and the end
     const uint2 *on;     // function, incidence
     const uint2 *further; // variable, stride
@@ -70,7 +68,7 @@ struct Tables {
     }
 };
 
-// A move: what it changes the weighted sum by, since when its variable (the lower half) progress still, and the value.
+// A move: its change of the weighted sum, since when its variable (the lower half) is unchanged, and the value.
 struct Rated {
     i64 change;
     u64 who;
@@ -83,8 +81,8 @@ struct Rated {
 
 __device__ __forceinline__ Rated least_of(Rated x) {
     for (int s = 16; s; s >>= 1) {
-        const Rated o{__shfl_xor_sync(ALL, x.change, s), __shfl_xor_sync(ALL, x.who, s),
-                      __shfl_xor_sync(ALL, x.value, s)};
+        const Rated o{
+            __shfl_xor_sync(ALL, x.change, s), __shfl_xor_sync(ALL, x.who, s), __shfl_xor_sync(ALL, x.value, s)};
         if (o < x) x = o;
     }
     return x;
@@ -95,7 +93,7 @@ template <class T> __device__ __forceinline__ T sum_of(T x) {
     return x;
 }
 
-// What a incidence's variable is, and where its row begins where `except` has the value `instead`.
+// The variable of an incidence, and the start of its row where `except` has the value `instead`.
 __device__ __forceinline__ u32 variable_of(const WalkInput &l, u32 incidence) {
     return __ldg(&l.incidences[2 * incidence].y);
 }
@@ -112,19 +110,18 @@ __device__ __forceinline__ u32 row_of(const WalkInput &l, const Tables &t, u32 i
     return row;
 }
 
-// One warp with its walk. What progress in `s` is the same in all lanes, but for `looked_at`.
+// One warp with its search. `s` is equal in all lanes, except `looked_at`.
 struct Walk {
     const WalkInput &l;
     const Tables t;
     WalkProgress s;
-    const u32 lane, lower, side; // lanes before this one; rows side by side
+    const u32 lane, lower, side; // lanes before this one; adjacent rows
 
     __device__ Walk(const WalkInput &l, const Walks &w, u32 walk)
         : l(l), t(l, w, walk), s(w.progress[walk]), lane(threadIdx.x % 32), lower((1u << threadIdx.x % 32) - 1),
           side(32 / l.group) {}
 
-    // The incidences of a function, each with its row by the lanes of a group: `with` has variable, row, place in it,
-    // sum.
+    // The incidences of a function, each with its row by the lanes of a group: `with` has variable, row, place, sum.
     template <class F> __device__ __forceinline__ void rows(u32 function, F with) const {
         const u32 end = __ldg(l.starts + function + 1);
         #pragma unroll 1
@@ -142,8 +139,8 @@ struct Walk {
         });
     }
 
-    // Goes through a list of functions in its order, some side by side: `with` has the function, or NONE, and says
-    // whether it goes to the list `to`, which may be the same. Returns how many did.
+    // Visits a list of functions in order, several at a time: `with` gets the function, or NONE, and returns whether it
+    // goes to the list `to`, which may be the same. Returns how many did.
     template <class F> __device__ u32 each(const u32 *from, u32 count, u32 *to, u32 kept, F with) const {
         for (u32 k = lane / l.group; k - lane / l.group < count; k += side) {
             const u32 function = k < count ? from[k] : NONE;
@@ -157,7 +154,7 @@ struct Walk {
         return kept;
     }
 
-    // Gives a function another weight, which `next` makes of its own; returns that.
+    // Gives a function a new weight, computed from its own by `next`; returns that.
     template <class F> __device__ __forceinline__ int reweigh(u32 function, F next) const {
         const int before = function == NONE ? 1 : t.weights[function], after = next(before);
         __syncwarp();
@@ -171,7 +168,7 @@ struct Walk {
         for (u32 v = lane; v < l.variables; v += 32) t.found[v] = t.values[v];
     }
 
-    // What a variable's values differ by in cost, on average.
+    // The mean difference of a variable's costs.
     __device__ i64 spread() const {
         i64 sum = 0;
         u32 count = 0;
@@ -241,7 +238,7 @@ struct Walk {
         }
     }
 
-    // Gives a variable another value and brings all sums up to date.
+    // Gives a variable another value and updates all sums.
     __device__ void assign(u64 draw, u32 v, u32 value) {
         const u32 old = t.values[v], first = __ldg(l.first + v);
         s.cost += t.soft[first + value] - t.soft[first + old];
@@ -323,7 +320,7 @@ struct Walk {
             raise_weights();
             best = none();
             const u32 function = t.violated[below(mix(draw, AT_RANDOM), s.violated)],
-                end = __ldg(l.starts + function + 1);
+                      end = __ldg(l.starts + function + 1);
             #pragma unroll 1
             for (u32 incidence = __ldg(l.starts + function); incidence < end; incidence++)
                 rate(variable_of(l, incidence), lane, 32, best);
@@ -390,7 +387,7 @@ extern "C" __global__ void __launch_bounds__(128) begin(WalkInput l, Walks w) {
     if (own.lane == 0) w.progress[walk] = own.s;
 }
 
-// All walks go on for so many steps.
+// All searches continue for some steps.
 extern "C" __global__ void __launch_bounds__(128) walk(WalkInput l, Walks w, u32 steps) {
     const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (walk >= w.count) return;

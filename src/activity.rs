@@ -1,9 +1,9 @@
-//! What a run is doing, for whoever shows it: written by the run, read at any time from any thread.
+//! What a run is doing, for display: written by the run, read at any time from any thread.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is being done, in words. Clones are the same one.
+/// The current activity, in words. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Activity(Arc<Mutex<Now>>);
 
@@ -14,12 +14,12 @@ struct Now {
 }
 
 impl Activity {
-    /// A phase has begun, such as `reducing`, or the round of a driver.
+    /// Records that a phase has begun, such as `reducing`, or the round of a driver.
     pub fn step(&self, step: &'static str) {
         self.now().step = step;
     }
 
-    /// Bounds are now made by this, such as `mini-buckets`; by nothing where empty.
+    /// Records the current bound method, such as `mini-buckets`; empty where there is none.
     pub fn bounds(&self, by: &'static str) {
         self.now().bounds = by;
     }

@@ -1,15 +1,15 @@
-//! Errors, each with what the reader needs to mend it.
+//! Errors, each with what its reader needs to correct it.
 
 use crate::terminal::{line, path as shown};
 use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What went wrong. The command line turns [`Error::is_input`] ones into exit code 2, the rest into 1.
+/// The kinds of errors. The command line turns [`Error::is_input`] ones into exit code 2, the rest into 1.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file that cannot be understood.
+    /// A file that cannot be parsed.
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// A file or stream that cannot be read or written.
@@ -24,20 +24,20 @@ pub enum Error {
     },
     /// A network that cannot be built.
     #[error(transparent)]
-    Model(#[from] crate::model::ModelError),
+    Model(#[from] ModelError),
     /// Options that do not fit together or do not fit the problem.
     #[error("{0}")]
     Usage(String),
     /// The stop flag was set before there was anything to return.
     #[error("stopped before anything was found")]
     Stopped,
-    /// The stop flag was set while a file had not said all yet, such as a pipe that no process writes to.
+    /// The stop flag was set before a file was at its end, such as a pipe that no process writes to.
     #[error("{}: stopped while waiting for its data", shown(.0))]
     Waiting(PathBuf),
-    /// A certificate that does not prove what it says, or cannot be followed.
+    /// A certificate that does not prove its bound, or cannot be followed.
     #[error("{}", line(.0))]
     Refused(String),
-    /// More memory than there is.
+    /// Not enough memory.
     #[error("out of memory: {0}")]
     Memory(String),
     /// A bug of this program: a cost or a bound that does not agree with its recomputation.
@@ -51,13 +51,86 @@ impl Error {
         matches!(self, Error::Stopped | Error::Waiting(_))
     }
 
-    /// Whether the reader's input or options are at fault.
+    /// Whether the input or the options are at fault.
     pub fn is_input(&self) -> bool {
         matches!(self, Error::Parse(_) | Error::Io { action: "cannot read", .. } | Error::Model(_) | Error::Usage(_))
     }
 }
 
-/// Something in a file that was read all the same: its reader may have meant another thing.
+/// Why a network cannot be built.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ModelError {
+    /// A domain without values.
+    #[error("variable {variable} has no value")]
+    EmptyDomain {
+        /// Its index.
+        variable: usize,
+    },
+    /// A scope that names an unknown variable.
+    #[error("function {function} reads variable {variable}, but there are {variables} variables")]
+    UnknownVariable {
+        /// Index of the function.
+        function: usize,
+        /// What the scope says.
+        variable: u32,
+        /// How many variables there are.
+        variables: usize,
+    },
+    /// A scope that names a variable twice.
+    #[error("function {function} reads variable {variable} twice")]
+    RepeatedVariable {
+        /// Index of the function.
+        function: usize,
+        /// The variable.
+        variable: u32,
+    },
+    /// A table that does not fit its scope.
+    #[error("function {function} has {found} entries, its scope has {expected} combinations of values")]
+    TableSize {
+        /// Index of the function.
+        function: usize,
+        /// Entries given.
+        found: usize,
+        /// Entries needed.
+        expected: u64,
+    },
+    /// Evidence on a network of which only the part near its witness could be read.
+    #[error(
+        "evidence {value} of variable {variable}: the file's values differ so much that 64-bit costs hold only those \
+         near one assignment, which has another value there (`formats::observe` finds another one; write 0, or -inf \
+         in .LG, for what is impossible)"
+    )]
+    BeyondReach {
+        /// The variable.
+        variable: u32,
+        /// Its value.
+        value: u32,
+    },
+    /// A tuple with a value outside its variable's domain, or of the wrong length.
+    #[error("function {function}: value {value} of variable {variable} is outside 0..{domain}")]
+    ValueOutside {
+        /// Index of the function.
+        function: usize,
+        /// The variable.
+        variable: u32,
+        /// The value given.
+        value: u32,
+        /// Its domain size.
+        domain: u32,
+    },
+    /// A finite cost too large for the arithmetic.
+    #[error("function {function}: cost {cost} is beyond ±{limit}")]
+    CostTooLarge {
+        /// Index of the function.
+        function: usize,
+        /// The cost.
+        cost: i64,
+        /// What it must not pass.
+        limit: i64,
+    },
+}
+
+/// A doubtful place in a file that was read nevertheless: its author may have meant something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The file as the user named it, `<stdin>` for standard input.
@@ -66,7 +139,7 @@ pub struct Warning {
     pub line: u64,
     /// Column, from 1.
     pub column: u64,
-    /// What stands there and what was made of it.
+    /// What was found and how it was read.
     pub message: String,
 }
 
@@ -87,11 +160,11 @@ pub struct ParseError {
     pub line: u64,
     /// Column, from 1.
     pub column: u64,
-    /// What stands there.
+    /// What was found.
     pub found: String,
-    /// What should.
+    /// What was expected.
     pub expected: String,
-    /// What may help.
+    /// A hint.
     pub hint: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Files as the system has them: read without waiting past the stop flag, and told apart whatever they are called.
+//! Files of the system: reads that end with the stop flag, and the identity of files under different names.
 
 use crate::error::Error;
 use crate::stop::Stop;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// Bytes of a text that is kept whole before it is understood: room for every variable of 40 million.
+/// Bytes of a text that is read as a whole: room for every variable of 40 million.
 pub const LARGEST_TEXT: u64 = 1 << 29;
 
-/// How long to wait between two looks at the stop flag.
+/// How long to wait between two reads of the stop flag.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What is read.
+/// A stream of bytes.
 pub(crate) type Stream<'a> = Box<dyn Read + 'a>;
 
-/// Opens a file. A pipe that no process writes to does not hold up the end of the run.
+/// Opens a file. A pipe that no process writes to does not delay the end of the run.
 pub(crate) fn open<'a>(path: &Path, stop: &'a Stop) -> io::Result<Stream<'a>> {
     let metadata = std::fs::metadata(path)?;
     if metadata.is_file() || metadata.is_dir() {
@@ -30,7 +30,7 @@ pub(crate) fn open<'a>(path: &Path, stop: &'a Stop) -> io::Result<Stream<'a>> {
 /// All bytes of a file, `most` at most.
 ///
 /// # Errors
-/// What cannot be read or has more bytes; [`Error::Waiting`] where `stop` is set before a pipe has said all.
+/// A file that cannot be read or has more bytes; [`Error::Waiting`] where `stop` is set before a pipe is at its end.
 pub fn read(path: &Path, most: u64, stop: &Stop) -> Result<Vec<u8>, Error> {
     let name = path.display().to_string();
     open(path, stop).and_then(|stream| read_all(stream, most)).map_err(|error| cannot_read(&name, error, stop))
@@ -39,7 +39,7 @@ pub fn read(path: &Path, most: u64, stop: &Stop) -> Result<Vec<u8>, Error> {
 /// The same for UTF-8.
 ///
 /// # Errors
-/// As [`read`], and bytes that are no UTF-8.
+/// As [`read`], and bytes that are not UTF-8.
 pub fn read_text(path: &Path, most: u64, stop: &Stop) -> Result<String, Error> {
     let text = String::from_utf8(read(path, most, stop)?);
     text.map_err(|error| Error::Io {
@@ -59,7 +59,7 @@ pub(crate) fn read_all(stream: impl Read, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What went wrong with the bytes; a reader that was told to stop fails in whatever way it can.
+/// The error of a failed read; a reader that was told to stop may fail in any way.
 pub(crate) fn cannot_read(name: &str, source: io::Error, stop: &Stop) -> Error {
     match (stop.is_set(), source.kind()) {
         (true, ErrorKind::TimedOut) => Error::Waiting(PathBuf::from(name)),
@@ -68,7 +68,7 @@ pub(crate) fn cannot_read(name: &str, source: io::Error, stop: &Stop) -> Error {
     }
 }
 
-/// Reads what may keep us waiting (a pipe, a terminal) on a thread of its own, so that the stop flag is heard.
+/// Reads a source that may block (a pipe, a terminal) on a separate thread, so that the stop flag still works.
 ///
 /// After a stop the thread stays in its read until the other side closes or the process ends.
 pub(crate) struct Patient<'a> {
@@ -125,7 +125,7 @@ impl Read for Patient<'_> {
     }
 }
 
-/// Refuses lines of more bytes than `most`: whoever keeps lines whole would keep all of a file that has none.
+/// Refuses lines of more bytes than `most`, so that a file without line ends is not kept in memory as one line.
 pub(crate) struct ShortLines<R> {
     stream: R,
     most: usize,
@@ -157,7 +157,7 @@ impl<R: Read> Read for ShortLines<R> {
     }
 }
 
-/// Where a path leads, symbolic links followed, also where no file is there yet.
+/// The target of a path, symbolic links followed, also where no file exists yet.
 pub fn target(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // as many links as Linux follows
@@ -179,17 +179,17 @@ pub(crate) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What a file is known by, whatever it is called.
+/// The identity of a file under any name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
-    /// The device and the number of a file that is there.
+    /// The device and the number of an existing file.
     File(u64, u64),
-    /// The place of one that is not, or whose number the system does not tell.
+    /// The path of a file that does not exist, or whose number the system does not tell.
     Place(PathBuf),
 }
 
 impl Identity {
-    /// That of a path. `None` for devices and folders: what is written there replaces nothing.
+    /// The identity of a path. `None` for devices and folders: writing there replaces nothing.
     pub fn of(path: &Path) -> Option<Identity> {
         match std::fs::metadata(path) {
             Ok(metadata) => Identity::of_metadata(&metadata, path),
@@ -197,7 +197,7 @@ impl Identity {
         }
     }
 
-    /// That of an open file.
+    /// The identity of an open file.
     pub fn of_open(file: &File) -> Option<Identity> {
         let metadata = file.metadata().ok()?;
         Identity::of_metadata(&metadata, Path::new("")).filter(|identity| matches!(identity, Identity::File(..)))

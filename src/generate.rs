@@ -28,20 +28,20 @@ const LARGEST_COST: u64 = 100;
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in one line that goes on after "Generate".
+    /// Its description, in one line after "Generate".
     pub about: &'static str,
-    /// What can be set.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
     build: fn(&Values<'_>, &mut Rng) -> Result<Network, Error>,
 }
 
-/// A number that shapes a generated network.
+/// A parameter of a generated network.
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Its description, in a few words.
     pub about: &'static str,
-    /// What is taken where nothing is said.
+    /// Its default.
     pub default: f64,
     /// The least and the largest value.
     pub range: (f64, f64),
@@ -365,7 +365,7 @@ fn partly_forbidden(n: u32, d: u32, p2: f64, edges: &[[u32; 2]], rng: &mut Rng) 
     Ok(draft.finish())
 }
 
-/// A network in the making, with the sum of the largest costs of its functions.
+/// A network under construction, with the sum of the largest costs of its functions.
 struct Draft {
     builder: Builder,
     sum: Cost,
@@ -392,7 +392,7 @@ impl Draft {
         Ok((self.builder.dense(scope, costs)?, largest))
     }
 
-    /// Adds a function whose table, made once, is known by a number.
+    /// Adds a function whose table is shared under a number.
     fn share(&mut self, scope: &[u32], number: usize, table: impl FnOnce() -> Vec<Cost>) -> Result<(), Error> {
         if self.shared.len() <= number {
             self.shared.resize(number + 1, None);

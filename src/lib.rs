@@ -19,12 +19,14 @@
 //! # Ok::<(), fangs::Error>(())
 //! ```
 //!
-//! [`formats::read`] reads networks from files, [`model::Network::builder`] makes them; [`search::solve`] tells a callback
-//! what happens, [`search::start`] runs in the background and is an iterator. [`stop::Stop`] ends a run from any thread.
-//! Inference alone is in [`order`] and [`inference`], the reductions in [`reduce`], successor generation for states of any
-//! kind in [`fang`], heuristics that users write in files in [`heuristics::language`].
+//! [`formats::read`] reads networks from files, [`model::Network::builder`] makes them. [`search::solve`] reports
+//! events to a callback, [`search::start`] runs in the background and is an iterator. [`stop::Stop`] ends a run from
+//! any thread. [`order`] and [`inference`] serve alone, as do the reductions in [`reduce`], successor generation for
+//! states of any kind in [`fang`], and heuristics that users write in files in [`heuristics::language`].
 
 pub mod activity;
+pub mod algebra;
+pub mod all_kernels;
 pub mod bench;
 pub mod bounds;
 pub mod certificate;
@@ -36,7 +38,9 @@ pub mod fang;
 pub mod files;
 pub mod formats;
 pub mod generate;
+mod graph;
 pub mod heuristics;
+pub mod kernels;
 pub mod memory;
 pub mod model;
 pub mod order;
@@ -45,9 +49,10 @@ pub mod reduce;
 pub mod rng;
 pub mod search;
 pub mod stop;
-mod tensor;
+pub mod tensor;
 pub mod terminal;
 pub mod threads;
+mod value_tables;
 
 pub use error::Error;
 

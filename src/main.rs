@@ -20,7 +20,7 @@ fn main() {
     let code = match threads::caught(|| run(cli::flags().command, started)) {
         Ok(Ok(exit)) => exit.code(),
         Ok(Err(error)) => cli::fail(&error),
-        // it was said when it happened
+        // already reported
         Err(_) => 1,
     };
     cli::tell_gaps();

@@ -25,7 +25,7 @@ impl Rng {
         stream
     }
 
-    /// The four words of its state, for a device to go on from. (The library shows them only to serde.)
+    /// The four words of its state, for a device to continue. (The library shows them only to serde.)
     pub fn words(&self) -> [u64; 4] {
         let state = serde_json::to_value(&self.0).unwrap_or_default();
         std::array::from_fn(|word| state["s"][word].as_u64().unwrap_or_default())

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Why work was told to end.
+/// The cause of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The time budget is spent.
     Time,
-    /// Ctrl-C, SIGTERM, or a caller that has seen enough.
+    /// Ctrl-C, SIGTERM, or the caller.
     Signal,
-    /// There is no more memory.
+    /// Memory is out.
     Memory,
 }
 
@@ -29,31 +29,31 @@ pub enum Cause {
 pub struct Stop {
     cause: Arc<AtomicU8>,
     above: Above,
-    /// When the time is up, where no thread could be started that watches the clock.
+    /// The deadline, where no thread could be started to watch the clock.
     deadline: Arc<OnceLock<Instant>>,
 }
 
-/// What else is looked at where a flag is not set.
+/// What else a flag depends on.
 #[derive(Clone, Debug, Default)]
 enum Above {
     #[default]
     Nothing,
-    /// The flag of the whole that this one is a part of.
+    /// The flag of the whole work.
     Whole(Arc<Stop>),
-    /// A record of the looks.
+    /// A record of the reads.
     Watch(Arc<Watch>),
 }
 
-/// Items of [`Stop::each`] between two looks: some microseconds each.
+/// Items of [`Stop::each`] between two reads of the flag: some microseconds each.
 const ITEMS: usize = 1 << 6;
 
 impl Stop {
-    /// A flag that nobody has set.
+    /// A flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A flag whose looks are recorded.
+    /// A flag whose reads are recorded.
     pub fn watched(watch: &Arc<Watch>) -> Self {
         Stop { above: Above::Watch(watch.clone()), ..Stop::default() }
     }
@@ -63,7 +63,7 @@ impl Stop {
         Stop { above: Above::Whole(Arc::new(self.clone())), ..Stop::default() }
     }
 
-    /// Tells everyone who shares the flag to end.
+    /// Tells all holders of the flag to end.
     pub fn set(&self, cause: Cause) {
         let code = match cause {
             Cause::Time => 1,
@@ -73,7 +73,7 @@ impl Stop {
         let _ = self.cause.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Whether somebody has told to end.
+    /// Whether the flag is set.
     #[inline]
     #[track_caller]
     pub fn is_set(&self) -> bool {
@@ -110,7 +110,7 @@ impl Stop {
         })
     }
 
-    /// Sets the flag by itself at a time: whoever asks it looks at the clock.
+    /// Sets the flag at a time: each call that reads it then compares the clock.
     pub fn set_at(&self, deadline: Instant) {
         let _ = self.deadline.set(deadline);
     }
@@ -124,7 +124,7 @@ impl Stop {
         past
     }
 
-    /// Why, once set.
+    /// The cause, once set.
     pub fn cause(&self) -> Option<Cause> {
         match self.cause.load(Ordering::Acquire) {
             0 => match &self.above {

@@ -1,4 +1,4 @@
-//! Text from outside made safe to show: file names, keywords and fields may hold sequences that a terminal obeys.
+//! Text from outside made safe to show: file names, keywords and fields may contain control sequences of a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -14,12 +14,12 @@ pub fn line(text: &str) -> Cow<'_, str> {
     escape(text, is_control)
 }
 
-/// A path as messages show it, on one line.
+/// A path for messages, on one line.
 pub fn path(path: &Path) -> String {
     line(&path.display().to_string()).into_owned()
 }
 
-/// Control characters, and those that turn the direction of writing, which can make one text look like another.
+/// Control characters, and those that change the direction of writing, which can make one text look like another.
 fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

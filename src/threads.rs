@@ -1,5 +1,4 @@
-//! The one place that starts threads. Where the system allows no more (limits of processes, of address space), fewer do
-//! the work.
+//! All threads start here. Where the system allows no more (limits of processes, of address space), fewer do the work.
 
 use crate::memory;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -13,12 +12,11 @@ use std::time::Duration;
 
 /// Address space of a thread's stack.
 const STACK: u64 = 2 << 20;
-/// Of the address space that is left one part in so many may become stacks of a pool; the rest is for what its threads
-/// work on.
+/// Of the address space that is left one part in SHARE may become stacks of a pool; the rest is for their work.
 const SHARE: u64 = 4;
 
-/// A thread of ours, counted for `FANGS_MOST_THREADS`: that a run gets by with as many is tested on the program as it
-/// is installed, where limits of the system do not hold for every user.
+/// A counted thread: with `FANGS_MOST_THREADS`, tests of the installed program check that a run works with fewer, as
+/// limits of the system do not hold for every user.
 struct Alive;
 
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
@@ -94,8 +92,7 @@ pub fn any_left() -> bool {
     startable(1) > 0
 }
 
-/// A pool of `wanted` threads, or of fewer where the system allows no more. One is then left for what else may want a
-/// thread.
+/// A pool of `wanted` threads, or of fewer where the system allows no more. One thread is then left for other uses.
 ///
 /// # Errors
 /// The system allows none at all.
@@ -113,7 +110,7 @@ pub fn pool(wanted: usize) -> io::Result<ThreadPool> {
         match built {
             Ok(pool) => return Ok(pool),
             Err(error) if started.is_empty() => return Err(io::Error::other(error)),
-            // those that were started end at once: their places are free then
+            // the threads started so far end at once, which frees their places
             Err(_) => {
                 count = (started.len() - 1).max(1);
                 started.into_iter().for_each(|handle| drop(handle.join()));
@@ -122,22 +119,22 @@ pub fn pool(wanted: usize) -> io::Result<ThreadPool> {
     }
 }
 
-/// So many threads, or those whose stacks fit into the address space.
+/// `wanted` threads, or those whose stacks fit into the address space.
 fn fitting(wanted: usize) -> usize {
     let most = memory::address_space().map_or(u64::MAX, |(_, left)| left / SHARE / STACK);
     wanted.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1)
 }
 
-/// A pool that the calling thread is all of.
+/// A pool of the calling thread alone.
 pub fn pool_of_this() -> io::Result<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().map_err(io::Error::other)
 }
 
-/// What is done in parallel outside of any pool has `wanted` threads from now on, by default one for each processor, or
-/// fewer where the system allows no more. The first call counts, and has to come before anything is done in parallel.
+/// Gives parallel work outside of any pool `wanted` threads, by default one for each processor, or fewer where the
+/// system allows no more. Only the first call counts, and it must precede any parallel work.
 ///
 /// # Errors
-/// There are such threads already.
+/// The threads exist already.
 pub fn share(wanted: Option<usize>) -> io::Result<()> {
     let all = || std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = fitting(wanted.unwrap_or_else(all));
@@ -149,7 +146,7 @@ pub fn share(wanted: Option<usize>) -> io::Result<()> {
     builder.build_global().map_err(io::Error::other)
 }
 
-/// How many of so many threads can be started: rayon has one try at a global pool, and what is done without one panics.
+/// How many of `wanted` threads can be started: rayon can build its global pool only once, and panics without one.
 fn startable(wanted: usize) -> usize {
     let gate = Arc::new(Mutex::new(()));
     let closed = gate.lock();
@@ -162,18 +159,18 @@ fn startable(wanted: usize) -> usize {
     let count = started.len();
     started.into_iter().for_each(|handle| drop(handle.join()));
     if count < wanted {
-        // the system takes a moment to count threads out that have ended
+        // the system takes a moment to stop counting threads that have ended
         std::thread::sleep(Duration::from_millis(10));
     }
     count
 }
 
-/// Does something that may panic; what the panic said.
+/// Calls a function that may panic; returns the panic's message instead.
 pub fn caught<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
 }
 
-/// Panics where `FANGS_PANIC` names the place: that a run survives it is tested on the program as it is installed.
+/// Panics where `FANGS_PANIC` names the place, for tests of the installed program.
 pub fn panic_on_purpose(place: &str) {
     static PLACE: OnceLock<Option<String>> = OnceLock::new();
     let named = PLACE.get_or_init(|| std::env::var("FANGS_PANIC").ok());
@@ -182,7 +179,7 @@ pub fn panic_on_purpose(place: &str) {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message").to_string()

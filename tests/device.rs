@@ -1,5 +1,5 @@
-//! A device at work: memory, launches, streams, graphs, the cache. Runs where there is one; where `FANGS_REQUIRE_GPU` is set
-//! its absence fails.
+//! A device at work: memory, launches, streams, graphs, the cache. Runs where there is a device; where
+//! `FANGS_REQUIRE_GPU` is set its absence fails.
 
 #![cfg(feature = "cuda")]
 #![allow(unsafe_code, reason = "launches of kernels")]
@@ -21,7 +21,7 @@ fn device() -> Option<Arc<Cuda>> {
     }
 }
 
-/// `add<N>` adds N to each of `count` numbers, one of which it leaves alone for each missing thread; `spin` takes a while.
+/// `add<N>` adds N to each of `count` numbers but leaves one unchanged for each missing thread; `spin` takes a while.
 const TEXT: &str = "#include \"rng.cuh\"
 template <int N> __global__ void add(int *numbers, unsigned count) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -38,8 +38,7 @@ __global__ void broken(int *numbers) { *(int *)8 = numbers[0]; }
 ";
 
 fn source() -> Source {
-    let kernels = vec!["add<5>".into(), "spin".into(), "broken".into()];
-    Source { name: "own.cu".into(), text: TEXT.into(), constants: vec![], kernels }
+    ["add<5>", "spin", "broken"].into_iter().fold(fangs::kernels::own("own.cu", TEXT), Source::kernel)
 }
 
 fn add(cuda: &Cuda, kernel: &Kernel, numbers: &mut fangs::device::CudaSlice<i32>) -> Result {
@@ -90,7 +89,7 @@ fn kernels_run_and_errors_name_them() -> Result {
     assert!(error.contains("add<6> of own.cu"), "{error}");
     let error = module.kernel("add<5>", 10 << 20).expect_err("no block has 10 MiB").to_string();
     assert!(error.contains("add<5> of own.cu") && error.contains("shared memory"), "{error}");
-    // SAFETY: it is not launched at all: no block has so many threads.
+    // SAFETY: it is not launched: no block has 4096 threads.
     let refused = unsafe {
         kernel.launch(cuda.stream(), (1, 4096, 0), |arguments| {
             let _ = arguments.arg(&numbers);
@@ -132,7 +131,7 @@ fn copies_run_beside_work() -> Result {
     let (slices, count, rounds) = (8usize, 1u32 << 20, 2000i32);
     let input = |slice: usize| move |i: u32| (i as i32).wrapping_mul(31).wrapping_add(slice as i32);
     let copies = cuda.fork()?;
-    // two of each: one at work, one on its way
+    // two of each: one being computed, one being copied
     let mut staged = [cuda.pinned::<i32>(count as usize)?, cuda.pinned(count as usize)?];
     let mut results = [cuda.pinned::<i32>(count as usize)?, cuda.pinned(count as usize)?];
     let mut memory = [cuda.reserve::<i32>(count as usize)?, cuda.reserve(count as usize)?];

@@ -1,7 +1,7 @@
 //! The engine on a device against the one on the CPU: picks, states and streams are equal to the last bit.
 //!
-//! Without a device these tests say so and pass; where `FANGS_REQUIRE_GPU` is set they fail. Those called `small` are small
-//! enough for compute-sanitizer.
+//! Without a device these tests say so and pass; where `FANGS_REQUIRE_GPU` is set they fail. Those called `small` are
+//! small enough for compute-sanitizer.
 
 #![allow(unsafe_code, reason = "a domain of its own promises what the device may touch")]
 
@@ -131,7 +131,7 @@ unsafe impl Domain for TableOnDevice {
     type Problem = Problem;
 
     fn source(&self) -> Source {
-        Source::embedded("table.cuh")
+        fangs::kernels::source("table.cuh")
     }
 
     fn heuristics(&self) -> Vec<Heuristic> {

@@ -332,7 +332,8 @@ proptest! {
         }
         if let Err(error) = written {
             // a default cost that no combination has
-            prop_assert!(negative && network.functions().iter().any(|f| matches!(f.table, Table::Sparse(_))), "{}", error);
+            let sparse = network.functions().iter().any(|f| matches!(f.table, Table::Sparse(_)));
+            prop_assert!(negative && sparse, "{}", error);
             return Ok(());
         }
         let again = parse(&text, Format::Wcsp).unwrap();

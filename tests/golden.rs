@@ -1,4 +1,4 @@
-//! Known optima: the instances of `tests/instances`, and, where a folder of published instances is at hand, that no bound
+//! Known optima: the instances of `tests/instances`, and, if a folder of published instances is present, that no bound
 //! cuts off a published value.
 
 use fangs::formats::{self, ReadOptions, Source};

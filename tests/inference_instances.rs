@@ -1,7 +1,7 @@
 //! Bucket elimination and mini-buckets on published instances, where their folder is there
 //! (`FANGS_INSTANCES`, or `../shared/instances`).
 
-use fangs::bounds::{Ladder, trivial_bound};
+use fangs::bounds::{SizeSchedule, trivial_bound};
 use fangs::elimination::{Limits, Outcome, Plan, Progress, Run};
 use fangs::formats::{self, ReadOptions, Source};
 use fangs::model::Problem;
@@ -52,8 +52,8 @@ fn bucket_elimination_proves_the_published_optima() {
             "{path}: width {}, {} joint entries, {} MB at most, {:?}",
             order.width,
             plan.joint_entries,
-            plan.peak_bytes >> 20,
-            plan.width
+            plan.placement.peak_bytes >> 20,
+            plan.costs.width
         );
         let outcome = run(&problem, plan);
         assert!(outcome.exact());
@@ -66,11 +66,11 @@ fn bucket_elimination_proves_the_published_optima() {
 fn mini_buckets_climb_to_the_optimum() {
     let Some(problem) = read("spot5/404.wcsp.xz") else { return };
     let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &Stop::new());
-    let mut ladder = Ladder::new(orders, 1 << 30, None).exact_work(0);
+    let mut sizes = SizeSchedule::new(orders, 1 << 30, None).exact_work(0);
     let mut best = trivial_bound(&problem);
-    while let Some(rung) = ladder.next(&problem, None, &Stop::new()).expect("nobody stops") {
-        let outcome = run(&problem, rung.plan);
-        println!("{}: {} ({} joint entries)", rung.name, outcome.lower_bound(), rung.work);
+    while let Some(step) = sizes.next(&problem, None, &Stop::new()).expect("the flag is not set") {
+        let outcome = run(&problem, step.plan);
+        println!("{}: {} ({} joint entries)", step.name, outcome.lower_bound(), step.work);
         assert!(outcome.lower_bound() <= 114);
         best = best.max(outcome.lower_bound());
     }

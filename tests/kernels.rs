@@ -2,9 +2,10 @@
 
 #![cfg(feature = "cuda")]
 
+use fangs::all_kernels;
 use fangs::device::Source;
 use fangs::device::nvrtc::Nvrtc;
-use fangs::device::source::{TEXTS, all};
+use fangs::kernels::{self, TEXTS};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
@@ -25,7 +26,7 @@ fn compiler() -> Option<&'static Nvrtc> {
 
 /// A text that is no file, with one kernel.
 fn own(text: &str, kernel: &str) -> Source {
-    Source { name: "own.cu".into(), text: text.into(), constants: vec![], kernels: vec![kernel.into()] }
+    kernels::own("own.cu", text).kernel(kernel)
 }
 
 #[test]
@@ -34,11 +35,11 @@ fn all_kernels_compile_for_all_architectures() {
     let known = nvrtc.architectures().expect("the compiler knows what it compiles for");
     let wanted: Vec<i32> = ARCHITECTURES.into_iter().filter(|architecture| known.contains(architecture)).collect();
     let (oldest, latest) = (wanted.iter().min(), wanted.iter().max());
-    // what depends on the architecture hardly depends on template arguments: further instances of a text are compiled for
-    // both ends, as a compilation takes seconds
+    // only the two ends of the range: a compilation takes seconds, and what depends on the architecture hardly depends
+    // on template arguments
     let mut seen = BTreeSet::new();
     let mut jobs = Vec::new();
-    for source in all() {
+    for source in all_kernels::sources() {
         let first = seen.insert(source.name.clone());
         let ends = |architecture: &&i32| first || Some(*architecture) == oldest || Some(*architecture) == latest;
         jobs.extend(wanted.iter().filter(ends).map(|&architecture| (source.clone(), architecture)));
@@ -65,7 +66,7 @@ fn every_text_is_embedded_and_compiled() {
     let names = |source: &Source| -> Vec<String> {
         source.includes().iter().map(|(name, _)| name.to_string()).chain([source.name.clone()]).collect()
     };
-    let compiled: BTreeSet<String> = all().iter().flat_map(names).collect();
+    let compiled: BTreeSet<String> = all_kernels::sources().iter().flat_map(names).collect();
     let missing: Vec<_> = files.difference(&compiled).collect();
     assert!(missing.is_empty(), "no area's sources compile {missing:?}");
 }

@@ -55,7 +55,8 @@ fn reduce(name: &str, upper: Option<Cost>) {
     }
     let report = reducer.report();
     println!(
-        "   merged {} eliminated {} substituted {} separated {} inconsistent {} dominated {} components {} constant {}{}",
+        "   merged {} eliminated {} substituted {} separated {} inconsistent {} dominated {} components {} \
+         constant {}{}",
         report.merged,
         report.eliminated,
         report.substituted,

@@ -1,5 +1,5 @@
-//! Whole runs on a CUDA device: equal to the CPU's where they are counted in rounds, and alive when the device fails. Without
-//! a GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! Whole runs on a CUDA device: equal to the CPU's where they are counted in rounds, and alive when the device fails.
+//! Without a GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
 use assert_cmd::Command;
 use fangs::device::Choice;
@@ -69,7 +69,7 @@ fn rounds_give_equal_runs_on_both_devices() {
     }
 }
 
-/// Trajectories of plug-in heuristics: built in, in TOML, and in CUDA alone, which the CPU cannot make.
+/// Trajectories of plug-in heuristics: built in, in TOML, and in CUDA alone, which the CPU cannot run.
 #[test]
 fn trajectories_give_equal_runs_on_both_devices() {
     let Some(_gpu) = gpu() else { return };

@@ -2,7 +2,7 @@
 //! looks, and what it has found until then is right.
 
 use fangs::Error;
-use fangs::bounds::{Climb, Ladder, Spent, Stage, trivial_bound};
+use fangs::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
 use fangs::elimination::{Progress, Run};
 use fangs::formats::{Format, ReadOptions, read_from, write_wcsp};
 use fangs::generate::generate;
@@ -13,7 +13,7 @@ use fangs::search::{BoundChoice, Options, Status, solve};
 use fangs::stop::{Stop, Watch};
 use std::sync::Arc;
 
-/// Stages of a climb at most: the first ones are of every kind.
+/// Most steps of a bound schedule: the first ones are of every kind.
 const STAGES: usize = 8;
 
 /// Looks after the flag is set, at most: the levels of calls that see it, and the parts of what runs side by side. The
@@ -34,7 +34,7 @@ fn moments() -> impl Iterator<Item = u64> {
     std::iter::successors(Some(1), |&k| Some(2 * k + 1))
 }
 
-/// The best bound of so many stages, where the reductions leave small networks something to do.
+/// The best bound of `choice`, where the reductions leave small networks something to do.
 fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Error> {
     let reducer = Reducer::new(network, network.name.starts_with("large"), stop)?;
     let problem = Arc::new(reducer.problem_until(stop)?);
@@ -44,21 +44,22 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
     }
     let orders = best_orders(&problem, &Method::ALL.map(|(_, method)| method), 1, 4, 2, stop);
     stop.check()?;
-    let ladder = Ladder::new(orders, 1 << 26, None).exact_work(if choice == BoundChoice::Be { u64::MAX } else { 0 });
-    let mut climb = Climb::new(&problem, ladder, choice.means());
+    let sizes =
+        SizeSchedule::new(orders, 1 << 26, None).exact_work(if choice == BoundChoice::Be { u64::MAX } else { 0 });
+    let mut schedule = BoundSchedule::new(&problem, sizes, choice.strategies());
     for _ in 0..STAGES {
-        let Some(stage) = climb.next(None, Spent::default(), stop) else { break };
+        let Some(stage) = schedule.next(None, Spent::default(), stop) else { break };
         match stage {
             Stage::Shift(mut shift) => {
                 let _ = shift.advance(u64::MAX, stop);
                 best = best.max(shift.lower_bound(problem.top));
-                climb.shifted(*shift, stop);
+                schedule.shifted(*shift, stop);
             }
             Stage::Branch(mut branch, work) => {
                 let before = branch.lower_bound();
                 let _ = branch.advance(work, stop);
                 best = best.max(branch.lower_bound());
-                climb.searched(branch, before);
+                schedule.searched(branch, before);
             }
             Stage::Run(attempt, plan) => {
                 let mut run = Run::new(attempt.problem.clone(), plan);
@@ -66,8 +67,8 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
                 let Some(outcome) = run.finish() else { continue };
                 best = best.max(attempt.lower_bound(&outcome));
                 let _ = outcome.assign_until(stop);
-                climb.note(&attempt, attempt.lower_bound(&outcome));
-                let _ = climb.value_bounds(&attempt, &outcome, problem.top, stop);
+                schedule.note(&attempt, attempt.lower_bound(&outcome));
+                let _ = schedule.value_bounds(&attempt, &outcome, problem.top, stop);
             }
         }
     }
@@ -77,7 +78,7 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
 #[test]
 fn bounds_end_soon_after_any_look_and_are_right() {
     for network in networks() {
-        let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("nobody stops");
+        let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("the flag is not set");
         for (name, choice) in BoundChoice::ALL {
             let mut most = 0;
             for last in moments() {
@@ -121,7 +122,7 @@ fn readers_end_soon_after_any_look() {
 #[test]
 fn runs_end_with_what_was_found() {
     for network in networks() {
-        let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("nobody stops");
+        let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("the flag is not set");
         for last in moments().take_while(|&last| last < 3000) {
             let stop = Stop::watched(&Watch::until(last));
             let options = Options { time: None, threads: Some(1), ..Options::default() };

@@ -1,5 +1,5 @@
-//! A plain simulated annealing, one thread: what `compare.py` measures the program against where complete solvers are far from
-//! good solutions. Shares the readers with the program, and nothing of its search.
+//! A plain simulated annealing on one thread: a peer for `compare.py` where complete solvers find no good solutions.
+//! It shares the readers with the program, and no part of its search.
 //!
 //! usage: annealing FILE SECONDS SEED [COLORS]
 //! Prints a line `seconds cost` for each better solution, costs in the file's own numbers.

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Measures the program beside toulbar2 in several modes and beside a plain annealing, one thread each, and writes one CSV.
+"""Compares the program with several modes of toulbar2 and with a plain annealing, one thread each, and writes one CSV.
 
-usage: benches/peers/compare.py INSTANCES OUT.csv [--seconds 60] [--seeds 1,2,3] [--modes fangs,annealing,hbfs,vns,vac,incop]
+usage: benches/peers/compare.py INSTANCES OUT.csv [--seconds 60] [--seeds 1,2,3]
+                                [--modes fangs,annealing,hbfs,vns,vac,incop]
                                 [--only SUBSTRING...] [--device cpu] [--jobs N]
 
-INSTANCES is a folder with a MANIFEST.tsv (path, format, best_known, companions). Costs are in the file's own numbers, for networks
-of probabilities the logarithm. Columns: the cost after 1, 5, 20 and 60 s, the last cost and when it came, when the
-best known one was reached, the bound, whether that proves the cost, and the primal integral: the mean over the time of
-|cost - best| / max(|cost|, |best|), 1 before the first solution. toulbar2's times are those that it prints, of its processor; versions that print none are timed from outside.
-FANGS, ANNEALING and TOULBAR2 name the programs; build the first two with `cargo build --release --bins --example annealing`.
+INSTANCES is a folder with a MANIFEST.tsv (path, format, best_known, companions). Costs are in the file's own numbers,
+for networks of probabilities the logarithm. Columns: the cost after 1, 5, 20 and 60 s, the last cost and its time, the
+time at which the best known one was reached, the bound, whether that proves the cost, and the primal integral: the mean
+over the time of |cost - best| / max(|cost|, |best|), 1 before the first solution. toulbar2's times are the processor
+times that it prints; versions that print none are timed from outside. FANGS, ANNEALING and TOULBAR2 name the programs;
+build the first two with `cargo build --release --bins --example annealing`.
 """
 import argparse, bz2, csv, json, lzma, os, pathlib, queue, re, subprocess, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 FANGS = os.path.abspath(os.environ.get("FANGS", "target/release/fangs"))
 ANNEALING = os.path.abspath(os.environ.get("ANNEALING", "target/release/examples/annealing"))
 TOULBAR2 = os.environ.get("TOULBAR2", "toulbar2")
-# as its user guide has them: hybrid best-first search, decomposition-guided neighbourhoods, virtual arc consistency with
+# from its user guide: hybrid best-first search, decomposition-guided neighbourhoods, virtual arc consistency with
 # relaxation-aware probing, long INCOP
 TOULBAR2_MODES = {
     "hbfs": [],
@@ -25,8 +27,8 @@ TOULBAR2_MODES = {
     "incop": ["-i=0 1 3 idwa 4000000 cv v 0 200 1 0 0"],
 }
 POINTS = (1, 5, 20, 60)
-COLUMNS = ["instance", "mode", "seed", "best_known", *(f"cost_{point}" for point in POINTS), "cost", "cost_s", "best_s", "bound",
-           "proved", "primal_integral", "note"]
+COLUMNS = ["instance", "mode", "seed", "best_known", *(f"cost_{point}" for point in POINTS), "cost", "cost_s", "best_s",
+           "bound", "proved", "primal_integral", "note"]
 
 
 class Instance:
@@ -62,10 +64,11 @@ def coloring(text, colors):
 def run_toulbar2(instance, mode, seed, seconds, folder):
     command = [TOULBAR2, str(instance.plain)] + ([str(instance.evidence)] if instance.evidence else [])
     command += TOULBAR2_MODES[mode] + [f"-timer={seconds}", f"-seed={seed}"]
-    # its moves in INCOP are not interrupted; older versions print no time with a solution: then it is the time that it was read
+    # moves of INCOP are not interrupted; where an older version prints no time, the time of reading counts
     command = ["timeout", "-s", "KILL", str(seconds * 3 + 10), "stdbuf", "-oL", *command]
     began = time.monotonic()
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, errors="replace")
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder,
+                           errors="replace")
     points, bound, proved, line = [], None, False, ""
     number, energy = r"(-?[\d.]+(?:e[+-]?\d+)?)", r"(?: energy: (\S+) prob: \S+)?"
     cost = lambda found: -float(found[2]) if instance.logarithm and found[2] else float(found[1])
@@ -92,7 +95,8 @@ def run_annealing(instance, mode, seed, seconds, folder):
 
 def run_fangs(instance, mode, seed, seconds, folder, device):
     table = folder / f"{instance.name}-{seed}.csv"
-    command = [FANGS, "solve", str(instance.file), "-t", str(seconds), "--seed", str(seed), "--json", "-q", "--csv", str(table)]
+    command = [FANGS, "solve", str(instance.file), "-t", str(seconds), "--seed", str(seed), "--json", "-q",
+               "--csv", str(table)]
     command += ["--device", device] + (["--threads", "1"] if device == "cpu" else [])
     command += (["--evidence", str(instance.evidence)] if instance.evidence else [])
     command += (["--colors", instance.colors] if instance.colors else [])
@@ -102,7 +106,8 @@ def run_fangs(instance, mode, seed, seconds, folder, device):
     answer = json.loads(run.stdout)
     side = "lower_bound" if instance.logarithm else "upper_bound"
     with open(table) as rows:
-        points = [(float(row["time_s"]), float(row[side])) for row in csv.DictReader(rows) if row["event"] == "solution"]
+        points = [(float(row["time_s"]), float(row[side]))
+                  for row in csv.DictReader(rows) if row["event"] == "solution"]
     return points, answer["bound"], answer["status"] == "optimal", ""
 
 
@@ -146,9 +151,11 @@ def main():
     for processor in sorted(os.sched_getaffinity(0))[:options.jobs]:
         processors.put(processor)
     with open(options.instances / "MANIFEST.tsv") as manifest:
-        rows = [row for row in csv.DictReader(manifest, delimiter="\t") if row["format"] in ("wcsp", "uai", "uai-LG", "col")]
+        formats = "wcsp", "uai", "uai-LG", "col"
+        rows = [row for row in csv.DictReader(manifest, delimiter="\t") if row["format"] in formats]
     rows = [row for row in rows if not options.only or any(part in row["path"] for part in options.only)]
-    with tempfile.TemporaryDirectory() as unpacked, open(options.out, "w", newline="") as out, ThreadPoolExecutor(options.jobs) as pool:
+    with (tempfile.TemporaryDirectory() as unpacked, open(options.out, "w", newline="") as out,
+          ThreadPoolExecutor(options.jobs) as pool):
 
         def measure(task):
             instance, mode, seed = task
@@ -157,7 +164,8 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 points, bound, proved, note = runners[mode](instance, mode, seed, options.seconds, pathlib.Path(folder))
             processors.put(processor)
-            known = {"instance": instance.row["path"], "mode": mode, "seed": seed, "best_known": instance.row["best_known"]}
+            row = instance.row
+            known = {"instance": row["path"], "mode": mode, "seed": seed, "best_known": row["best_known"]}
             found = summary(points, instance.best, options.seconds, instance.logarithm)
             return known | found | {"bound": bound, "proved": proved, "note": str(note)[-200:]}
 

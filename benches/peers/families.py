@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes 44 networks of families that most collections lack, with a MANIFEST.tsv that compare.py reads: maximum cuts, spin glasses,
-quadratic forms, (partial, weighted) MaxSAT, quadratic assignment, warehouse location, constraint networks with soft and hard entries, binary
-sequences of low autocorrelation, stereo matching, independent sets, set covers, one machine, exams, Bayesian networks, queens, correlation clustering;
-parity checks, parities, rosters, coupled chains, knapsacks, job shops, denoising, lattices, crosswords, molecular design, diagnosis, partial trees,
-functions of four variables, Boltzmann machines, Latin squares, tours, plans.
+"""Writes 44 networks of families that most collections lack, with a MANIFEST.tsv that compare.py reads: maximum cuts,
+spin glasses, quadratic forms, (partial, weighted) MaxSAT, quadratic assignment, warehouse location, constraint networks
+with soft and hard entries, binary sequences of low autocorrelation, stereo matching, independent sets, set covers, one
+machine, exams, Bayesian networks, queens, correlation clustering; parity checks, parities, rosters, coupled chains,
+knapsacks, job shops, denoising, lattices, crosswords, molecular design, diagnosis, partial trees, functions of four
+variables, Boltzmann machines, Latin squares, tours, plans.
 
 usage: families.py FOLDER
 The same on every machine: all numbers come from seeded generators, and distances are rounded down.
@@ -11,37 +12,18 @@ The same on every machine: all numbers come from seeded generators, and distance
 import itertools, math, pathlib, random, sys
 from collections import Counter
 
+import networks
+from networks import BIG, HARD, pairs, write, write_uai
+from planning import exams, job_shop, knapsacks, one_machine, plan, roster, routes, warehouses
+
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) == 2 and not sys.argv[1].startswith("-") else sys.exit(__doc__))
-BIG, HARD = 10**8, 10**6  # tops: above any sum, and what is forbidden
-
-
-def write(name, domains, functions, top):
-    """Functions are (scope, default cost, [(values, cost), ...])."""
-    with open(FOLDER / f"{name}.wcsp", "w") as file:
-        sizes = " ".join(map(str, domains))
-        file.write(f"{name} {len(domains)} {max(domains)} {len(functions)} {top}\n{sizes}\n")
-        for scope, default, rows in functions:
-            file.write(f"{len(scope)} {' '.join(map(str, scope))} {default} {len(rows)}\n")
-            file.writelines(f"{' '.join(map(str, values))} {cost}\n" for values, cost in rows)
-
-
-def write_uai(name, kind, domains, functions, digits):
-    """Functions are (scope, table)."""
-    with open(FOLDER / f"{name}.uai", "w") as file:
-        file.write(f"{kind}\n{len(domains)}\n{' '.join(map(str, domains))}\n{len(functions)}\n")
-        file.writelines(f"{len(scope)} {' '.join(map(str, scope))}\n" for scope, _ in functions)
-        file.writelines(f"{len(table)}\n{' '.join(f'{x:.{digits}g}' for x in table)}\n" for _, table in functions)
-
-
-def pairs(domains, cost):
-    """All rows of two variables that cost something."""
-    rows = ((values, cost(*values)) for values in itertools.product(*map(range, domains)))
-    return [row for row in rows if row[1]]
+networks.folder = FOLDER
 
 
 def cut(name, n, edges):
-    """An edge of positive weight wants its ends apart, one of negative weight together."""
-    functions = [((i, j), 0, [((0, 0), w), ((1, 1), w)] if w > 0 else [((0, 1), -w), ((1, 0), -w)]) for i, j, w in edges if w]
+    """Edges of positive weight should be cut, edges of negative weight not."""
+    rows = lambda w: [((0, 0), w), ((1, 1), w)] if w > 0 else [((0, 1), -w), ((1, 0), -w)]
+    functions = [((i, j), 0, rows(w)) for i, j, w in edges if w]
     write(name, [2] * n, functions, sum(abs(w) for *_, w in edges) + 1)
 
 
@@ -87,25 +69,14 @@ def assignment(n, seed):
     place = [divmod(k, side) for k in range(n)]
     distance = [[abs(a - c) + abs(b - d) for c, d in place] for a, b in place]
     flow = {(i, j): max(0, rng.randint(-5, 9)) for i in range(n) for j in range(i)}
-    functions = [((j, i), 0, [((x, y), HARD if x == y else 2 * flow[i, j] * distance[x][y])
-                              for x in range(n) for y in range(n) if x == y or flow[i, j]]) for i in range(n) for j in range(i)]
+    rows = lambda flow: [((x, y), HARD if x == y else 2 * flow * distance[x][y])
+                         for x in range(n) for y in range(n) if x == y or flow]
+    functions = [((j, i), 0, rows(flow[i, j])) for i in range(n) for j in range(i)]
     write(f"qap{n}", [n] * n, functions, HARD)
 
 
-def warehouses(count, stores, seed):
-    rng = random.Random(seed)
-    houses = [(rng.random(), rng.random()) for _ in range(count)]
-    places = [(rng.random(), rng.random()) for _ in range(stores)]
-    functions = [((i,), 0, [((1,), rng.randint(4000, 9000))]) for i in range(count)]
-    for k, place in enumerate(places, count):
-        demand = rng.randint(5, 40)
-        functions.append(((k,), 0, [((i,), int(demand * 1000 * math.dist(house, place) / 3)) for i, house in enumerate(houses)]))
-        functions += [((i, k), 0, [((0, i), BIG)]) for i in range(count)]
-    write(f"warehouse{count}x{stores}", [2] * count + [count] * stores, functions, BIG)
-
-
 def constraints(n, d, functions, tightness, seed, weighted=False):
-    """Random functions that one hidden assignment does not pay for."""
+    """Random functions, all of which one hidden assignment satisfies."""
     rng, written = random.Random(seed), []
     hidden = [rng.randrange(d) for _ in range(n)]
     for _ in range(functions):
@@ -123,7 +94,8 @@ def low_autocorrelation(n):
         for i, j in itertools.combinations(range(n - k), 2):
             products[tuple(sorted(v for v, count in Counter([i, i + k, j, j + k]).items() if count % 2))] += 2
     even = lambda size: [values for values in itertools.product((0, 1), repeat=size) if sum(values) % 2 == 0]
-    functions = [(scope, 0, [(values, 2 * weight) for values in even(len(scope))]) for scope, weight in products.items() if scope]
+    functions = [(scope, 0, [(values, 2 * weight) for values in even(len(scope))])
+                 for scope, weight in products.items() if scope]
     write(f"labs{n}", [2] * n, functions, BIG)
 
 
@@ -154,28 +126,6 @@ def set_cover(sets, elements, seed):
         size = rng.randint(3, 9)
         functions.append((tuple(sorted(rng.sample(range(sets), size))), 0, [((0,) * size, HARD)]))
     write(f"setcover{sets}x{elements}", [2] * sets, functions, HARD)
-
-
-def one_machine(jobs, horizon, seed):
-    """Earliness and tardiness; no two jobs at a time."""
-    rng, functions, times = random.Random(seed), [], range(horizon)
-    lengths = [rng.randint(2, 8) for _ in range(jobs)]
-    for i in range(jobs):
-        due, early, late = rng.randint(0, horizon - 1), rng.randint(1, 9), rng.randint(1, 9)
-        functions.append(((i,), 0, [((t,), early * max(0, due - t) + late * max(0, t - due)) for t in times]))
-        for j in range(i):
-            apart = lambda t, u: t + lengths[j] <= u or u + lengths[i] <= t
-            functions.append(((j, i), 0, pairs((horizon, horizon), lambda t, u: 0 if apart(t, u) else HARD)))
-    write(f"onemachine{jobs}x{horizon}", [horizon] * jobs, functions, HARD)
-
-
-def exams(n, slots, seed):
-    rng = random.Random(seed)
-    groups = [rng.sample(range(n), rng.randint(4, 9)) for _ in range(60)]
-    conflicts = sorted({tuple(sorted(pair)) for group in groups for pair in itertools.combinations(group, 2)})
-    functions = [((i,), 0, [((t,), rng.randint(0, 12)) for t in range(slots)]) for i in range(n)]
-    near = pairs((slots, slots), lambda t, u: (HARD, 3, 1, 0)[min(3, abs(t - u))])
-    write(f"exams{n}x{slots}", [slots] * n, functions + [(pair, 0, near) for pair in conflicts], HARD)
 
 
 def bayesian(n, d, parents, seed):
@@ -211,7 +161,7 @@ def queens(n, seed):
 
 
 def correlation(n, degree, parts, seed):
-    """Pairs that want to be in one part, or apart."""
+    """Pairs that should be in one part, or apart."""
     rng, functions = random.Random(seed), []
     for i in range(n):
         for _ in range(degree):
@@ -231,12 +181,13 @@ def parity_checks(n, checks, size, seed):
     functions = [((v,), 0, [((int(rng.gauss(1, 0.75) > 0),), rng.randint(10, 60))]) for v in range(n)]
     for k in range(checks):
         scope = tuple(sorted(set(sockets[k * size:(k + 1) * size])))
-        functions.append((scope, 0, [(values, HARD) for values in itertools.product((0, 1), repeat=len(scope)) if sum(values) % 2]))
+        words = itertools.product((0, 1), repeat=len(scope))
+        functions.append((scope, 0, [(values, HARD) for values in words if sum(values) % 2]))
     write(f"ldpc{n}", [2] * n, functions, HARD)
 
 
 def parities(n, functions, seed):
-    """Sums of three that want to be odd or even: no change of one variable knows where to go."""
+    """Sums of three variables that should be odd or even: single changes give no direction."""
     rng, written = random.Random(seed), []
     for _ in range(functions):
         wanted, weight = rng.randint(0, 1), rng.randint(1, 9)
@@ -245,37 +196,8 @@ def parities(n, functions, seed):
     write(f"xor{n}", [2] * n, written, BIG)
 
 
-def roster(nurses, days, seed):
-    """Shifts off, early, late, night; not more than five days of work together, no morning after a night; wishes, and how many are needed
-    each day, counted along chains of sums."""
-    rng, domains, functions = random.Random(seed), [], []
-    add = lambda size: domains.append(size) or len(domains) - 1
-    shift = [[add(4) for _ in range(days)] for _ in range(nurses)]
-    for person in shift:
-        run = [add(6) for _ in range(days)]
-        for day, at in enumerate(person):
-            functions.append(((at,), 0, [((v,), rng.choice((0, 0, 1, 3, 8))) for v in range(4)]))
-            if day == 0:
-                functions.append(((at, run[0]), HARD, [((v, int(v > 0)), 0) for v in range(4)]))
-                continue
-            rows = [((r, v, r + 1 if v else 0), 0) for r in range(6) for v in range(4) if not v or r < 5]
-            functions.append(((run[day - 1], at, run[day]), HARD, rows))
-            functions.append(((person[day - 1], at), 0, [((3, 1), HARD), ((3, 2), 5), ((2, 1), 4)]))
-    for day in range(days):
-        for kind in 1, 2, 3:
-            need, sums = nurses // 5 + rng.randint(-1, 1), None
-            for k, person in enumerate(shift):
-                total = add(k + 2)
-                before = [(sums, s) for s in range(k + 1)] if sums is not None else [(None, 0)]
-                rows = [(((s,) if at is not None else ()) + (v, s + int(v == kind)), 0) for at, s in before for v in range(4)]
-                functions.append((((sums,) if sums is not None else ()) + (person[day], total), HARD, rows))
-                sums = total
-            functions.append(((sums,), 0, [((v,), 20 * max(0, need - v) + 2 * max(0, v - need)) for v in range(nurses + 1)]))
-    write(f"roster{nurses}x{days}", domains, functions, HARD)
-
-
 def coupled_chains(chains, steps, d, seed):
-    """Hidden Markov chains that are seen only together."""
+    """Hidden Markov chains with common observations."""
     rng, functions = random.Random(seed), []
     at = lambda chain, step: step * chains + chain
     for chain in range(chains):
@@ -284,47 +206,10 @@ def coupled_chains(chains, steps, d, seed):
     for step in range(steps):
         seen = [rng.randint(0, 40) for _ in range(chains * (d - 1) + 1)]
         for a, b, c in itertools.combinations(range(chains), 3):
-            rows = [(values, abs(seen[sum(values)] - seen[a + b + c])) for values in itertools.product(range(d), repeat=3)]
+            rows = [(values, abs(seen[sum(values)] - seen[a + b + c]))
+                    for values in itertools.product(range(d), repeat=3)]
             functions.append(((at(a, step), at(b, step), at(c, step)), 0, rows))
     write(f"chains{chains}x{steps}", [d] * chains * steps, functions, HARD)
-
-
-def knapsacks(items, rows, room, seed):
-    """Several rows of what is taken, each summed up along a chain."""
-    rng, domains = random.Random(seed), [2] * items
-    functions = [((i,), 0, [((0,), rng.randint(20, 99))]) for i in range(items)]
-    for _ in range(rows):
-        before = None
-        for i in range(items):
-            weight = rng.randint(1, room // 5)
-            total = len(domains)
-            domains.append(room + 1)
-            if before is None:
-                functions.append(((i, total), HARD, [((0, 0), 0), ((1, weight), 0)]))
-            else:
-                allowed = [((x, s, s + x * weight), 0) for s in range(room + 1) for x in (0, 1) if s + x * weight <= room]
-                functions.append(((i, before, total), HARD, allowed))
-            before = total
-    write(f"knapsack{items}x{rows}", domains, functions, HARD)
-
-
-def job_shop(jobs, machines, horizon, seed):
-    """The last one's end is paid for."""
-    rng, functions = random.Random(seed), []
-    lengths = {(j, m): rng.randint(1, 6) for j in range(jobs) for m in range(machines)}
-    orders = [rng.sample(range(machines), machines) for _ in range(jobs)]
-    at = lambda j, m: j * machines + m
-    end = jobs * machines
-    for j, order in enumerate(orders):
-        for m, following in itertools.pairwise(order):
-            functions.append(((at(j, m), at(j, following)), 0, pairs((horizon, horizon), lambda t, u: 0 if t + lengths[j, m] <= u else HARD)))
-        functions.append(((at(j, order[-1]), end), 0, pairs((horizon, horizon), lambda t, u: 0 if t + lengths[j, order[-1]] <= u else HARD)))
-    for m in range(machines):
-        for i, j in itertools.combinations(range(jobs), 2):
-            apart = lambda t, u: t + lengths[i, m] <= u or u + lengths[j, m] <= t
-            functions.append(((at(i, m), at(j, m)), 0, pairs((horizon, horizon), lambda t, u: 0 if apart(t, u) else HARD)))
-    functions.append(((end,), 0, [((t,), t) for t in range(horizon)]))
-    write(f"jobshop{jobs}x{machines}", [horizon] * (end + 1), functions, HARD)
 
 
 def denoising(height, width, d, seed):
@@ -350,7 +235,8 @@ def lattice(side, q, seed):
         for a, b, c in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):
             if max(x + a, y + b, z + c) < side:
                 weight = rng.randint(-40, 40)
-                functions.append(((at(x, y, z), at(x + a, y + b, z + c)), max(0, -weight), [((v, v), max(0, weight)) for v in range(q)]))
+                same = [((v, v), max(0, weight)) for v in range(q)]
+                functions.append(((at(x, y, z), at(x + a, y + b, z + c)), max(0, -weight), same))
     write(f"lattice{side}x{q}", [q] * side**3, functions, BIG)
 
 
@@ -367,7 +253,7 @@ def crossword(size, words, letters, seed):
 
 
 def design(n, d, seed):
-    """Places in space, rotamers of each: near ones push and pull, a few of them cannot be together."""
+    """Places in space, each with rotamers: near ones attract or repel, a few pairs are forbidden."""
     rng, functions = random.Random(seed), []
     place = [[rng.uniform(0, 4) for _ in range(3)] for _ in range(n)]
     for i in range(n):
@@ -375,13 +261,14 @@ def design(n, d, seed):
         for j in range(i):
             near = 1 / (0.3 + math.dist(place[i], place[j]) ** 2)
             if near > 0.15:
-                cost = lambda a, b: HARD * 10 if rng.random() < 0.02 * near else max(0, int(1000 + 900 * near * rng.gauss(0, 1)))
+                soft = lambda: max(0, int(1000 + 900 * near * rng.gauss(0, 1)))
+                cost = lambda a, b: HARD * 10 if rng.random() < 0.02 * near else soft()
                 functions.append(((j, i), 0, pairs((d, d), cost)))
     write(f"design{n}x{d}", [d] * n, functions, HARD * 10)
 
 
 def diagnosis(causes, findings, seed):
-    """Rare causes, findings that each of a few may bring about (noisy or), as a Bayesian network with the findings seen."""
+    """Rare causes and findings, each caused by a few (noisy or), as a Bayesian network with the findings observed."""
     rng, functions = random.Random(seed), []
     for v in range(causes):
         p = rng.uniform(0.01, 0.2)
@@ -389,27 +276,30 @@ def diagnosis(causes, findings, seed):
     for _ in range(findings):
         parents = sorted(rng.sample(range(causes), rng.randint(2, 9)))
         miss = [rng.uniform(0.05, 0.9) for _ in parents]
-        absent = [0.97 * math.prod(m for m, x in zip(miss, values) if x) for values in itertools.product((0, 1), repeat=len(parents))]
+        absent = [0.97 * math.prod(m for m, x in zip(miss, values) if x)
+                  for values in itertools.product((0, 1), repeat=len(parents))]
         functions.append((parents, [1 - p for p in absent] if rng.random() < 0.4 else absent))
     write_uai(f"diagnosis{causes}x{findings}", "MARKOV", [2] * causes, functions, 8)
 
 
 def partial_tree(n, width, d, kept, seed):
-    """A part of the edges of a graph of bounded width: what inference alone solves, if it dares to."""
+    """A part of the edges of a graph of bounded width, which exact inference can solve."""
     rng = random.Random(seed)
     cliques, edges = [tuple(range(width))], set(itertools.combinations(range(width), 2))
     for v in range(width, n):
         base = rng.sample(cliques[rng.randrange(max(0, len(cliques) - 50), len(cliques))], width - 1)
         cliques.append(tuple(base) + (v,))
         edges |= {(u, v) for u in base}
-    functions = [(edge, 0, pairs((d, d), lambda a, b: rng.randint(0, 99))) for edge in sorted(edges) if rng.random() < kept]
+    functions = [(edge, 0, pairs((d, d), lambda a, b: rng.randint(0, 99)))
+                 for edge in sorted(edges) if rng.random() < kept]
     write(f"tree{n}x{width}", [d] * n, functions, BIG)
 
 
 def hypergraph(n, d, functions, arity, seed):
     rng, written = random.Random(seed), []
     for _ in range(functions):
-        rows = [(values, rng.randint(0, 99)) for values in itertools.product(range(d), repeat=arity) if rng.random() < 0.7]
+        rows = [(values, rng.randint(0, 99))
+                for values in itertools.product(range(d), repeat=arity) if rng.random() < 0.7]
         written.append((tuple(sorted(rng.sample(range(n), arity))), 0, rows))
     write(f"hyper{n}x{d}x{arity}", [d] * n, written, BIG)
 
@@ -423,7 +313,7 @@ def machine(visible, hidden, seed):
 
 
 def latin_square(order, given, seed):
-    """Completed at the least cost."""
+    """A partial Latin square, completed at the least cost."""
     rng = random.Random(seed)
     symbols, rows, columns = (rng.sample(range(order), order) for _ in range(3))
     square = [[symbols[(a + b) % order] for b in columns] for a in rows]
@@ -437,46 +327,6 @@ def latin_square(order, given, seed):
         for a, b in itertools.combinations(range(order), 2):
             functions += [((i * order + a, i * order + b), 0, same), ((a * order + i, b * order + i), 0, same)]
     write(f"latin{order}", [order] * order**2, functions, HARD)
-
-
-def routes(n, seed):
-    """A travelling salesman: who is visited when."""
-    rng = random.Random(seed)
-    place = [(rng.random(), rng.random()) for _ in range(n)]
-    length = [[int(1000 * math.dist(a, b)) for a in place] for b in place]
-    functions = []
-    for a, b in itertools.combinations(range(n), 2):
-        beside = b - a in (1, n - 1)
-        functions.append(((a, b), 0, pairs((n, n), lambda x, y: HARD if x == y else length[x][y] if beside else 0)))
-    write(f"routes{n}", [n] * n, functions, HARD)
-
-
-def plan(steps, places, trucks, parcels, seed):
-    """Trucks carry parcels along roads: a place or a truck for each parcel at each step."""
-    rng, functions, domains = random.Random(seed), [], []
-    roads = {(a, a) for a in range(places)} | {(a, (a + k) % places) for a in range(places) for k in (1, places - 1)}
-    roads |= {(a, b) for a in range(places) for b in range(places) if rng.random() < 0.1}
-    fuel = {road: 0 if road[0] == road[1] else rng.randint(1, 9) for road in sorted(roads)}
-    truck = lambda t, step: step * (trucks + parcels) + t
-    parcel = lambda p, step: step * (trucks + parcels) + trucks + p
-    for step in range(steps):
-        domains += [places] * trucks + [places + trucks] * parcels
-    for t in range(trucks):
-        functions.append(((truck(t, 0),), HARD, [((rng.randrange(places),), 0)]))
-        for step in range(steps - 1):
-            functions.append(((truck(t, step), truck(t, step + 1)), HARD, [(road, cost) for road, cost in fuel.items()]))
-    for p in range(parcels):
-        start, goal = rng.sample(range(places), 2)
-        functions += [((parcel(p, 0),), HARD, [((start,), 0)]), ((parcel(p, steps - 1),), HARD, [((goal,), 0)])]
-        for step in range(steps - 1):
-            moves = [((v, v), 0) for v in range(places + trucks)]
-            moves += [(move, 1) for a in range(places) for t in range(trucks) for move in ((a, places + t), (places + t, a))]
-            functions.append(((parcel(p, step), parcel(p, step + 1)), HARD, moves))
-            for t in range(trucks):
-                wrong = [((x, v, w), HARD) for x in range(places) for a in range(places) if a != x
-                         for v, w in ((a, places + t), (places + t, a))]
-                functions.append(((truck(t, step), parcel(p, step), parcel(p, step + 1)), 0, wrong))
-    write(f"plan{steps}x{parcels}", domains, functions, HARD)
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)

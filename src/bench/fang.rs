@@ -36,11 +36,11 @@ const ROWS: [(usize, usize, usize, usize, f64); 20] = [
     (16, 4096, 8, 67, 9.91),
 ];
 
-/// Generations that are timed together, one after the other as in a run: a launch by itself would be timed with the host's
-/// way to the device, some ten microseconds.
+/// Generations timed together, in sequence as in a run: a single launch would be timed with the host's latency, some
+/// ten microseconds.
 pub(super) const BATCH: usize = 8;
 
-/// What to measure.
+/// Options of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct FangOptions {
     /// Repetitions of which the median is taken on the device.

@@ -1,13 +1,14 @@
-//! Fused buckets beside the published aggregate-then-eliminate (GpuBE, sections 5.3 and 5.4).
+//! Fused buckets against the published aggregate-then-eliminate (GpuBE, sections 5.3 and 5.4).
 //!
-//! Each case is one bucket: functions of the eliminated variable and some of `w` others, `d` values each. Timed is what
-//! makes the message from tables that are on the device: our kernel as plans run it; the published algorithm on a joint
-//! table in device memory; and our CPU kernel on all threads. All medians.
+//! Each case is one bucket: functions of the eliminated variable and some of `w` others, `d` values each. Measured is
+//! the time from tables on the device to the message, as medians: of our kernel as plans run it; of the published
+//! algorithm on a joint table in device memory; and of our CPU kernel on all threads.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, PushKernelArg, Source};
 use crate::elimination::{Gpu, Limits, Plan, Progress, Run, measure};
+use crate::kernels;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::rng::Rng;
@@ -23,7 +24,7 @@ struct Case {
     left_out: &'static [&'static [u32]],
 }
 
-/// Three functions that each leave out another one of the slowest outputs.
+/// Three functions, each without another one of the slowest outputs.
 const THREE: &[&[u32]] = &[&[1], &[2], &[3]];
 /// Four functions of arity 7 that together read nine outputs.
 const FOUR: &[&[u32]] = &[&[1, 2, 3], &[3, 4, 5], &[5, 6, 7], &[7, 8, 9]];
@@ -40,7 +41,7 @@ const CASES: [Case; 6] = [
 /// Output rows compared with each other and with sums made on the host.
 const SAMPLES: usize = 2000;
 
-/// What was measured of a case.
+/// Measurements of a case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Values of a variable.
@@ -71,7 +72,7 @@ pub struct Row {
     pub cpu_ms: f64,
     /// Combinations a second, in units of 10^9.
     pub cpu_g: f64,
-    /// How it ran on the device.
+    /// The launch shape on the device.
     pub launch: String,
 }
 
@@ -91,7 +92,7 @@ pub struct Report {
 /// The published algorithm's kernels, to compile without a device.
 pub fn sources() -> Vec<Source> {
     let kernels = ["aggregate<u32>", "aggregate<u64>", "eliminate<u32>", "eliminate<u64>"];
-    vec![kernels.into_iter().fold(Source::embedded("bench_paper_mbe.cu"), Source::kernel)]
+    vec![kernels.into_iter().fold(kernels::source("bench_paper_mbe.cu"), Source::kernel)]
 }
 
 /// Runs all cases; every time is the median of `repeats`.
@@ -104,7 +105,7 @@ pub fn run(cuda: &Arc<Cuda>, repeats: usize) -> Result<Report, DeviceError> {
     Ok(Report { device: cuda.info.name.clone(), copy_gb, threads: rayon::current_num_threads(), rows })
 }
 
-/// What was measured of a network.
+/// Measurements of a network.
 #[derive(Clone, Debug, Serialize)]
 pub struct NetworkRow {
     /// Its name.
@@ -131,7 +132,7 @@ pub struct NetworkRow {
     pub cpu_ms: Option<f64>,
 }
 
-/// Combinations that the CPU is asked for.
+/// Most combinations measured on the CPU.
 const PATIENCE: u64 = 20_000_000_000;
 
 /// Elimination of a whole network, exact if it fits; the CPU's bound must be the same.
@@ -182,7 +183,7 @@ pub fn network(
         plan: plan.name(),
         z: plan.z,
         joint: plan.joint_entries,
-        table_bytes: plan.table_bytes,
+        table_bytes: plan.placement.table_bytes,
         bound,
         launches: launches.launches,
         device_ms,
@@ -302,7 +303,7 @@ impl Case {
         let joint = outputs * u64::from(self.d);
         let index = if joint < 1 << 31 { "u32" } else { "u64" };
         let (aggregate, eliminate) = (format!("aggregate<{index}>"), format!("eliminate<{index}>"));
-        let source = Source::embedded("bench_paper_mbe.cu").kernel(aggregate.clone()).kernel(eliminate.clone());
+        let source = kernels::source("bench_paper_mbe.cu").kernel(aggregate.clone()).kernel(eliminate.clone());
         let module = cuda.load(&source)?;
         let (aggregate, eliminate) = (module.kernel(&aggregate, 0)?, module.kernel(&eliminate, 0)?);
         let mut tables = Vec::new();
@@ -337,7 +338,7 @@ impl Case {
         Ok((ms, entries.into_iter().map(Cost::from).collect()))
     }
 
-    /// A function's table with the eliminated variable as the last digit, as the paper has it.
+    /// A function's table with the eliminated variable as the last axis, as in the paper.
     fn eliminated_last(&self, function: &CostFunction) -> Vec<i32> {
         let Table::Dense(costs) = &function.table else { return Vec::new() };
         let slab = costs.len() / self.d as usize;

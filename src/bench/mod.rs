@@ -8,7 +8,7 @@ pub use fang::{FangOptions, FangRow, fang};
 
 use crate::device::{Cuda, DeviceError};
 
-/// Bytes that a copy on the device reads and writes a second: what memory allows.
+/// Bytes that a copy on the device reads and writes a second: the memory bandwidth.
 pub fn copy_bandwidth(cuda: &Cuda) -> Result<f64, DeviceError> {
     const BYTES: usize = 1 << 30;
     let source = cuda.zeros::<u64>(BYTES / 8)?;

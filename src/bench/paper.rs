@@ -4,9 +4,10 @@
 #![allow(unsafe_code, reason = "launches of kernels")]
 
 use super::fang::BATCH;
-use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
+use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg};
 use crate::fang::cuda::launch::Pass;
 use crate::fang::cuda::{Domain, ManhattanOnDevice};
+use crate::kernels;
 use std::sync::Arc;
 
 /// Group sizes tried; the paper says a multiple of the warp.
@@ -24,7 +25,7 @@ pub(super) struct Paper {
 impl Paper {
     pub(super) fn new(cuda: &Arc<Cuda>, states: usize, possibilities: usize) -> Result<Self, DeviceError> {
         let name = |threads| format!("paper<{threads}, Manhattan>");
-        let source = THREADS.iter().fold(Source::embedded("bench_paper.cu"), |source, &n| source.kernel(name(n)));
+        let source = THREADS.iter().fold(kernels::source("bench_paper.cu"), |source, &n| source.kernel(name(n)));
         let module = cuda.load(&source)?;
         let shared = 8 * possibilities.div_ceil(32) as u32;
         let kernel = |&threads: &u32| Ok((threads, module.kernel(&name(threads), shared)?));

@@ -1,34 +1,39 @@
-//! Lower bounds: what raises them, one step after the other.
+//! Lower bounds, from a reduced problem to its certificate.
 //!
-//! [`Shift`] moves costs between functions, [`JoinGraph`] between mini-buckets, so that these lose less. A [`Branch`]
-//! searches over values with both in its nodes. A [`Ladder`] says which plan of mini-buckets to run next, a [`Climb`]
-//! which of all that.
+//! A [`Bounder`] is the bounding loop: each step is one bounded slice of work. A [`BoundSchedule`] chooses the next
+//! stage: cost shifting between functions ([`Shift`]) or between mini-buckets ([`JoinGraph`]), an elimination plan of a
+//! [`SizeSchedule`], or a turn of branch and bound ([`Branch`]).
 //!
-//! Plans by rows ([`RowLimits`]) leave out entries that no solution below the limit uses: their bound is at most the limit.
+//! Sparse elimination leaves out entries that no solution below the limit uses: its bound is at most the limit.
 
+mod bounder;
 mod branch;
+mod choice;
 mod cost_shifting;
 mod join_graph;
 mod proof;
 mod schedule;
 mod shifting;
-pub(crate) mod sparse;
+mod step;
+mod tuning;
 
-pub use branch::{Branch, Fork, Forks, Style};
+pub use bounder::Bounder;
+pub use branch::{Branch, Branching, BranchingTrace, Style};
 pub(crate) use branch::{Probe, Probed};
+pub use choice::{BoundChoice, Strategies};
 pub use cost_shifting::{Entry, Shift};
-pub use join_graph::{DeviceGraphs, Graphs, JoinGraph, MiniBucket, Passes, Patience};
+pub use join_graph::{DeviceUse, Graphs, JoinGraph, MiniBucket, Passes, Patience};
 pub use proof::{Proof, weaker};
-pub use schedule::{Attempt, Climb, Ladder, Means, Rung, Spent, Stage, what_fails};
+pub use schedule::{Attempt, BoundSchedule, SizeSchedule, SizeStep, Spent, Stage};
 pub use shifting::Shifting;
-pub use sparse::RowLimits;
+pub use step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
 
 use crate::device::Source;
 use crate::model::{Cost, Problem, add};
 
 /// The kernels of bounds, to compile them without a device.
 pub(crate) fn sources() -> Vec<Source> {
-    vec![join_graph::kernels(), cost_shifting::kernels(), sparse::DeviceRows::kernels()]
+    vec![join_graph::kernels(), cost_shifting::kernels()]
 }
 
 /// The bound that is there at once: the constant and the least entry of every function.

@@ -1,55 +1,44 @@
-//! From the reductions, the shifts and the plan that led to a bound to its certificate.
+//! The certificate of a bound, from the reductions, the shifts and the plan that led to it.
 
-use super::{Entry, Forks, MiniBucket, Passes, Shift};
+use super::tuning::proof::{LEAST_BYTES, LEAST_WORK, LOOKS, MORE_DEPTH, MORE_PASSES, MORE_WORK};
+use super::{BranchingTrace, Entry, MiniBucket, Passes, Shift};
 use crate::certificate::{
     Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Lemma, Rows, Search, Solution, Step,
 };
 use crate::elimination::{Plan, Source};
 use crate::model::{Cost, Network, Problem};
-use crate::reduce::{Forbidden, Reducer};
+use crate::reduce::{BoundProof, Forbidden, Reducer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a bound follows from, kept until somebody wants the certificate.
+/// The steps to a bound, kept until a certificate is requested.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
     /// The reductions, which kept a log; none where the bound is that of the network's own minima.
     reducer: Option<Arc<Reducer>>,
     shifting: Option<Shifting>,
-    /// Join graphs, each of what the one before left.
+    /// Join graphs, each built from the costs that the one before left.
     graphs: Vec<Arc<Passes>>,
     plan: Option<Eliminated>,
     rows: Option<Plan>,
     search: Option<Searched>,
 }
 
-/// A plan, and the scopes of the functions that it joins, of the core's variables.
+/// A plan, and the scopes of the functions that it joins, of the reduced problem's variables.
 #[derive(Clone, Debug)]
 struct Eliminated {
     plan: Plan,
     scopes: Vec<Box<[u32]>>,
 }
 
-/// A search over values.
+/// A branch and bound search.
 #[derive(Clone, Debug)]
 struct Searched {
     bits: u32,
-    forks: Forks,
+    trace: BranchingTrace,
     /// Bytes of a node, and of all that it has.
     bytes: (u64, u64),
 }
-
-/// How many times as much as the search, or an elimination by rows, the replay may do: it bounds in its own way, and visits each node
-/// anew. It took as much at most where that was measured (results/notes/certificates.md).
-const MORE_WORK: u64 = 8;
-/// Work, bytes of rows and nodes that it may have besides.
-const LEAST_WORK: u64 = 1 << 22;
-const LEAST_BYTES: u64 = 1 << 26;
-const MORE_DEPTH: u64 = 64;
-/// Times that the passes and searches of a lemma may look at all tables.
-const LOOKS: u64 = 1 << 7;
-/// Passes over the last join graph that the replay may make besides those made: it ends once it has come to the bound.
-const MORE_PASSES: u32 = 16;
 
 /// How costs were shifted.
 #[derive(Clone, Debug)]
@@ -59,21 +48,21 @@ struct Shifting {
 }
 
 impl Proof {
-    /// The minima that the reductions lead to; `None` where they kept no log ([`Reducer::logged`]).
+    /// The minima after the reductions; `None` where they kept no log ([`Reducer::logged`]).
     pub fn reductions(reducer: &Arc<Reducer>) -> Option<Proof> {
         reducer.steps().map(|_| Proof { reducer: Some(reducer.clone()), ..Proof::default() })
     }
 
-    /// Costs shifted after that; `None` where that kept no journal ([`Shift::keep_journal`]).
+    /// Costs shifted after that; `None` without a journal ([`Shift::keep_journal`]).
     pub fn shifted(mut self, shift: &Shift) -> Option<Proof> {
         self.shifting = Some(Shifting { bits: shift.bits(), entries: shift.entries()? });
         Some(self)
     }
 
-    /// A search over values after the reductions, with costs multiplied by 2^`bits`, nodes of so many bytes and so many for all it has.
-    /// It may go on: what it branches on later is told as well.
-    pub fn searched(mut self, bits: u32, forks: &Forks, bytes: (u64, u64)) -> Proof {
-        self.search = Some(Searched { bits, forks: forks.clone(), bytes });
+    /// A branch and bound search after the reductions. Costs are multiplied by 2^`bits`; `bytes` holds the size of a
+    /// node and of all memory. Branchings made later are recorded as well.
+    pub fn searched(mut self, bits: u32, trace: &BranchingTrace, bytes: (u64, u64)) -> Proof {
+        self.search = Some(Searched { bits, trace: trace.clone(), bytes });
         self
     }
 
@@ -90,13 +79,13 @@ impl Proof {
         self
     }
 
-    /// Elimination by rows after that; `plan` says what that took.
+    /// Sparse elimination after that; `plan` has its size.
     pub fn by_rows(mut self, plan: &Plan) -> Proof {
         self.rows = Some(plan.clone());
         self
     }
 
-    /// The certificate that `bound` is one, with the best solution known and its cost.
+    /// The certificate of `bound`, with the best solution known and its cost.
     pub fn certificate(&self, network: &Network, bound: Cost, solution: Option<(Cost, &[u32])>) -> Certificate {
         let solution = solution.map(|(cost, values)| Solution { cost, values: values.to_vec() });
         Certificate::new(network, bound, solution, self.branch(bound))
@@ -109,7 +98,7 @@ impl Proof {
         let mut steps = reductions(reducer, bound);
         let core = Core::new(reducer);
         if self.shifting.is_some() || self.plan.is_some() || self.rows.is_some() || self.search.is_some() {
-            // whatever was known then: what costs as much as the bound does not speak against it
+            // in any case: an assignment that costs as much as the bound does not contradict it
             steps.push(Step::Limit(bound));
         }
         let last = self.plan.is_none() && self.rows.is_none();
@@ -136,9 +125,12 @@ impl Proof {
             steps.push(Step::Graph(core.graph(passes, if place == self.graphs.len() { more } else { 0 })));
         }
     }
+}
 
-    /// That solutions with some values of the network cost `bound` at least.
-    fn lemma(&self, reducer: &Arc<Reducer>, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Lemma {
+impl BoundProof for Proof {
+    fn lemma(&self, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Option<(usize, Lemma)> {
+        let reducer = self.reducer.as_ref()?;
+        let logged = reducer.steps()?.len();
         let core = Core::new(reducer);
         let mut steps = vec![Step::Limit(bound)];
         self.moves(&core, MORE_PASSES, &mut steps);
@@ -152,17 +144,18 @@ impl Proof {
         let entries = scopes.iter().map(|scope| room(scope)).fold(0, u64::saturating_add);
         let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
         let cells = scopes.iter().map(|scope| sizes(scope)).sum::<u64>();
-        Lemma {
+        let lemma = Lemma {
             steps,
             back: self.plan.as_ref().map(|plan| core.elimination(plan)),
             values: values.iter().map(|(&v, values)| (v, values[..].into())).collect(),
             work: entries.saturating_mul(LOOKS).saturating_add(LEAST_WORK),
             bytes: cells.saturating_mul(8 * MORE_DEPTH).saturating_add(LEAST_BYTES),
-        }
+        };
+        Some((logged, lemma))
     }
 }
 
-/// What there is to say where the certificate proves less than was found.
+/// The message where a certificate proves less than the run.
 pub fn weaker(network: &Network, proven: Cost, found: Cost) -> String {
     let [proven, found] = [proven, found].map(|bound| match network.bound(bound) {
         Some(bound) => format!("the bound {bound}"),
@@ -171,12 +164,11 @@ pub fn weaker(network: &Network, proven: Cost, found: Cost) -> String {
     format!("the certificate proves {proven}: how {found} came about was not kept")
 }
 
-/// What the reductions did, with what bounds of values rest on where these were made.
+/// The steps of the reductions, with the lemmas behind bounds of values.
 fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
     let log = reducer.steps().unwrap_or_default();
     let lemmas = reducer.lemmas().iter().filter_map(|Forbidden { proof, values }| {
-        let reducer = proof.reducer.as_ref()?;
-        Some((reducer.steps()?.len(), Step::Lemma(proof.lemma(reducer, bound, values))))
+        proof.lemma(bound, values).map(|(logged, lemma)| (logged, Step::Lemma(lemma)))
     });
     let mut lemmas: Vec<(usize, Step)> = lemmas.collect();
     lemmas.sort_by_key(|(place, _)| *place);
@@ -191,14 +183,14 @@ fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
     steps
 }
 
-/// The network's names of a core's variables, ascending.
+/// The network's names of a reduced problem's variables, ascending.
 fn named(reducer: &Reducer, scope: &[u32]) -> Box<[u32]> {
     let mut names: Box<[u32]> = scope.iter().map(|&v| reducer.variables()[v as usize]).collect();
     names.sort_unstable();
     names
 }
 
-/// The names that the network has for what the core consists of.
+/// The network's names for the parts of the reduced problem.
 struct Core<'a> {
     reducer: &'a Reducer,
     scopes: Vec<Box<[u32]>>,
@@ -227,19 +219,20 @@ impl<'a> Core<'a> {
         }
     }
 
-    fn search(&self, Searched { forks, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
-        let (list, deepest) = forks.list(bound);
-        let mini = forks.mini();
-        // no table of a mini-bucket is larger than what is looked at for it; entries of the run may have half as many bits
+    fn search(&self, Searched { trace, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
+        let (list, deepest) = trace.list(bound);
+        let mini = trace.mini();
+        // a table of a mini-bucket is no larger than the combinations visited for it; the run's entries may be half as
+        // wide
         let tables = mini.saturating_mul(size_of::<Cost>() as u64).min(all.saturating_mul(2));
         let name = |v: u32| self.reducer.variables()[v as usize];
-        let fork = |fork: &super::Fork| {
+        let fork = |fork: &super::Branching| {
             let parent = list[fork.before as usize].variable;
             let value = self.reducer.values(parent as usize).get(fork.value as usize).copied().unwrap_or_default();
             (name(fork.variable), fork.before, value)
         };
         Search {
-            work: forks.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
+            work: trace.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
             bytes: node.saturating_mul(u64::from(deepest) + MORE_DEPTH).saturating_add(tables),
             mini,
             forks: list.iter().map(fork).collect(),
@@ -249,7 +242,7 @@ impl<'a> Core<'a> {
     fn rows(&self, plan: &Plan) -> Rows {
         let order = plan.sequence.iter().map(|&v| self.reducer.variables()[v as usize]).collect();
         let more = |taken: u64, least: u64| taken.saturating_mul(MORE_WORK).saturating_add(least);
-        Rows { order, work: more(plan.joint_entries, LEAST_WORK), bytes: more(plan.table_bytes, LEAST_BYTES) }
+        Rows { order, work: more(plan.joint_entries, LEAST_WORK), bytes: more(plan.placement.table_bytes, LEAST_BYTES) }
     }
 
     fn graph(&self, passes: &Passes, more: u32) -> Graph {

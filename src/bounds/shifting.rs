@@ -1,16 +1,16 @@
-//! Shifting of any kind, as a stage on the way up: between the functions of a network, or between mini-buckets.
+//! Cost shifting of either kind as a stage: between the functions of a network, or between mini-buckets.
 
 use super::Proof;
 use super::cost_shifting::Shift;
 use super::join_graph::JoinGraph;
 use crate::device::DeviceError;
-use crate::elimination::run::Progress;
+use crate::elimination::Progress;
 use crate::model::{Cost, FORBIDDEN};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Costs on the move, with what they are called. All costs that come and go are those of the network as it is.
+/// Cost shifting at work, with its name. All costs that go in and out are those of the original network.
 #[derive(Debug)]
 pub struct Shifting {
     pub(crate) name: String,
@@ -104,7 +104,7 @@ impl Shifting {
 }
 
 impl Shift {
-    /// Bounds for the values of the shifted network as those of the network as it is.
+    /// Bounds for the values of the shifted network as those of the original network.
     pub(crate) fn values(&self, mut bounds: Vec<Vec<Cost>>) -> Vec<Vec<Cost>> {
         let finite = bounds.iter_mut().flatten().filter(|bound| **bound < FORBIDDEN);
         finite.for_each(|bound| *bound = self.bound(*bound));

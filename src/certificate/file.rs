@@ -1,4 +1,4 @@
-//! Certificates as text: one line of JSON, and a line with the SHA-256 of the first, so that no digit changes unnoticed.
+//! Certificates as text: one line of JSON, then the SHA-256 of that line, so that a changed digit is noticed.
 
 use super::{Branch, Certificate, FORMAT, ReadAs, Solution};
 use crate::error::Error;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the second line begins with.
+/// The beginning of the second line.
 const SEAL: &str = "sha256 ";
 
 impl Certificate {
@@ -24,16 +24,16 @@ impl Certificate {
     /// The text of the file.
     ///
     /// # Errors
-    /// None that is known: what serialising may say.
+    /// None is known, except what serialising may report.
     pub fn to_text(&self) -> Result<String, Error> {
         let body = serde_json::to_string(self).map_err(|error| Error::Internal(format!("certificate: {error}")))?;
         Ok(seal(&body))
     }
 
-    /// Understands the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// What is missing, changed or not understood.
+    /// What is missing, changed or malformed.
     pub fn from_text(text: &str) -> Result<Self, Error> {
         let refused = |what: String| Error::Refused(what);
         let body = text.lines().next().unwrap_or_default();
@@ -52,9 +52,8 @@ impl Certificate {
     /// Reads a file.
     ///
     /// # Errors
-    /// A file that cannot be read or takes more than a quarter of free memory, as what it says takes about as much
-    /// again; [`Error::Refused`] with what is wrong with it; [`Error::Waiting`] where `stop` is set before a pipe has
-    /// said all.
+    /// A file that cannot be read or takes more than a quarter of free memory, as its contents take about as much
+    /// again; [`Error::Refused`] with the fault; [`Error::Waiting`] where `stop` is set before a pipe is at its end.
     pub fn read(path: &Path, stop: &Stop) -> Result<Self, Error> {
         Certificate::from_text(&files::read_text(path, memory::available() / 4, stop)?)
     }
@@ -106,7 +105,7 @@ fn add(hasher: &mut Sha256, number: i64) {
     hasher.update(number.to_le_bytes());
 }
 
-/// A first line and what comes after it.
+/// The first line and the rest.
 pub(crate) fn seal(body: &str) -> String {
     format!("{body}\n{SEAL}{}\n", hex(Sha256::digest(body)))
 }

@@ -1,16 +1,15 @@
-//! Certificates of bounds: what a bound follows from, written down so that a program that trusts none of ours can follow it.
+//! Certificates of bounds: the steps that prove a bound, written so that an independent program can follow them.
 //!
-//! A certificate says "no assignment of this network costs less than `bound`" and gives the steps from the network to that
-//! number. Each [`Step`] changes the network in a way that can be seen to be right from the tables at hand alone: afterwards
-//! there is an assignment that costs no more for each one before that cost less than the limit. So what the network that is
-//! left costs at least, or the least of the limits that were used if that is less, is a bound. Limits need no reason: whoever
-//! ends below one has proven no more than the limit. [`Ending`] says how the last network is bounded. There are no messages:
-//! they are made again.
+//! A certificate says "no assignment of this network costs less than `bound`" and gives the steps from the network to
+//! that number. Each [`Step`] changes the network in a way that can be checked from the tables alone: every assignment
+//! that cost less than the limit has a counterpart afterwards that costs no more. So the bound is the least cost of the
+//! last network or the least of the limits, whichever is less. A limit needs no proof, since the bound never exceeds
+//! it. [`Ending`] says how the last network is bounded. Messages are not stored: the checker computes them again.
 //!
-//! Variables and values are those of the file, from 0, wherever a certificate names them; scopes ascend. Costs are integers in
-//! the units of the network as it is read, so that a certificate belongs to a file and the options that it is read with
-//! (precision, evidence, colors); `network` tells them apart. `check::replay` follows the steps with code of its own. The steps
-//! themselves are logged by `reduce` and by `inference` as they go ([`Proof`] collects them).
+//! Variables and values are numbered as in the file, from 0; scopes ascend. Costs are integers in the units of the
+//! network as read, so a certificate belongs to a file and to the options it was read with (precision, evidence,
+//! colors); `network` identifies both. `check::replay` follows the steps with code of its own. `reduce` and `inference`
+//! log the steps while they run, and [`Proof`] collects them.
 
 mod file;
 
@@ -29,18 +28,18 @@ const FORMAT: &str = "fangs certificate 1";
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
     format: String,
-    /// The instance's name; for people only.
+    /// The instance's name, for display.
     pub instance: String,
-    /// What the network is known by: [`digest`].
+    /// The network's identity: [`digest`].
     pub network: String,
-    /// How the costs were made of the file's numbers; none where these are integers.
+    /// How the file's numbers became costs; none where they are integers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<ReadAs>,
-    /// No assignment costs less. [`FORBIDDEN`](crate::model::FORBIDDEN): none is allowed.
+    /// No assignment costs less. [`FORBIDDEN`](crate::model::FORBIDDEN): none is feasible.
     pub bound: Cost,
     /// The best solution known and its cost. The bound does not rest on it; where both meet it is optimal.
     pub solution: Option<Solution>,
-    /// Why.
+    /// The proof.
     pub proof: Branch,
 }
 
@@ -48,7 +47,7 @@ pub struct Certificate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadAs {
-    /// What the file's numbers are.
+    /// The kind of the file's numbers.
     pub scale: Scale,
     /// Digits behind the point.
     pub decimals: u32,
@@ -75,11 +74,11 @@ pub struct Solution {
     pub values: Vec<u32>,
 }
 
-/// Steps one after the other, and what follows from the network they lead to.
+/// A sequence of steps, and how the network they lead to is bounded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Branch {
-    /// What is done to the network.
+    /// The steps.
     pub steps: Vec<Step>,
     /// How the network that is left is bounded.
     pub ending: Ending,
@@ -87,17 +86,18 @@ pub struct Branch {
 
 /// A change of the network.
 ///
-/// Costs stand apart by scope: one function a scope, costs of single variables and the constant by themselves. Before each step
-/// (but within a run of `Move`s) the least cost of every function and of every variable is moved to the constant. A cost is *too
-/// dear* where it reaches the limit less the constant: nothing is negative then, so whoever pays it reaches the limit.
+/// Costs are kept by scope: one function for each scope, the unary costs, and the constant. Before each step (but not
+/// within a run of `Move`s) the least cost of every function and of every variable is moved to the constant. A cost is
+/// *too dear* where it reaches the limit less the constant: no cost is negative, so an assignment with it reaches the
+/// limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// From now on only assignments count that cost less; the bound will be at most this.
+    /// From now on only assignments that cost less count; the bound is at most this.
     Limit(Cost),
     /// Entries that are too dear become forbidden.
     Forbid,
-    /// Values become forbidden because every combination of the function with them is too dear, with what its values cost.
+    /// Values become forbidden because every tuple of the function with them is too dear, unary costs included.
     Unsupported {
         /// The function.
         scope: Box<[u32]>,
@@ -120,8 +120,8 @@ pub enum Step {
         /// Each value and the one that dominates it, in the order in which they leave.
         pairs: Box<[(u32, u32)]>,
     },
-    /// A variable leaves: a function over its neighbours holds the least over its values. Where it has one value left its
-    /// functions stay apart instead.
+    /// A variable leaves: a function over its neighbours holds the least cost over its values. A variable with one
+    /// value left leaves its functions separate instead.
     Eliminate {
         /// The variable.
         variable: u32,
@@ -150,18 +150,18 @@ pub enum Step {
     Scale(u32),
     /// Costs move from a function to the values of one of its variables.
     Move {
-        /// The function; one that is not there costs nothing.
+        /// The function; an absent one costs nothing.
         scope: Box<[u32]>,
         /// The variable.
         variable: u32,
         /// What each of its values, ascending, costs more, and the function less.
         amounts: Box<[Cost]>,
     },
-    /// Functions, and costs of single variables, are summed up in larger tables, and costs move between these.
+    /// Functions and unary costs are added up in larger tables, and costs move between these.
     Graph(Graph),
-    /// No assignment that counts has some values. Nothing else changes: that is used later.
+    /// Some values are in no assignment below the limit. The network stays as it is: later steps use this.
     Lemma(Lemma),
-    /// Values become forbidden because lemmas say so.
+    /// Values become forbidden by lemmas.
     ByLemma {
         /// The variable.
         variable: u32,
@@ -170,39 +170,40 @@ pub enum Step {
     },
 }
 
-/// Values that are too dear, as is shown on a copy of the network: by what tables take for them at least once costs have moved, by
-/// mini-buckets, or by searches of whoever follows the certificate. Steps before and after a lemma keep what each assignment costs
-/// that is left, so that it goes on to hold.
+/// Values that are too dear, as shown on a copy of the network: by the least costs of tables after costs have moved, by
+/// mini-buckets, or by searches of the checker. The steps before and after a lemma keep the cost of every assignment
+/// that is left, so the lemma stays true.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lemma {
-    /// What is done to the copy: limits, and what neither replaces values nor variables.
+    /// The steps on the copy: limits, and steps that replace neither values nor variables.
     pub steps: Vec<Step>,
-    /// Mini-buckets of the copy: what the rest costs at least is made on the way back.
+    /// Mini-buckets of the copy, with a backward pass that bounds the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Elimination>,
     /// Each variable and its values.
     pub values: Vec<(u32, Box<[u32]>)>,
-    /// Entries that passes and searches may look at where that is not enough.
+    /// Entries that passes and searches may visit where that is not enough.
     pub work: u64,
     /// Bytes that nodes of these searches may take.
     pub bytes: u64,
 }
 
-/// A join graph (Ihler, Flerova, Dechter, Otten, "Join-graph based cost-shifting schemes", 2012). Which table takes which function, what
-/// moves, and how far it comes, is up to whoever follows the certificate: an assignment costs the same whatever moves. What is
-/// told here is where costs may move and how often; [`check::Replay`](crate::check::Replay) does it in the following way.
+/// A join graph (Ihler, Flerova, Dechter, Otten, "Join-graph based cost-shifting schemes", 2012). It states where costs
+/// may move and how often. The checker chooses the rest, because no move changes the cost of an assignment;
+/// [`check::Replay`](crate::check::Replay) does the following.
 ///
-/// Each function, and the costs of each variable, go to the last cluster that has all of their variables, if there is one. Clusters
-/// without `beside` begin a group; a pass goes through the groups. In each one the difference between a cluster and the one beside it
-/// is halved, for all combinations of the variables that both have; then, on the way there, each gives what they cost at least to
-/// the cluster that it leads to, and on the way back gets a share from it. What all combinations cost becomes constant.
+/// Each function and each unary cost goes to the last cluster that has all of its variables, if there is one. Clusters
+/// without `beside` begin a group, and a pass visits the groups in turn. In each group the difference between a cluster
+/// and the one beside it is halved for all combinations of their common variables. Then, in the forward pass, each
+/// cluster sends its least costs to the cluster `to`; in the backward pass it receives a share. The least cost of a
+/// cluster becomes constant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
     /// The tables.
     pub clusters: Vec<Cluster>,
-    /// Passes there and back, the first there.
+    /// Forward and backward passes, a forward pass first.
     pub passes: u32,
     /// Passes after them in which differences are halved along all edges.
     pub even: u32,
@@ -230,45 +231,46 @@ pub enum Ending {
     Constant,
     /// By mini-bucket elimination.
     Elimination(Elimination),
-    /// By the least of what branches prove that each fix some values of a variable.
+    /// By cases: branches that each fix some values of a variable; the bound is the least of theirs.
     Cases {
         /// The variable.
         variable: u32,
-        /// Its values, all of them together, and what follows from each set.
+        /// Sets of its values, together all of them, and the branch of each set.
         cases: Vec<(Vec<u32>, Branch)>,
     },
-    /// By a search over values of whoever follows the certificate.
+    /// By a branch and bound search of the checker.
     Search(Search),
-    /// By exact elimination with tables that list only what is not too dear.
+    /// By sparse bucket elimination: exact, with tables that list only the tuples that are not too dear.
     Rows(Rows),
 }
 
-/// An elimination by rows, to be done again: how long tables get shows only as it goes.
+/// A sparse elimination that the checker repeats: the length of its tables shows only during the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rows {
     /// The variables in the order in which they leave.
     pub order: Box<[u32]>,
-    /// Rows that it may look at.
+    /// Rows that it may visit.
     pub work: u64,
     /// Bytes that rows may take at a time.
     pub bytes: u64,
 }
 
-/// A search over values, to be done again. At each node costs are shifted and what little is left is eliminated, or bounded by
-/// mini-buckets; nothing of that is told but what was branched on and how much mini-buckets may take, and that decides only how long
-/// it takes.
+/// A branch and bound search that the checker repeats. It shifts costs at each node and eliminates the residual
+/// problem, or bounds it by mini-buckets. Only the branching trace and the size of the mini-buckets are stored; they
+/// decide only how long the search takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// Entries that it may look at.
+    /// Entries that it may visit.
     pub work: u64,
-    /// Bytes that its nodes may take, with the tables of one.
+    /// Bytes of its nodes, with the tables of one.
     pub bytes: u64,
-    /// Combinations that the mini-buckets of a node may have together; none where nodes have none.
+    /// Combinations of all mini-buckets of a node together; 0 where nodes have none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mini: u64,
-    /// What was branched on: the variable, and the fork before with the value that leads here from there (of the first one any).
+    /// The branching trace: variable, parent entry, and the parent's value that leads here (any value for the first
+    /// entry).
     pub forks: Vec<(u32, u32, u32)>,
 }
 
@@ -276,8 +278,8 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// A plan of mini-bucket elimination (Dechter and Rish 2003): functions, costs of single variables and messages are taken
-/// together, each at most once; what is left over counts with its least cost.
+/// A plan of mini-bucket elimination (Dechter and Rish 2003): functions, unary costs and messages are joined, each at
+/// most once; those that are not joined count with their least cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elimination {
@@ -287,7 +289,7 @@ pub struct Elimination {
     pub joins: Vec<Join>,
 }
 
-/// One mini-bucket: the sum of what is joined, at its least over the values of a variable, is a message.
+/// One mini-bucket: its message is the joined sum, minimised over a variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Join {
@@ -302,7 +304,8 @@ pub struct Join {
     /// Messages, by the place of the join that made them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<u32>,
-    /// The variables of the message where those are fewer than all others: for a single function too large to be laid out.
+    /// The variables of the message where it has fewer than all others: for a single function too large for a dense
+    /// table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<Vec<u32>>,
 }

@@ -1,6 +1,6 @@
-//! Elimination of what is left of a node of a search: exactly, or by mini-buckets (Dechter and Rish 2003) where that takes too much.
-//! A simple plan of its own: the variable whose bucket has the fewest combinations goes next; the tables of a bucket, the largest
-//! first, each go to the mini-bucket that grows least, of those that stay within a number of combinations.
+//! Elimination of the residual problem of a search node: exact, or by mini-buckets (Dechter and Rish 2003) where exact
+//! is too large. The plan is simple: the variable whose bucket has the fewest combinations goes next; the tables of a
+//! bucket, largest first, each join the mini-bucket that grows least and stays within the size limit.
 
 use super::elimination::{Term, minimise};
 use super::tables::{self, axes, combinations, sum};
@@ -10,20 +10,20 @@ use rustc_hash::FxHashMap;
 /// Mini-buckets have up to 2^k combinations each; no table is larger than this.
 const MOST_BITS: u32 = 30;
 
-/// What is left of a network: how many values variables have, and which of them tables read.
+/// A residual problem: the number of values of each variable, and the scopes of its tables.
 pub(super) struct Rest {
-    /// By variable; one that is assigned, or not there, has at most one.
+    /// By variable; an assigned or absent one has at most one.
     pub(super) sizes: Vec<usize>,
-    /// Of functions, those of one variable included; only variables of several values.
+    /// Of functions and unary costs; only variables of several values.
     pub(super) scopes: Vec<Vec<u32>>,
 }
 
-/// What elimination takes.
+/// The size of an elimination.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
     /// Combinations, saturating.
     pub(super) joint: u64,
-    /// Entries of all functions and messages, which are no more than are held at any moment.
+    /// Entries of all functions and messages, a bound on those in memory at any time.
     pub(super) entries: u64,
 }
 
@@ -32,8 +32,8 @@ impl Rest {
         scope.iter().fold(1, |room: u64, &v| room.saturating_mul(self.sizes[v as usize] as u64))
     }
 
-    /// The variables in the order in which each leaves behind the fewest combinations, and all of these; of an order of more than
-    /// `most` only the beginning is that.
+    /// The greedy elimination order by fewest joint entries, and the sum of these entries. Past `most` entries the rest
+    /// of the order is arbitrary.
     pub(super) fn order(&self, most: u64) -> (Vec<u32>, u64) {
         let mut left: Vec<u32> = (0..self.sizes.len() as u32).filter(|&v| self.sizes[v as usize] > 1).collect();
         let mut neighbours: FxHashMap<u32, Vec<u32>> = left.iter().map(|&v| (v, Vec::new())).collect();
@@ -68,7 +68,7 @@ impl Rest {
         self.room(&neighbours[&v]).saturating_mul(self.sizes[v as usize] as u64)
     }
 
-    /// Which tables of a bucket, given by their scopes, go together: the number of the mini-bucket of each.
+    /// The mini-bucket of each table of a bucket, given by their scopes.
     fn split(&self, own: &[&[u32]], most: u64) -> Vec<usize> {
         let mut largest: Vec<usize> = (0..own.len()).collect();
         largest.sort_by_key(|&table| std::cmp::Reverse(self.room(own[table])));
@@ -80,7 +80,7 @@ impl Rest {
                 new.fold(*room, |room, &u| room.saturating_mul(self.sizes[u as usize] as u64))
             };
             let best = together.iter().map(|bucket| (grown(bucket), grown(bucket) / bucket.1)).enumerate();
-            // what adds nothing may go to a larger one
+            // a table that adds no variable may join a larger one
             let best = best.filter(|(_, (room, growth))| *room <= most || *growth == 1);
             let best = best.min_by_key(|&(at, (_, growth))| (growth, at));
             match best {
@@ -98,7 +98,7 @@ impl Rest {
         number
     }
 
-    /// What elimination in an order takes with mini-buckets of at most so many combinations.
+    /// The size of an elimination in `order` with mini-buckets of at most `most` combinations.
     pub(super) fn taken(&self, order: &[u32], most: u64) -> Taken {
         let mut taken = Taken::default();
         let mut tables: Vec<Vec<u32>> = self.scopes.clone();
@@ -116,7 +116,7 @@ impl Rest {
         taken
     }
 
-    /// The scopes of what the mini-buckets of a variable become.
+    /// The scopes of the messages of a variable's mini-buckets.
     fn messages(&self, v: u32, own: &[Vec<u32>], most: u64) -> Vec<Vec<u32>> {
         let number = self.split(&own.iter().map(|scope| &scope[..]).collect::<Vec<_>>(), most);
         let mut scopes: Vec<Vec<u32>> = vec![Vec::new(); number.iter().max().map_or(0, |&last| last + 1)];
@@ -130,7 +130,7 @@ impl Rest {
         scopes
     }
 
-    /// The largest mini-buckets that keep within so many combinations and entries in all.
+    /// The largest mini-buckets that stay within `joint` combinations and `entries` entries in all.
     pub(super) fn fitting(&self, order: &[u32], joint: u64, entries: u64) -> Option<u64> {
         let fits = |most: &u64| {
             let taken = self.taken(order, *most);
@@ -139,14 +139,14 @@ impl Rest {
         (1..MOST_BITS).rev().map(|bits| 1 << bits).filter(|&most| most <= joint.max(2)).find(fits)
     }
 
-    /// What the tables cost at least together, by elimination in an order with mini-buckets of at most so many combinations; `limit`
-    /// where that is reached. Tables lie as their scopes do, the last variable running fastest.
+    /// A lower bound on the sum of the tables, by mini-buckets of at most `most` combinations; `limit` where that is
+    /// reached. Each table is laid out by its scope, the last variable running fastest.
     pub(super) fn eliminate(&self, costs: Vec<Vec<Cost>>, order: &[u32], most: u64, limit: Cost) -> Cost {
         let mut turn = vec![0; self.sizes.len()];
         for (place, &v) in order.iter().enumerate() {
             turn[v as usize] = place;
         }
-        // the variable that goes next runs fastest
+        // the next variable runs fastest
         let arrange = |scope: &mut [u32]| scope.sort_by_key(|&v| std::cmp::Reverse(turn[v as usize]));
         let sizes = |scope: &[u32]| scope.iter().map(|&v| self.sizes[v as usize]).collect::<Vec<_>>();
         let lay = |(scope, costs): (&Vec<u32>, Vec<Cost>)| {
@@ -182,7 +182,7 @@ impl Rest {
                 }
             }
         }
-        // a table of no variable is a cost
+        // a table without variables is a constant
         tables.iter().map(|(scope, costs)| if scope.is_empty() { costs[0] } else { 0 }).fold(total, sum).min(limit)
     }
 

@@ -1,5 +1,5 @@
-//! Mini-bucket elimination as a certificate plans it. Every join replaces tables by one that never costs more, whatever is joined
-//! in whatever order, as long as nothing is joined twice: so any plan is right, and only what it comes to matters.
+//! Mini-bucket elimination as planned by a certificate. A join replaces tables by one that never costs more, as long as
+//! no table is joined twice. So every plan is sound, and only the bound it reaches matters.
 
 use super::state::State;
 use super::steps::ascending;
@@ -10,26 +10,26 @@ use crate::model::{Cost, FORBIDDEN};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a plan takes.
+/// The effort of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Combinations looked at, saturating.
+    /// Combinations visited, saturating.
     pub joint_entries: u64,
-    /// Bytes of tables at the worst moment, saturating.
+    /// Largest bytes of tables at a time, saturating.
     pub bytes: u64,
 }
 
 /// A plan with the scope of each message, laid out so that the variable that is eliminated next runs fastest.
 pub(super) struct Layout<'a> {
     pub(super) plan: &'a Elimination,
-    /// When each variable is eliminated first.
+    /// The first elimination of each variable.
     turn: FxHashMap<u32, usize>,
     pub(super) scopes: Vec<Vec<u32>>,
     pub(super) effort: Effort,
 }
 
 impl<'a> Layout<'a> {
-    /// Looks through a plan for a network whose variables have so many values; none those that are not there.
+    /// Checks a plan for a network with domains of `sizes`; absent variables have none.
     pub(super) fn new(plan: &'a Elimination, sizes: &[usize]) -> Result<Layout<'a>, String> {
         let mut turn = FxHashMap::default();
         for (index, join) in plan.joins.iter().enumerate() {
@@ -112,7 +112,7 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
-    /// What it takes with the way back: all messages, what is outside each of them, and copies of some.
+    /// The effort with the backward pass: all messages, the costs outside each of them, and copies of some.
     pub(super) fn both_ways(&self, sizes: &[usize]) -> Effort {
         let room = |scope: &Vec<u32>| combinations(&scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>());
         let messages = self.scopes.iter().map(room).fold(0, u64::saturating_add);
@@ -127,7 +127,7 @@ impl<'a> Layout<'a> {
         scope.sort_by_key(|v| (std::cmp::Reverse(self.turn.get(v).copied().unwrap_or(usize::MAX)), *v));
     }
 
-    /// What the network costs at least besides its constant, scaled.
+    /// A lower bound on the network's costs without its constant, scaled.
     pub(super) fn run(&self, state: &State) -> i128 {
         let mut messages: Vec<Option<Vec<Cost>>> = Vec::with_capacity(self.plan.joins.len());
         for (join, scope) in self.plan.joins.iter().zip(&self.scopes) {
@@ -138,7 +138,7 @@ impl<'a> Layout<'a> {
                 .collect();
             messages.push(Some(self.message(state, join, scope, &taken)));
         }
-        // what nobody joined counts with its least cost: functions and values have 0
+        // tables that were not joined count with their least cost: functions and values have 0
         let least = |message: &Vec<Cost>| i128::from(message.iter().copied().fold(FORBIDDEN, Cost::min));
         messages.iter().flatten().map(least).sum()
     }
@@ -165,8 +165,9 @@ impl<'a> Layout<'a> {
         )
     }
 
-    /// The way back through a mini-bucket: what each value of its variable costs at least with `rest`, which is what everything else costs
-    /// for the combinations of the message; and the same for the combinations of each message that it takes.
+    /// The backward pass through a mini-bucket. `rest` is the cost of everything else for each combination of the
+    /// message; the result is the least cost of each value of the variable, and of each combination of the messages it
+    /// takes.
     pub(super) fn back(
         &self,
         state: &State,
@@ -202,7 +203,7 @@ impl<'a> Layout<'a> {
         let mut inputs: Vec<(Vec<u32>, Vec<Cost>)> = Vec::new();
         for &function in &join.functions {
             let scope = &self.plan.functions[function as usize];
-            // one that is not there costs nothing
+            // an absent one costs nothing
             let Some(function) = state.function(scope) else { continue };
             let mut arranged = scope.to_vec();
             self.arrange(&mut arranged);
@@ -244,17 +245,17 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A table that is joined.
+/// A table of a join.
 pub(super) struct Term<'a> {
     costs: &'a [Cost],
-    /// How far a step along each variable of the message leads.
+    /// Its strides along the variables of the message.
     steps: Vec<usize>,
-    /// How far a step along the variable that is eliminated leads.
+    /// Its stride along the eliminated variable.
     own: usize,
 }
 
 impl<'a> Term<'a> {
-    /// Of variables with so many values, for a message that lacks `v`.
+    /// A table over variables `own` with `sizes` values, for a message that lacks `v`.
     pub(super) fn new(own: &[u32], sizes: &[usize], costs: &'a [Cost], message: &[u32], v: u32) -> Self {
         let along = axes(sizes);
         let step = |u: &u32| own.iter().position(|w| w == u).and_then(|k| along[k].get(1).copied()).unwrap_or(0);
@@ -262,7 +263,7 @@ impl<'a> Term<'a> {
     }
 }
 
-/// Rows of a message that one thread makes at a time have so many entries.
+/// Entries of a message that one thread computes at a time.
 const BATCH: usize = 1 << 14;
 
 /// The least sum over the values of the variable that is eliminated, for each combination of the others.
@@ -291,7 +292,7 @@ pub(super) fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Co
             place.advance(outer, terms);
         }
     };
-    // a thread pool takes longer than one batch
+    // a thread pool costs more than one batch
     if message.len() <= row * rows {
         fill((0, &mut message));
     } else {
@@ -300,7 +301,7 @@ pub(super) fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Co
     message
 }
 
-/// A combination of the slower variables of a message, and where it leads in each table.
+/// A combination of the slower variables of a message, and its offset in each table.
 struct Place {
     digits: Vec<usize>,
     starts: Vec<usize>,

@@ -1,6 +1,6 @@
-//! Costs moved between the tables of a join graph: the replay's own passes. Any moves keep the cost of every assignment, so a
-//! wrong graph costs time and proves nothing; how far passes come depends on the limit, which is the bound itself: more is too dear
-//! here than it was for whoever found the bound.
+//! Costs moved between the tables of a join graph, by passes of the replay's own. No move changes the cost of an
+//! assignment, so a wrong graph costs time and proves nothing. Passes depend on the limit. Here it is the bound itself,
+//! so more entries are too dear than in the run that found the bound.
 //!
 //! No entry ever becomes negative, so an entry that reaches the limit less the constant is forbidden at any time.
 
@@ -13,43 +13,44 @@ use crate::model::{Cost, FORBIDDEN, Table};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Entries of a block, about: the fastest digits of a table, which are gone through by a list of places. Few in tests, whose tables
-/// are small.
-const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 11 };
-/// Entries from which on several threads share a table, and the parts that they take.
+/// Approximate entries of a tile: the fastest axes of a table, visited through a list of offsets. Small in tests, whose
+/// tables are small.
+const TILE: usize = if cfg!(test) { 8 } else { 1 << 11 };
+/// Entries from which several threads share a table, and the size of their parts.
 const LARGE: usize = if cfg!(test) { 24 } else { 1 << 16 };
 const PARTS: usize = 8;
-/// Times that a move goes through a table.
+/// Visits of a table in a move.
 const LOOKS: u64 = 2;
 
 /// The tables of a graph, and the edges between them.
 struct Layout {
     /// The sizes of the domains along each table.
     sizes: Vec<Vec<usize>>,
-    /// By cluster, the edge to the one beside it and the one that it leads to.
+    /// By cluster, the edges to the one beside it and to the one it leads to.
     beside: Vec<Option<Edge>>,
     to: Vec<Option<Edge>>,
-    /// By cluster, those that lead to it.
+    /// By cluster, the clusters that lead to it.
     from: Vec<Vec<usize>>,
     groups: Vec<Range<usize>>,
 }
 
-/// What two clusters share: the entries of a table over it, and how they lie along both.
+/// A separator of two clusters: the entries of a table over it, and its stride maps along both.
 struct Edge {
     entries: usize,
-    ends: [(usize, Lie); 2],
+    ends: [(usize, StrideMap); 2],
 }
 
-/// How a smaller table lies along a larger one.
-struct Lie {
-    /// Where each block of the larger one begins, and each entry of a block from there: scopes ascend, so that is less than a block.
+/// The stride map of a smaller table along a larger one.
+struct StrideMap {
+    /// Offsets of the larger table's tiles, and of each entry from its tile's start (less than a tile, as scopes
+    /// ascend).
     begin: Vec<usize>,
     along: Vec<u32>,
 }
 
-impl Lie {
-    /// For a table over `scope`, and one over some of that.
-    fn new(scope: &[u32], sizes: &[usize], part: &[u32], own: &[usize]) -> Lie {
+impl StrideMap {
+    /// For a table over `part` along one over `scope`.
+    fn new(scope: &[u32], sizes: &[usize], part: &[u32], own: &[usize]) -> StrideMap {
         let places = axes(own);
         let lead = |(v, &size): (&u32, &usize)| {
             part.binary_search(v).map_or_else(|_| vec![0; size], |place| places[place].clone())
@@ -57,10 +58,10 @@ impl Lie {
         let leads: Vec<Vec<usize>> = scope.iter().zip(sizes).map(lead).collect();
         let (outer, inner) = leads.split_at(outer(sizes));
         let along = sums(inner, 0, |a, b| a + b).into_iter().map(|place| place as u32).collect();
-        Lie { begin: sums(outer, 0, |a, b| a + b), along }
+        StrideMap { begin: sums(outer, 0, |a, b| a + b), along }
     }
 
-    /// Bytes that one takes along a table.
+    /// Bytes of a stride map along a table.
     fn bytes(sizes: &[usize]) -> u64 {
         let (outer, inner) = sizes.split_at(outer(sizes));
         let of = |sizes: &[usize], each: usize| combinations(sizes).saturating_mul(each as u64);
@@ -91,7 +92,7 @@ impl Lie {
         (0..PARTS).into_par_iter().map(some).reduce(|| vec![FORBIDDEN; entries], lower)
     }
 
-    /// Adds the smaller table to the larger one; what comes to `dear` is forbidden.
+    /// Adds the smaller table to the larger one; sums from `dear` on are forbidden.
     fn add(&self, costs: &mut [Cost], more: &[Cost], dear: Cost) {
         let block = self.along.len();
         let add = |(costs, &begin): (&mut [Cost], &usize)| {
@@ -109,18 +110,18 @@ impl Lie {
     }
 }
 
-/// How many digits lead from block to block.
+/// The number of axes that lead from tile to tile.
 fn outer(sizes: &[usize]) -> usize {
     let mut outer = sizes.len();
     let mut block = 1;
-    while outer > 0 && block * sizes[outer - 1] <= BLOCK {
+    while outer > 0 && block * sizes[outer - 1] <= TILE {
         outer -= 1;
         block *= sizes[outer];
     }
     outer
 }
 
-/// Looks through a graph for a network whose variables have so many values, none those that are not there.
+/// Checks a graph for a network with domains of `sizes`; absent variables have none.
 fn verify(graph: &Graph, sizes: &[usize]) -> Result<(), String> {
     for (index, cluster) in graph.clusters.iter().enumerate() {
         let refused = |what: String| format!("cluster {index}: {what}");
@@ -139,20 +140,20 @@ fn verify(graph: &Graph, sizes: &[usize]) -> Result<(), String> {
     Ok(())
 }
 
-/// What both of two scopes have.
+/// The intersection of two scopes.
 fn shared(a: &[u32], b: &[u32]) -> Vec<u32> {
     a.iter().copied().filter(|v| b.binary_search(v).is_ok()).collect()
 }
 
-/// What it takes: entries gone through, bytes on the way, and bytes of the tables that stay.
+/// The effort: entries visited, temporary bytes, and bytes of the tables that stay.
 ///
 /// # Errors
-/// A graph that names what is not there.
+/// A graph with unknown variables or clusters.
 pub(super) fn effort(graph: &Graph, sizes: &[usize]) -> Result<(Effort, u64), String> {
     verify(graph, sizes)?;
     let sizes_of = |scope: &[u32]| scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>();
     let all: Vec<u64> = graph.clusters.iter().map(|cluster| combinations(&sizes_of(&cluster.over))).collect();
-    let (mut lies, mut widest, mut looks) = (0u64, 0u64, 0u64);
+    let (mut maps, mut widest, mut looks) = (0u64, 0u64, 0u64);
     for (index, cluster) in graph.clusters.iter().enumerate() {
         let ends = [cluster.to, cluster.beside].into_iter().flatten();
         looks = looks.saturating_add(if cluster.to.is_none() { all[index] } else { 0 });
@@ -161,17 +162,17 @@ pub(super) fn effort(graph: &Graph, sizes: &[usize]) -> Result<(Effort, u64), St
             widest = widest.max(entries);
             for end in [index, other] {
                 looks = looks.saturating_add(all[end]);
-                lies = lies.saturating_add(Lie::bytes(&sizes_of(&graph.clusters[end].over)));
+                maps = maps.saturating_add(StrideMap::bytes(&sizes_of(&graph.clusters[end].over)));
             }
         }
     }
     let passes = u64::from(graph.passes).saturating_add(graph.even.into());
     let entries = all.iter().copied().fold(0, u64::saturating_add);
     let largest = all.iter().copied().max().unwrap_or(0);
-    // a function written out for its table, or what moves between two of them, with what threads know of it
+    // a dense function for its table, or the costs between two tables, with the buffers of threads
     let more = largest.max(widest.saturating_mul(PARTS as u64 + 2));
     let stay = entries.saturating_mul(8);
-    let bytes = stay.saturating_add(more.saturating_mul(8)).saturating_add(lies);
+    let bytes = stay.saturating_add(more.saturating_mul(8)).saturating_add(maps);
     let joint_entries = looks.saturating_mul(LOOKS).saturating_mul(passes).saturating_add(entries);
     Ok((Effort { joint_entries, bytes }, stay))
 }
@@ -184,7 +185,8 @@ impl Layout {
             let scopes = [index, other].map(|end| &graph.clusters[end].over[..]);
             let part = shared(scopes[0], scopes[1]);
             let own = state.sizes(&part);
-            let ends = [index, other].map(|end| (end, Lie::new(&graph.clusters[end].over, &sizes[end], &part, &own)));
+            let ends =
+                [index, other].map(|end| (end, StrideMap::new(&graph.clusters[end].over, &sizes[end], &part, &own)));
             Some(Edge { entries: combinations(&own) as usize, ends })
         };
         let clusters = || graph.clusters.iter().enumerate();
@@ -205,21 +207,21 @@ impl Layout {
     }
 }
 
-/// A graph at work.
+/// A join graph during its passes.
 struct Task {
     layout: Layout,
     tables: Vec<Vec<Cost>>,
-    /// What has become constant, and what an entry must stay below to count.
+    /// The constant so far, and the limit for entries that count.
     constant: Cost,
     dear: Cost,
 }
 
 impl State {
-    /// Sums functions up in the tables of a graph and moves costs between these.
+    /// Adds up functions in the tables of a graph and moves costs between these.
     pub(super) fn join(&mut self, graph: &Graph) -> Result<(), String> {
         let sizes: Vec<usize> = self.values.iter().map(|values| values.len()).collect();
         verify(graph, &sizes)?;
-        self.limit_to_what_is_allowed();
+        self.limit_to_finite_costs();
         self.check_room()?;
         if self.closed {
             return Ok(());
@@ -236,7 +238,7 @@ impl State {
         self.check_room()
     }
 
-    /// The tables of the clusters. What none of them has all variables of stays where it is.
+    /// The tables of the clusters. Functions that fit no cluster stay in the network.
     fn sum_up(&mut self, graph: &Graph, layout: &Layout) -> Result<Vec<Vec<Cost>>, String> {
         let dear = self.dear();
         let mut tables: Vec<Vec<Cost>> =
@@ -251,8 +253,8 @@ impl State {
             fewest.iter().copied().rev().find(|&index| has_all(index))
         };
         let mut put = |index: usize, scope: &[u32], sizes: &[usize], costs: &[Cost]| {
-            let lie = Lie::new(&graph.clusters[index].over, &layout.sizes[index], scope, sizes);
-            lie.add(&mut tables[index], costs, dear);
+            let map = StrideMap::new(&graph.clusters[index].over, &layout.sizes[index], scope, sizes);
+            map.add(&mut tables[index], costs, dear);
         };
         let scopes: Vec<Box<[u32]>> = self.functions().map(|function| function.scope.clone()).collect();
         for scope in scopes {
@@ -272,7 +274,7 @@ impl State {
 }
 
 impl Task {
-    /// All passes, or until nothing that counts is left.
+    /// Runs all passes, or until no assignment below the limit is left.
     fn run(&mut self, graph: &Graph) {
         let directed = (0..graph.passes).map(|pass| (pass, false));
         for (pass, even) in directed.chain((0..graph.even).map(|pass| (pass, true))) {
@@ -287,7 +289,7 @@ impl Task {
         }
     }
 
-    /// The moves of a group; whether anything that counts may be left.
+    /// Makes the moves of a group; returns whether an assignment below the limit may be left.
     fn visit(&mut self, group: Range<usize>, onward: bool, even: bool) -> bool {
         for cluster in group.clone() {
             if self.layout.beside[cluster].is_some() && !self.level(cluster, true) {
@@ -318,7 +320,7 @@ impl Task {
         true
     }
 
-    /// What every combination costs becomes constant; whether anything that counts is left.
+    /// Moves the least cost of every table to the constant; returns whether an assignment below the limit may be left.
     fn pay(&mut self, lowest: Cost) -> bool {
         if lowest >= self.dear {
             self.constant = sum(self.constant, self.dear);
@@ -329,7 +331,7 @@ impl Task {
         true
     }
 
-    /// The least of a table becomes constant.
+    /// Moves the least cost of a table to the constant.
     fn keep_least(&mut self, cluster: usize) -> bool {
         let lowest = lowest(&self.tables[cluster]);
         if lowest > 0 {
@@ -341,7 +343,7 @@ impl Task {
         self.pay(lowest)
     }
 
-    /// All that a cluster costs at least goes to the one that it leads to.
+    /// Sends all least costs of a cluster to the one it leads to.
     fn push(&mut self, cluster: usize) -> bool {
         self.exchange(cluster, false, [true, false], |from, _| {
             let low = lowest(from);
@@ -354,7 +356,7 @@ impl Task {
         })
     }
 
-    /// A cluster gets a part of what the one that it leads to costs at least.
+    /// Sends a cluster a part of the least costs of the one it leads to.
     fn share(&mut self, cluster: usize, parts: Cost) -> bool {
         self.exchange(cluster, false, [false, true], |_, from| {
             let low = lowest(from);
@@ -365,7 +367,7 @@ impl Task {
         })
     }
 
-    /// Half of the difference moves along an edge.
+    /// Moves half of the difference along an edge.
     fn level(&mut self, cluster: usize, beside: bool) -> bool {
         let dear = self.dear;
         self.exchange(cluster, beside, [true, true], |a, b| {
@@ -381,7 +383,7 @@ impl Task {
         })
     }
 
-    /// Adds to both ends of an edge what follows from what those that are looked at cost at least; something of that becomes constant.
+    /// Adds to both ends of an edge what `changes` computes from the least costs of the ends named in `looks`.
     fn exchange(
         &mut self,
         cluster: usize,
@@ -392,8 +394,8 @@ impl Task {
         let edges = if beside { &self.layout.beside } else { &self.layout.to };
         let Some(Edge { entries, ends }) = &edges[cluster] else { return true };
         let [(a, of_a), (b, of_b)] = ends;
-        let least = |look: bool, end: usize, lie: &Lie| {
-            if look { lie.least(&self.tables[end], *entries) } else { Vec::new() }
+        let least = |look: bool, end: usize, map: &StrideMap| {
+            if look { map.least(&self.tables[end], *entries) } else { Vec::new() }
         };
         let least = [least(looks[0], *a, of_a), least(looks[1], *b, of_b)];
         let (low, (to_a, to_b)) = changes(&least[0], &least[1]);
@@ -411,7 +413,7 @@ fn lowest(costs: &[Cost]) -> Cost {
     costs.iter().copied().fold(FORBIDDEN, Cost::min)
 }
 
-/// What takes all of a cost away.
+/// The amount that takes a whole cost away.
 fn less_all(cost: Cost) -> Cost {
     if cost >= FORBIDDEN { 0 } else { -cost }
 }

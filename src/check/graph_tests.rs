@@ -1,4 +1,4 @@
-//! Join graphs in certificates against brute force: graphs of any kind, not only those that somebody would make.
+//! Join graphs in certificates against brute force: random graphs, not only sensible ones.
 
 use super::evaluate;
 use super::state::State;
@@ -9,7 +9,7 @@ use crate::check::Replay;
 use crate::model::{Cost, FORBIDDEN, Network, Table};
 use crate::rng::Rng;
 
-/// Any graph over the variables of a network: clusters that cover it or not, the same one twice, edges between what shares nothing.
+/// A random graph over the variables of a network: clusters may repeat or miss variables, edges may share none.
 fn graph(network: &Network, rng: &mut Rng) -> Graph {
     let n = network.domains().len() as u32;
     let count = 1 + rng.index(6);
@@ -22,7 +22,7 @@ fn graph(network: &Network, rng: &mut Rng) -> Graph {
     Graph { clusters: clusters.collect(), passes: rng.below(5) as u32, even: rng.below(4) as u32 }
 }
 
-/// What an assignment costs by the tables at work; the limit where it does not count.
+/// The cost of an assignment by the graph's tables; the limit where it does not count.
 fn cost(state: &State, assignment: &[u32]) -> Cost {
     let place = |v: u32| state.values[v as usize].binary_search(&assignment[v as usize]).expect("no value has left");
     let mut total: i128 = (0..assignment.len() as u32).map(|v| i128::from(state.unary[v as usize][place(v)])).sum();
@@ -111,7 +111,7 @@ fn graphs_state_what_they_take_and_name_what_is_there() -> Result<(), Error> {
         let steps = vec![Step::Graph(Graph { clusters, passes: 1, even: 0 })];
         Certificate::new(&network, 5, None, Branch { steps, ending: Ending::Constant })
     };
-    // a table of eight entries is gone through twice, once made
+    // a table of eight entries is visited twice after its construction
     let whole = certificate(vec![cluster(&[0, 1, 2], None, None)]);
     let effort = Replay::new(&network, &whole)?.effort();
     assert_eq!((effort.joint_entries, effort.bytes), (2 * 8 + 8, 3 * 4 * 8 + (8 + 8) * 8));
@@ -138,7 +138,8 @@ fn rows_keep_to_what_they_state_and_name_what_is_there() -> Result<(), Error> {
         let ending = Ending::Rows(Rows { order: order.into(), work, bytes });
         Certificate::new(&network, 5, None, Branch { steps: Vec::new(), ending })
     };
-    // tables of the first variable have 2 + 4 + 4 rows, each of 4 leads to two of the next, these to one more; and so on
+    // tables of the first variable have 2 + 4 + 4 rows, each of 4 leads to two of the next, these to one more, and so
+    // on
     assert_eq!(follow(&network, &certificate(&[0, 1, 2], 60, 2000))?, 5);
     for (order, work, bytes, part) in [
         (&[0, 1, 2][..], 20, 2000, "more work or memory"),

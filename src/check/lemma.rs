@@ -1,9 +1,9 @@
 //! Values that are too dear, shown on a copy of the network, and what that forbids later.
 //!
-//! A value that is too dear in the copy is part of no assignment that counts, as limits, moves and the loss of what is too dear keep the
-//! cost of every other one. The same steps in the network itself, eliminations and dominance keep it or leave assignments out. So
-//! what a lemma says of the network goes on to hold, for values that are still there. A function that is taken apart may
-//! become cheaper; then what was known is forgotten.
+//! A value that is too dear in the copy is in no assignment below the limit: limits, moves and the loss of what is too
+//! dear keep the cost of every other assignment. The same steps in the network itself, eliminations and dominance keep
+//! that cost too, or remove assignments. So a lemma stays true for the values that are left. Separating a function may
+//! make it cheaper; then lemmas are forgotten.
 
 use super::elimination::Layout;
 use super::search;
@@ -13,11 +13,11 @@ use crate::certificate::{Lemma, Step};
 use crate::model::{Cost, FORBIDDEN};
 use rustc_hash::FxHashSet;
 
-/// Times that all tables are looked through for what is too dear: what comes later is left to passes.
+/// Times that all tables are searched for values that are too dear; passes do the rest.
 const ROUNDS: u32 = 8;
 
 impl State {
-    /// Shows that values are too dear, and remembers it.
+    /// Shows that values are too dear, and stores them.
     pub(super) fn lemma(&mut self, lemma: &Lemma) -> Result<(), String> {
         for (v, values) in &lemma.values {
             self.present(*v)?;
@@ -39,7 +39,7 @@ impl State {
         }
         copy.settle();
         if !copy.closed {
-            copy.limit_to_what_is_allowed();
+            copy.limit_to_finite_costs();
             copy.check_room()?;
             copy.show(lemma)?;
         }
@@ -50,7 +50,7 @@ impl State {
         Ok(())
     }
 
-    /// Values become forbidden that are known to be too dear.
+    /// Forbids values that lemmas have shown to be too dear.
     pub(super) fn by_lemma(&mut self, v: u32, values: &[u32]) -> Result<(), String> {
         self.present(v)?;
         for &value in values {
@@ -63,12 +63,12 @@ impl State {
         Ok(())
     }
 
-    /// Takes values away that are too dear until those of a lemma are gone.
+    /// Removes values that are too dear until those of a lemma are gone.
     fn show(&mut self, lemma: &Lemma) -> Result<(), String> {
         self.by_tables()?;
         if let Some(plan) = lemma.back.as_ref().filter(|_| !self.are_gone(lemma)) {
             let sizes: Vec<usize> = self.values.iter().map(|values| values.len()).collect();
-            // all of them beside the constant as it is now
+            // all of them relative to the current constant
             let (bounds, dear) = (Layout::new(plan, &sizes)?.marginals(self), self.dear());
             for (v, bounds) in (0..).zip(bounds) {
                 let _ = self.keep_below(v, &bounds, dear)?;
@@ -92,7 +92,7 @@ impl State {
         self.closed || lemma.values.iter().all(|(v, values)| values.iter().all(|&value| is_gone(*v, value)))
     }
 
-    /// What a value costs with the least of each of its tables, over and over while something is too dear.
+    /// The cost of each value with the least of each of its tables, repeated while a value is too dear.
     fn by_tables(&mut self) -> Result<(), String> {
         for _ in 0..ROUNDS {
             let mut lost = false;
@@ -112,7 +112,7 @@ impl State {
         Ok(())
     }
 
-    /// Leaves a variable the values that cost less than what is too dear; whether it lost any.
+    /// Removes the values of a variable that are too dear; returns whether there were any.
     fn keep_below(&mut self, v: u32, costs: &[Cost], dear: Cost) -> Result<bool, String> {
         if self.closed {
             return Ok(false);
@@ -128,14 +128,14 @@ impl State {
 }
 
 impl Layout<'_> {
-    /// What each value of each variable costs at least, besides the constant, by mini-buckets and what everything else costs on the way back
-    /// through them. A variable that no mini-bucket has costs nothing.
+    /// Lower bounds of all values by mini-buckets and a backward pass through them, without the constant. A variable in
+    /// no mini-bucket costs nothing.
     fn marginals(&self, state: &State) -> Vec<Vec<Cost>> {
         let mut bounds: Vec<Vec<Cost>> = state.values.iter().map(|values| vec![0; values.len()]).collect();
         let messages = self.messages(state);
         let least = |message: &[Cost]| message.iter().copied().fold(FORBIDDEN, Cost::min);
         let taken: FxHashSet<u32> = self.plan.joins.iter().flat_map(|join| join.messages.iter().copied()).collect();
-        // messages that nobody takes count with their least cost
+        // messages that are not joined count with their least cost
         let roots: Vec<usize> = (0..messages.len()).filter(|&index| !taken.contains(&(index as u32))).collect();
         let total = roots.iter().fold(0, |total, &root| sum(total, least(&messages[root])));
         let mut outside: Vec<Option<Vec<Cost>>> = vec![None; messages.len()];
@@ -146,7 +146,7 @@ impl Layout<'_> {
             outside[root] = Some(vec![total - least(&messages[root]); messages[root].len()]);
         }
         for (index, join) in self.plan.joins.iter().enumerate().rev() {
-            // below a function that is not laid out nothing is known
+            // without its dense table, a function gives no bounds
             let Some(rest) = outside[index].take() else { continue };
             let scope = &self.scopes[index];
             let all: Vec<Cost> = messages[index].iter().zip(&rest).map(|(&own, &rest)| sum(own, rest)).collect();
@@ -169,7 +169,7 @@ impl Layout<'_> {
             raise(&mut bounds[join.variable as usize], &own);
             for ((from, message), all) in taken.iter().zip(below) {
                 let rest = message.iter().zip(all);
-                // where the message itself forbids, nothing more is needed
+                // where the message forbids, no more is needed
                 let less =
                     rest.map(|(&own, all)| if own >= FORBIDDEN || all >= FORBIDDEN { FORBIDDEN } else { all - own });
                 outside[*from as usize] = Some(less.collect());

@@ -1,4 +1,4 @@
-//! Lemmas against brute force: values that are listed must be too dear, whatever is said to show it.
+//! Lemmas against brute force: listed values must be too dear, whatever the lemma's steps.
 
 use super::evaluate;
 use super::state::State;
@@ -19,7 +19,7 @@ fn plan(network: &Network, rng: &mut Rng) -> Elimination {
         }
     }
     let n = network.domains().len() as u32;
-    // tables that wait: their scopes and what they are
+    // waiting tables: their scopes and kinds
     let mut waiting: Vec<(Vec<u32>, Join)> = Vec::new();
     for (index, scope) in (0..).zip(&functions) {
         waiting.push((scope.to_vec(), Join { functions: vec![index], ..Join::default() }));
@@ -48,7 +48,7 @@ fn plan(network: &Network, rng: &mut Rng) -> Elimination {
     Elimination { functions, joins }
 }
 
-/// What the cheapest assignment with each value costs.
+/// The cost of the cheapest assignment with each value.
 fn marginals(network: &Network) -> Vec<Vec<Cost>> {
     let mut least: Vec<Vec<Cost>> = network.domains().iter().map(|&d| vec![FORBIDDEN; d as usize]).collect();
     for assignment in assignments(network) {

@@ -1,8 +1,8 @@
-//! The independent checker: what an assignment of a [`Network`] costs, recomputed from the tables, and [`Replay`], which follows
-//! the certificate of a bound.
+//! The independent checker: the cost of an assignment of a [`Network`], recomputed from the tables, and [`Replay`],
+//! which follows the certificate of a bound.
 //!
-//! It shares nothing with the search, the reductions or inference but the model's plain data: own indexing, own
-//! look-up of sparse tuples, own summation (128 bits, so that nothing can overflow or saturate on the way).
+//! It shares only the model's plain data with the search, the reductions and inference. Indexing, look-up of sparse
+//! tuples and summation are its own; sums have 128 bits, so they cannot overflow or saturate.
 
 mod buckets;
 mod elimination;
@@ -30,7 +30,7 @@ pub use replay::Replay;
 
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SparseTable, Table};
 
-/// What an assignment costs.
+/// The cost of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evaluation {
     /// The total; [`FORBIDDEN`] where an entry forbids the assignment.
@@ -53,8 +53,8 @@ impl Evaluation {
 /// Evaluates an assignment (value indices in file order).
 ///
 /// # Panics
-/// If `assignment` has another length than the network has variables, or a value is outside its domain: what comes
-/// from a file is checked by its reader.
+/// If `assignment` has another length than the network has variables, or a value is outside its domain: readers of
+/// files check this.
 pub fn evaluate(network: &Network, assignment: &[u32]) -> Evaluation {
     assert_eq!(assignment.len(), network.domains().len(), "one value for every variable");
     let (mut sum, mut violated) = (0i128, Vec::new());

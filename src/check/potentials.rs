@@ -1,8 +1,7 @@
-//! What a network is by its file's own numbers: the value of an assignment, and whether the integer costs are what they
-//! should be.
+//! A network by its file's own numbers: the value of an assignment, and a check of the integer costs.
 //!
-//! Logarithms are computed here a second time, in fixed point from the digits and the exponent that the file states:
-//! nothing is shared with the reader but the numbers themselves.
+//! Logarithms are computed here a second time, in fixed point from the digits and the exponent of the file; only the
+//! numbers themselves are shared with the reader.
 
 use super::{entry, evaluate, saturate};
 use crate::model::{Cost, FORBIDDEN, Network, Number, Numbers, Reading, Scale, Stated, Table};
@@ -12,13 +11,13 @@ const POINT: u32 = 64;
 /// ln 2 and ln 10, to the nearest 2^-64.
 const LN_2: i128 = 0xb172_17f7_d1cf_79ac;
 const LN_10: i128 = 0x2_4d76_3776_aaa2_b05c;
-/// A unit, and how far a cost may be off: half a unit and a thirty-second.
+/// A unit, and the error allowed for a cost: half a unit and a thirty-second.
 const UNIT: i128 = 1 << POINT;
 const OFF: i128 = UNIT / 2 + UNIT / 32;
-/// What sums of doubles are taken larger by, relative to the numbers summed up.
+/// Relative margin for sums of doubles.
 const LOST: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// What an assignment is worth in the file's convention, by the file's own numbers; `None` where an entry of it is
+/// The value of an assignment in the file's convention, by the file's own numbers; `None` where an entry of it is
 /// impossible.
 pub fn value(network: &Network, assignment: &[u32]) -> Option<Number> {
     let units = network.units();
@@ -29,7 +28,7 @@ pub fn value(network: &Network, assignment: &[u32]) -> Option<Number> {
     let (functions, domains) = (network.functions(), network.domains());
     let (mut sum, mut lost) = (0.0f64, 0.0f64);
     let mut add = |term: f64| {
-        // what the sum loses is kept apart (Neumaier 1974)
+        // the rounding errors of the sum are added up separately (Neumaier 1974)
         let total = sum + term;
         lost += if sum.abs() >= term.abs() { (sum - total) + term } else { (term - total) + sum };
         sum = total;
@@ -68,7 +67,7 @@ fn logarithm(scale: Scale, stated: Stated) -> f64 {
 /// Checks the integer costs of a network against the file's own numbers.
 ///
 /// # Errors
-/// The first cost that is not what it should be.
+/// The first wrong cost.
 pub fn verify(network: &Network) -> Result<(), String> {
     let Some(reading) = network.reading() else { return Ok(()) };
     let excess = reading.witness.as_ref().map(|witness| excess(network, reading, witness)).transpose()?;
@@ -106,7 +105,7 @@ pub fn verify(network: &Network) -> Result<(), String> {
     Ok(())
 }
 
-/// By how much a witness costs more, at most, than the least that its functions can cost.
+/// An upper bound on the excess of a witness's cost over the functions' least costs.
 fn excess(network: &Network, reading: &Reading, witness: &[u32]) -> Result<f64, String> {
     let domains = network.domains();
     if witness.len() != domains.len() || witness.iter().zip(domains).any(|(value, domain)| value >= domain) {
@@ -149,7 +148,7 @@ fn is_near(scale: Scale, stated: Stated, cost: Cost, decimals: u32) -> bool {
     log.is_some_and(|log| ((i128::from(cost) << POINT) + log).abs() <= OFF)
 }
 
-/// Whether a cost is what the file states, not only near it.
+/// Whether a cost is exactly that of the file.
 fn is_exact(network: &Network, scale: Scale, stated: Stated, cost: Cost) -> bool {
     match (scale, stated) {
         (Scale::Potentials, Stated::Double(potential)) => potential == 1.0 && cost == 0,

@@ -1,5 +1,5 @@
-//! Certificates followed step by step, by code that shares nothing with the reductions, the orders, the bounds and the search but
-//! the plain data of the model and of the certificate.
+//! Certificates followed step by step. The code shares only the plain data of the model and of the certificate with the
+//! reductions, the orders, the bounds and the search.
 
 use super::elimination::{Effort, Layout};
 use super::state::State;
@@ -9,7 +9,7 @@ use crate::certificate::{Branch, Certificate, Ending, ReadAs, Step, digest};
 use crate::error::Error;
 use crate::model::{Cost, Network};
 
-/// A certificate that belongs to a network, before it is followed.
+/// A certificate checked against its network, before it is followed.
 #[derive(Debug)]
 pub struct Replay<'a> {
     network: &'a Network,
@@ -18,11 +18,11 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Looks whether the certificate is for this network, and what following it takes.
+    /// Checks that the certificate belongs to this network, and computes its effort.
     ///
     /// # Errors
-    /// [`Error::Refused`]: another network, costs that are not what the file's numbers make them, a solution that costs
-    /// something else, or steps that name what is not there.
+    /// [`Error::Refused`]: another network, costs that do not follow from the file's numbers, a solution with another
+    /// cost, or steps with unknown names.
     pub fn new(network: &'a Network, certificate: &'a Certificate) -> Result<Self, Error> {
         let found = digest(network);
         if certificate.network != found {
@@ -52,22 +52,22 @@ impl<'a> Replay<'a> {
         let sizes: Vec<usize> = network.domains().iter().map(|&domain| domain as usize).collect();
         let mut effort = branch_effort(&certificate.proof, sizes).map_err(Error::Refused)?;
         let tables: u64 = network.functions().iter().map(|f| f.table.bytes() as u64).sum();
-        // a lemma has a copy of them
+        // a lemma works on a copy of them
         let copies = 1 + u64::from(certificate.proof.steps.iter().any(|step| matches!(step, Step::Lemma(_))));
         effort.bytes = effort.bytes.saturating_add(tables.saturating_mul(copies));
         Ok(Replay { network, certificate, effort })
     }
 
-    /// What it takes: combinations of eliminations and entries of tables that costs move in, and bytes of tables.
+    /// The effort: combinations of eliminations, entries of tables in which costs move, and bytes of tables.
     pub fn effort(&self) -> Effort {
         self.effort
     }
 
-    /// Follows the steps. Returns what they prove no assignment to cost less than, which is no less than the certificate says.
+    /// Follows the steps and returns the lower bound they prove, which is at least the certificate's.
     ///
     /// # Errors
-    /// [`Error::Refused`]: tables that do not fit into `memory` bytes, a step that is not right, or a bound that does not
-    /// follow.
+    /// [`Error::Refused`]: tables that do not fit into `memory` bytes, a step that is not right, or a bound that does
+    /// not follow.
     pub fn run(&self, memory: u64) -> Result<Cost, Error> {
         if self.effort.bytes > memory {
             return Err(Error::Refused(format!(
@@ -85,7 +85,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// What a branch proves for the network as it stands.
+/// The bound that a branch proves for the current network.
 fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
     for (index, step) in branch.steps.iter().enumerate() {
         state.step(step).map_err(|what| format!("step {}: {what}", index + 1))?;
@@ -97,7 +97,7 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
     match &branch.ending {
         Ending::Constant => Ok(state.proven(0)),
         Ending::Elimination(plan) => {
-            state.limit_to_what_is_allowed();
+            state.limit_to_finite_costs();
             state.check_room()?;
             let sizes: Vec<usize> = state.values.iter().map(|values| values.len()).collect();
             let least = Layout::new(plan, &sizes)?.run(&state);
@@ -126,8 +126,9 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
     }
 }
 
-/// What steps take for a network whose variables have so many values, and how many these then have; `held` are bytes of the tables of
-/// the last graph. Whether nothing that counts is left. What steps lack shows when they are followed.
+/// Adds the effort of steps on variables with `sizes` values, and updates `sizes`; `held` are the bytes of the last
+/// graph's tables. Returns whether some variable loses all its values. A malformed step is reported when it is
+/// followed.
 fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: &mut u64) -> Result<bool, String> {
     let room = |sizes: &[usize], scope: &[u32]| {
         let size = |&v: &u32| sizes.get(v as usize).map_or(1, |&size| size as u64);
@@ -151,7 +152,7 @@ fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: 
             Step::TooDear { variable, values } => {
                 lose(sizes, *variable, values.len());
                 if sizes.get(*variable as usize) == Some(&0) {
-                    // nothing that counts is left
+                    // no assignment below the limit is left
                     return Ok(true);
                 }
             }
@@ -187,7 +188,7 @@ fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: 
     Ok(false)
 }
 
-/// What a branch takes for a network whose variables have so many values.
+/// The effort of a branch on a network with domains of `sizes`.
 fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, String> {
     let (mut effort, mut held) = (Effort::default(), 0);
     if steps_effort(&branch.steps, &mut sizes, &mut effort, &mut held)? {
@@ -205,7 +206,7 @@ fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, Strin
             effort.bytes = effort.bytes.max(task.bytes.saturating_add(held));
         }
         Ending::Rows(task) => {
-            // all tables are looked through
+            // all tables are visited
             effort.joint_entries = effort.joint_entries.saturating_add(task.work).saturating_add(held / 8);
             effort.bytes = effort.bytes.max(task.bytes.saturating_add(held));
         }

@@ -1,8 +1,9 @@
-//! Exact elimination by tables that list only what is not too dear: where the constant is near the limit that is little, whatever
-//! dense tables would take. Any order is right; how long tables get shows only as it goes, so a certificate states what they may take.
+//! Exact elimination by sparse tables that list only the tuples that are not too dear. Where the constant is near the
+//! limit these are few, however large the dense tables are. Every order is sound. The length of the tables shows only
+//! during the run, so a certificate states a limit for it.
 //!
-//! Every table has its least cost at 0, as that of each message is moved to the constant. So a row, a sum of rows on its way, too,
-//! that reaches the limit less the constant is part of nothing that counts, and is left out.
+//! The least cost of every table is 0, as that of each message is moved to the constant. So a row, or a partial sum of
+//! rows, that reaches the limit less the constant is part of no assignment below the limit and is left out.
 
 use super::state::{Function, State};
 use super::tables;
@@ -10,19 +11,19 @@ use crate::certificate::Rows;
 use crate::model::{Cost, Table};
 use rustc_hash::FxHashMap;
 
-/// Bytes of a row, with its part of an index, and of a row of a message on its way.
+/// Bytes of a row, with its part of an index, and of a row of a message being built.
 const ROW: u64 = 64;
 const NEW: u64 = 96;
 
 /// The values of some variables in one number, and a cost.
 type Row = (u128, Cost);
 
-/// What elimination proves for the network as it stands: the constant and what all tables come to, or the limit.
+/// The bound of an elimination of the current network: the constant and the least cost of all tables, or the limit.
 ///
 /// # Errors
-/// Variables that are not there, keys that are too wide, and more rows or bytes than the certificate states.
+/// Unknown variables, keys that are too wide, and more rows or bytes than the certificate states.
 pub(super) fn run(mut state: State, task: &Rows) -> Result<Cost, String> {
-    state.limit_to_what_is_allowed();
+    state.limit_to_finite_costs();
     state.check_room()?;
     if state.closed {
         return Ok(state.proven(0));
@@ -39,7 +40,7 @@ pub(super) fn run(mut state: State, task: &Rows) -> Result<Cost, String> {
     Ok(state.proven(elimination.constant.into()))
 }
 
-/// Where the value of each variable of a scope stands in a number, the first one lowest.
+/// The bits of each variable of a scope in a key, the first one lowest.
 struct Fields {
     shifts: Vec<u32>,
     bits: Vec<u32>,
@@ -70,7 +71,7 @@ struct Listed {
     rows: Vec<Row>,
 }
 
-/// A table whose rows go on from what tables before it have in common with it.
+/// A table indexed by the variables that it shares with the tables before it.
 struct Level {
     shared: u128,
     rows: Vec<Row>,
@@ -89,21 +90,21 @@ impl Level {
     }
 }
 
-/// An elimination on its way.
+/// A running elimination.
 struct Elimination {
     constant: Cost,
-    /// What a row must stay below.
+    /// The limit for rows.
     dear: Cost,
     messages: Vec<Listed>,
-    /// Rows that may still be looked at, and bytes that rows may take at a time.
+    /// Rows that may still be visited, and bytes of rows at a time.
     work: u64,
     bytes: u64,
 }
 
-/// A message on its way.
+/// A message being built.
 struct Message {
     rows: FxHashMap<u128, Cost>,
-    /// Bits of the variable that is eliminated, the lowest of all.
+    /// Bits of the eliminated variable, the lowest of all.
     own: u32,
     dear: Cost,
     work: u64,
@@ -111,7 +112,7 @@ struct Message {
 }
 
 impl Message {
-    /// All that goes on from a row; whether work and room were enough.
+    /// Extends a row through all tables; returns whether work and memory were enough.
     fn extend(&mut self, levels: &[Level], key: u128, cost: Cost) -> bool {
         let Some((level, rest)) = levels.split_first() else {
             let least = self.rows.entry(key >> self.own).or_insert(cost);
@@ -131,7 +132,7 @@ impl Message {
 }
 
 impl Elimination {
-    /// Replaces all tables of a variable by their message; whether anything that counts is left.
+    /// Replaces all tables of a variable by their message; returns whether an assignment below the limit may be left.
     fn eliminate(&mut self, state: &mut State, v: u32) -> Result<bool, String> {
         let mut tables = vec![Listed { scope: vec![v], rows: Vec::new() }];
         let own = (0..).zip(std::mem::take(&mut state.unary[v as usize]));
@@ -169,7 +170,7 @@ impl Elimination {
         let room = self.bytes.checked_sub(held.saturating_mul(ROW)).ok_or_else(too_much)?;
         self.work = self.work.checked_sub(joined).ok_or_else(too_much)?;
 
-        // the longest first, then what adds the fewest bits
+        // the longest first, then those that add the fewest bits
         let longest = (0..waiting.len()).max_by_key(|&at| waiting[at].1.len()).unwrap_or(0);
         let (mut known, first) = waiting.swap_remove(longest);
         let mut levels = Vec::new();

@@ -1,11 +1,11 @@
-//! The search over values of a certificate: the replay's own, led by what was branched on. A certificate tells variables, not
-//! bounds: at each node costs are shifted again, by code of this module, and where that is not enough, what is left is eliminated,
-//! bounded by mini-buckets of the size that the certificate states, or branched on further. So a wrong hint costs time and proves
+//! The replay's own branch and bound, guided by the branching trace. A certificate stores variables, not bounds. At
+//! each node this module shifts costs; where that is not enough, it eliminates the residual problem, bounds it by
+//! mini-buckets of the size that the certificate states, or branches further. So a wrong hint costs time and proves
 //! nothing.
 //!
-//! Nothing is ever negative: functions give what all of them cost for each value of a variable to its values, those the least to
-//! the constant, and get shares of the rest back (a node-wise version of the passes of Cooper et al., "Soft arc consistency
-//! revisited", 2010, directional). A value that costs as much as the limit leaves then.
+//! No cost is ever negative. Functions send the costs that all their tuples share to the values of a variable, values
+//! send their least cost to the constant, and shares of the rest come back (a directional pass at each node, after
+//! Cooper et al., "Soft arc consistency revisited", 2010). Then a value that costs as much as the limit leaves.
 
 use super::buckets::Rest;
 use super::state::State;
@@ -17,23 +17,23 @@ use std::sync::Arc;
 
 /// Sums of costs that matter stay below this: some hundred of them fit into 64 bits.
 const MOST: Cost = 1 << 55;
-/// Pairs of passes at a node, as long as one gains an eighth of what is missing to the limit; at the root, a thousandth.
+/// Pairs of passes at a node, as long as each gains an eighth of the distance to the limit; at the root, a thousandth.
 const PASSES: usize = 10;
 const PART: Cost = 8;
 const ROOT_PASSES: usize = 200;
 const ROOT_PART: Cost = 1000;
-/// Combinations for which what is left of a node is eliminated; few in tests, whose networks are small.
+/// Combinations up to which the residual problem is eliminated; few in tests, whose networks are small.
 const ELIMINATED: u64 = if cfg!(test) { 12 } else { 1 << 18 };
-/// Mini-buckets of a node begin with this part of the combinations that they may have: most nodes need no more.
+/// The first mini-buckets of a node take this part of the combinations allowed: most nodes need no more.
 const FIRST_TRY: u64 = 64;
 const NEXT_TRY: u64 = 8;
 
-/// What a search proves for the network as it stands: the constant and the least of what is left, or the limit.
+/// The bound of a search on the current network: the constant and the least cost of what is left, or the limit.
 ///
 /// # Errors
-/// Costs that are too large, and more entries to look at or more bytes than the certificate states.
+/// Costs that are too large, and more entries or bytes than the certificate states.
 pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
-    state.limit_to_what_is_allowed();
+    state.limit_to_finite_costs();
     state.check_room()?;
     if state.closed {
         return Ok(state.proven(0));
@@ -50,7 +50,7 @@ pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
     Ok(state.proven(least.into()))
 }
 
-/// Shows that values, by their places, are too dear: by passes over the network as it stands, then by a search below each of them.
+/// Shows that values are too dear: by passes over the network as it stands, then by a search below each of them.
 ///
 /// # Errors
 /// As [`run`], and a value with which something may cost less than the limit.
@@ -86,7 +86,7 @@ pub(super) fn show(state: &State, values: &[(u32, u32)], work: u64, bytes: u64) 
     Ok(())
 }
 
-/// What was branched on, by node.
+/// The branching trace, by node.
 struct Hints {
     variables: Vec<u32>,
     /// By node and value.
@@ -111,21 +111,21 @@ impl Hints {
     }
 }
 
-/// A function with its table written out.
+/// A function with a dense table.
 struct Function {
     scope: Box<[u32]>,
     strides: Box<[usize]>,
     costs: Arc<[Cost]>,
-    /// By place in the scope, where what was taken for its values begins among the cells of a node.
+    /// By place in the scope, the first of the cells with the amounts taken for its values.
     taken: Box<[usize]>,
 }
 
-/// What all nodes share. Values go by their places among those of the root.
+/// Static data of all nodes. Values are numbered by their places among those of the root.
 struct Frame {
     functions: Vec<Function>,
     /// By variable, its functions and its place in them.
     incidence: Vec<Vec<(u32, u32)>>,
-    /// By variable, where its costs begin among the cells.
+    /// By variable, the first of its cost cells.
     own: Vec<usize>,
 }
 
@@ -135,17 +135,17 @@ struct Node {
     constant: Cost,
     /// By variable, the places of the values left.
     values: Vec<Vec<u32>>,
-    /// What values cost, and what was taken from functions for them (negative where more was given).
+    /// Costs of values, and amounts taken from functions for them (negative where more was given).
     cells: Vec<Cost>,
 }
 
-/// A node whose values are looked at one after the other.
+/// A node and the values still to be tried.
 struct Open {
     node: Node,
-    /// The fork that told the variable, if one did.
+    /// The trace's entry that named the variable, if there is one.
     fork: Option<u32>,
     variable: u32,
-    /// The place of the value that comes next.
+    /// The place of the next value.
     next: usize,
     bytes: u64,
 }
@@ -180,21 +180,21 @@ impl Frame {
     }
 }
 
-/// A search on its way.
+/// A running search.
 struct Task<'a> {
     state: &'a State,
     frame: Frame,
     hints: Hints,
-    /// Entries that may still be looked at, and bytes that may still be taken.
+    /// Entries that may still be visited, and bytes that are left.
     work: u64,
     bytes: u64,
-    /// Combinations for the mini-buckets of a node.
+    /// Combinations of the mini-buckets of a node.
     mini: u64,
 }
 
 impl Task<'_> {
-    /// Lowers `least` to what an assignment of the node costs, if one costs less: then nothing better is proven. How
-    /// deep it goes is up to the certificate, so the nodes on the way are a list.
+    /// Lowers `least` to the cost of an assignment of the node, if one is cheaper: no better bound is proven then. The
+    /// certificate decides the depth, so nodes are on a list, not on the stack.
     fn node(&mut self, node: Node, hint: Option<u32>, least: &mut Cost, passes: (usize, Cost)) -> Result<(), String> {
         let mut open = Vec::new();
         open.extend(self.branch(node, hint, least, passes)?);
@@ -216,7 +216,7 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// Bounds a node. What is left of it to branch on, if anything is.
+    /// Bounds a node; returns the residual problem to branch on, if there is one.
     fn branch(
         &mut self,
         mut node: Node,
@@ -247,7 +247,7 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// Moves costs to the constant by passes there and back; whether anything below `limit` may be left.
+    /// Moves costs to the constant by forward and backward passes; returns whether a cost below `limit` may be left.
     fn shift(&mut self, node: &mut Node, limit: Cost, (passes, part): (usize, Cost)) -> Result<bool, String> {
         let variables: Vec<u32> =
             (0..node.values.len() as u32).filter(|&v| !node.values[v as usize].is_empty()).collect();
@@ -256,7 +256,7 @@ impl Task<'_> {
             for onward in [true, false] {
                 for at in 0..variables.len() {
                     let v = variables[if onward { at } else { variables.len() - 1 - at }];
-                    // what an assigned one has to give it gave at first
+                    // an assigned variable gave all its costs in the first pass
                     if (pass > 0 || !onward) && node.values[v as usize].len() == 1 {
                         continue;
                     }
@@ -272,8 +272,8 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// Collects what the functions of a variable cost for its values; whether one below `limit` is left. What they cost besides the
-    /// least goes on to functions with variables to come.
+    /// Collects the costs of a variable's functions at its values, and returns whether a value below `limit` is left.
+    /// The excess over the least cost goes on to functions with later variables.
     fn visit(&mut self, node: &mut Node, v: u32, onward: bool, limit: Cost) -> Result<bool, String> {
         let (own, count) = (self.frame.own[v as usize], node.values[v as usize].len());
         let mut sums: Vec<Cost> = node.values[v as usize].iter().map(|&a| node.cells[own + a as usize]).collect();
@@ -332,7 +332,8 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// Eliminates what is left of a node, or bounds it by mini-buckets; whether it is done with, else what to branch on.
+    /// Eliminates the residual problem of a node or bounds it by mini-buckets. Returns whether the node is done, and
+    /// the variable to branch on where it is not.
     fn finish(&mut self, node: &Node, least: &mut Cost) -> Result<(bool, Option<u32>), String> {
         let (rest, constant) = self.rest(node);
         let (order, joint) = rest.order(self.mini.max(ELIMINATED));
@@ -345,7 +346,7 @@ impl Task<'_> {
         }
         let mut tried = 0;
         for part in [FIRST_TRY, NEXT_TRY, 1] {
-            // nothing that was tried is tried again
+            // no size is tried twice
             let fits = rest.fitting(&order, self.mini / part, self.bytes / size_of::<Cost>() as u64);
             let Some(most) = fits.filter(|&most| most > std::mem::replace(&mut tried, most)) else { continue };
             let taken = rest.taken(&order, most);
@@ -363,7 +364,7 @@ impl Task<'_> {
         Ok((false, smallest))
     }
 
-    /// What is left of a node: the variables that tables read, and what all assignments cost.
+    /// The residual problem of a node: the variables of its tables, and the constant.
     fn rest(&self, node: &Node) -> (Rest, Cost) {
         let sizes: Vec<usize> = node.values.iter().map(Vec::len).collect();
         let open = |v: u32| sizes[v as usize] > 1;
@@ -407,15 +408,15 @@ impl Function {
         least
     }
 
-    /// What is left of it over the values left, the last variable running fastest.
+    /// The remaining entries over the values left, the last variable running fastest.
     fn entries(&self, node: &Node) -> Vec<Cost> {
         let mut entries = Vec::new();
         self.each(node, None, |base, taken| entries.push(tables::less(self.costs[base], taken)));
         entries
     }
 
-    /// All combinations of the values left, of all variables but the one at `but`: where they lead in the table, and what was taken
-    /// for them.
+    /// Visits all combinations of the values left, without the variable at `but`: their offset in the table, and what
+    /// was taken from them.
     fn each(&self, node: &Node, but: Option<usize>, mut look: impl FnMut(usize, Cost)) {
         let places: Vec<usize> = (0..self.scope.len()).filter(|&k| Some(k) != but).collect();
         let list = |k: usize| &node.values[self.scope[k] as usize];

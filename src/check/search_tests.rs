@@ -1,4 +1,4 @@
-//! Certificates of searches over values against brute force.
+//! Certificates of branch and bound against brute force.
 
 use super::tests::{follow, random, solved};
 use crate::bounds::Proof;
@@ -17,7 +17,7 @@ fn search(rng: &mut Rng) -> Option<(Network, Certificate, Cost)> {
     let stop = Stop::new();
     let network = random(rng);
     let (solutions, optimum) = solved(&network);
-    let reducer = Arc::new(Reducer::logged(&network, rng.below(4) == 0, &stop).expect("nobody stops"));
+    let reducer = Arc::new(Reducer::logged(&network, rng.below(4) == 0, &stop).expect("the flag is not set"));
     let problem = Arc::new(reducer.problem());
     if reducer.infeasible() || problem.variables() == 0 {
         return None;
@@ -26,7 +26,7 @@ fn search(rng: &mut Rng) -> Option<(Network, Certificate, Cost)> {
     let known = solutions.get(rng.index(2 * solutions.len() + 1)).map(|(cost, _)| *cost);
     let style = Style::ALL[rng.index(2)];
     let branch = Branch::new(&problem, known, &order, 1 << 30, style, &stop)?;
-    let mut branch = branch.keep_forks().leaves(4.0);
+    let mut branch = branch.keep_trace().leaves(4.0);
     while branch.advance(1 + rng.below(2000), &stop) == Progress::More && rng.below(6) > 0 {}
     let bound = branch.lower_bound().min(network.top());
     let solution = solutions.first().map(|(cost, values)| (*cost, &values[..]));
@@ -113,7 +113,7 @@ fn a_search_proves_no_more_than_there_is_and_keeps_to_what_it_states() {
     assert!(above > 300 && starved > 100, "{above} {starved}");
 }
 
-/// How deep a search goes is up to the certificate: each fork fixes a variable, and no stack may overflow.
+/// The certificate decides how deep a search goes: each entry fixes a variable, and no stack may overflow.
 #[test]
 fn searches_may_go_as_deep_as_there_are_variables() {
     const DEPTH: u32 = 600;

@@ -5,9 +5,9 @@ use crate::model::{Cost, FORBIDDEN, Network, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Stands for a limit that nothing reaches; costs are below 2^64, and multiplied by less than 2^33.
+/// A limit that no cost reaches; costs are below 2^64, and multiplied by less than 2^33.
 const UNLIMITED: i128 = 1 << 100;
-/// Powers of two that costs may be multiplied by.
+/// Largest power of two for the scale of costs.
 const MOST_BITS: u32 = 32;
 
 /// A function and its variables, ascending.
@@ -17,38 +17,38 @@ pub(super) struct Function {
     pub(super) table: Table,
 }
 
-/// The network at work, by the names of the file.
+/// The network during a replay, by the names of the file.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     /// The values that each variable has left, ascending; none once it has left.
     pub(super) values: Vec<Arc<[u32]>>,
-    /// What they cost.
+    /// The costs of these values.
     pub(super) unary: Vec<Vec<Cost>>,
     functions: Vec<Option<Function>>,
     by_scope: FxHashMap<Box<[u32]>, u32>,
     /// The functions of each variable, ascending.
     incidence: Vec<Vec<u32>>,
-    /// What every assignment pays, scaled.
+    /// The constant, scaled.
     constant: i128,
-    /// Assignments from here on do not count, scaled.
+    /// The limit: assignments from here on do not count; scaled.
     top: i128,
     /// Costs are multiplied by 2^bits.
     bits: u32,
     /// The least limit so far, unscaled: no more than this is proven.
     limit: Cost,
-    /// No less than what all functions and variables cost at most together, forbidden entries left out.
+    /// An upper bound on the sum of all finite costs.
     ceiling: i128,
-    /// Nothing that counts is left.
+    /// Whether no assignment below the limit is left.
     pub(super) closed: bool,
-    /// Variables and values that no assignment that counts has, by lemmas.
+    /// Variables and values that are in no assignment below the limit, by lemmas.
     pub(super) known: FxHashSet<(u32, u32)>,
-    /// What has changed since minima were moved to the constant.
+    /// Changes since minima were moved to the constant.
     changed_functions: Vec<u32>,
     changed_variables: Vec<u32>,
 }
 
 impl State {
-    /// The network as the file has it.
+    /// The network of the file.
     pub(super) fn new(network: &Network) -> Result<State, String> {
         let domains = network.domains();
         let mut state = State {
@@ -74,7 +74,7 @@ impl State {
             let table = tables::tidy(function.table.clone(), &sizes);
             let table = if order.is_sorted() { table } else { tables::rearrange(&table, &sizes, &order) };
             state.add(order.iter().map(|&k| function.scope[k]).collect(), table)?;
-            // one at a time: entries may be negative, and sums must not come near what is forbidden
+            // one at a time: entries may be negative, and sums must stay far from the cost of forbidden tuples
             state.settle();
         }
         state.set_limit(network.top())?;
@@ -86,12 +86,12 @@ impl State {
         scope.iter().map(|&v| self.values[v as usize].len()).collect()
     }
 
-    /// What an entry must stay below to count, everything else being at least 0.
+    /// The limit for an entry, everything else being at least 0.
     pub(super) fn dear(&self) -> Cost {
         (self.top - self.constant).clamp(0, FORBIDDEN.into()) as Cost
     }
 
-    /// What is proven if nothing that is left costs less than `least`, scaled and without the constant.
+    /// The bound if nothing that is left costs less than `least`, scaled and without the constant.
     pub(super) fn proven(&self, least: i128) -> Cost {
         let total = self.constant + least;
         if self.closed || total >= self.top {
@@ -102,7 +102,7 @@ impl State {
         unscaled.min(self.limit.into()) as Cost
     }
 
-    /// Only assignments below a cost (unscaled) count from now on.
+    /// Sets a limit (unscaled): only assignments below it count from now on.
     pub(super) fn set_limit(&mut self, limit: Cost) -> Result<(), String> {
         self.limit = self.limit.min(limit);
         if limit < FORBIDDEN {
@@ -112,12 +112,12 @@ impl State {
         self.check_room()
     }
 
-    /// No more than what another network proves at most is proven.
+    /// Lowers the proven bound to that of another network.
     pub(super) fn no_more_than(&mut self, other: &State) {
         self.limit = self.limit.min(other.limit);
     }
 
-    /// Refuses to go on where sums of what is allowed may come near what is forbidden, unless such sums do not count.
+    /// Stops where finite sums may come near the cost of forbidden tuples, unless such sums do not count.
     pub(super) fn check_room(&mut self) -> Result<(), String> {
         if self.ceiling >= FORBIDDEN.into() {
             self.settle();
@@ -131,15 +131,15 @@ impl State {
         Ok(())
     }
 
-    /// Assignments that cost more than all entries together are not allowed anyway.
-    pub(super) fn limit_to_what_is_allowed(&mut self) {
+    /// Lowers the limit to the sum of all finite entries: assignments above it are forbidden anyway.
+    pub(super) fn limit_to_finite_costs(&mut self) {
         self.settle();
         let unary = self.unary.iter().map(|costs| i128::from(tables::peak(costs.iter().copied())));
         let functions = self.functions.iter().flatten().map(|function| i128::from(tables::table_peak(&function.table)));
         self.top = self.top.min(self.constant + unary.sum::<i128>() + functions.sum::<i128>() + 1);
     }
 
-    /// The entries that are too dear become forbidden.
+    /// Forbids the entries that are too dear.
     pub(super) fn forbid(&mut self) {
         let dear = self.dear();
         let forbid = |cost: Cost| if cost >= dear { FORBIDDEN } else { cost };
@@ -152,12 +152,12 @@ impl State {
         }
     }
 
-    /// Every cost is multiplied by a power of two.
+    /// Multiplies every cost by a power of two.
     pub(super) fn scale(&mut self, bits: u32) -> Result<(), String> {
         if self.bits.saturating_add(bits) > MOST_BITS {
             return Err(format!("costs are multiplied by more than 2^{MOST_BITS}"));
         }
-        self.limit_to_what_is_allowed();
+        self.limit_to_finite_costs();
         self.forbid();
         let too_large = |cost: Cost| cost < FORBIDDEN && cost > (FORBIDDEN - 1) >> bits;
         if self.unary.iter().flatten().any(|&cost| too_large(cost))
@@ -172,7 +172,7 @@ impl State {
         self.constant <<= bits;
         self.ceiling <<= bits;
         if self.top < UNLIMITED {
-            // costs of the file are integers: what is more than the last one below the limit reaches it
+            // costs of the file are integers: one above the last cost below the limit reaches the limit
             self.top = ((self.top - 1) << bits) + 1;
         }
         self.check_room()
@@ -183,7 +183,7 @@ impl State {
         self.functions[*self.by_scope.get(scope)? as usize].as_ref()
     }
 
-    /// The function over a scope, to be changed: one that costs nothing where there is none.
+    /// The function over a scope, for changes; a new zero function where there is none.
     pub(super) fn function_mut(&mut self, scope: &[u32]) -> Result<&mut Function, String> {
         if !self.by_scope.contains_key(scope) {
             self.install(scope.into(), tables::zero(scope.len()));
@@ -193,7 +193,7 @@ impl State {
         self.functions[slot as usize].as_mut().ok_or_else(|| "a function is missing".into())
     }
 
-    /// A variable's own costs, to be changed.
+    /// A variable's unary costs, for changes.
     pub(super) fn unary_mut(&mut self, v: u32) -> &mut [Cost] {
         self.changed_variables.push(v);
         &mut self.unary[v as usize]
@@ -209,13 +209,13 @@ impl State {
         self.incidence[v as usize].iter().filter_map(|&slot| self.functions[slot as usize].as_ref())
     }
 
-    /// The functions of a variable, taken out.
+    /// Removes and returns the functions of a variable.
     pub(super) fn take_functions_of(&mut self, v: u32) -> Vec<Function> {
         let slots = self.incidence[v as usize].clone();
         slots.into_iter().filter_map(|slot| self.take(slot)).collect()
     }
 
-    /// The function over a scope, taken out.
+    /// Removes and returns the function over a scope.
     pub(super) fn take_function(&mut self, scope: &[u32]) -> Option<Function> {
         let slot = *self.by_scope.get(scope)?;
         self.take(slot)
@@ -241,7 +241,7 @@ impl State {
         self.changed_functions.push(slot);
     }
 
-    /// Every assignment pays so much more.
+    /// Adds to the constant.
     pub(super) fn pay(&mut self, cost: Cost) {
         if cost >= FORBIDDEN {
             self.closed = true;
@@ -250,7 +250,7 @@ impl State {
         }
     }
 
-    /// Costs more for the values of a variable.
+    /// Adds to the unary costs of a variable.
     pub(super) fn pay_for_values(&mut self, v: u32, costs: &[Cost]) {
         for (own, &cost) in self.unary_mut(v).iter_mut().zip(costs) {
             *own = sum(*own, cost);
@@ -258,7 +258,7 @@ impl State {
         self.ceiling += i128::from(spread(costs.iter().copied()));
     }
 
-    /// One function more, over an ascending scope of any length.
+    /// Adds a function over an ascending scope of any length.
     pub(super) fn add(&mut self, scope: Box<[u32]>, table: Table) -> Result<(), String> {
         let sizes = self.sizes(&scope);
         let table = tables::tidy(table, &sizes);
@@ -266,7 +266,7 @@ impl State {
             [] => self.pay(tables::dense(&table, &sizes)?[0]),
             &[v] => self.pay_for_values(v, &tables::dense(&table, &sizes)?),
             _ => {
-                // a table of the file may have negative entries; only its spread stays once minima are moved
+                // a table of the file may have negative entries; after minima are moved only its spread stays
                 let least = least(&table, &sizes);
                 if least >= FORBIDDEN {
                     self.closed = true;
@@ -288,7 +288,7 @@ impl State {
         Ok(())
     }
 
-    /// Only some values (by their places, ascending) of a variable stay.
+    /// Keeps only some values (by their places, ascending) of a variable.
     pub(super) fn keep_values(&mut self, v: u32, kept: &[usize]) -> Result<(), String> {
         if kept.is_empty() {
             self.closed = true;
@@ -312,17 +312,17 @@ impl State {
         Ok(())
     }
 
-    /// A variable without functions leaves.
+    /// Removes a variable without functions.
     pub(super) fn leave(&mut self, v: u32) {
         self.values[v as usize] = [].into();
         self.unary[v as usize] = Vec::new();
     }
 
-    /// Moves the least cost of everything that has changed to the constant.
+    /// Moves the least cost of every changed table to the constant.
     pub(super) fn settle(&mut self) {
         for v in std::mem::take(&mut self.changed_variables) {
             let unary = &mut self.unary[v as usize];
-            // one that has left has no values
+            // a removed one has no values
             let Some(least) = unary.iter().copied().min().filter(|&least| least != 0) else { continue };
             unary.iter_mut().for_each(|cost| *cost = tables::less(*cost, least));
             self.pay(least);
@@ -348,13 +348,13 @@ impl State {
         self.functions[slot as usize].as_ref().is_some_and(|function| !tables::any(&function.table, |cost| cost != 0))
     }
 
-    /// What costs may have grown by in all, at most.
+    /// Raises the bound on the sum of all costs.
     pub(super) fn grow(&mut self, amount: i128) {
         self.ceiling += amount;
     }
 }
 
-/// The difference between the largest cost that is allowed and the least.
+/// The difference between the largest finite cost and the least.
 pub(super) fn spread(costs: impl Iterator<Item = Cost> + Clone) -> Cost {
     let allowed = costs.filter(|&cost| cost < FORBIDDEN);
     allowed.clone().max().unwrap_or(0) - allowed.min().unwrap_or(0)

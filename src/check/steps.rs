@@ -1,15 +1,15 @@
-//! The steps of a certificate, each allowed only where the tables at hand show that it is right.
+//! The steps of a certificate, each accepted only where the current tables show that it is right.
 
 use super::state::{Function, State, place, spread};
 use super::tables::{self, axes, combinations, sum};
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 
-/// Combinations that a variable may be eliminated over.
+/// Most combinations in the elimination of a variable.
 const MOST_JOINT: u64 = 1 << 28;
 
 impl State {
-    /// Does a step, or says why not.
+    /// Makes a step, or says why it is not right.
     pub(super) fn step(&mut self, step: &Step) -> Result<(), String> {
         if let Step::Move { scope, variable, amounts } = step {
             return self.shift(scope, *variable, amounts);
@@ -40,7 +40,7 @@ impl State {
         Ok(())
     }
 
-    /// Refuses variables that are not there.
+    /// Refuses unknown variables.
     pub(super) fn present(&self, v: u32) -> Result<(), String> {
         match self.values.get(v as usize) {
             Some(values) if !values.is_empty() => Ok(()),
@@ -48,12 +48,12 @@ impl State {
         }
     }
 
-    /// The place of a value among those that a variable has left.
+    /// The place of a value among those left.
     pub(super) fn value(&self, v: u32, value: u32) -> Result<usize, String> {
         self.values[v as usize].binary_search(&value).map_err(|_| format!("variable {v} has no value {value}"))
     }
 
-    /// The function over a scope: one that costs nothing where there is none.
+    /// The function over a scope: a zero function where there is none.
     fn over(&self, scope: &[u32]) -> Result<Function, String> {
         ascending(scope)?.iter().try_for_each(|&v| self.present(v))?;
         if scope.len() < 2 {
@@ -82,7 +82,7 @@ impl State {
         self.remove(v, values)
     }
 
-    /// What each value costs with the least of each function of the variable.
+    /// The cost of each value with the least of each function of the variable.
     pub(super) fn least_totals(&self, v: u32) -> Result<Vec<Cost>, String> {
         let mut least = self.unary[v as usize].clone();
         for function in self.functions_of(v) {
@@ -114,8 +114,8 @@ impl State {
         self.keep_values(v, &kept)
     }
 
-    /// Each value costs no less than the one that dominates it, wherever it is not too dear: the differences are bounded function by
-    /// function (Goldstein 1994).
+    /// Checks that each value costs at least as much as the one that dominates it, wherever it is not too dear: the
+    /// differences are bounded function by function (Goldstein 1994).
     fn dominated(&mut self, v: u32, pairs: &[(u32, u32)]) -> Result<(), String> {
         self.present(v)?;
         let views = self.functions_of(v).map(|function| {
@@ -137,7 +137,7 @@ impl State {
                 let row = |block: usize, value: usize| &costs[(block * size + value) * inner..][..*inner];
                 let blocks = 0..costs.len() / (size * inner);
                 let contexts = blocks.flat_map(|block| row(block, a).iter().zip(row(block, b)));
-                // where every context is too dear the value is lost anyway
+                // where every context is too dear the value is lost in any case
                 let worst = contexts
                     .filter(|&(&a, _)| a < dear)
                     .map(|(&a, &b)| if b >= FORBIDDEN { i128::MAX } else { i128::from(b) - i128::from(a) })
@@ -190,7 +190,7 @@ impl State {
             if let Some(stranger) = function.scope.iter().find(|u| !scope.contains(u)) {
                 return Err(format!("variable {stranger} is a neighbour of variable {v} too"));
             }
-            // a variable that the function does not read leads nowhere
+            // the function does not read this variable
             let along = |(u, &size): (&u32, &usize)| {
                 function.scope.binary_search(u).map_or_else(|_| vec![0; size], |k| own_axes[k].clone())
             };
@@ -243,7 +243,7 @@ impl State {
         Ok(())
     }
 
-    /// What the variable pays and the least of the rest never exceed an entry that counts.
+    /// Separates a function: the variable's cost and the least of the rest must never exceed an entry that counts.
     fn separate(&mut self, scope: &[u32], v: u32, shares: &[Cost]) -> Result<(), String> {
         let (sizes, dear) = (self.sizes(&self.over(scope)?.scope), self.dear());
         let at = place(scope, v)?;
@@ -262,7 +262,7 @@ impl State {
             row.iter().zip(shares).map(entry).fold(FORBIDDEN, Cost::min)
         };
         let rest: Vec<Cost> = costs.chunks_exact(shares.len()).map(rest).collect();
-        // where something becomes cheaper, what was known of it does not hold any more
+        // a function that becomes cheaper invalidates the lemmas
         let same = |(row, &rest): (&[Cost], &Cost)| {
             let mut totals = row.iter().zip(shares).map(|(&cost, &share)| (cost, sum(rest, share)));
             totals.all(|(cost, total)| if cost >= dear { total >= dear } else { total == cost })
@@ -275,7 +275,7 @@ impl State {
         self.check_room()
     }
 
-    /// Costs move; nothing to show, as every assignment costs what it did.
+    /// Moves costs; needs no proof, as the cost of every assignment stays.
     fn shift(&mut self, scope: &[u32], v: u32, amounts: &[Cost]) -> Result<(), String> {
         if self.closed {
             return Ok(());
@@ -285,7 +285,7 @@ impl State {
         let (sizes, at) = (self.sizes(scope), place(scope, v)?);
         let function = self.function_mut(scope)?;
         let mut costs = tables::dense(&function.table, &sizes)?;
-        // no second copy while it is written
+        // so that writing needs no second copy
         function.table = Table::dense(Vec::new());
         let inner: usize = sizes[at + 1..].iter().product();
         let mut fits = true;
@@ -310,7 +310,7 @@ impl State {
         self.check_room()
     }
 
-    /// One amount for each value, none so large that it may be mistaken for what is forbidden.
+    /// Checks that there is one amount for each value, none so large that it may be taken for a forbidden cost.
     fn check_amounts(&self, v: u32, amounts: &[Cost]) -> Result<(), String> {
         self.present(v)?;
         let size = self.values[v as usize].len();

@@ -1,22 +1,22 @@
-//! What the replay does with single tables. Dense ones are rearranged by [`gather`], sparse ones tuple by tuple.
+//! Operations of the replay on single tables. Dense ones are rearranged by [`gather`], sparse ones tuple by tuple.
 
 use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
 use std::sync::Arc;
 
-/// Sparse tables of so many combinations are written out ...
+/// Sparse tables of up to this number of combinations are made dense ...
 const SMALL: u64 = 1 << 12;
-/// ... and those of so many where a good part of them is listed.
+/// ... and up to this one where many of them are listed.
 const MEDIUM: u64 = 1 << 20;
-/// Entries that a table may have for a step that needs it written out.
+/// Most entries of a table for a step that needs a dense one.
 const MOST: u64 = 1 << 28;
 
-/// The sum, where what is forbidden stays so.
+/// The sum; forbidden costs stay forbidden.
 #[inline(always)]
 pub(super) fn sum(a: Cost, b: Cost) -> Cost {
     if a >= FORBIDDEN || b >= FORBIDDEN { FORBIDDEN } else { (a + b).min(FORBIDDEN) }
 }
 
-/// A cost less something, where what is forbidden stays so.
+/// A difference; forbidden costs stay forbidden.
 pub(super) fn less(cost: Cost, amount: Cost) -> Cost {
     if cost >= FORBIDDEN { FORBIDDEN } else { cost - amount }
 }
@@ -26,7 +26,7 @@ pub(super) fn combinations(sizes: &[usize]) -> u64 {
     sizes.iter().fold(1, |product: u64, &size| product.saturating_mul(size as u64))
 }
 
-/// How far each value of each variable leads in a dense table.
+/// The offset of each value of each variable in a dense table.
 pub(super) fn axes(sizes: &[usize]) -> Vec<Vec<usize>> {
     let mut stride = 1;
     let mut axes: Vec<Vec<usize>> = Vec::with_capacity(sizes.len());
@@ -56,15 +56,15 @@ pub(super) fn gather(costs: &[Cost], axes: &[Vec<usize>]) -> Vec<Cost> {
     starts.iter().flat_map(|start| last.iter().map(move |place| costs[start + place])).collect()
 }
 
-/// The table that costs nothing.
+/// The zero table.
 pub(super) fn zero(arity: usize) -> Table {
     Table::Sparse(SparseTable::new(arity, 0, Vec::new(), Vec::new()).into())
 }
 
-/// The table written out.
+/// The dense form of a table.
 ///
 /// # Errors
-/// One that is too large for that.
+/// A table that is too large.
 pub(super) fn dense(table: &Table, sizes: &[usize]) -> Result<Arc<[Cost]>, String> {
     match table {
         Table::Dense(costs) => Ok(costs.clone()),
@@ -82,7 +82,7 @@ pub(super) fn dense(table: &Table, sizes: &[usize]) -> Result<Arc<[Cost]>, Strin
     }
 }
 
-/// The same table, written out where that takes little room.
+/// The same table, dense where that takes little memory.
 pub(super) fn tidy(table: Table, sizes: &[usize]) -> Table {
     let Table::Sparse(sparse) = &table else { return table };
     let room = combinations(sizes);
@@ -90,7 +90,7 @@ pub(super) fn tidy(table: Table, sizes: &[usize]) -> Table {
     if small { dense(&table, sizes).map_or(table, Table::Dense) } else { table }
 }
 
-/// The table with another cost for each cost.
+/// The table with each cost mapped.
 pub(super) fn map(table: &Table, cost: impl Fn(Cost) -> Cost) -> Table {
     match table {
         Table::Dense(costs) => Table::Dense(costs.iter().map(|&old| cost(old)).collect()),
@@ -98,7 +98,7 @@ pub(super) fn map(table: &Table, cost: impl Fn(Cost) -> Cost) -> Table {
     }
 }
 
-/// Whether a cost of the table has a property; a default that no combination has may count.
+/// Whether a cost of the table has a property; an unused default may count.
 pub(super) fn any(table: &Table, property: impl Fn(Cost) -> bool) -> bool {
     match table {
         Table::Dense(costs) => costs.iter().any(|&cost| property(cost)),
@@ -106,7 +106,7 @@ pub(super) fn any(table: &Table, property: impl Fn(Cost) -> bool) -> bool {
     }
 }
 
-/// The largest cost that is not forbidden, at least 0; a default that no combination has may count.
+/// The largest finite cost, at least 0; an unused default may count.
 pub(super) fn peak(costs: impl Iterator<Item = Cost>) -> Cost {
     costs.filter(|&cost| cost < FORBIDDEN).fold(0, Cost::max)
 }
@@ -119,7 +119,7 @@ pub(super) fn table_peak(table: &Table) -> Cost {
     }
 }
 
-/// For each value of the variable at a place the least cost with it, each entry with what its values cost besides.
+/// The least cost for each value of the variable at a place, with the unary costs of the tuple's values.
 pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Option<&[Vec<Cost>]>) -> Vec<Cost> {
     let mut least = vec![FORBIDDEN; sizes[place]];
     match table {
@@ -148,7 +148,7 @@ pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Optio
                     &zeros
                 }
             };
-            // the default counts where not all combinations of what is allowed are listed
+            // the default counts where some feasible tuples are not listed
             let allowed = |k: usize| besides[k].iter().filter(|&&cost| cost < FORBIDDEN).count();
             let others: Vec<usize> = (0..sizes.len()).filter(|&k| k != place).map(allowed).collect();
             let mut listed = vec![0u64; sizes[place]];
@@ -159,7 +159,7 @@ pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Optio
                 listed[value] += u64::from(others < FORBIDDEN);
                 least[value] = least[value].min(sum(sum(cost, paid(place)), others));
             }
-            // the least that others cost where the default applies is taken for 0: nothing negative is besides
+            // other costs where the default applies are bounded by 0, as none is negative
             for (value, least) in least.iter_mut().enumerate() {
                 if listed[value] < combinations(&others) {
                     *least = sum(sparse.default_cost(), besides[place][value]).min(*least);
@@ -192,8 +192,8 @@ pub(super) fn keep(table: &Table, sizes: &[usize], place: usize, kept: &[usize])
     }
 }
 
-/// The table with its variables rearranged or left out, where those left out have one value: variable `k` of the result is
-/// variable `order[k]`.
+/// The table with its variables rearranged: variable `k` of the result is variable `order[k]`. Variables left out must
+/// have one value.
 pub(super) fn rearrange(table: &Table, sizes: &[usize], order: &[usize]) -> Table {
     match table {
         Table::Dense(costs) => {
@@ -229,7 +229,7 @@ pub(super) fn project(table: &Table, sizes: &[usize], order: &[usize]) -> Vec<Co
     let kept: Vec<usize> = order.iter().map(|&k| sizes[k]).collect();
     let targets = axes(&kept);
     let mut result = vec![FORBIDDEN; combinations(&kept) as usize];
-    // where each value of each variable leads in the result: nowhere if it is left out
+    // the offset of each value of each variable in the result: 0 for variables left out
     let mut steps: Vec<Vec<usize>> = sizes.iter().map(|&size| vec![0; size]).collect();
     order.iter().zip(targets).for_each(|(&k, axis)| steps[k] = axis);
     match table {

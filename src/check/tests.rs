@@ -2,15 +2,15 @@
 
 use super::*;
 use crate::Error;
+use crate::bounds::BoundChoice;
 use crate::bounds::Proof;
-use crate::bounds::{Climb, Ladder, Spent, Stage, trivial_bound};
+use crate::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step, seal};
 use crate::elimination::{Progress, Run};
 use crate::model::ModelError;
 use crate::order::{Method, best_orders};
 use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
-use crate::search::BoundChoice;
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -41,8 +41,7 @@ fn sums_dense_and_sparse_entries() -> Result<(), ModelError> {
 fn tells_forbidden_from_dear() -> Result<(), ModelError> {
     let forbidden = evaluate(&network(1000)?, &[0, 2, 1]);
     assert_eq!((forbidden.cost, forbidden.violated.as_slice(), forbidden.soft), (FORBIDDEN, &[1][..], 15));
-    // what counts is the total: a negative cost makes up for an entry that reaches top, unless a file's format says
-    // otherwise
+    // the total counts: a negative cost compensates an entry that reaches top, unless the file's format forbids that
     for (top, assignment, cost) in [(108, [1, 0, 1], 108), (15, [1, 0, 0], 15)] {
         let dear = evaluate(&network(top)?, &assignment);
         assert_eq!((dear.cost, dear.soft, dear.violated.len(), dear.is_solution()), (cost, cost, 0, false));
@@ -120,11 +119,11 @@ pub(super) fn assignments(network: &Network) -> Vec<Vec<u32>> {
     all
 }
 
-/// Every stage of every way to a bound: what is proven and its proof.
+/// Every step of every strategy to a bound: the bound and its proof.
 fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Proof)> {
     let stop = Stop::new();
     let mut reducer = match rng.below(4) {
-        0 => Reducer::logged(network, false, &stop).expect("nobody stops"),
+        0 => Reducer::logged(network, false, &stop).expect("the flag is not set"),
         _ => crate::reduce::tests::reducer(network, true, rng),
     };
     let mut upper = network.top();
@@ -137,8 +136,8 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     let mut values = ValueBounds::new(&reducer);
     let (mut reducer, mut proven) = (Arc::new(reducer), Vec::new());
     for _ in 0..1 + rng.below(3) {
-        climb(&reducer, &mut values, upper, rng, &mut proven);
-        // as when a better solution is found: what is known of values forbids some
+        schedule(&reducer, &mut values, upper, rng, &mut proven);
+        // as after a better solution: value bounds forbid some values
         if !solutions.is_empty() && rng.below(2) == 0 {
             upper = upper.min(solutions[rng.index(solutions.len())]);
         }
@@ -148,8 +147,8 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
     proven
 }
 
-/// Every stage of a climb on a core.
-fn climb(
+/// Every step of a bound schedule on a reduced problem.
+fn schedule(
     reducer: &Arc<Reducer>,
     values: &mut ValueBounds,
     upper: Cost,
@@ -171,36 +170,36 @@ fn climb(
     let memory = [1 << 9, 1 << 14, 1 << 30][rng.index(3)];
     let (_, choice) = BoundChoice::ALL[rng.index(BoundChoice::ALL.len())];
     let exact = if choice == BoundChoice::Be { u64::MAX } else { 0 };
-    let ladder = Ladder::new(orders, memory, z).exact_work(exact);
-    let mut climb = Climb::new(&problem, ladder, choice.means()).keep_journal(true);
+    let sizes = SizeSchedule::new(orders, memory, z).exact_work(exact);
+    let mut schedule = BoundSchedule::new(&problem, sizes, choice.strategies()).keep_journal(true);
     let ub = Some(upper).filter(|&upper| upper < FORBIDDEN && rng.below(3) > 0);
     let mut spent = Spent::default();
-    while let Some(stage) = climb.next(ub, spent, &stop) {
+    while let Some(stage) = schedule.next(ub, spent, &stop) {
         spent.note(stage.is_light(), 1 + rng.below(100));
         match stage {
             Stage::Shift(mut shift) => {
                 // sometimes ended early
                 while shift.advance(1 + rng.below(200), &stop) == Progress::More && rng.below(20) > 0 {}
                 proven.push((shift.lower_bound(upper), shift.proof(reducer).expect("log and journal")));
-                // nothing goes on with a graph within a pass
+                // no join graph continues from the middle of a pass
                 if shift.name() != "shift" {
                     assert_eq!(shift.advance(u64::MAX, &stop), Progress::Done);
                     proven.push((shift.lower_bound(upper), shift.proof(reducer).expect("log and journal")));
                 }
                 values.learn(reducer, &shift.value_bounds(), shift.proof(reducer));
-                climb.shifted(*shift, &stop);
+                schedule.shifted(*shift, &stop);
             }
             Stage::Run(attempt, plan) => {
                 let mut run = Run::new(attempt.problem.clone(), plan);
                 assert_eq!(run.advance(u64::MAX, &stop), Progress::Done);
                 let outcome = run.finish().expect("the run is done");
                 let bound = attempt.lower_bound(&outcome).min(upper);
-                climb.note(&attempt, bound);
+                schedule.note(&attempt, bound);
                 let proof = attempt.proof(reducer, &outcome).expect("log and journal");
                 proven.push((bound, proof.clone()));
-                // also where they are not expected to forbid anything
+                // also where they are unlikely to forbid anything
                 let plain = || if attempt.is_plain() { outcome.value_bounds(&stop) } else { None };
-                if let Some(bounds) = climb.value_bounds(&attempt, &outcome, upper, &stop).or_else(plain) {
+                if let Some(bounds) = schedule.value_bounds(&attempt, &outcome, upper, &stop).or_else(plain) {
                     values.learn(reducer, &bounds, Some(proof));
                 }
             }
@@ -209,7 +208,7 @@ fn climb(
                 let least = 1 + rng.below(3000);
                 while branch.advance(least, &stop) == Progress::More && branch.work_done() < end {}
                 proven.push((branch.lower_bound().min(upper), branch.proof(reducer).expect("log and forks")));
-                climb.searched(branch, before);
+                schedule.searched(branch, before);
             }
         }
     }
@@ -219,7 +218,7 @@ pub(super) fn follow(network: &Network, certificate: &Certificate) -> Result<Cos
     Replay::new(network, certificate)?.run(1 << 30)
 }
 
-/// The solutions of a network by cost, and what no assignment costs less than.
+/// The solutions of a network by cost, and the least cost of any assignment.
 pub(super) fn solved(network: &Network) -> (Vec<(Cost, Vec<u32>)>, Cost) {
     let costs = assignments(network).into_iter().map(|x| (evaluate(network, &x).cost, x));
     let mut solutions: Vec<(Cost, Vec<u32>)> = costs.filter(|(cost, _)| *cost < network.top()).collect();
@@ -278,7 +277,7 @@ fn certificates_of_every_method_are_accepted_and_never_pass_the_optimum() {
     assert!(counts.iter().all(|&count| count > 20), "every kind of step must occur: {names:?} {counts:?}");
 }
 
-/// Each digit changed in turn: the seal refuses it; sealed again it is refused or says something true.
+/// Changes each digit in turn: the hash refuses it; with a new hash, the certificate is refused or true.
 #[test]
 fn no_wrong_digit_proves_anything_wrong() {
     let mut rng = Rng::new(6);
@@ -305,7 +304,7 @@ fn no_wrong_digit_proves_anything_wrong() {
     assert!(changed > 10_000 && still_true > 100, "{changed} {still_true}");
 }
 
-/// A limit is no reason to be refused.
+/// A limit alone is no reason to refuse.
 fn raise(step: &mut Step, bound: Cost) {
     if let Step::Limit(limit) = step {
         *limit = (*limit).max(bound);

@@ -16,13 +16,13 @@ pub struct BenchFlags {
     what: What,
 }
 
-/// Everything that is measured.
+/// Measure successor generation, bucket elimination or the sweeps of the search.
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Measure successor generation, beside the algorithm and the figures of the FANG paper
+    /// Measure successor generation against the algorithm and the figures of the FANG paper
     #[command(after_help = help::examples(&help::BENCH_FANG))]
     Fang(FangFlags),
-    /// Measure bucket elimination on a CUDA device, beside the published algorithm
+    /// Measure bucket elimination on a CUDA device against the published algorithm
     #[command(after_help = help::examples(&help::BENCH_MBE))]
     Mbe(bench_mbe::MbeFlags),
     /// Measure the sweeps of the search on networks: visits and evaluations a second, on CUDA device and CPU

@@ -1,4 +1,4 @@
-//! `fangs bench mbe`: fused buckets beside the published algorithm.
+//! `fangs bench mbe`: fused buckets against the published algorithm.
 
 use super::Exit;
 use super::output::{self, Files, Rows};
@@ -64,7 +64,8 @@ fn run_networks(cuda: &Arc<Cuda>, flags: &MbeFlags) -> Result<Exit, Error> {
     let mut rows = Vec::new();
     if !flags.json {
         output::print(&format_args!(
-            "network               plan       z  combinations     tables  launches  device ms   bound ms  assign ms     cpu ms\n"
+            "network               plan       z  combinations     tables  launches  device ms   bound ms  \
+             assign ms     cpu ms\n"
         ))?;
     }
     for path in &flags.networks {
@@ -99,7 +100,8 @@ fn run_networks(cuda: &Arc<Cuda>, flags: &MbeFlags) -> Result<Exit, Error> {
 
 fn line(row: &Row) -> String {
     format!(
-        "{:3} {:3}  {:>3} of {:2}  {:12.3e}  {:8.4}  {:9.1}  {:5.1}%  {:8.3}  {:5.1}  {:5.1}  {:8.2}  {:5.2}\n           {}",
+        "{:3} {:3}  {:>3} of {:2}  {:12.3e}  {:8.4}  {:9.1}  {:5.1}%  {:8.3}  {:5.1}  {:5.1}  \
+         {:8.2}  {:5.2}\n           {}",
         row.d,
         row.w,
         row.functions,

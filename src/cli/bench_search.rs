@@ -22,7 +22,7 @@ pub struct SearchFlags {
     /// Repetitions, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
-    /// States made at a time on the device; several separated by commas [default: those that fill it]
+    /// States processed at a time on the device; several separated by commas [default: as many as fill it]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     states: Vec<usize>,
     /// Sweep by this heuristic instead of annealing; give several to compare them with the first [default: none]
@@ -48,8 +48,8 @@ struct Row {
     states: usize,
     sweeps: u32,
     trees: bool,
-    offspring_ms: f64,
-    replace_ms: f64,
+    variation_ms: f64,
+    replacement_ms: f64,
     visits_s: f64,
     ratings_s: f64,
     moves_s: f64,
@@ -57,7 +57,7 @@ struct Row {
     share: f64,
 }
 
-/// What is measured: by whose heuristic.
+/// A measured heuristic: its name, and its speed.
 type Measured = (String, Result<Speed, DeviceError>);
 
 /// Measures.
@@ -70,7 +70,8 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     if !flags.json {
         output::print(&format_args!("{opened}; CPU with {} threads\n", rayon::current_num_threads()))?;
         output::print(&format_args!(
-            "instance                heuristic           variables  degree  domain  place   states  trees   make ms  replace ms  G visits/s  G ratings/s  share\n"
+            "instance                heuristic           variables  degree  domain  place   states  trees  \
+             variation ms  replacement ms  G visits/s  G ratings/s  share\n"
         ))?;
     }
     let mut rows = Vec::new();
@@ -124,8 +125,8 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
                 states: speed.states,
                 sweeps: speed.sweeps,
                 trees: speed.trees,
-                offspring_ms: speed.offspring_ms,
-                replace_ms: speed.replace_ms,
+                variation_ms: speed.variation_ms,
+                replacement_ms: speed.replacement_ms,
                 visits_s: speed.visits,
                 ratings_s: speed.ratings,
                 moves_s: speed.moves,
@@ -145,10 +146,10 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
 }
 
 fn line(row: &Row) -> String {
-    // of a file its name
+    // a heuristic's file without its folder
     let heuristic = row.heuristic.rsplit('/').next().unwrap_or_default();
     format!(
-        "{:22.22}  {:18.18}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:8.3}  {:10.3}  {:10.3}  {:11.2}  {:5.2}\n",
+        "{:22.22}  {:18.18}  {:9}  {:6.1}  {:6}  {:6}  {:6}  {:5}  {:12.3}  {:14.3}  {:10.3}  {:11.2}  {:5.2}\n",
         row.instance,
         heuristic,
         row.variables,
@@ -157,8 +158,8 @@ fn line(row: &Row) -> String {
         row.place,
         row.states,
         row.trees,
-        row.offspring_ms,
-        row.replace_ms,
+        row.variation_ms,
+        row.replacement_ms,
         row.visits_s / 1e9,
         row.ratings_s / 1e9,
         row.share,

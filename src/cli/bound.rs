@@ -5,15 +5,14 @@ mod found;
 
 use super::orders::Ordering;
 use super::{Exit, output, record_unloaded, signals, ticks, values, worker};
-use fangs::bounds::Proof;
-use fangs::bounds::{Attempt, Branch, Climb, DeviceGraphs, Ladder, Spent, Stage, trivial_bound, what_fails};
-use fangs::device::{Choice, DeviceError, Opened, Opening};
-use fangs::elimination::{Gpu, Limits, Outcome, Plan, Progress, Run};
+use fangs::bounds::{BoundChoice, BoundResult, Bounder, BounderOptions, DeviceUse, Notice, Proof, Step, trivial_bound};
+use fangs::device::{Choice, Opened, Opening};
+use fangs::elimination::{Gpu, Limits, Plan};
 use fangs::model::{Cost, Network, Problem};
 use fangs::order::Order;
 use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile};
-use fangs::reduce::{Reducer, ValueBounds};
-use fangs::search::{BoundChoice, Clock, EventKind};
+use fangs::reduce::{ReducedProblem, Reducer, ValueBounds};
+use fangs::search::{Clock, EventKind};
 use fangs::stop::{Cause, Stop};
 use fangs::{Error, check, record, threads};
 pub use flags::{BoundFlags, Config};
@@ -78,7 +77,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         }
         Err(error) => return Err(error),
     };
-    // the process ends with the run: taking a large network apart would only delay it
+    // the process ends with the run: freeing a large network would only delay it
     let (network, config): (&Network, &Config) = (Box::leak(Box::new(network)), Box::leak(Box::new(config)));
     let mut found = Found::new(network, config, clock, recorder, report);
     found.tell(EventKind::Start);
@@ -101,7 +100,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             found.finish(certificate, &stop)
         }
         (Err(error), found) => {
-            // what was found so far stays in the files
+            // the files keep the results so far
             if let Some(mut found) = found {
                 found.tell(EventKind::End);
                 let _ = found.recorder.finish(&stop);
@@ -112,47 +111,29 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     }
 }
 
-/// Joint entries between two looks at the clock: some tenths of a second of one core.
-const SLICE: u64 = 200_000_000;
-/// The same in entries of shifting.
-const SHIFT_SLICE: u64 = 50_000_000;
-/// The same in work of a search over values.
-const BRANCH_SLICE: u64 = 20_000_000;
-/// The part of the core's values that, forbidden by bounds, is worth climbing anew without them.
+/// Where bounds forbid this part of the reduced problem's values, it is reduced again.
 const WORTH_TIGHTENING: usize = 32;
-/// Work up to which elimination on a device is exact right away: a few seconds of a large one.
-const DEVICE_EXACT_WORK: u64 = 2_000_000_000_000;
 
-/// The work, on a thread of its own: the run ends on time even where it takes longer to see that it should.
+/// The bounding thread: separate, so that a run ends on time even while a step does not look at the stop flag.
 struct Bounding {
     network: &'static Network,
     config: &'static Config,
     found: Told,
-    /// The device, as long as it works; the CPU without one.
-    device: Opened,
-    /// Bytes that tables may take in files.
-    spill: u64,
-    /// Work of the largest plan finished.
-    highest: u64,
-    /// Searches that wait for the next core, and what the cores that they began on came from.
-    searches: Vec<Branch>,
-    cores: Vec<(Arc<Problem>, Arc<Reducer>)>,
-    spent: Spent,
+    bounder: Bounder,
+    /// The device, once it is known; the CPU where there is none, and once it has failed.
+    device: Option<Opened>,
 }
 
 impl Bounding {
     fn new(network: &'static Network, config: &'static Config, found: Told) -> Self {
-        Bounding {
-            network,
-            config,
-            found,
-            device: Opened::default(),
+        let bounder = Bounder::new(BounderOptions {
+            choice: config.method,
+            z: config.z,
+            memory: config.memory,
             spill: config.spill,
-            highest: 0,
-            searches: Vec::new(),
-            cores: Vec::new(),
-            spent: Spent::default(),
-        }
+            ..BounderOptions::default()
+        });
+        Bounding { network, config, found, bounder: bounder.telling(&config.activity), device: None }
     }
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
@@ -164,46 +145,88 @@ impl Bounding {
         };
         let reducer = (!self.is_over(stop)).then(reduced).transpose()?;
         if device.choice() != Choice::Auto {
-            self.opened(device.wait(stop)?)?;
+            self.open(device, stop)?;
         }
-        let Some(mut reducer) = reducer.map(Arc::new) else { return Ok(()) };
+        let Some(reducer) = reducer else { return Ok(()) };
         let mut values = ValueBounds::new(&reducer);
         self.config.activity.step("");
-        while self.eliminate(&reducer, &mut values, device, ordering, stop)? {
-            Arc::make_mut(&mut reducer).tighten_by(self.upper(), &values, stop);
-            stop.check()?;
+        let mut reduced = ReducedProblem::new(reducer, stop)?;
+        while self.bound(&reduced, &mut values, device, ordering, stop)? {
+            let mut reducer = (*reduced.reducer).clone();
+            reducer.tighten_by(self.upper(), &values, stop);
+            reduced = ReducedProblem::new(reducer, stop)?;
+            self.bounder.rebase();
         }
         Ok(())
     }
 
-    /// Climbs on the core as it is; whether values have been forbidden without which it is worth climbing anew.
-    fn eliminate(
+    /// Bounds a reduced problem; whether it is worth reducing again.
+    fn bound(
         &mut self,
-        reducer: &Arc<Reducer>,
+        reduced: &ReducedProblem,
         values: &mut ValueBounds,
         device: &Opening,
         ordering: &Ordering,
         stop: &Stop,
     ) -> Result<bool, Error> {
-        let problem = Arc::new(reducer.fitting_problem(stop)?);
-        let reduced = || Proof::reductions(reducer);
-        if reducer.infeasible() {
-            self.conclude(self.upper(), true, "reduce", reduced)?;
-            return Ok(false);
+        let ReducedProblem { reducer, problem } = reduced;
+        match (reducer.infeasible(), problem.variables()) {
+            (true, _) => {}
+            (false, 0) => with(&self.found, |found| found.report.induced_width = Some(0))?,
+            _ => {
+                self.raise(trivial_bound(problem), "trivial", Proof::reductions(reducer))?;
+                if self.is_over(stop) {
+                    return Ok(false);
+                }
+                self.plan(reduced, device, ordering, stop)?;
+            }
         }
-        if problem.variables() == 0 {
-            with(&self.found, |found| found.report.induced_width = Some(0))?;
-            self.offer(reducer.lift(&[]), "reduce")?;
-            self.conclude(problem.constant, true, "reduce", reduced)?;
-            return Ok(false);
+        let mut begun = false;
+        loop {
+            let step = self.bounder.step(reduced, self.upper(), stop);
+            self.tell_notices()?;
+            match step {
+                Step::Done => break,
+                Step::More => {
+                    if let Some(result) = self.bounder.so_far(self.upper(), self.lower()?) {
+                        self.raise(result.lower, &result.source, result.proof)?;
+                    }
+                }
+                Step::Result(result) => {
+                    self.follow(*result, values)?;
+                    // also where a better incumbent forbids more by what was known before
+                    let (removable, of) = values.removable(reducer, self.upper());
+                    if removable > of / WORTH_TIGHTENING && !self.is_over(stop) {
+                        return Ok(true);
+                    }
+                }
+            }
+            begun = true;
+            if self.is_over(stop) {
+                return Ok(false);
+            }
         }
-        self.raise(trivial_bound(&problem), "trivial", reduced)?;
-        if self.is_over(stop) {
-            return Ok(false);
+        if !begun && self.config.method == BoundChoice::Branch && !stop.is_set() {
+            return Err(Error::Usage(format!(
+                "branch and bound does not fit into an eighth of {} bytes, or its costs are too large to be added in \
+                 64 bits (--bound-memory raises the limit, --method mbe takes any costs)",
+                self.config.memory
+            )));
         }
+        Ok(false)
+    }
+
+    /// The elimination order, and the device where it pays to wait for it.
+    fn plan(
+        &mut self,
+        reduced: &ReducedProblem,
+        device: &Opening,
+        ordering: &Ordering,
+        stop: &Stop,
+    ) -> Result<(), Error> {
         self.config.activity.bounds("ordering");
-        let order = ordering.order(reducer, &problem, stop)?;
-        // one that was cut off says nothing
+        let order = ordering.order(&reduced.reducer, &reduced.problem, stop)?;
+        // an interrupted order is not reported
         stop.check()?;
         with(&self.found, |found| {
             found.report.induced_width = Some(order.width);
@@ -213,184 +236,69 @@ impl Bounding {
         })?;
         // a small network is done before a driver has started
         if Gpu::pays(order.joint_entries) {
-            self.opened(device.wait(stop)?)?;
+            self.open(device, stop)?;
         }
-        let mut gpu = self.device.cuda.clone().map(Gpu::new);
-        // what the device does not hold is streamed from the host
-        let memory = self.config.memory;
         if self.config.method == BoundChoice::Be {
-            self.must_fit(&problem, &order, stop)?;
+            self.must_fit(&reduced.problem, &order, stop)?;
         }
-        let ladder = Ladder::new(vec![order], memory, self.config.z).spill(self.spill).above(self.highest / 2);
-        let ladder = match self.config.method {
-            BoundChoice::Be => ladder.exact_work(u64::MAX),
-            BoundChoice::Auto | BoundChoice::None if gpu.is_some() => ladder.exact_work(DEVICE_EXACT_WORK),
-            BoundChoice::Auto | BoundChoice::None => ladder,
-            _ => ladder.exact_work(0),
-        };
-        let certified = self.config.output.certificate.is_some();
-        let means = self.config.method.means();
-        let mut climb =
-            Climb::new(&problem, ladder, means).keep_journal(certified).on(gpu.as_ref(), DeviceGraphs::Most);
-        climb.resume(std::mem::take(&mut self.searches));
-        let mut begun = false;
-        while let Some(stage) = climb.next(self.best()?, self.spent, stop) {
-            begun = true;
-            self.config.activity.bounds(stage.doing());
-            let (start, is_light) = (Instant::now(), stage.is_light());
-            let known = match stage {
-                Stage::Shift(mut shift) => {
-                    let name = shift.name().to_string();
-                    shift.below(self.upper());
-                    while shift.advance(SHIFT_SLICE, stop) == Progress::More && !self.is_over(stop) {
-                        self.raise(shift.lower_bound(self.upper()), &name, || shift.proof(reducer))?;
-                    }
-                    self.raise(shift.lower_bound(self.upper()), &name, || shift.proof(reducer))?;
-                    if stop.is_set() {
-                        break;
-                    }
-                    let known = (shift.value_bounds(), shift.proof(reducer));
-                    if let Some(error) = shift.take_trouble() {
-                        self.lose_device(&error)?;
-                        gpu = None;
-                    }
-                    climb.shifted(*shift, stop);
-                    Some(known)
-                }
-                Stage::Branch(mut branch, work) => {
-                    let (end, before) = (branch.work_done().saturating_add(work), branch.lower_bound());
-                    if Arc::ptr_eq(branch.problem(), &problem)
-                        && self.cores.iter().all(|core| !Arc::ptr_eq(&core.0, &problem))
-                    {
-                        self.cores.push((problem.clone(), reducer.clone()));
-                    }
-                    while self.search(&mut branch, stop)? && branch.work_done() < end && !self.is_over(stop) {}
-                    climb.searched(branch, before);
-                    None
-                }
-                Stage::Run(attempt, plan) => {
-                    let device = gpu.as_ref().filter(|_| Gpu::pays(attempt.work as f64));
-                    let mut run = Run::on(device, attempt.problem.clone(), plan);
-                    while run.advance(SLICE, stop) == Progress::More && !stop.is_set() {
-                        if gpu.is_some()
-                            && let Some(error) = run.trouble()
-                        {
-                            self.lose_device(error)?;
-                            gpu = None;
-                            // the plan may be too much for the CPU
-                            if self.config.method != BoundChoice::Be {
-                                self.searches = climb.into_searches();
-                                return Ok(true);
-                            }
-                        }
-                    }
-                    if let Some(error) = run.failure() {
-                        self.lose_plan(error)?;
-                        climb.after(error);
-                        continue;
-                    }
-                    let streamed = run.streamed();
-                    let Some(outcome) = run.finish() else { break };
-                    climb.note(&attempt, attempt.lower_bound(&outcome));
-                    self.finish_run(&attempt, &outcome, streamed, reducer, stop)?;
-                    let known = climb.value_bounds(&attempt, &outcome, self.upper(), stop);
-                    known.map(|known| (known, attempt.proof(reducer, &outcome)))
-                }
-            };
-            self.spent.note(is_light, start.elapsed().as_nanos() as u64);
-            if self.is_over(stop) {
-                break;
-            }
-            if let Some((known, proof)) = known {
-                values.learn(reducer, &known, proof);
-            }
-            // also where a better incumbent forbids more by what was known before
-            let (removable, of) = values.removable(reducer, self.upper());
-            if removable > of / WORTH_TIGHTENING {
-                self.searches = climb.into_searches();
-                return Ok(true);
-            }
-        }
-        if !begun && self.config.method == BoundChoice::Branch && !stop.is_set() {
-            return Err(Error::Usage(format!(
-                "a search over values does not fit into an eighth of {memory} bytes, or its costs are too large to be added in 64 bits \
-                 (--bound-memory raises the limit, --method mbe takes any costs)"
-            )));
-        }
-        Ok(false)
+        self.bounder.follow(vec![order]);
+        Ok(())
     }
 
-    /// A slice of a search over values; whether any is left.
-    fn search(&mut self, branch: &mut Branch, stop: &Stop) -> Result<bool, Error> {
-        branch.tighten(self.upper());
-        let progress = branch.advance(BRANCH_SLICE, stop);
-        let name = branch.style().name();
-        if let Some(core) = branch.take_solution()
-            && let Some((_, reducer)) = self.cores.iter().find(|known| Arc::ptr_eq(&known.0, branch.problem()))
-        {
-            let solution = reducer.lift(&core);
-            self.offer(solution, name)?;
-        }
-        if let Some(error) = branch.take_trouble() {
-            self.lose_device(&error)?;
-        }
-        let core = self.cores.iter().find(|known| Arc::ptr_eq(&known.0, branch.problem()));
-        let reducer = core.map(|(_, reducer)| reducer.clone());
-        self.raise(branch.lower_bound(), name, || branch.proof(&reducer?))?;
-        Ok(progress == Progress::More)
-    }
-
-    /// Bucket elimination is asked for whatever it costs, but not beyond the memory limit.
+    /// Refuses exact elimination beyond the memory limit: it was requested at any cost but that.
     fn must_fit(&self, problem: &Problem, order: &Order, stop: &Stop) -> Result<(), Error> {
-        let (limit, spill) = (self.config.memory, self.spill);
+        let (limit, spill) = (self.config.memory, self.config.spill);
         if Plan::until(problem, order, &Limits { spill, ..Limits::new(limit) }, stop)?.exact {
             return Ok(());
         }
         Err(Error::Usage(format!(
-            "bucket elimination does not fit into {limit} bytes and {spill} of files: induced width {}, {:.2e} joint entries, the largest \
-             table has {:.2e} entries (--bound-memory and --spill raise the limits, --method mbe splits buckets)",
+            "bucket elimination does not fit into {limit} bytes and {spill} of files: induced width {}, {:.2e} joint \
+             entries, the largest table has {:.2e} entries (--bound-memory and --spill raise the limits, --method mbe \
+             splits buckets)",
             order.width, order.joint_entries, order.largest
         )))
     }
 
-    fn finish_run(
-        &mut self,
-        attempt: &Attempt,
-        outcome: &Outcome,
-        streamed: bool,
-        reducer: &Arc<Reducer>,
-        stop: &Stop,
-    ) -> Result<(), Error> {
-        let (plan, lower) = (outcome.plan(), attempt.lower_bound(outcome));
-        // what dense tables would have taken says nothing about rows
-        let dense = plan.rows.is_none();
-        if dense {
-            self.highest = self.highest.max(plan.joint_entries);
+    /// What follows from a result.
+    fn follow(&mut self, result: BoundResult, values: &mut ValueBounds) -> Result<(), Error> {
+        let BoundResult { reduced, lower, exact, assignment, source, tables, value_bounds, proof, .. } = result;
+        if let Some(tables) = tables {
+            with(&self.found, |Found { report, lower: known, .. }| {
+                if lower > *known || exact {
+                    report.z = Some(tables.z);
+                    report.largest_table = tables.largest_table;
+                    report.table_bytes = tables.table_bytes;
+                    report.joint_entries = tables.joint_entries;
+                    report.streamed = tables.streamed;
+                    report.spilled_bytes = tables.spilled_bytes;
+                }
+            })?;
         }
-        with(&self.found, |Found { report, lower: known, .. }| {
-            if dense && lower > *known || outcome.exact() {
-                report.z = Some(plan.z);
-                report.largest_table = plan.largest_table;
-                report.table_bytes = plan.table_bytes;
-                report.joint_entries = plan.joint_entries;
-                report.streamed = streamed;
-                report.spilled_bytes = outcome.spilled_bytes();
-            }
-        })?;
-        if let Some(core) = outcome.assign_until(stop) {
-            self.offer(reducer.lift(&core), &attempt.name)?;
+        if let Some(assignment) = assignment {
+            let solution = reduced.reducer.lift(&assignment);
+            let evaluation = check::evaluate(self.network, &solution);
+            with(&self.found, |found| found.offer(evaluation, solution, &source))?;
         }
-        self.conclude(lower, outcome.exact(), &attempt.name, || attempt.proof(reducer, outcome))
+        let reason = proof.as_ref().filter(|_| value_bounds.is_some()).cloned();
+        with(&self.found, |found| {
+            found.report.exact |= exact;
+            found.raise(lower, &source, proof)
+        })??;
+        if let Some(value_bounds) = value_bounds {
+            values.learn(&reduced.reducer, &value_bounds, reason);
+        }
+        Ok(())
     }
 
-    /// The cost of the best solution.
-    fn best(&self) -> Result<Option<Cost>, Error> {
-        with(&self.found, |found| found.best.as_ref().map(|(cost, ..)| *cost))
-    }
-
-    /// What no solution worth finding reaches.
+    /// The cost that a better solution must stay below.
     fn upper(&self) -> Cost {
-        self.best().ok().flatten().unwrap_or(self.network.top())
+        with(&self.found, |found| found.upper()).unwrap_or(self.network.top())
+    }
+
+    /// The best bound that has what is wanted of one: a proof where there will be a certificate.
+    fn lower(&self) -> Result<Cost, Error> {
+        let certified = self.config.output.certificate.is_some();
+        with(&self.found, |found| if certified { found.proof.0 } else { found.lower })
     }
 
     /// Whether there is nothing left to prove, or no time.
@@ -398,53 +306,40 @@ impl Bounding {
         stop.is_set() || with(&self.found, |found| found.report.exact).unwrap_or(true)
     }
 
-    /// Keeps an assignment if it is a solution and better.
-    fn offer(&mut self, assignment: Vec<u32>, name: &str) -> Result<(), Error> {
-        let evaluation = check::evaluate(self.network, &assignment);
-        with(&self.found, |found| found.offer(evaluation, assignment, name))
+    fn raise(&mut self, bound: Cost, name: &str, proof: Option<Proof>) -> Result<(), Error> {
+        with(&self.found, |found| found.raise(bound, name, proof))?
     }
 
-    fn raise(&mut self, bound: Cost, name: &str, proof: impl FnOnce() -> Option<Proof>) -> Result<(), Error> {
-        self.conclude(bound, false, name, proof)
-    }
-
-    /// The same, with whether it is the optimum: both at once, as the run may end at any moment.
-    fn conclude(
-        &mut self,
-        bound: Cost,
-        exact: bool,
-        name: &str,
-        proof: impl FnOnce() -> Option<Proof>,
-    ) -> Result<(), Error> {
-        // also where more is known that has no proof
-        let proof = if with(&self.found, |found| bound > found.proof.0)? { proof() } else { None };
-        with(&self.found, |found| {
-            found.report.exact |= exact;
-            found.raise(bound, name, proof)
-        })?
-    }
-
-    /// A device is there, or none.
-    fn opened(&mut self, device: Opened) -> Result<(), Error> {
-        self.device = device;
-        with(&self.found, |found| found.report.device = self.device.name())
-    }
-
-    /// The device has failed: says so once, and the run goes on without it.
-    fn lose_device(&mut self, error: &DeviceError) -> Result<(), Error> {
-        let message = self.device.lose(error);
-        with(&self.found, |found| {
-            found.report.device = self.device.name();
-            message.iter().for_each(|message| found.recorder.warn(message));
-        })
-    }
-
-    /// Files for tables have failed, or there was no memory for one: says so, and the run goes on without, or with
-    /// less.
-    fn lose_plan(&mut self, error: &Error) -> Result<(), Error> {
-        if !matches!(error, Error::Memory(_)) {
-            self.spill = 0;
+    /// Waits until it is known whether there is a device, once.
+    fn open(&mut self, device: &Opening, stop: &Stop) -> Result<(), Error> {
+        if self.device.is_some() {
+            return Ok(());
         }
-        with(&self.found, |found| found.recorder.warn(&what_fails(error)))
+        let opened = device.wait(stop)?;
+        if let Some(cuda) = &opened.cuda {
+            self.bounder.use_device(Gpu::new(cuda.clone()), DeviceUse::Exclusive);
+        }
+        with(&self.found, |found| found.report.device = opened.name())?;
+        self.device = Some(opened);
+        Ok(())
+    }
+
+    /// Warns of what has failed, and goes on without.
+    fn tell_notices(&mut self) -> Result<(), Error> {
+        while let Some(notice) = self.bounder.take_notice() {
+            let message = match notice {
+                // the report says so
+                Notice::Spilling(_) => None,
+                Notice::PlanFailed(text) => Some(text),
+                Notice::DeviceLost(error) => self.device.as_mut().and_then(|device| device.lose(&error)),
+            };
+            with(&self.found, |found| {
+                if let Some(device) = &self.device {
+                    found.report.device = device.name();
+                }
+                message.iter().for_each(|message| found.recorder.warn(message));
+            })?;
+        }
+        Ok(())
     }
 }

@@ -84,14 +84,14 @@ pub fn run(config: Config) -> Result<Exit, Error> {
     Ok(if is_solution { Exit::Done } else { Exit::Infeasible })
 }
 
-/// Says what it takes to follow a certificate, and follows it.
+/// Reports the effort of following a certificate, and follows it.
 fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, stop: &Stop) -> Result<Proven, Error> {
     values::use_threads(None)?;
     let certificate = Certificate::read(path, stop)?;
     let replay = Replay::new(network, &certificate)?;
     let check::Effort { joint_entries, bytes } = replay.effort();
     let name = terminal::path(path);
-    // nobody to tell where standard error is closed
+    // a closed standard error cannot be reported
     drop(writeln!(
         std::io::stderr(),
         "fangs: {name}: following it takes {} joint entries and {} of tables",
@@ -114,7 +114,7 @@ fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, stop: &Stop)
     Ok(Proven { bound: proven, precision_slack, cost, optimal, joint_entries, bytes })
 }
 
-/// What is found out.
+/// The result of a check.
 #[derive(Serialize)]
 struct Report {
     instance: String,
@@ -165,7 +165,7 @@ impl fmt::Display for Proven {
     }
 }
 
-/// What the evaluator says.
+/// The result of the evaluator.
 #[derive(Serialize)]
 struct Verdict {
     /// Whether the total stays below top.
@@ -177,7 +177,7 @@ struct Verdict {
     /// The cost without the violated functions.
     soft: Number,
     violated: Vec<Violation>,
-    /// For people: what the objective is called.
+    /// For the text form: the name of the objective.
     #[serde(skip)]
     label: &'static str,
     /// Of a coloring, the edges of one color.
@@ -200,7 +200,7 @@ impl Monochromatic {
         Monochromatic { edge: [u + 1, v + 1], color: colors[u as usize] }
     }
 
-    /// Lists them for people.
+    /// Lists them in the text form.
     pub fn list(edges: &[Self], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match edges.len() {
             0 => writeln!(f, "no edge is monochromatic: a proper coloring")?,
@@ -214,7 +214,7 @@ impl Monochromatic {
     }
 }
 
-/// The edges of one color: what costs something in the network of a graph, apart from evidence.
+/// The edges of one color: the functions that cost something in the network of a graph, apart from evidence.
 fn monochromatic(network: &Network, colors: &[u32]) -> Vec<Monochromatic> {
     let functions = network.functions().iter().filter(|function| {
         let cost = check::entry(function, network.domains(), colors);
@@ -246,7 +246,7 @@ impl Verdict {
             }
         };
         let cost = check::value(network, solution);
-        // what only the reading forbids, as no assignment as good as its witness has it, is a solution all the same
+        // an assignment that only the reading forbids, as it costs more than the reading's witness, is still a solution
         let is_solution = evaluation.is_solution() || network.reading().is_some() && cost.is_some();
         Verdict {
             solution: is_solution,

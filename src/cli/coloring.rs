@@ -1,4 +1,4 @@
-//! What `info` and `check` say of a graph whose number of colors is not given.
+//! `info` and `check` for a graph without a given number of colors.
 
 use super::check::Monochromatic;
 use super::{Exit, output};
@@ -50,9 +50,9 @@ struct Description<'a> {
     density: f64,
     degrees: Degrees,
     degeneracy: u32,
-    /// Vertices of the clique that was found at once.
+    /// Vertices of the clique found greedily.
     clique: usize,
-    /// How many colors are needed at least: the clique's, or three for an odd cycle.
+    /// A lower bound on the number of colors: the clique's size, or three for an odd cycle.
     bound: i64,
     greedy_colors: usize,
     load_s: f64,

@@ -15,7 +15,7 @@ pub struct DevicesFlags {
     json: bool,
 }
 
-/// Says what there is to compute with.
+/// Lists the devices.
 pub fn run(flags: DevicesFlags) -> Result<Exit, Error> {
     values::use_threads(None)?;
     let seen = Seen { threads: rayon::current_num_threads(), survey: survey() };
@@ -27,14 +27,14 @@ pub fn run(flags: DevicesFlags) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// What there is.
+/// The devices of this machine.
 struct Seen {
     threads: usize,
     survey: Survey,
 }
 
 impl Seen {
-    /// What `--device auto` takes.
+    /// The device of `--device auto`.
     fn auto(&self) -> String {
         let devices = self.survey.devices.iter().flatten();
         let taken = devices.filter(|found| found.usable.is_ok()).map(|found| Choice::Cuda(found.info.ordinal)).next();

@@ -1,5 +1,4 @@
-//! The last line: where the system has no more memory, or something panics, the program ends in an orderly way and says
-//! why.
+//! The last safeguard: where memory is out or a thread panics, the program ends in an orderly way and says why.
 
 #![allow(unsafe_code, reason = "an allocator, and calls of the system")]
 
@@ -14,13 +13,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
-/// Bytes that are kept for the end of a run that has run out of memory.
+/// Bytes in reserve for the end of a run that is out of memory.
 const KEPT: Layout = Layout::new::<[u8; 8 << 20]>();
-/// Address space of an arena of the C library's allocator, which makes up to eight of them for each processor; and of
-/// the address space of the process one part in so many may be theirs.
+/// Address space of an arena of the C library's allocator, which makes up to eight of them for each processor; their
+/// share of the process's address space is at most one part in ARENAS.
 const ARENA: u64 = 64 << 20;
 const ARENAS: u64 = 8;
-/// How long a thread that gets no memory leaves the end of the process to the main one.
+/// Time for the main thread to end the process before a thread without memory does.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 static RESERVE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
@@ -30,11 +29,11 @@ thread_local! {
     static IS_MAIN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator. Where it has no memory the run is told to stop and goes on with what was kept for that; with
-/// nothing left the process ends with a message. Only who is prepared for it ([`memory::may_fail`]) sees a null.
+/// The system's allocator. When memory is out, the run is told to stop and continues with the reserve; once that is
+/// used too, the process ends with a message. Null is returned only where [`memory::may_fail`].
 pub struct Allocator;
 
-// SAFETY: all of it is the system's allocator, which is asked again where it had no memory.
+// SAFETY: every call goes to the system's allocator, once more after memory was out.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -47,7 +46,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as the caller promises; where it returns null the old place is as it was.
+        // SAFETY: as the caller promises; where it returns null the old memory is unchanged.
         or_missing(size, || unsafe { System.realloc(place, layout, size) })
     }
 
@@ -75,7 +74,7 @@ fn missing(bytes: usize, ask: &dyn Fn() -> *mut u8) -> *mut u8 {
     if bytes < KEPT.size() / 2 {
         let kept = RESERVE.swap(null_mut(), Ordering::AcqRel);
         if !kept.is_null() {
-            // SAFETY: it was allocated with this layout, and taken out so that nobody gives it back again.
+            // SAFETY: it was allocated with this layout, and the swap took it out, so it is freed once.
             unsafe { System.dealloc(kept, KEPT) };
         }
         let found = ask();
@@ -94,7 +93,7 @@ fn missing(bytes: usize, ask: &dyn Fn() -> *mut u8) -> *mut u8 {
     leave(1)
 }
 
-/// Writes to standard error without its lock, which a thread that waits here may have.
+/// Writes to standard error without its lock, which a waiting thread may hold.
 fn say(text: &[u8]) {
     #[cfg(unix)]
     // SAFETY: the bytes are there.
@@ -103,7 +102,7 @@ fn say(text: &[u8]) {
     drop(std::io::stderr().write_all(text));
 }
 
-/// Prepares the process; to be called once, by the main thread, before there are others.
+/// Prepares the process; to be called once, by the main thread, before any other thread starts.
 pub fn prepare() {
     IS_MAIN.set(true);
     // SAFETY: the layout has a size.
@@ -117,12 +116,12 @@ pub fn prepare() {
     std::panic::set_hook(Box::new(|panic| {
         let (what, place) = (threads::message(panic.payload()), panic.location());
         let place = place.map_or(String::new(), |place| format!(" ({}:{})", place.file(), place.line()));
-        // nobody to tell where standard error is closed
+        // a closed standard error cannot be reported
         drop(writeln!(std::io::stderr(), "fangs: internal error: {what}{place}"));
     }));
 }
 
-/// What is told to stop where memory is out.
+/// The flag to set where memory is out.
 pub fn stops(stop: &Stop) {
     let _ = STOP.set(stop.clone());
 }

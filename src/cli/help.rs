@@ -1,4 +1,4 @@
-//! What help says beside the options: headings, two examples of each command, and what names stand for.
+//! Help besides the options: headings, two examples for each command, and the meaning of names.
 
 use clap::builder::PossibleValue;
 use fangs::generate::Kind;
@@ -64,7 +64,7 @@ pub const PLOT: Examples = [
     ("Two runs on one chart", "fangs plot seed1.csv seed2.csv -o seeds.png --title 'Two seeds' --log-time"),
 ];
 pub const HEURISTICS: Examples = [
-    ("What one that is built in does", "fangs heuristics min-conflicts"),
+    ("What a built-in one does", "fangs heuristics min-conflicts"),
     ("Whether a file of your own has mistakes", "fangs heuristics my.toml"),
 ];
 pub const TRY: Examples = [
@@ -81,9 +81,9 @@ pub const NEW: Examples = [
     ("In the folder that has the sources", "fangs heuristics new my-own"),
     ("From elsewhere", "fangs heuristics new my-own --folder ~/src/fangs"),
 ];
-pub const DEVICES: Examples = [("For people", "fangs devices"), ("For programs", "fangs devices --json")];
+pub const DEVICES: Examples = [("As text", "fangs devices"), ("As JSON", "fangs devices --json")];
 pub const BENCH: Examples = [
-    ("The engine, beside the paper's figures", "fangs bench fang"),
+    ("The engine against the paper's figures", "fangs bench fang"),
     ("The search on a network of your own", "fangs bench search net.wcsp"),
 ];
 pub const BENCH_FANG: Examples = [
@@ -116,21 +116,22 @@ pub fn examples(examples: &Examples) -> String {
     format!("Examples:\n  {first_why}:\n    {first}\n  {second_why}:\n    {second}")
 }
 
-/// Examples of a kind of network: its defaults, and every parameter said.
+/// Examples for a kind of network: with its defaults, and with every parameter.
 pub fn of_kind(kind: &Kind) -> String {
     let name = kind.name;
     let all: String = kind.parameters.iter().map(|known| format!(" --{} {}", known.name, known.default)).collect();
     format!(
         "Examples:\n  To a file, from a seed of your choice:\n    fangs generate {name} --seed 7 -o {name}.wcsp\n  \
-         With its defaults in full, straight into the search:\n    fangs generate {name}{all} | fangs solve - --format wcsp"
+         With its defaults in full, straight into the search:\n    fangs generate {name}{all} | fangs solve - \
+         --format wcsp"
     )
 }
 
-/// What names on the command line stand for.
+/// Names on the command line and their meaning.
 type Words = [(&'static str, &'static str)];
 
 pub const DRIVERS: &Words = &[
-    ("portfolio", "All of the following but guided by turns, more time for those that improve the solution"),
+    ("portfolio", "All of the following but guided in turn, more time for those that improve the solution"),
     ("tabu", "Tabu search, also from two parents with partition crossover"),
     ("anneal", "Simulated annealing of a population, with recombination"),
     ("long-anneal", "The same on the CPU, with few states and ever longer anneals"),
@@ -140,7 +141,7 @@ pub const DRIVERS: &Words = &[
     ("guided", "Trajectories that a local heuristic draws; needs --heuristic"),
 ];
 pub const METHODS: &Words = &[
-    ("auto", "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch by turns"),
+    ("auto", "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch in turn"),
     ("none", "Only the trivial bound"),
     ("shift", "Cost shifting (reparametrisation) between functions"),
     ("join-graph", "Cost shifting, also between mini-buckets of growing size"),
@@ -164,7 +165,7 @@ pub const OLD_DRIVERS: &[(&str, DriverChoice, &str)] = &[
     ("construct", DriverChoice::Portfolio, "it is gone, as it found nothing that others missed: the portfolio runs"),
 ];
 
-/// A name for clap, with what it stands for.
+/// A name for clap, with its meaning.
 pub fn possible_value(name: &'static str, words: &Words) -> PossibleValue {
     let about = words.iter().find(|(known, _)| *known == name).map(|(_, about)| *about);
     about.into_iter().fold(PossibleValue::new(name), PossibleValue::help)

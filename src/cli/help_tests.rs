@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Options a command may have under one heading.
 const MANY: usize = 6;
 
-/// Looks at every command that help shows, with its path.
+/// Visits every command that help shows, with its path.
 fn walk(command: &Command, path: &str, look: &mut dyn FnMut(&str, &Command)) {
     look(path, command);
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {
@@ -31,7 +31,7 @@ fn every_command_says_what_it_does_and_shows_two_examples() {
     every(&mut |path, command| {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         assert!(about.starts_with(|c: char| c.is_ascii_uppercase()) && about.contains(' '), "{path}: {about:?}");
-        // a flattened group of options with words of its own takes the place of the command's
+        // a flattened group of options with a doc comment replaces the command's description
         assert_eq!(seen.insert(about.clone(), path.to_string()), None, "{path}: {about:?} is another's");
         let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let calls = examples.lines().filter(|line| line.trim_start().starts_with("fangs ")).count();

@@ -43,7 +43,7 @@ struct NewFlags {
 /// What `--heuristic` names.
 #[derive(Clone, Debug)]
 pub enum Chosen {
-    /// One that comes along.
+    /// A built-in one.
     Known(Arc<dyn ValueHeuristic>),
     /// One in a file.
     File(PathBuf),
@@ -59,7 +59,7 @@ impl Chosen {
         }
     }
 
-    /// The name that it goes by.
+    /// Its name.
     pub fn name(&self) -> String {
         match self {
             Chosen::Known(heuristic) => heuristic.name().into(),
@@ -68,7 +68,7 @@ impl Chosen {
     }
 }
 
-/// Adds the files that heuristics are read from, and the tables that they name.
+/// Adds the files of heuristics, and the tables that they name.
 pub fn reads<'a>(mut files: Files, chosen: impl Iterator<Item = &'a Chosen>) -> Result<Files, Error> {
     for chosen in chosen {
         if let Chosen::File(path) = chosen {

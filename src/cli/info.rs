@@ -219,8 +219,8 @@ impl Elimination {
             exact: plan.exact,
             joint_entries: plan.joint_entries,
             largest_table: plan.largest_table,
-            table_bytes: plan.table_bytes,
-            peak_bytes: plan.peak_bytes,
+            table_bytes: plan.placement.table_bytes,
+            peak_bytes: plan.placement.peak_bytes,
         }
     }
 }

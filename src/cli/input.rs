@@ -1,4 +1,4 @@
-//! What the commands that read a network have in common.
+//! Options of all commands that read a network.
 
 use super::help;
 use super::output::Files;
@@ -60,7 +60,7 @@ impl Input {
             (Source::File(path), None) => Format::of_path(path)?,
             (Source::Stdin, None) => return Err(Error::Usage("standard input needs --format".into())),
         };
-        // before any output is created
+        // checked before any output is created
         for path in [source_path(&source), flags.evidence.as_deref()].into_iter().flatten() {
             let cannot = |source| Error::Io { path: path.into(), action: "cannot read", source };
             if std::fs::metadata(path).map_err(cannot)?.is_dir() {
@@ -80,15 +80,15 @@ impl Input {
         self.format == Format::Col && self.options.colors.is_none()
     }
 
-    /// Reads the graph, where it is one; says on `console` what is doubtful.
+    /// Reads the graph, if it is one, and warns on `console`.
     pub fn graph(&self, console: &Console, stop: &Stop) -> Result<Option<Graph>, Error> {
         let graph = self.is_graph().then(|| formats::read_graph(&self.source, stop)).transpose()?;
         graph.iter().for_each(|graph| console.warn_of(&graph.warnings));
         Ok(graph)
     }
 
-    /// Reads the network and applies the evidence; says on `console` what is doubtful and how many variables are
-    /// observed. [`Error::Stopped`] or [`Error::Waiting`] once `stop` is set.
+    /// Reads the network and applies the evidence; `console` gets warnings and the number of observed variables.
+    /// [`Error::Stopped`] or [`Error::Waiting`] once `stop` is set.
     pub fn load(&self, console: &Console, stop: &Stop) -> Result<Network, Error> {
         Ok(self.load_observed(console, stop)?.0)
     }
@@ -116,7 +116,7 @@ impl Input {
         Ok((network, Some(pairs.len())))
     }
 
-    /// What the network was read as.
+    /// The format and form in which the network was read.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -126,7 +126,7 @@ impl Input {
         self.format.maximises()
     }
 
-    /// What is read, and standard output: what else the command reads and writes is compared with that.
+    /// The files read, and standard output: the other files of the command are compared with these.
     pub fn files(&self) -> Result<Files, Error> {
         let files = Files::default().stream("standard output", std::io::stdout(), true);
         let files = match &self.source {
@@ -147,7 +147,7 @@ impl Input {
         name.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub fn name(&self) -> String {
         self.source.to_string()
     }

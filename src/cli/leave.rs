@@ -2,9 +2,8 @@
 
 #![allow(unsafe_code, reason = "the system's call is foreign")]
 
-/// Ends the process at once. Everything of ours is written and closed by then; what is left are threads that nobody waits
-/// for. The handlers that an orderly exit runs would take a driver apart while such a thread is still starting it or has it
-/// work, and crash.
+/// Ends the process at once, when all files are written and closed. Detached threads may still start the driver or work
+/// in it; the handlers of an orderly exit would unload it under them and crash.
 pub fn leave(code: u8) -> ! {
     #[cfg(unix)]
     // SAFETY: it has no requirements and does not return.

@@ -1,4 +1,4 @@
-//! `fangs completions` and `fangs man`: what shells and the manual take from the command line's own description.
+//! `fangs completions` and `fangs man`: shell completions and manual pages, from the description of the command line.
 
 use super::{Exit, Flags, output};
 use clap::{Args, CommandFactory};

@@ -57,7 +57,7 @@ pub enum Command {
     /// Prove a bound on the optimum by inference alone, without local search
     ///
     /// Bucket and mini-bucket elimination, cost shifting and branch and bound, in growing steps. The values that
-    /// elimination assigns are a solution too, where they are allowed.
+    /// elimination assigns are a solution too, where they are feasible.
     #[command(after_help = help::examples(&help::BOUND))]
     Bound(Box<bound::BoundFlags>),
     /// Describe a network: its size, its reductions, and what elimination would take
@@ -78,7 +78,7 @@ pub enum Command {
     /// List the local heuristics, describe or check one, compare some, or create a new one
     #[command(after_help = help::examples(&help::HEURISTICS))]
     Heuristics(heuristics::HeuristicsFlags),
-    /// List what there is to compute with: CPU threads and CUDA devices
+    /// List the CPU threads and CUDA devices to compute with
     #[command(after_help = help::examples(&help::DEVICES))]
     Devices(devices::DevicesFlags),
     /// Measure how fast the inner loops run on this machine
@@ -101,14 +101,14 @@ pub enum Command {
     Diff(Reserved),
 }
 
-/// Whatever follows a reserved command.
+/// The arguments of a reserved command.
 #[derive(Args, Debug)]
 pub struct Reserved {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     _arguments: Vec<std::ffi::OsString>,
 }
 
-/// The answer to names that are kept for later.
+/// The answer to reserved names.
 pub fn reserved<T>(what: &str) -> Result<T, Error> {
     Err(Error::Usage(format!("{what} is reserved for a later version")))
 }
@@ -120,7 +120,7 @@ pub enum Exit {
     Done,
     /// No solution within the budget.
     NoSolution,
-    /// There is none, or the one checked is none.
+    /// There is no solution, or the one checked is infeasible.
     Infeasible,
     /// It did its work, but a file that was asked for could not be written.
     Incomplete,
@@ -137,16 +137,16 @@ impl Exit {
         }
     }
 
-    /// The same where all files were written. What was found out about the network is told before what became of files.
+    /// The same where all files were written: results about the network matter more than trouble with files.
     pub fn written(self, all: bool) -> Exit {
         if self == Exit::Done && !all { Exit::Incomplete } else { self }
     }
 }
 
-/// Says what failed; input and usage are exit code 2.
+/// Reports an error; input and usage have exit code 2.
 pub fn fail(error: &Error) -> u8 {
     use std::io::Write;
-    // nobody to tell where standard error is closed
+    // a closed standard error cannot be reported
     drop(writeln!(std::io::stderr(), "fangs: {}", terminal::text(&error.to_string())));
     match error {
         error if error.is_stop() => 3,
@@ -155,12 +155,12 @@ pub fn fail(error: &Error) -> u8 {
     }
 }
 
-/// What ended a run that the stop flag ended.
+/// The reason why a stop flag ended a run.
 fn stopped_by(stop: &Stop) -> StoppedBy {
     stop.cause().map_or(StoppedBy::Time, StoppedBy::from)
 }
 
-/// Reads the flags. What clap says of wrong ones quotes them, so that is made safe for a terminal.
+/// Reads the flags. clap's messages quote wrong flags, so they are made safe for a terminal.
 pub fn flags() -> Flags {
     Flags::try_parse().unwrap_or_else(|error| {
         use std::io::Write;
@@ -184,7 +184,7 @@ fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f
     let _ = recorder.finish(stop);
 }
 
-/// Tells a tick for every second of loading.
+/// Sends a tick for every second of loading.
 fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: bool) -> impl FnMut() + 'r {
     let mut next = 1.0;
     move || {
@@ -196,7 +196,7 @@ fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: bool) -> im
     }
 }
 
-/// An event while nothing is known yet.
+/// An event without any result yet.
 fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, maximise: bool) {
     let event = Event {
         kind,

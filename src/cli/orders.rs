@@ -33,7 +33,7 @@ impl OrderChoice {
         }
     }
 
-    /// The name it goes by.
+    /// Its name.
     pub fn name(&self) -> String {
         match self {
             OrderChoice::Best => "best".into(),
@@ -61,9 +61,9 @@ impl OrderChoice {
     }
 }
 
-/// How the core is put in order.
+/// The source of the elimination order.
 pub enum Ordering {
-    /// By the rule that promises most.
+    /// The most promising rule.
     Promising,
     /// By a rule.
     Rule(Method),
@@ -72,7 +72,7 @@ pub enum Ordering {
 }
 
 impl Ordering {
-    /// The order for a core.
+    /// The order for a reduced problem.
     pub fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
         match self {
             Ordering::Promising => Ok(promising_order(problem, &[Method::MinFill], 1, restarts(problem), stop)),
@@ -103,7 +103,7 @@ fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
     }
 }
 
-/// How often a rule may run again with other ties: orders are worth some time, and large graphs take it.
+/// Restarts of a rule with other tie breaks: good orders are worth some time, and large graphs take it.
 pub fn restarts(problem: &Problem) -> u32 {
     let size = problem.variables() + problem.functions.len();
     (200_000 / size.max(1)).clamp(1, 64) as u32

@@ -1,4 +1,4 @@
-//! Standard output, and what is shared by the commands that write files.
+//! Standard output, and the output files of all commands.
 
 use super::{help, values};
 use clap::Args;
@@ -19,7 +19,7 @@ use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-// no doc comment: clap would show it instead of what the command does
+// no doc comment: clap would show it in place of the command's description
 #[derive(Args, Debug)]
 pub struct OutputFlags {
     /// Write the best solution to a file, replaced as a whole at each improvement
@@ -29,7 +29,7 @@ pub struct OutputFlags {
     #[arg(long, value_name = "HOW", default_value = "native", help_heading = help::OUTPUT,
         value_parser = values::named(SolutionFormat::ALL, help::SOLUTION_FORMATS))]
     pub solution_format: SolutionFormat,
-    /// Write what proves the bound, for `fangs check FILE --certificate CERT`
+    /// Write a certificate of the bound, for `fangs check FILE --certificate CERT`
     #[arg(long, value_name = "CERT", help_heading = help::OUTPUT)]
     pub certificate: Option<PathBuf>,
     /// Write a row for each solution, bound and second, as they happen
@@ -40,12 +40,12 @@ pub struct OutputFlags {
     pub json: bool,
 }
 
-/// Writes text for people to standard output, safe for a terminal. A reader that has gone away is no failure.
+/// Writes text to standard output, safe for a terminal. A reader that has closed the pipe is no failure.
 pub fn print(text: &impl Display) -> Result<(), Error> {
     print_raw(&terminal::text(&text.to_string()))
 }
 
-/// Writes to standard output what programs read.
+/// Writes machine-readable text to standard output.
 pub fn print_raw(text: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     match write!(out, "{text}").and_then(|()| out.flush()) {
@@ -59,7 +59,7 @@ pub fn print_raw(text: &str) -> Result<(), Error> {
 /// Writes one JSON object on a line of its own.
 pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
     let mut text = serde_json::to_string(object).map_err(|error| Error::Internal(format!("JSON: {error}")))?;
-    // JSON may have the upper control characters as they are, a terminal should not
+    // JSON may contain upper control characters, a terminal should not get them
     for c in '\u{7f}'..='\u{9f}' {
         if text.contains(c) {
             text = text.replace(c, &format!("\\u{:04x}", u32::from(c)));
@@ -69,7 +69,7 @@ pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
     print_raw(&text)
 }
 
-/// Writes the object as JSON or for people.
+/// Writes the object as JSON or as text.
 pub fn print_report(object: &(impl Serialize + Display), json: bool) -> Result<(), Error> {
     if json { print_json(object) } else { print(object) }
 }
@@ -91,7 +91,7 @@ impl Rows {
     pub fn push(&mut self, row: &impl Serialize) -> Result<(), Error> {
         let Some(writer) = &mut self.0 else { return Ok(()) };
         writer.serialize(row).map_err(|error| Error::Internal(format!("CSV: {error}")))?;
-        // told at the end, if it still fails then
+        // reported at the end, if it still fails then
         drop(writer.flush());
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Rows {
     }
 }
 
-/// An output that cannot be created is the user's to mend, as long as nothing has been done yet.
+/// An output that cannot be created is an error of usage, as long as no work has been done.
 pub fn as_usage<T>(result: Result<T, Error>) -> Result<T, Error> {
     result.map_err(|error| match error {
         Error::Io { .. } => Error::Usage(error.to_string()),

@@ -47,7 +47,7 @@ pub fn run(flags: PlotFlags) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// What the legend calls the runs: the names of their files, and where these are equal what else tells them apart.
+/// Names of the runs in the legend: those of their files, and where these are equal another difference.
 fn labels(paths: &[PathBuf], runs: &[Recorded]) -> Vec<String> {
     let name = |place: usize| stem(&paths[place]);
     let instance = |place: usize| instance(&runs[place]).unwrap_or_else(|| name(place));

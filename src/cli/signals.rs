@@ -6,10 +6,10 @@ use fangs::stop::{Cause, Stop, Watch};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Has the looks at the stop flag recorded, and the longest gaps between them told at the end; a number is the look
-/// with which the flag is set. For measurements and tests.
+/// Makes the stop flag record the longest gaps between reads of it; a number names the read at which the flag is set.
+/// For measurements and tests.
 const WATCH: &str = "FANGS_WATCH_STOP";
-/// Gaps told.
+/// Gaps reported.
 const TOLD: usize = 20;
 
 static WATCHED: OnceLock<Arc<Watch>> = OnceLock::new();
@@ -41,21 +41,20 @@ pub fn listen() -> Result<Stop, Error> {
     }
 }
 
-/// Signals end the process, as if nothing listened: the handler is there already, and without its thread it hears
-/// nothing.
+/// Restores the default action of signals: without its thread, the handler would swallow them.
 #[allow(unsafe_code, reason = "calls of the system")]
 fn end_at_once() {
     #[cfg(unix)]
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the default action needs nothing.
+        // SAFETY: the default action has no requirements.
         let _ = unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
 
-/// Tells the longest gaps between two looks at the flag, where they are recorded.
+/// Reports the longest gaps between two reads of the flag, where they are recorded.
 pub fn tell_gaps() {
     let Some(watch) = WATCHED.get() else { return };
-    // the time since the last look is one too
+    // the time since the last read counts too
     let _ = Stop::watched(watch).is_set();
     eprintln!("{} looks at the stop flag", watch.looks());
     watch.gaps().iter().take(TOLD).for_each(|gap| eprintln!("{gap}"));

@@ -24,12 +24,12 @@ pub struct SolveFlags {
     /// Start from this solution [default: none]
     #[arg(long, value_name = "SOL", help_heading = help::INPUT)]
     warm_start: Option<PathBuf>,
-    /// Stop after so much wall-clock time, loading included [default: 60s, none with --rounds]
+    /// Stop after this wall-clock time, loading included [default: 60s, none with --rounds]
     ///
     /// Seconds such as 30 or 0.5, or a number with units: 500ms, 30s, 5m, 1h 30m.
     #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
     time: Option<Duration>,
-    /// Stop after so many rounds of drivers [default: no limit]
+    /// Stop after N rounds of drivers [default: no limit]
     ///
     /// Nothing depends on the clock then: the same seed gives the same result for any number of threads. No time limit
     /// applies without --time.
@@ -54,10 +54,10 @@ pub struct SolveFlags {
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::SEARCH)]
     threads: Option<usize>,
-    /// States kept by the population [default: by memory and problem]
+    /// Size of the population in states [default: by memory and problem]
     #[arg(long, value_name = "N", value_parser = values::positive, help_heading = help::SEARCH)]
     population: Option<usize>,
-    /// Which search makes the rounds
+    /// Search method
     #[arg(long, value_name = "NAME", default_value = "portfolio", help_heading = help::SEARCH,
         value_parser = values::driver())]
     driver: values::Driver,
@@ -226,7 +226,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         }
         Err(error) => return Err(error),
     };
-    // the process ends with the run: taking a large network apart would only delay it
+    // the process ends with the run: freeing a large network would only delay it
     std::mem::forget(network.clone());
     if let (Some(path), Some(start)) = (warm_start, &options.warm_start) {
         let is_solution = match &graph {
@@ -248,7 +248,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let summary = match solved {
         Ok(summary) => summary,
         Err(error) => {
-            // what was found so far stays in the files
+            // the files keep the results so far
             let _ = recorder.finish(&stop);
             return Err(error);
         }

@@ -51,14 +51,14 @@ pub struct TryFlags {
     json: bool,
 }
 
-/// A heuristic to try; without one it is the search as it is.
+/// A heuristic to compare; none is the search without one.
 type Candidate = Option<heuristics::Chosen>;
 
 fn parse(text: &str) -> Result<Candidate, String> {
     if text == "default" { Ok(None) } else { heuristics::parse(text).map(Some) }
 }
 
-/// A run, as the CSV has it.
+/// A run, as a row of the CSV.
 #[derive(Clone, Debug, Serialize)]
 struct Row {
     heuristic: String,
@@ -90,22 +90,22 @@ struct Line {
     best: Option<f64>,
     cost: Option<f64>,
     integral: f64,
-    /// The same over the ratings, up to as many as every run made.
+    /// The same over the ratings, up to the fewest of any run.
     integral_by_ratings: f64,
     /// Mean difference to the first heuristic's integrals, seed by seed, and the standard error of it.
     difference: f64,
     error: f64,
     ratings_s: f64,
-    /// Of a million picks that changed a value, those that made a state better than it had ever been.
+    /// Of a million picks that changed a value, those that gave the state a new best cost.
     improved_per_million: f64,
     taken_share: f64,
     megabytes: f64,
-    /// What the kernel took to compile, on a device, and whether it came from the cache.
+    /// Seconds to compile the kernel, on a device, and whether it came from the cache.
     compile_s: Option<f64>,
     cached: Option<bool>,
 }
 
-/// How far integrals go.
+/// The end of the integrals.
 #[derive(Clone, Copy)]
 struct Ends {
     seconds: f64,
@@ -121,13 +121,13 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     let mut csv = Rows::create(flags.csv)?;
     let stop = signals::listen()?;
     values::use_threads(flags.threads)?;
-    // opened once: no run waits for it
+    // opened once, before the runs
     let device = Opening::start(flags.device);
     let network = input.load(&Console::new(Verbosity::Normal), &stop)?;
     let _ = device.wait(&stop)?;
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); flags.heuristic.len()];
     let (console, mut told) = (Console::new(Verbosity::Quiet), Vec::new());
-    // by turns, so that what else the machine does meets all alike
+    // in turn, so that other load of the machine affects all alike
     for seed in 1..=flags.seeds {
         for (heuristic, measured) in flags.heuristic.iter().zip(&mut measured) {
             let driver = match (flags.alone, heuristic) {
@@ -150,7 +150,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
                 if let (EventKind::Solution, Some(cost)) = (event.kind, event.cost) {
                     trace.push(event.time_s, event.ratings, cost.as_f64());
                 }
-                // each run says it
+                // each run would repeat the warnings
                 if let (EventKind::Warning, Some(message)) = (event.kind, &event.message)
                     && !told.contains(message)
                 {
@@ -260,15 +260,17 @@ fn line(rows: &[Row], first: &[Row], maximise: bool) -> Line {
 
 fn table(lines: &[Line]) -> Result<(), Error> {
     output::print(&format_args!(
-        "heuristic       solved        best      median  integral %  difference      +-  by ratings %  M ratings/s  improved/M  groups %     MB  compile s\n"
+        "heuristic       solved        best      median  integral %  difference      +-  by ratings %  M ratings/s  \
+         improved/M  groups %     MB  compile s\n"
     ))?;
     for line in lines {
-        // one that was compiled in an earlier run has a c
+        // c marks a kernel compiled in an earlier run
         let of_cache = if line.cached == Some(true) { " c" } else { "" };
         let compile = line.compile_s.map_or("-".into(), |seconds| format!("{seconds:.2}{of_cache}"));
         let number = |number: Option<f64>| number.map_or("none".into(), |number| format!("{number}"));
         output::print(&format_args!(
-            "{:<14}  {:>2} of {:>2}  {:>10}  {:>10}  {:>10.3}  {:>+10.3}  {:>6.3}  {:>12.3}  {:>11.1}  {:>10.0}  {:>8.1}  {:>5.1}  {compile:>9}\n",
+            "{:<14}  {:>2} of {:>2}  {:>10}  {:>10}  {:>10.3}  {:>+10.3}  {:>6.3}  {:>12.3}  {:>11.1}  {:>10.0}  \
+             {:>8.1}  {:>5.1}  {compile:>9}\n",
             line.heuristic,
             line.solved,
             line.runs,

@@ -78,7 +78,7 @@ pub fn finite(text: &str) -> Result<f64, String> {
     text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| "expected a number".into())
 }
 
-/// The choice of that name in a list of names and choices.
+/// The choice of that name in a list.
 pub fn choice<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
     all.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
@@ -86,7 +86,7 @@ pub fn choice<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
     })
 }
 
-/// The same for clap, whose help, errors and completions then list the names with what they stand for.
+/// The same for clap, whose help, errors and completions then list the names with their meaning.
 pub fn named<T: Copy + Send + Sync + 'static>(
     all: impl IntoIterator<Item = (&'static str, T)>,
     words: &'static [(&'static str, &'static str)],
@@ -115,8 +115,7 @@ pub fn driver() -> impl TypedValueParser<Value = Driver> {
     })
 }
 
-/// Makes everything that works in parallel use so many threads, or as many as there are processors; fewer where the
-/// system allows no more.
+/// Gives parallel work this number of threads, or one for each processor; fewer where the system allows no more.
 pub fn use_threads(threads: Option<usize>) -> Result<(), Error> {
     threads::share(threads).map_err(|error| Error::Usage(format!("--threads: {error}")))
 }

@@ -1,4 +1,4 @@
-//! Work that the command does not wait for once it is told to end.
+//! Work on a thread that the command can abandon.
 
 use fangs::Error;
 use fangs::stop::Stop;
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 /// How often to look for a tick or a stop.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long work has to answer the stop flag.
+/// How long work may take to react to the stop flag.
 const PATIENCE: Duration = Duration::from_millis(120);
 
-/// Does work on a thread of its own, and calls `tick` meanwhile. [`Error::Stopped`] where it does not answer the stop
-/// flag in time: it is left alone then, the process ends without it. What it returns is not taken apart.
+/// Works on a separate thread and calls `tick` meanwhile. [`Error::Stopped`] where the work does not react to the stop
+/// flag in time: the thread is abandoned, and the process ends without it. The result is never freed.
 pub fn run<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -28,12 +28,12 @@ pub fn run<T: Send + 'static>(
     let failed = |what| Err(Error::Internal(format!("the run ended ({what})")));
     let thread = threads::start("command", move || {
         if let Some(work) = take() {
-            // where the command has ended nothing listens any more
+            // the command may have ended and stopped listening
             drop(sender.send(threads::caught(work).unwrap_or_else(failed)));
         }
     });
     if thread.is_err() {
-        // there are no more threads
+        // no thread could be started
         let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
         return work.map_or(Err(Error::Stopped), |work| threads::caught(work).unwrap_or_else(failed));
     }

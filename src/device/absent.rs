@@ -1,5 +1,5 @@
-//! The device layer of a build without the feature `cuda`: the same names and signatures, and a [`Cuda`] that nobody can
-//! make.
+//! The device layer of a build without the feature `cuda`: the same names and signatures, and a [`Cuda`] without
+//! values.
 
 #![allow(missing_docs, reason = "documented where they do something: cuda.rs, launch.rs, memory.rs, and cudarc")]
 
@@ -14,7 +14,7 @@ fn absent<T>() -> Result<T, DeviceError> {
     Err(DeviceError::Unusable("this build is without CUDA (the feature `cuda` is off)".into()))
 }
 
-/// The devices of this machine: none can be seen.
+/// The devices of this machine: none is visible.
 ///
 /// # Errors
 /// Always.
@@ -22,7 +22,7 @@ pub fn devices() -> Result<Vec<Info>, DeviceError> {
     absent()
 }
 
-/// Looks at everything, for `fangs devices`.
+/// The report of `fangs devices`.
 pub fn survey() -> Survey {
     Survey { driver: absent(), compiler: absent(), devices: absent() }
 }

@@ -1,4 +1,4 @@
-//! Compiled kernels on disk. Whatever is wrong with the cache, kernels are compiled again.
+//! Compiled kernels on disk. If anything is wrong with the cache, kernels are compiled again.
 
 use super::nvrtc::Image;
 use super::source::Source;
@@ -11,9 +11,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Bytes that the folder may hold; the files that were not used for longest go first.
+/// Most bytes in the folder; the files unused for longest are removed first.
 const MOST: u64 = 64 << 20;
-/// How files end; others in the folder are left alone.
+/// Ending of the cache's files; other files in the folder stay.
 const EXTENSION: &str = "kernel";
 
 /// A file of the cache: a line of JSON, then the code.
@@ -30,7 +30,7 @@ impl Header {
     fn new(key: &str, image: &Image) -> Header {
         let mut hasher = Sha256::new();
         let mut add = |bytes: &[u8]| {
-            // with lengths, so that nothing can move from one part to the next
+            // with lengths, so that bytes cannot move from one part to the next
             hasher.update((bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
@@ -76,7 +76,7 @@ impl Cache {
         Cache { folder: set("FANGS_CACHE").or_else(system), most: MOST }
     }
 
-    /// Why the folder is not used although it is there: code from it runs, so no other user may have put it there.
+    /// Why an existing folder is not used: its code would run, so no other user may have made it.
     pub fn trouble(&self) -> Option<String> {
         let folder = self.folder.as_ref()?;
         let what = privacy(&fs::metadata(folder).ok().filter(fs::Metadata::is_dir)?)?;
@@ -98,13 +98,13 @@ impl Cache {
         let image = Image { code, symbols };
         let whole = Header::new(key, &image).hash == hash;
         if whole {
-            // used just now; where that cannot be noted the file only goes sooner
+            // marks it as just used; where that fails, the file is only removed earlier
             let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         }
         whole.then_some(image)
     }
 
-    /// Keeps an image; a folder that cannot be written to is no reason to fail.
+    /// Stores an image; a folder without write access is no error.
     pub fn store(&self, key: &str, image: &Image) {
         if let Some(path) = self.file(key)
             && let Some(folder) = path.parent()
@@ -128,8 +128,8 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes what was not used for longest until the rest fits. A file that another process removes or still reads is
-    /// no trouble: it compiles again, or has the file open.
+    /// Removes the files unused for longest until the rest fits. A file that another process removes or reads at the
+    /// same time does no harm: that process compiles again, or has the file open.
     fn prune(&self, folder: &Path) {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let ours = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == EXTENSION));
@@ -151,7 +151,7 @@ impl Cache {
     }
 }
 
-/// What keeps a folder from being private to the user who runs this.
+/// Why a folder is not private to the user of this process.
 fn privacy(folder: &fs::Metadata) -> Option<String> {
     #[cfg(unix)]
     {
@@ -299,7 +299,7 @@ mod tests {
         for number in 0..8u64 {
             let key = format!("key {number}");
             cache.store(&key, &image(&[7; 1_000]));
-            // time does not pass within a test
+            // time stands still within a test
             let age = Duration::from_secs(1_000 - 100 * number);
             let file = cache.file(&key).map(|path| File::options().append(true).open(path)).transpose()?;
             let _ = file.map(|file| file.set_modified(SystemTime::now() - age)).transpose()?;

@@ -1,4 +1,4 @@
-//! Which device to work on, and opening it beside other work.
+//! The choice of a device, and opening it concurrently.
 
 use super::busy::{Busy, wait_at_exit};
 use super::{Cuda, DeviceError, devices};
@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Where to work, as asked for.
+/// The device asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// On the first CUDA device that works, else on the CPU.
@@ -48,7 +48,7 @@ impl Display for Choice {
     }
 }
 
-/// What a choice came to.
+/// The outcome of a choice.
 #[derive(Clone, Debug, Default)]
 pub struct Opened {
     /// The device; none is the CPU.
@@ -58,12 +58,12 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// The name of what it came to: `cpu`, `cuda:0`.
+    /// The name of the device: `cpu`, `cuda:0`.
     pub fn name(&self) -> String {
         self.cuda.as_ref().map_or("cpu".into(), |cuda| cuda.label())
     }
 
-    /// Gives up a device that has failed and returns the message that says so; `None` where there is no device.
+    /// Drops a device that has failed and returns the message about it; `None` where there is no device.
     pub fn lose(&mut self, error: &DeviceError) -> Option<String> {
         let cuda = self.cuda.take()?;
         self.reason = Some(error.clone());
@@ -85,7 +85,7 @@ impl Display for Opened {
 }
 
 impl Choice {
-    /// Opens what it names.
+    /// Opens the device.
     ///
     /// # Errors
     /// Only of [`Choice::Cuda`]: why that device cannot be used.
@@ -100,7 +100,7 @@ impl Choice {
         }
     }
 
-    /// What becomes of it without a device.
+    /// The outcome without a device.
     fn without(self, reason: DeviceError) -> Result<Opened, DeviceError> {
         if self == Choice::Auto { Ok(Opened { cuda: None, reason: Some(reason) }) } else { Err(reason) }
     }
@@ -119,15 +119,15 @@ fn first(count: usize) -> Result<Arc<Cuda>, DeviceError> {
     (1..count).find_map(|ordinal| Cuda::open(ordinal).ok()).ok_or(failed)
 }
 
-/// What the CPU has for itself where nobody asked for a device: a driver that starts slows every thread of the process (a first solution
-/// by a millisecond), and networks of a few variables are solved by then.
+/// Time that the CPU searches alone where no device was named: a driver that starts slows every thread of the process
+/// (a first solution by a millisecond), and networks of a few variables are solved by then.
 const HEAD_START: Duration = Duration::from_millis(3);
 
-/// How often a waiting run looks at the stop flag.
+/// How often a waiting run reads the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A device on its way: drivers take a quarter of a second to start, which loading a network may as well use. Clones share
-/// the device. An orderly exit of the process waits until it is there, a few seconds at most.
+/// A device that is being opened. Drivers take a quarter of a second to start, so loading a network overlaps with it.
+/// Clones share the device. An orderly exit of the process waits until it is open, a few seconds at most.
 #[derive(Clone, Debug)]
 pub struct Opening {
     choice: Choice,
@@ -150,12 +150,12 @@ enum State {
 }
 
 impl Opening {
-    /// Opens the device once it is waited for.
+    /// Opens the device at the first call that waits for it.
     pub fn new(choice: Choice) -> Opening {
         Opening { choice, ahead: false, shared: Arc::default() }
     }
 
-    /// Begins to open the device, on a thread of its own. A run does not wait for it: until it is there, the CPU searches.
+    /// Opens the device on a thread of its own. A run does not wait for it: until it is open, the CPU searches.
     pub fn start(choice: Choice) -> Opening {
         let opening = Opening { ahead: true, ..Opening::new(choice) };
         opening.begin();
@@ -167,12 +167,12 @@ impl Opening {
         self.choice
     }
 
-    /// Whether it was begun before anybody waited for it.
+    /// Whether opening began before the first call that waits for it.
     pub fn is_ahead(&self) -> bool {
         self.ahead
     }
 
-    /// The device, if it is there already; opening begins where it has not.
+    /// The device, if it is already open; starts opening it otherwise.
     ///
     /// # Errors
     /// [`Error::Usage`]: why the CUDA device asked for cannot be used.
@@ -182,11 +182,11 @@ impl Opening {
         if let State::Done(outcome) = &*state { self.result(outcome).map(Some) } else { Ok(None) }
     }
 
-    /// The device, once it is there.
+    /// The device, once it is open.
     ///
     /// # Errors
-    /// [`Error::Usage`]: why the CUDA device asked for cannot be used; [`Error::Stopped`] where `stop` is set before that
-    /// is known.
+    /// [`Error::Usage`]: why the CUDA device asked for cannot be used; [`Error::Stopped`] where `stop` is set before
+    /// that is known.
     pub fn wait(&self, stop: &Stop) -> Result<Opened, Error> {
         self.begin();
         let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,18 +207,18 @@ impl Opening {
         outcome.clone().map_err(|error| Error::Usage(refused(error)))
     }
 
-    /// A device on its way, however long it takes.
+    /// A device that is being opened until [`Opening::arrive`].
     #[cfg(test)]
     pub(crate) fn on_its_way(choice: Choice) -> Opening {
         let opening = Opening { ahead: true, ..Opening::new(choice) };
-        *opening.shared.state.lock().expect("nobody else has it") = State::Working;
+        *opening.shared.state.lock().expect("no other thread has it") = State::Working;
         opening
     }
 
-    /// The end of the way.
+    /// Ends the opening.
     #[cfg(test)]
     pub(crate) fn arrive(&self, outcome: Result<Opened, DeviceError>) {
-        *self.shared.state.lock().expect("nobody panics with it") = State::Done(outcome);
+        *self.shared.state.lock().expect("no thread panics with it") = State::Done(outcome);
         self.shared.changed.notify_all();
     }
 
@@ -234,12 +234,12 @@ impl Opening {
         *state = State::Working;
         let (choice, shared, busy) = (self.choice, self.shared.clone(), Busy::new());
         wait_at_exit();
-        // nobody joins it: a driver that hangs must not keep the process from ending in time
+        // the thread is detached: a driver that hangs must not delay the end of the process
         let open = move || {
             if choice == Choice::Auto {
                 std::thread::sleep(HEAD_START);
             }
-            // whoever waits must hear of it, even if the driver's binding panics
+            // waiting threads must get an outcome even if the driver's binding panics
             let outcome = std::panic::catch_unwind(|| choice.open()).unwrap_or_else(|_| choice.without(broken()));
             wait_at_exit();
             *shared.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Done(outcome);
@@ -320,10 +320,10 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_is_refused() {
-        let error = Choice::Cuda(4096).open().expect_err("nobody has so many");
+        let error = Choice::Cuda(4096).open().expect_err("no machine has 4096 devices");
         assert!(matches!(error, DeviceError::Unusable(_)), "{error:?}");
         let opening = Opening::new(Choice::Cuda(4096));
-        let error = opening.wait(&Stop::new()).expect_err("nobody has so many");
+        let error = opening.wait(&Stop::new()).expect_err("no machine has 4096 devices");
         assert!(error.is_input() && error.to_string().starts_with("device cuda:4096: "), "{error}");
         assert!(opening.poll().is_err());
     }

@@ -19,7 +19,7 @@ pub struct Cuda {
     pub info: Info,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// What was loaded before.
+    /// Loaded modules.
     pub(super) modules: Arc<Modules>,
 }
 
@@ -39,11 +39,11 @@ impl Cuda {
         let (info, context) = context?;
         let nvrtc = nvrtc.unwrap_or_else(|_| Err(DeviceError::Unusable("the CUDA compiler does not load".into())))?;
         find::fits(&info, nvrtc)?;
-        // SAFETY: all work of a `Cuda` goes through its streams in order; whoever uses a second one orders them by events.
+        // SAFETY: all work of a `Cuda` goes through its stream in order; events order the work of a second stream.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;
         let cuda = Cuda { info, context, stream, modules: Arc::default() };
-        // the first memory takes the driver some milliseconds, which whoever opens in the background does not notice
+        // the first allocation costs the driver some milliseconds, which a background thread hides
         drop(cuda.reserve::<u8>(1)?);
         Ok(Arc::new(cuda))
     }
@@ -60,7 +60,7 @@ impl Cuda {
         Ok((info, context))
     }
 
-    /// The name that it goes by on the command line: `cuda:0`.
+    /// Its name on the command line: `cuda:0`.
     pub fn label(&self) -> String {
         format!("cuda:{}", self.info.ordinal)
     }
@@ -75,8 +75,8 @@ impl Cuda {
         &self.context
     }
 
-    /// The same device with a stream of its own: whoever works on it neither waits for the other's work nor gets into what the
-    /// other records. Where both have work it comes first.
+    /// The same device with another stream, of higher priority: its work neither waits for work of the first nor enters
+    /// a graph that the first records.
     ///
     /// # Errors
     /// The driver's.
@@ -91,8 +91,8 @@ impl Cuda {
         Ok(Arc::new(Cuda { info: self.info.clone(), context, stream, modules }))
     }
 
-    /// A second stream, for work beside that of the first. Nothing orders the two but [`Cuda::mark`] and [`Cuda::wait`];
-    /// memory goes back in the order of the first.
+    /// A second stream for concurrent work. Only [`Cuda::mark`] and [`Cuda::wait`] order the two; memory is freed in
+    /// the order of the first.
     pub fn fork(&self) -> Result<Arc<CudaStream>, DeviceError> {
         self.context.new_stream().map_err(failed("making a CUDA stream"))
     }
@@ -100,12 +100,12 @@ impl Cuda {
     /// Waits for all work given so far.
     ///
     /// # Errors
-    /// Those of that work: a kernel that fails is only heard of here, or at any later call.
+    /// Those of that work: a failed kernel is reported only here or at a later call.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.stream.synchronize().map_err(failed("waiting for the device"))
     }
 
-    /// Median of the milliseconds that `work`, once it was given `warm_up` times, takes on the device.
+    /// Median of the milliseconds that `work` takes on the device, after `warm_up` runs.
     pub fn median_ms(
         &self,
         warm_up: usize,

@@ -1,4 +1,4 @@
-//! What there is: the driver, its devices, the compiler.
+//! The driver, its devices and the compiler of this machine.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
@@ -17,7 +17,7 @@ const OLDEST_DRIVER: i32 = 12;
 /// The oldest compute capability that kernels are written for.
 const OLDEST_DEVICE: i32 = 70;
 
-/// Makes a driver's error say what was tried.
+/// Adds what was tried to a driver's error.
 pub(super) fn failed(what: impl Into<String>) -> impl FnOnce(DriverError) -> DeviceError {
     let what = what.into();
     move |error| {
@@ -40,7 +40,7 @@ fn find_driver() -> Result<(i32, i32), DeviceError> {
     let present = ["cuda", "nvcuda"].into_iter().flat_map(cudarc::get_lib_name_candidates).any(|name| {
         // SAFETY: loading runs the initialisers of NVIDIA's library, which have no requirements.
         let library = unsafe { Library::new(name) };
-        // kept: a driver is not to be unloaded
+        // kept, because a driver must not be unloaded
         library.map(std::mem::forget).is_ok()
     });
     if !present {
@@ -102,7 +102,7 @@ fn info(ordinal: usize) -> Result<Info, DeviceError> {
     })
 }
 
-/// Whether a device and the compiler go together.
+/// Whether the compiler supports a device.
 pub(super) fn fits(info: &Info, nvrtc: &Nvrtc) -> Result<(), DeviceError> {
     let shown = |architecture: i32| format!("{}.{}", architecture / 10, architecture % 10);
     let has = format!("{} has compute capability {}", info.name, shown(info.architecture));
@@ -122,7 +122,7 @@ pub(super) fn fits(info: &Info, nvrtc: &Nvrtc) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Looks at everything, for `fangs devices`. Opens each device.
+/// The report of `fangs devices`. Opens each device.
 pub fn survey() -> Survey {
     let compiler = Nvrtc::get().map(|nvrtc| (nvrtc.version, nvrtc.path.clone()));
     let found = |info: Info| {

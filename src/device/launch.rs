@@ -1,4 +1,4 @@
-//! Kernels: launched, captured.
+//! Kernels: launches and captured graphs.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
@@ -40,8 +40,8 @@ impl Debug for Graph {
     }
 }
 
-/// Counts launches, and fails the one whose number `FANGS_FAIL_LAUNCH` holds and all later ones: that a run survives its
-/// device is tested on the program as it is installed, where nothing else makes a healthy device fail.
+/// Counts launches and fails from the one numbered `FANGS_FAIL_LAUNCH` on. Tests of the installed program need it:
+/// nothing else makes a healthy device fail.
 fn fail_on_purpose(what: impl FnOnce() -> String) -> Result<(), DeviceError> {
     static NUMBER: OnceLock<Option<u64>> = OnceLock::new();
     static LAUNCHES: AtomicU64 = AtomicU64::new(0);
@@ -54,7 +54,7 @@ fn fail_on_purpose(what: impl FnOnce() -> String) -> Result<(), DeviceError> {
     }
 }
 
-/// Compiles a source for the latest architecture that the compiler knows, to see whether it does; there need be no device.
+/// Compiles a source for the latest architecture that the compiler knows, to check that it compiles. Needs no device.
 ///
 /// # Errors
 /// The compiler's messages, or there is no compiler.
@@ -65,7 +65,7 @@ pub fn compiles(source: &Source) -> Result<(), DeviceError> {
 }
 
 impl Cuda {
-    /// Records what `work` gives to this device's stream instead of doing it; nothing in there may wait or take memory.
+    /// Records what `work` gives to this device's stream instead of running it; `work` may neither wait nor allocate.
     ///
     /// # Errors
     /// Those of `work`, and of what cannot be recorded.
@@ -75,10 +75,10 @@ impl Cuda {
     pub unsafe fn capture(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
         let what = "recording launches";
         let stream = self.stream();
-        // other threads may go on using the device
+        // other threads may continue to use the device
         stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(failed(what))?;
         let done = work();
-        // ended in any case: the stream does nothing else until then
+        // ended in any case: until then the stream does nothing else
         let graph = stream.end_capture(CUgraphInstantiate_flags(0)).map_err(failed(what));
         done?;
         let nothing = || DeviceError::Failed { what: what.into(), cause: "nothing was recorded".into() };
@@ -87,7 +87,7 @@ impl Cuda {
 }
 
 impl Graph {
-    /// Gives all of it to the stream that it was recorded from.
+    /// Launches the graph on the stream that it was recorded from.
     ///
     /// # Errors
     /// The driver's, or an earlier launch's that it reports late.
@@ -99,7 +99,7 @@ impl Graph {
 }
 
 impl Module {
-    /// What it took to compile it, or to take it from the cache.
+    /// How long it took to compile, or to load from the cache.
     pub fn compiled(&self) -> Compiled {
         self.compiled
     }
@@ -115,7 +115,7 @@ impl Module {
             return Err(DeviceError::Failed { what: name, cause: "the source was not asked for it".into() });
         };
         let function = self.module.load_function(symbol).map_err(failed(name.clone()))?;
-        // 48 KiB are there unasked, for what the kernel itself declares too
+        // 48 KiB are available by default, including the kernel's own declarations
         if shared > 32 << 10 {
             let kind = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             let what = format!("{name}: asking for {shared} bytes of shared memory");

@@ -1,4 +1,4 @@
-//! Memory of a device, copies to it and back, and page-locked memory of the host for copies beside other work.
+//! Memory of a device, copies to it and back, and page-locked memory of the host for asynchronous copies.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
@@ -8,7 +8,7 @@ use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, 
 use std::ptr::NonNull;
 use std::slice;
 
-/// Bytes of so many items.
+/// Bytes of `length` items.
 fn bytes<T>(length: usize) -> Result<usize, DeviceError> {
     let bytes = length.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize);
     let what = || format!("taking memory for {length} items of {} bytes", size_of::<T>());
@@ -43,10 +43,10 @@ impl Cuda {
         self.memory().map(|memory| memory.free)
     }
 
-    /// Memory for `length` items that holds anything.
+    /// Memory for `length` items with arbitrary contents.
     ///
     /// # Errors
-    /// There is not so much.
+    /// There is not enough memory.
     pub fn reserve<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         self.take(length)
     }
@@ -54,7 +54,7 @@ impl Cuda {
     /// Memory for `length` items, all zero.
     ///
     /// # Errors
-    /// There is not so much.
+    /// There is not enough memory.
     pub fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         let mut memory = self.take(length)?;
         if length > 0 {
@@ -67,7 +67,7 @@ impl Cuda {
     /// Memory with copies of `items`.
     ///
     /// # Errors
-    /// There is not so much, or the copy's.
+    /// There is not enough memory, or the copy's.
     pub fn upload<T: DeviceRepr>(&self, items: &[T]) -> Result<CudaSlice<T>, DeviceError> {
         let mut memory = self.take(items.len())?;
         self.write(items, &mut memory)?;
@@ -76,18 +76,18 @@ impl Cuda {
 
     fn take<T: DeviceRepr>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         let what = format!("taking {} bytes of device memory", bytes::<T>(length)?);
-        // SAFETY: nothing reads what was not written: `upload` and `zeros` write all of it, and any bits are a value of what
-        // `reserve` is for.
+        // SAFETY: `upload` and `zeros` write all of the memory before it is read; any bits are a value of the types
+        // that `reserve` is for.
         let memory = unsafe { self.stream().alloc(length.max(1)) }.map_err(failed(what))?;
         if length > 0 {
             return Ok(memory);
         }
-        // the driver gives out no memory of no bytes
+        // the driver cannot allocate zero bytes
         // SAFETY: the allocation was made on this stream and is owned by the new slice alone.
         Ok(unsafe { self.stream().upgrade_device_ptr(memory.leak(), 0) })
     }
 
-    /// Copies to memory that is there.
+    /// Copies to existing memory.
     ///
     /// # Errors
     /// It does not fit, or the copy's.
@@ -103,12 +103,12 @@ impl Cuda {
     /// Sets every byte of device memory, in the order of the stream's work.
     ///
     /// # Errors
-    /// Those of the work before, that the driver reports late.
+    /// Those of earlier work that the driver reports late.
     pub fn set_bytes<T: DeviceRepr>(&self, target: &CudaSlice<T>, byte: u8) -> Result<(), DeviceError> {
         self.set_bytes_on(self.stream(), target, byte)
     }
 
-    /// The same in the order of another stream: beside a kernel that looks at the memory.
+    /// The same in the order of another stream, concurrent with a kernel that reads the memory.
     ///
     /// # Errors
     /// As above.
@@ -122,7 +122,7 @@ impl Cuda {
             return Ok(());
         }
         let (address, _guard) = target.device_ptr(stream);
-        // SAFETY: the memory is the slice's; any bits are values of what is kept on devices.
+        // SAFETY: the memory is the slice's; any bits are values of the types stored on devices.
         let set = unsafe { result::memset_d8_async(address, byte, target.num_bytes(), stream.cu_stream()) };
         set.map_err(failed("setting device memory"))
     }
@@ -146,15 +146,15 @@ impl Cuda {
         }
         let what = || format!("copying {} bytes from the device", source.num_bytes());
         let copied = self.stream().clone_dtoh(source).map_err(|error| failed(what())(error))?;
-        // where the device reads the host's pages itself the copy may still be on its way
+        // where the device reads the host's pages itself, the copy may still be running
         self.synchronize()?;
         Ok(copied)
     }
 
-    /// Page-locked memory of the host for `length` items, all zero. Copies to it and from it run beside other work.
+    /// Page-locked memory of the host for `length` items, all zero, for asynchronous copies.
     ///
     /// # Errors
-    /// The host has not so much to lock.
+    /// The host cannot lock so much memory.
     pub fn pinned<T: DeviceRepr + ValidAsZeroBits + Copy>(&self, length: usize) -> Result<Pinned<T>, DeviceError> {
         let bytes = bytes::<T>(length)?;
         let what = format!("locking {bytes} bytes of memory");
@@ -164,12 +164,12 @@ impl Cuda {
         let Some(pointer) = NonNull::new(memory.cast::<T>()) else {
             return Err(DeviceError::Failed { what, cause: "the driver gave none".into() });
         };
-        // SAFETY: the memory has so many bytes, and zero is a value of `T`.
+        // SAFETY: the memory has room for `length` items, and zero is a value of `T`.
         unsafe { pointer.write_bytes(0, length) };
         Ok(Pinned { pointer, length, busy })
     }
 
-    /// Marks the end of what was given to a stream so far.
+    /// Marks the end of the work given to a stream so far.
     ///
     /// # Errors
     /// The driver's.
@@ -180,12 +180,12 @@ impl Cuda {
     /// Whether all work before a mark is done.
     ///
     /// # Errors
-    /// Those of that work: a kernel that has failed never comes to its mark.
+    /// Those of that work: a kernel that has failed never reaches its mark.
     pub fn reached(&self, mark: &CudaEvent) -> Result<bool, DeviceError> {
         mark.try_is_complete().map_err(failed("waiting for the device"))
     }
 
-    /// Lets what is given to a stream from now on wait for a mark of another one.
+    /// Makes later work of a stream wait for a mark of another one.
     ///
     /// # Errors
     /// The driver's.
@@ -194,37 +194,37 @@ impl Cuda {
     }
 }
 
-/// Page-locked memory of the host. The device copies to it and from it by itself, on any stream; whoever looks at it waits
-/// for such copies first.
+/// Page-locked memory of the host. The device copies to it and from it asynchronously, on any stream; readers wait for
+/// these copies first.
 #[derive(Debug)]
 pub struct Pinned<T> {
     pointer: NonNull<T>,
     length: usize,
-    /// Behind the last copy.
+    /// After the last copy.
     busy: CudaEvent,
 }
 
 // SAFETY: it owns its memory as a vector does; the driver's calls may come from any thread.
 unsafe impl<T: Send> Send for Pinned<T> {}
-// SAFETY: as above; what changes it takes it mutably.
+// SAFETY: as above; changes need a mutable reference.
 unsafe impl<T: Sync> Sync for Pinned<T> {}
 
 impl<T> Drop for Pinned<T> {
     fn drop(&mut self) {
-        // a context that has failed does not copy any more
+        // a failed context has no running copies
         let _ = self.busy.synchronize();
-        // SAFETY: the memory came from the driver and is given back once; no copy is on its way.
+        // SAFETY: the memory came from the driver and is freed once; no copy is running.
         let _ = unsafe { result::free_host(self.pointer.as_ptr().cast()) };
     }
 }
 
 impl<T: DeviceRepr + Copy> Pinned<T> {
-    /// Items that it holds.
+    /// The number of its items.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether it holds none.
+    /// Whether it has no items.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -232,14 +232,14 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
     /// Its items, once all copies are done.
     ///
     /// # Errors
-    /// Those of the work before, that the driver reports late.
+    /// Those of earlier work that the driver reports late.
     pub fn items(&self) -> Result<&[T], DeviceError> {
         self.idle()?;
-        // SAFETY: the memory holds so many values, and no copy writes to them: a copy takes `self` mutably.
+        // SAFETY: the memory holds `length` values, and no copy writes to them: a copy takes `self` mutably.
         Ok(unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.length) })
     }
 
-    /// The same, to be changed.
+    /// The same, for writing.
     ///
     /// # Errors
     /// As above.
@@ -269,10 +269,10 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
         // copies on another stream come first
         stream.wait(&self.busy).map_err(failed)?;
         if count > 0 {
-            // SAFETY: within the memory, and nobody changes it before `busy`.
+            // SAFETY: within the memory, which is unchanged until `busy`.
             let items = unsafe { slice::from_raw_parts(self.pointer.as_ptr(), count) };
             let (address, _order) = target.device_ptr_mut(stream);
-            // SAFETY: the target has room for so many items.
+            // SAFETY: the target has room for `count` items.
             unsafe { result::memcpy_htod_async(address, items, stream.cu_stream()) }.map_err(failed)?;
         }
         self.busy.record(stream).map_err(failed)
@@ -284,13 +284,13 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
     /// It does not fit, or the driver's.
     ///
     /// # Safety
-    /// While the graph runs nobody changes the items or drops either side.
+    /// While the graph runs, the items must not change and neither side may be dropped.
     pub unsafe fn record_upload(&self, stream: &CudaStream, target: &CudaSlice<T>) -> Result<(), DeviceError> {
         fits(self.length, target.len())?;
         // SAFETY: within the memory; the caller keeps others from it.
         let items = unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.length) };
         let (address, _order) = target.device_ptr(stream);
-        // SAFETY: the target has room for so many items.
+        // SAFETY: the target has room for all items.
         let copied = unsafe { result::memcpy_htod_async(address, items, stream.cu_stream()) };
         copied.map_err(failed("recording a copy to the device"))
     }
@@ -301,13 +301,13 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
     /// It does not fit, or the driver's.
     ///
     /// # Safety
-    /// While the graph runs nobody looks at the items or drops either side.
+    /// While the graph runs, the items must not be read and neither side may be dropped.
     pub unsafe fn record_download(&self, stream: &CudaStream, source: &CudaSlice<T>) -> Result<(), DeviceError> {
         fits(source.len(), self.length)?;
         // SAFETY: within the memory; the caller keeps others from it.
         let items = unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), source.len()) };
         let (address, _order) = source.device_ptr(stream);
-        // SAFETY: there is room for so many items.
+        // SAFETY: there is room for all of `source`.
         let copied = unsafe { result::memcpy_dtoh_async(items, address, stream.cu_stream()) };
         copied.map_err(failed("recording a copy from the device"))
     }
@@ -323,10 +323,10 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
         let failed = |error| failed(what())(error);
         stream.wait(&self.busy).map_err(failed)?;
         if count > 0 {
-            // SAFETY: within the memory, and nobody looks at it before `busy`.
+            // SAFETY: within the memory, which is not read before `busy`.
             let items = unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), count) };
             let (address, _order) = source.device_ptr(stream);
-            // SAFETY: there is room for so many items.
+            // SAFETY: there is room for `count` items.
             unsafe { result::memcpy_dtoh_async(items, address, stream.cu_stream()) }.map_err(failed)?;
         }
         self.busy.record(stream).map_err(failed)

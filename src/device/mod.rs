@@ -1,8 +1,8 @@
 //! NVIDIA devices: found at run time, never needed to build.
 //!
-//! [`Choice`] is what a user asks for, [`Opening`] a device on its way, [`Cuda`] one that is there. Its kernels are text
-//! in `kernels/` and `heuristics/`, embedded in the program ([`source`]), compiled for the device's architecture by
-//! `nvrtc` and kept on disk by `cache`. Host code decides, a device executes: nothing here knows networks or plans.
+//! [`Choice`] is what a user asks for, [`Opening`] a device being opened, [`Cuda`] an open one. A kernel's text with
+//! all that it includes is a [`Source`], compiled for the device's architecture by `nvrtc` and kept on disk by
+//! `cache`. Host code decides, a device executes: nothing here knows networks or plans.
 //!
 //! Without the feature `cuda` the same names exist, and no device ever opens: other code needs no `cfg`. Types of the
 //! driver are imported from here for the same reason.
@@ -12,7 +12,7 @@ mod absent;
 mod busy;
 mod choice;
 mod plan;
-pub mod source;
+mod source;
 
 #[cfg(feature = "cuda")]
 mod cache;
@@ -36,7 +36,7 @@ pub use absent::*;
 pub(crate) use busy::Busy;
 pub use choice::{Choice, Opened, Opening};
 pub use plan::MemoryPlan;
-pub use source::Source;
+pub use source::{Source, Text};
 #[cfg(feature = "cuda")]
 pub use {
     cuda::Cuda,
@@ -53,8 +53,9 @@ use serde::Serialize;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Says that few queues for work are enough, unless the environment says how many: the driver makes eight for a process, which takes it a third of the time in
-/// which a device opens; the streams of the search and of the bounds have queues of their own by their priority (results/speed).
+/// Asks the driver for few work queues, unless the environment names a number. By default it makes eight, a third of
+/// the time to open a device; the streams of the search and of the bounds get separate queues by their priority
+/// (results/speed).
 ///
 /// # Safety
 /// It sets a variable of the environment: no other thread may run yet.
@@ -84,7 +85,7 @@ pub struct Info {
     pub memory: u64,
 }
 
-/// What it took until kernels were ready.
+/// The time until kernels were ready.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Compiled {
     /// Seconds, loading included.
@@ -102,7 +103,7 @@ pub struct Memory {
     pub total: u64,
 }
 
-/// Everything that running on a device takes, as far as it is there.
+/// The parts needed to run on a device, as far as they are installed.
 #[derive(Clone, Debug)]
 pub struct Survey {
     /// The version of CUDA that the driver supports.

@@ -1,5 +1,5 @@
-//! Kernels on their way. Compiling takes a second or two where the cache does not have them: a thread of its own does it, so that several sources are
-//! made at a time and whoever waits for one can do other things, and stop.
+//! Kernels being compiled. That takes a second or two without the cache. Each source gets a thread, so several compile
+//! at the same time, and a caller that waits can do other work or stop.
 
 use super::find::{driver, failed};
 use super::nvrtc::Nvrtc;
@@ -9,10 +9,10 @@ use cudarc::nvrtc::Ptx;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What became of a source; nothing yet where a thread is at it.
+/// The outcome of a source; none while it compiles.
 type Fate = Option<Result<Arc<Module>, DeviceError>>;
 
-/// What a device was asked to load.
+/// The modules that a device was asked to load.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
     known: Mutex<Vec<(Source, Fate)>>,
@@ -20,10 +20,10 @@ pub(super) struct Modules {
 }
 
 impl Cuda {
-    /// What a source became; `None` where that takes longer than `patience`. Begins with it where nobody has.
+    /// The module of a source; `None` where that takes longer than `patience`. The first call starts compiling.
     ///
     /// # Errors
-    /// The compiler's or the driver's, again and again.
+    /// The compiler's or the driver's, again at each call.
     pub fn poll(self: &Arc<Self>, source: &Source, patience: Duration) -> Result<Option<Arc<Module>>, DeviceError> {
         let place = |known: &[(Source, Fate)]| known.iter().position(|(other, _)| other == source);
         let mut known = self.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,19 +47,19 @@ impl Cuda {
         }
     }
 
-    /// Why compiled kernels are not kept, where that should be known.
+    /// Why compiled kernels are not cached, where the user should know.
     pub fn cache_trouble(&self) -> Option<String> {
         cache::Cache::of_user().trouble()
     }
 
-    /// Begins with a source; nothing has become of it yet, unless no thread can be started.
+    /// Starts compiling a source; the outcome is still open, unless no thread can be started.
     fn begin(self: &Arc<Self>, source: &Source) -> Fate {
         let (cuda, source, busy) = (self.clone(), source.clone(), Busy::new());
-        // nobody joins it: a compiler cannot be stopped
+        // the thread is detached: a compiler cannot be stopped
         let begun = threads::start("compiler", move || {
             let broken = |_| Err(DeviceError::Unusable(format!("compiling {} ended abnormally", source.name)));
-            let load = || cuda.load_anew(&source).map(Arc::new);
-            // whoever waits must hear of it, even if the compiler's binding panics
+            let load = || cuda.compile_or_load(&source).map(Arc::new);
+            // waiting threads must get an outcome even if the compiler's binding panics
             let fate = std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)).unwrap_or_else(broken);
             let mut known = cuda.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((_, place)) = known.iter_mut().find(|(other, _)| *other == source) {
@@ -71,7 +71,7 @@ impl Cuda {
         begun.err().map(|error| Err(DeviceError::Unusable(format!("compiling kernels: {error}"))))
     }
 
-    fn load_anew(&self, source: &Source) -> Result<Module, DeviceError> {
+    fn compile_or_load(&self, source: &Source) -> Result<Module, DeviceError> {
         let began = Instant::now();
         let nvrtc = Nvrtc::get()?;
         let key = cache::key(source, self.info.architecture, nvrtc.version);
@@ -84,7 +84,7 @@ impl Cuda {
                 let later = if own.0 > of_driver.0 { ", which is older" } else { "" };
                 format!("loading kernels of {} (compiler {compiler}, driver {driver}{later})", source.name)
             };
-            // a copy that is aligned for the driver, whatever the vector was; PTX ends in a NUL
+            // a copy with the driver's alignment; PTX ends in a NUL
             self.context().load_module(Ptx::from_binary(code)).map_err(|error| failed(what())(error))
         };
         let module = |module, symbols, cached| {

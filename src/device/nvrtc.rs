@@ -1,7 +1,7 @@
 //! The run-time compiler of kernels, loaded where it is found.
 //!
-//! The few functions needed are bound here and not through cudarc, whose loader knows only the names of the CUDA version
-//! that it was built for, looks nowhere but on the loader's path, and panics where the library is missing.
+//! The few functions needed are bound here and not through cudarc: its loader knows only the file names of one CUDA
+//! version, searches only the loader's path, and panics where the library is missing.
 
 #![allow(unsafe_code, reason = "calls of the compiler library are foreign")]
 
@@ -102,12 +102,12 @@ impl Functions {
     }
 }
 
-/// What the loader says, without its wrapping.
+/// The loader's message, without its wrapping.
 fn told(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// Where the loader found a library that it was asked for by name; the name where the system does not tell.
+/// The path of a library that the loader found by name; the name where the system does not tell.
 fn place(name: &Path) -> PathBuf {
     let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut paths = loaded.lines().filter_map(|line| line.find('/').map(|start| Path::new(&line[start..])));
@@ -124,10 +124,10 @@ fn place(name: &Path) -> PathBuf {
 const OLDEST: i32 = 12;
 
 impl Nvrtc {
-    /// The compiler of this machine, looked for once.
+    /// The compiler of this machine, searched once.
     ///
     /// # Errors
-    /// There is none; the message says where it was looked for.
+    /// There is none; the message lists the places searched.
     pub fn get() -> Result<&'static Nvrtc, DeviceError> {
         static FOUND: OnceLock<Result<Nvrtc, DeviceError>> = OnceLock::new();
         FOUND.get_or_init(Nvrtc::find).as_ref().map_err(Clone::clone)
@@ -139,7 +139,7 @@ impl Nvrtc {
             let cannot = |cause| format!("FANGS_NVRTC names {}, which cannot be used: {cause}", path.display());
             return Nvrtc::load(&path).map_err(|cause| DeviceError::Unusable(cannot(cause)));
         }
-        // a driver may refuse what a compiler of a later major version made
+        // a driver may refuse code of a compiler of a later major version
         let driver = find::driver().map_or(i32::MAX, |(major, _)| major);
         let mut later = None;
         for path in candidates(|name| std::env::var_os(name), &ROOTS) {
@@ -151,8 +151,8 @@ impl Nvrtc {
         }
         later.ok_or_else(|| {
             DeviceError::Unusable(format!(
-                "the CUDA compiler library (libnvrtc, version {OLDEST} or later) was not found on the loader's path, in \
-                 CUDA_PATH, /usr/local/cuda* or Python's packages: install the CUDA toolkit or `pip install \
+                "the CUDA compiler library (libnvrtc, version {OLDEST} or later) was not found on the loader's path, \
+                 in CUDA_PATH, /usr/local/cuda* or Python's packages: install the CUDA toolkit or `pip install \
                  nvidia-cuda-nvrtc-cu12`, or name the file in FANGS_NVRTC"
             ))
         })
@@ -221,7 +221,7 @@ impl Nvrtc {
     }
 }
 
-/// A source in the compiler's hands.
+/// A program of the compiler.
 struct Program<'a> {
     functions: &'a Functions,
     source: &'a Source,
@@ -232,7 +232,7 @@ struct Program<'a> {
 impl Drop for Program<'_> {
     fn drop(&mut self) {
         if !self.handle.is_null() {
-            // SAFETY: the program was created and is destroyed once. A failure leaves memory behind, no more.
+            // SAFETY: the program was created and is destroyed once. A failure only leaks memory.
             let _ = unsafe { (self.functions.destroy_program)(&mut self.handle) };
         }
     }

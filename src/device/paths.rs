@@ -1,9 +1,9 @@
-//! Where the compiler's library may be: what the user names, the loader's path, CUDA's folders, Python's packages.
+//! Possible places of the compiler's library: the user's choice, the loader's path, CUDA's folders, Python's packages.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Names of the library; the version that the loader's path is set up for comes first.
+/// Names of the library; the version in the loader's path comes first.
 const NAMES: [&str; 5] = ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "nvrtc64_130_0.dll", "nvrtc64_120_0.dll"];
 
 /// Folders of a toolkit that hold libraries.
@@ -12,7 +12,7 @@ const LIBRARIES: [&str; 5] = ["lib64", "lib", "bin", "targets/x86_64-linux/lib",
 /// What the wheels `nvidia-cuda-nvrtc` (13) and `nvidia-cuda-nvrtc-cu12` install, under `site-packages`.
 const WHEELS: [&str; 4] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cu13/bin", "nvidia/cuda_nvrtc/bin"];
 
-/// Where to look besides the environment.
+/// Places to search besides the environment.
 pub(super) struct Roots<'a> {
     /// Folders that hold `cuda`, `cuda-12.9` and the like.
     pub toolkits: &'a [&'a str],
@@ -66,7 +66,7 @@ pub(super) fn candidates(environment: impl Fn(&str) -> Option<OsString>, roots: 
     found
 }
 
-/// What a folder holds with names that begin so, the last names (the highest versions) first.
+/// The entries of a folder with a prefix, the last names (the highest versions) first.
 fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =

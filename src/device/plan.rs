@@ -1,12 +1,12 @@
-//! How the memory of a device is shared out, before anything is taken.
+//! How the memory of a device is divided, before any is allocated.
 
 use super::Memory;
 
-/// Bytes that stay free at least: the driver takes memory for code, stacks and printing when it pleases.
+/// Bytes that stay free at least: the driver allocates memory for code, stacks and printing at any time.
 const RESERVE: u64 = 256 << 20;
 
-/// What is left of a device's memory while a run makes its plans. Nothing is found out by failing: a population and
-/// tables are made as large as the plan says.
+/// A budget of a device's memory. No allocation is tried to see whether it fails: a population and tables are as large
+/// as the plan says.
 ///
 /// ```
 /// use fangs::device::{Memory, MemoryPlan};
@@ -24,25 +24,25 @@ pub struct MemoryPlan {
 }
 
 impl MemoryPlan {
-    /// Plans with what is free, less a reserve of 256 MiB and a fortieth of the device.
+    /// Plans with the free memory, less a reserve of 256 MiB and a fortieth of the device.
     pub fn new(memory: Memory) -> MemoryPlan {
         MemoryPlan { left: memory.free.saturating_sub(RESERVE + memory.total / 40) }
     }
 
-    /// Bytes that are not given away.
+    /// Bytes that are left.
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// Gives away what is wanted, but no more than half of what is left: a population must leave room for tables. The
-    /// caller makes do with less.
+    /// Takes what is wanted, but no more than half of what is left: a population must leave room for tables. The caller
+    /// adapts to less.
     pub fn take(&mut self, wanted: u64) -> u64 {
         let given = wanted.min(self.left / 2);
         self.left -= given;
         given
     }
 
-    /// Bytes that tables may take: half of what is left, or the limit that the user set as far as it is there.
+    /// Bytes for tables: half of what is left, or the user's limit as far as it is available.
     pub fn tables(&self, limit: Option<u64>) -> u64 {
         limit.map_or(self.left / 2, |limit| limit.min(self.left))
     }

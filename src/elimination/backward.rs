@@ -1,33 +1,33 @@
 //! What solutions with each value cost at least: the way back through the mini-buckets of a finished run.
 //!
-//! Messages say what a mini-bucket and all below it cost; the way back says what everything else costs, from the last step to
-//! the first. Both together are the min-marginals of the relaxed network that mini-buckets solve, in which every mini-bucket
-//! has variables of its own (Dechter, "Bucket elimination: a unifying framework for reasoning", 1999, has the same for
-//! beliefs). A value whose min-marginal reaches the incumbent in one of the mini-buckets that have its variable is in no
-//! better solution.
+//! Messages say what a mini-bucket and all below it cost; the way back says what everything else costs, from the last
+//! step to the first. Both together are the min-marginals of the relaxed network that mini-buckets solve, in which
+//! every mini-bucket has variables of its own (Dechter, "Bucket elimination: a unifying framework for reasoning",
+//! 1999, has the same for beliefs). A value whose min-marginal reaches the incumbent in one of the mini-buckets that
+//! have its variable is in no better solution.
 
 use super::plan::{Input, Plan, Source, Step};
-use super::run::{Outcome, Store, Tables};
+use super::run::{Outcome, Tables};
 use super::table;
-use super::table::{Entry, strides};
+use crate::algebra::CostEntry;
 use crate::model::{Cost, FORBIDDEN, Odometer, Problem};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
-use crate::tensor::tiles::{Blocks, Lie, Shape};
+use crate::tensor::strides;
+use crate::tensor::tiles::{Shape, StrideMap, Tiles};
 use rayon::prelude::*;
 
 /// What a combination of the way back counts, if one of a run counts 1: five to ten times as much time was measured.
 const WORK: u64 = 8;
 
 impl Outcome {
-    /// What a solution with each value of each variable costs at least, [`FORBIDDEN`] where none below the run's limit has it.
-    /// Looks at every combination of every mini-bucket once more, and takes as much memory as the messages. `None` where the
-    /// plan did not keep these, or `stop` is set.
+    /// What a solution with each value of each variable costs at least, [`FORBIDDEN`] where none below the run's
+    /// limit has it. Looks at every combination of every mini-bucket once more, and takes as much memory as the
+    /// messages. `None` where the plan did not keep these, or `stop` is set.
     pub fn value_bounds(&self, stop: &Stop) -> Option<Vec<Vec<Cost>>> {
-        let tables = if self.plan.keep_messages { self.messages.tables() } else { None };
-        match tables? {
-            Tables::I32(store) => backward(&self.problem, &self.plan, store, stop),
-            Tables::I64(store) => backward(&self.problem, &self.plan, store, stop),
+        match self.tables()? {
+            Tables::I32(messages) => backward(&self.problem, &self.plan, messages, stop),
+            Tables::I64(messages) => backward(&self.problem, &self.plan, messages, stop),
         }
     }
 
@@ -37,19 +37,24 @@ impl Outcome {
     }
 }
 
-fn backward<E: Entry>(problem: &Problem, plan: &Plan, store: &Store<E>, stop: &Stop) -> Option<Vec<Vec<Cost>>> {
+fn backward<E: CostEntry>(
+    problem: &Problem,
+    plan: &Plan,
+    messages: &[Storage<E>],
+    stop: &Stop,
+) -> Option<Vec<Vec<Cost>>> {
     let mut bounds: Vec<Vec<Cost>> = problem.domains.iter().map(|&d| vec![Cost::MIN; d as usize]).collect();
     // what everything but a step and all below it costs, by the combinations of its message
     let mut outside: Vec<Storage<E>> = plan.steps.iter().map(|_| Storage::default()).collect();
-    let cap = |cost: Cost| E::from_cost(cost.min(plan.cap));
-    let constant = |index: usize| store.messages[index].first().map_or(0, |entry| entry.cost());
+    let cap = |cost: Cost| E::from_cost(cost.min(plan.costs.cap));
+    let constant = |index: usize| messages[index].first().map_or(0, |entry| entry.cost());
     let roots = || (0..plan.steps.len()).filter(|&index| plan.steps[index].scope.is_empty());
     let total: Cost = roots().map(constant).sum();
     for (index, step) in plan.steps.iter().enumerate().rev() {
         if stop.is_set() {
             return None;
         }
-        let message = &store.messages[index];
+        let message = &messages[index];
         let rest = if step.scope.is_empty() {
             std::iter::once(cap(total - constant(index))).collect()
         } else {
@@ -68,27 +73,28 @@ fn backward<E: Entry>(problem: &Problem, plan: &Plan, store: &Store<E>, stop: &S
         if step.lowered {
             continue;
         }
-        let slabs = slabs(problem, plan, step, store, &rest);
-        for (value, slab) in slabs.iter().enumerate() {
-            note(step.position, value, slab.least.cost());
+        let slabs = slabs(problem, plan, step, messages, &rest);
+        for (value, slice) in slabs.iter().enumerate() {
+            note(step.position, value, slice.least.cost());
         }
-        let mut parts: Vec<_> = slabs.into_iter().map(|slab| slab.outside.into_iter()).collect();
+        let mut parts: Vec<_> = slabs.into_iter().map(|slice| slice.outside.into_iter()).collect();
         for input in &step.inputs {
             if let Source::Message(from) = input.source {
-                let own = &store.messages[from as usize];
+                let own = &messages[from as usize];
                 let all = parts.iter_mut().filter_map(Iterator::next).flatten();
                 outside[from as usize] =
                     all.zip(own.iter()).map(|(all, own)| E::from_cost(all.cost() - own.cost())).collect();
             }
         }
     }
-    let absolute = |bound: Cost| if bound >= plan.cap { FORBIDDEN } else { bound.saturating_add(problem.constant) };
+    let absolute =
+        |bound: Cost| if bound >= plan.costs.cap { FORBIDDEN } else { bound.saturating_add(problem.constant) };
     bounds.iter_mut().flatten().for_each(|bound| *bound = absolute(*bound));
     Some(bounds)
 }
 
 /// The min-marginals of the positions of a message.
-fn note_message<E: Entry>(
+fn note_message<E: CostEntry>(
     plan: &Plan,
     step: &Step,
     message: &[E],
@@ -108,7 +114,7 @@ fn note_message<E: Entry>(
 }
 
 /// What one value of a step's variable comes to.
-struct Slab<E> {
+struct Slice<E> {
     /// The least of all combinations.
     least: E,
     /// For each message among the inputs, the least by its combinations.
@@ -120,54 +126,68 @@ struct Operand<'a, E> {
     /// For the first value of the step's variable.
     table: &'a [E],
     /// From one value to the next.
-    slab: usize,
-    lie: Lie,
+    slice: usize,
+    map: StrideMap,
     message: bool,
 }
 
-fn slabs<E: Entry>(problem: &Problem, plan: &Plan, step: &Step, store: &Store<E>, rest: &[E]) -> Vec<Slab<E>> {
+fn slabs<E: CostEntry>(
+    problem: &Problem,
+    plan: &Plan,
+    step: &Step,
+    messages: &[Storage<E>],
+    rest: &[E],
+) -> Vec<Slice<E>> {
     let variable = plan.sequence[step.position as usize] as usize;
     let lay_out = |input: &Input| -> Storage<E> {
         let scope: Vec<u32> = input.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
         match input.source {
-            Source::Unary => problem.unary[variable].iter().map(|&cost| E::from_cost(cost.min(plan.cap))).collect(),
-            Source::Function(f) => table::lay_out(&problem.functions[f as usize], &scope, &problem.domains, plan.cap),
+            Source::Unary => {
+                problem.unary[variable].iter().map(|&cost| E::from_cost(cost.min(plan.costs.cap))).collect()
+            }
+            Source::Function(f) => {
+                table::costs(&problem.functions[f as usize], &scope, &problem.domains, plan.costs.cap)
+            }
             Source::Message(_) => Storage::default(),
         }
     };
     let loaded: Vec<Storage<E>> = step.inputs.iter().map(lay_out).collect();
     let sizes: Vec<usize> = step.scope.iter().map(|&p| plan.domains[p as usize] as usize).collect();
-    let blocks = Blocks::new(&sizes);
-    let operand = |positions: &[u32], table, slab, message| {
+    let tiles = Tiles::new(&sizes);
+    let operand = |positions: &[u32], table, slice, message| {
         let own: Vec<usize> = positions.iter().map(|&p| plan.domains[p as usize] as usize).collect();
         let places: Vec<_> = step.scope.iter().map(|p| positions.binary_search(p).ok()).collect();
-        Operand { table, slab, lie: blocks.lie(&places, &own), message }
+        Operand { table, slice, map: tiles.map(&places, &own), message }
     };
     let domain = plan.domains[step.position as usize] as usize;
     let mut operands = vec![operand(&step.scope, rest, 0, false)];
     for (input, loaded) in step.inputs.iter().zip(&loaded) {
         let (table, message) = match input.source {
-            Source::Message(from) => (&store.messages[from as usize][..], true),
+            Source::Message(from) => (&messages[from as usize][..], true),
             _ => (&loaded[..], false),
         };
         operands.push(operand(&input.scope[1..], table, table.len() / domain, message));
     }
-    let cap = E::from_cost(plan.cap);
-    let slab = |value| slab(&operands, value, &blocks, cap);
-    if step.joint < 1 << 16 { (0..domain).map(slab).collect() } else { (0..domain).into_par_iter().map(slab).collect() }
+    let cap = E::from_cost(plan.costs.cap);
+    let slice = |value| slice(&operands, value, &tiles, cap);
+    if step.joint < 1 << 16 {
+        (0..domain).map(slice).collect()
+    } else {
+        (0..domain).into_par_iter().map(slice).collect()
+    }
 }
 
-fn slab<E: Entry>(operands: &[Operand<'_, E>], value: usize, blocks: &Blocks, cap: E) -> Slab<E> {
+fn slice<E: CostEntry>(operands: &[Operand<'_, E>], value: usize, tiles: &Tiles, cap: E) -> Slice<E> {
     let messages = || operands.iter().filter(|operand| operand.message);
-    let mut slab = Slab { least: cap, outside: messages().map(|message| vec![cap; message.slab]).collect() };
-    let mut sums = vec![E::default(); blocks.size];
-    let mut odometer = Odometer::new(blocks.outer.clone());
+    let mut slice = Slice { least: cap, outside: messages().map(|message| vec![cap; message.slice]).collect() };
+    let mut sums = vec![E::default(); tiles.size];
+    let mut odometer = Odometer::new(tiles.outer.clone());
     loop {
         sums.fill(E::default());
         for operand in operands {
-            let table = &operand.table[value * operand.slab + operand.lie.base(&odometer.digits)..];
+            let table = &operand.table[value * operand.slice + operand.map.base(&odometer.digits)..];
             // entries are at most the cap, so that two of them fit
-            match operand.lie.shape {
+            match operand.map.shape {
                 Shape::Same => {
                     let entry = table[0];
                     sums.iter_mut().for_each(|sum| *sum = (*sum + entry).min(cap));
@@ -176,20 +196,20 @@ fn slab<E: Entry>(operands: &[Operand<'_, E>], value: usize, blocks: &Blocks, ca
                     sums.iter_mut().zip(table).for_each(|(sum, &entry)| *sum = (*sum + entry).min(cap));
                 }
                 Shape::Runs(_) => {
-                    let entries = operand.lie.offsets.iter().map(|&at| table[at as usize]);
+                    let entries = operand.map.offsets.iter().map(|&at| table[at as usize]);
                     sums.iter_mut().zip(entries).for_each(|(sum, entry)| *sum = (*sum + entry).min(cap));
                 }
             }
         }
         let least = sums.iter().copied().min().unwrap_or(cap);
-        slab.least = slab.least.min(least);
-        for (message, outside) in messages().zip(&mut slab.outside) {
-            let outside = &mut outside[message.lie.base(&odometer.digits)..];
-            match message.lie.shape {
+        slice.least = slice.least.min(least);
+        for (message, outside) in messages().zip(&mut slice.outside) {
+            let outside = &mut outside[message.map.base(&odometer.digits)..];
+            match message.map.shape {
                 Shape::Same => outside[0] = outside[0].min(least),
                 Shape::Row => outside.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = (*out).min(sum)),
                 Shape::Runs(_) => {
-                    for (&sum, &at) in sums.iter().zip(&message.lie.offsets) {
+                    for (&sum, &at) in sums.iter().zip(&message.map.offsets) {
                         let out = &mut outside[at as usize];
                         *out = (*out).min(sum);
                     }
@@ -197,7 +217,7 @@ fn slab<E: Entry>(operands: &[Operand<'_, E>], value: usize, blocks: &Blocks, ca
             }
         }
         if odometer.advance().is_none() {
-            return slab;
+            return slice;
         }
     }
 }

@@ -1,38 +1,34 @@
 //! From messages back to values: the value-assignment phase and ratings of partial assignments.
 
-use super::cpu::kernel::Entry;
-use super::cuda::Pilot;
+use super::executor::Failure;
 use super::plan::{Plan, Source};
-use super::run::{Messages, Outcome, Store, Tables};
-use crate::bounds::sparse::Listed;
+use super::run::{Outcome, Tables};
+use super::sparse::Listed;
+use crate::algebra::CostEntry;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, add};
 use crate::stop::Stop;
+use crate::tensor::storage::Storage;
 
 impl Outcome {
-    /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment
-    /// if the run was exact and the optimum is below its limit, otherwise a good start. `None` where the
-    /// plan did not keep the messages, a run by rows found no solution below its limit, or messages are in files that cannot be
-    /// read any more.
+    /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment if the
+    /// run was exact and the optimum is below its limit, otherwise a good start. `None` where the plan did not keep
+    /// the messages, a run by rows found no solution below its limit, or messages are in files that cannot be read
+    /// any more.
     pub fn assign(&self) -> Option<Vec<u32>> {
         self.assign_until(&Stop::new())
     }
 
     /// The same; `None` once `stop` is set, too.
     pub fn assign_until(&self, stop: &Stop) -> Option<Vec<u32>> {
-        if let (Messages::Device(resident), true) = (&self.messages, self.plan.keep_messages) {
-            if let Ok(Some(pilot)) = Pilot::new(resident, &self.problem, &self.plan)
-                && let Ok(assignment) = pilot.assign()
+        if self.plan.placement.keep_messages {
+            if let Some(assignment) = self.messages.decode(&self.problem, &self.plan) {
+                return Some(assignment);
+            }
+            if self.messages.are_remote()
+                && let Ok(assignment) = self.assign_by_entries()
             {
                 return Some(assignment);
             }
-            if resident.copied().is_none()
-                && let Ok(assignment) = self.assign_by_entries(|wanted| resident.entries(wanted))
-            {
-                return Some(assignment);
-            }
-        }
-        if let (Messages::Files(messages), true) = (&self.messages, self.plan.keep_messages) {
-            return self.assign_by_entries(|wanted| messages.entries(wanted)).ok();
         }
         let guide = self.cost_to_go()?;
         let mut assignment = vec![0; self.plan.sequence.len()];
@@ -46,10 +42,10 @@ impl Outcome {
         Some(assignment)
     }
 
-    /// The same where functions are too large for that, or messages in files: only the entries that decide are fetched, given
-    /// as steps and indices. What a bucket sent is the same for all values and decides nothing.
-    fn assign_by_entries<X>(&self, fetch: impl Fn(&[(u32, u64)]) -> Result<Vec<Cost>, X>) -> Result<Vec<u32>, X> {
-        let Outcome { problem, plan, .. } = self;
+    /// The same where functions are too large for that, or messages in files: only the entries that decide are
+    /// fetched, given as steps and indices. What a bucket sent is the same for all values and decides nothing.
+    fn assign_by_entries(&self) -> Result<Vec<u32>, Failure> {
+        let Outcome { problem, plan, messages, .. } = self;
         let mut assignment = vec![0; plan.sequence.len()];
         let mut row = Vec::new();
         for position in (0..assignment.len()).rev() {
@@ -69,7 +65,7 @@ impl Outcome {
                 }
             }
             let values = row.len();
-            for (place, entry) in fetch(&wanted)?.into_iter().enumerate() {
+            for (place, entry) in messages.entries(&wanted)?.into_iter().enumerate() {
                 row[place % values] = add(row[place % values], entry);
             }
             assignment[variable as usize] = least(&row);
@@ -80,12 +76,12 @@ impl Outcome {
     /// Ratings of partial assignments. `None` where the plan did not keep the messages, or they are on a device and the
     /// host's memory does not take them, or in files.
     pub fn cost_to_go(&self) -> Option<CostToGo<'_>> {
-        if !self.plan.keep_messages {
+        if !self.plan.placement.keep_messages {
             return None;
         }
-        let tables = match &self.messages {
-            Messages::Rows(rows) => Lookup::Rows(rows),
-            messages => Lookup::Dense(messages.tables()?),
+        let tables = match self.messages.rows() {
+            Some(rows) => Lookup::Rows(rows),
+            None => Lookup::Dense(self.messages.tables()?),
         };
         Some(CostToGo { outcome: self, tables })
     }
@@ -124,13 +120,13 @@ pub struct CostToGo<'a> {
 /// Where entries of messages are looked up.
 #[derive(Clone, Copy, Debug)]
 enum Lookup<'a> {
-    Dense(&'a Tables),
+    Dense(Tables<'a>),
     Rows(&'a Listed),
 }
 
 impl<'a> CostToGo<'a> {
     /// The outcome, and its messages where they are dense tables.
-    pub(crate) fn parts(&self) -> (&'a Outcome, Option<&'a Tables>) {
+    pub(crate) fn parts(&self) -> (&'a Outcome, Option<Tables<'a>>) {
         let tables = match self.tables {
             Lookup::Dense(tables) => Some(tables),
             Lookup::Rows(_) => None,
@@ -169,17 +165,17 @@ impl<'a> CostToGo<'a> {
     pub fn rate(&self, position: usize, assignment: &[u32], row: &mut [Cost]) {
         let Outcome { problem, plan, .. } = self.outcome;
         match self.tables {
-            Lookup::Dense(Tables::I32(store)) => rate(problem, plan, store, position, assignment, row),
-            Lookup::Dense(Tables::I64(store)) => rate(problem, plan, store, position, assignment, row),
+            Lookup::Dense(Tables::I32(messages)) => rate(problem, plan, messages, position, assignment, row),
+            Lookup::Dense(Tables::I64(messages)) => rate(problem, plan, messages, position, assignment, row),
             Lookup::Rows(rows) => rows.rate(problem, plan, position, assignment, row),
         }
     }
 }
 
-fn rate<E: Entry>(
+fn rate<E: CostEntry>(
     problem: &Problem,
     plan: &Plan,
-    store: &Store<E>,
+    messages: &[Storage<E>],
     position: usize,
     assignment: &[u32],
     row: &mut [Cost],
@@ -197,14 +193,14 @@ fn rate<E: Entry>(
                 }
                 Source::Message(from) => {
                     let (offset, stride) = locate(plan, &input.scope, assignment);
-                    let table = store.messages[from as usize][offset..].iter().step_by(stride);
+                    let table = messages[from as usize][offset..].iter().step_by(stride);
                     for (sum, entry) in row.iter_mut().zip(table) {
                         *sum = add(*sum, entry.cost());
                     }
                 }
             }
         }
-        let message = &store.messages[plan.first[position] as usize + number];
+        let message = &messages[plan.first[position] as usize + number];
         let index = step.scope.iter().fold(0, |index, &p| {
             index * plan.domains[p as usize] as usize + assignment[plan.sequence[p as usize] as usize] as usize
         });

@@ -1,131 +1,79 @@
-//! Executes a plan in slices of bounded work.
+//! Elimination of costs: runs of plans, on the host or on a device, and what they find.
 
-use super::cpu::kernel::{Join, Shape};
-use super::cuda::{Execution, Gpu, Resident, Streamed};
-use super::plan::{Input, Plan, Source, Step, Width};
+use super::cpu::Dense;
+use super::cuda::{Decoder, Element, Execution, Gpu, Streamed};
+use super::executor::{Executor, Failure, Messages, Progress, Task};
+use super::plan::{CostRange, Plan, Width};
+use super::sparse::{Listed, Sparse};
 use super::spill::{Spilled, folder};
-use super::table;
-use super::table::Entry;
-use crate::bounds::sparse::{Listed, Sparse};
+use crate::algebra::{CostEntry, MinSum};
 use crate::device::DeviceError;
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
-use rayon::prelude::*;
+use std::fmt::Debug;
 use std::sync::Arc;
-
-/// Whether a run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// The bound is there: [`Run::finish`].
-    Done,
-    /// There is work left.
-    More,
-}
-
-/// Combinations between two looks at the stop flag: some milliseconds of one core.
-const POLL: u64 = 1 << 22;
-/// Combinations of a task; fewer are not worth a thread.
-const TASK: u64 = 1 << 18;
 
 /// A plan on its way.
 #[derive(Debug)]
 pub struct Run {
     problem: Arc<Problem>,
     plan: Plan,
-    engine: Engine,
+    /// None where there is a failure.
+    executor: Option<Box<dyn CostExecutor>>,
+    done: bool,
     streamed: bool,
+    failure: Option<Error>,
     trouble: Option<DeviceError>,
-}
-
-/// Who does the work.
-#[derive(Debug)]
-enum Engine {
-    Cpu(Host),
-    /// The CPU, with tables of rows.
-    Rows(Sparse),
-    Cuda(Box<Execution>),
-    /// A device whose memory does not hold all tables.
-    Streamed(Streamed),
-    /// The CPU, with messages in files.
-    Spilled(Spilled),
-    /// Files could not be written or read: there is no result.
-    Failed(Error),
-    /// All is done and lies on a device; with the sum of the messages without variables.
-    Done(Arc<Resident>, Cost),
-}
-
-/// The CPU at work.
-#[derive(Debug)]
-struct Host {
-    step: usize,
-    tables: Tables,
-    work_done: u64,
-}
-
-/// The tables, of the entry type that the plan chose.
-#[derive(Debug)]
-pub(crate) enum Tables {
-    I32(Store<i32>),
-    I64(Store<i64>),
-}
-
-/// Messages, and what the step at work needs.
-#[derive(Debug)]
-pub(crate) struct Store<E> {
-    /// By step; empty where not made yet, freed, or a constant.
-    pub messages: Vec<Storage<E>>,
-    /// Sum of the messages without variables.
-    pub total: Cost,
-    /// Functions of the step at work, by place among its inputs.
-    loaded: Vec<Storage<E>>,
-    /// Message of the step at work and how many tiles of it are done.
-    output: Storage<E>,
-    /// Tables that the last step freed: one may become the next output, its pages are there already.
-    spare: Vec<Storage<E>>,
-    tiles: usize,
-    started: bool,
 }
 
 impl Run {
     /// Prepares a run of `plan`, which must have been made for this problem, on the CPU.
     pub fn new(problem: Arc<Problem>, plan: Plan) -> Run {
-        let engine = Engine::host(&problem, &plan);
-        Run { problem, plan, engine, streamed: false, trouble: None }
+        let mut run = Run { problem, plan, executor: None, done: false, streamed: false, failure: None, trouble: None };
+        run.begin_on_host();
+        run
     }
 
     /// Prepares a run on a device, if there is one: the same messages to the last bit. Where the device's memory does
-    /// not hold all tables they are streamed from the host's. Rows with keys that are too wide for a device stay on the CPU. A plan that the host does not hold either, and whatever
-    /// fails on the device later, leaves the work to the CPU ([`Run::trouble`] says why).
+    /// not hold all tables they are streamed from the host's. Rows with keys that are too wide for a device stay on
+    /// the CPU. A plan that the host does not hold either, and whatever fails on the device later, leaves the work to
+    /// the CPU ([`Run::trouble`] says why).
     pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
-        let mut run = Run::new(problem, plan);
-        if let Some(gpu) = gpu {
-            if let Some(limits) = run.plan.rows {
-                match Sparse::on(gpu, &run.problem, &run.plan, limits) {
-                    Ok(Some(rows)) => run.engine = Engine::Rows(rows),
-                    // keys wider than a device's stay with the CPU
-                    Ok(None) => {}
-                    Err(error) => run.trouble = Some(error),
-                }
-                return run;
+        let Some(gpu) = gpu else { return Run::new(problem, plan) };
+        let executor = match (plan.placement.rows, plan.costs.width) {
+            (Some(limits), _) => Sparse::on(gpu, &problem, &plan, limits)
+                .map(|rows| rows.map(|rows| (Box::new(rows) as Box<dyn CostExecutor>, false))),
+            (None, Width::I32) => on_device::<i32>(gpu, &problem, &plan),
+            (None, Width::I64) => on_device::<i64>(gpu, &problem, &plan),
+        };
+        match executor {
+            Ok(Some((executor, streamed))) => {
+                let executor = Some(executor);
+                Run { problem, plan, executor, done: false, streamed, failure: None, trouble: None }
             }
-            let engine = match Execution::new(gpu.clone(), &run.problem, &run.plan) {
-                Ok(Some(execution)) => Ok(Engine::Cuda(Box::new(execution))),
-                // the host does not hold all messages
-                Ok(None) if run.plan.spill.is_some() => return run,
-                Ok(None) => Streamed::new(gpu, &run.problem, &run.plan).map(Engine::Streamed),
-                Err(error) => Err(error),
-            };
-            match engine {
-                Ok(engine) => {
-                    run.streamed = matches!(engine, Engine::Streamed(_));
-                    run.engine = engine;
-                }
-                Err(error) => run.trouble = Some(error),
-            }
+            Ok(None) => Run::new(problem, plan),
+            Err(error) => Run { trouble: Some(error), ..Run::new(problem, plan) },
         }
-        run
+    }
+
+    /// The CPU, with files where the plan says so.
+    fn begin_on_host(&mut self) {
+        let (problem, plan) = (&self.problem, &self.plan);
+        let executor = match (plan.placement.rows, plan.costs.width) {
+            (Some(limits), _) => Ok(Box::new(Sparse::new(problem, plan, limits)) as Box<dyn CostExecutor>),
+            (None, Width::I32) => on_host::<i32>(problem, plan),
+            (None, Width::I64) => on_host::<i64>(problem, plan),
+        };
+        match executor {
+            Ok(executor) => self.executor = Some(executor),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        (self.executor, self.failure, self.done) = (None, Some(error), true);
     }
 
     /// Whether a device does the work whose memory does not hold all tables.
@@ -135,14 +83,12 @@ impl Run {
 
     /// Why there is no result: there was no memory for a table, or files for tables could not be written or read.
     pub fn failure(&self) -> Option<&Error> {
-        if let Engine::Failed(error) = &self.engine { Some(error) } else { None }
+        self.failure.as_ref()
     }
 
-    /// The same, which ends the run.
+    /// The same, told once.
     pub fn take_failure(&mut self) -> Option<Error> {
-        let _ = self.failure()?;
-        let engine = std::mem::replace(&mut self.engine, Engine::Failed(Error::Stopped));
-        if let Engine::Failed(error) = engine { Some(error) } else { None }
+        self.failure.take()
     }
 
     /// Why the CPU does what a device was meant to.
@@ -152,84 +98,35 @@ impl Run {
 
     /// Whether a device does the work.
     pub fn on_device(&self) -> bool {
-        match &self.engine {
-            Engine::Cpu(_) | Engine::Spilled(_) | Engine::Failed(_) => false,
-            Engine::Rows(rows) => rows.on_device(),
-            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => true,
-        }
+        self.executor.as_ref().is_some_and(|executor| executor.on_device())
     }
 
-    /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop, or where the
-    /// device fails: what it was meant to do may be too much for a CPU.
-    /// Slices, threads and devices do not change the result.
+    /// Does about `work` combinations (at least one tile; on a device some milliseconds) or less if told to stop, or
+    /// where the device fails: what it was meant to do may be too much for a CPU. Slices, threads and devices do not
+    /// change the result.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
-        let progress = match &mut self.engine {
-            Engine::Cpu(host) => {
-                let progress = host.advance(&self.problem, &self.plan, work, stop);
-                return progress.unwrap_or_else(|error| self.fail(error));
+        let Some(executor) = self.executor.as_mut().filter(|_| !self.done) else { return Progress::Done };
+        match executor.advance(&self.problem, &self.plan, work, stop) {
+            Ok(progress) => {
+                self.done = progress == Progress::Done;
+                progress
             }
-            Engine::Spilled(spilled) => {
-                let progress = spilled.advance(&self.problem, &self.plan, work, stop);
-                return progress.unwrap_or_else(|error| self.fail(error));
+            Err(Failure::Host(error)) => {
+                self.fail(error);
+                Progress::Done
             }
-            Engine::Failed(_) => return Progress::Done,
-            Engine::Rows(rows) => match rows.advance(&self.problem, &self.plan, work, stop) {
-                Ok(true) => Ok(Progress::Done),
-                Ok(false) => Ok(Progress::More),
-                Err(error) => Err(error),
-            },
-            Engine::Cuda(_) | Engine::Streamed(_) | Engine::Done(..) => self.advance_device(work, stop),
-        };
-        progress.unwrap_or_else(|error| {
-            // what the device had done is lost with it: from the beginning
-            self.trouble = Some(error);
-            self.streamed = false;
-            self.engine = Engine::host(&self.problem, &self.plan);
-            Progress::More
-        })
-    }
-
-    fn fail(&mut self, error: Error) -> Progress {
-        self.engine = Engine::Failed(error);
-        Progress::Done
-    }
-
-    fn advance_device(&mut self, work: u64, stop: &Stop) -> Result<Progress, DeviceError> {
-        let done = match &mut self.engine {
-            Engine::Cuda(execution) => execution.advance(work, stop)?,
-            Engine::Streamed(streamed) => streamed.advance(work, stop)?,
-            _ => return Ok(Progress::Done),
-        };
-        if !done {
-            return Ok(Progress::More);
+            Err(Failure::Device(error)) => {
+                // what the device had done is lost with it: from the beginning
+                (self.trouble, self.streamed) = (Some(error), false);
+                self.begin_on_host();
+                Progress::More
+            }
         }
-        self.engine = match std::mem::replace(&mut self.engine, Engine::host(&self.problem, &self.plan)) {
-            Engine::Cuda(execution) => {
-                let total = execution.total()?;
-                Engine::Done(Arc::new(execution.leave()), total)
-            }
-            // its messages are where the CPU would have left them
-            Engine::Streamed(streamed) => Engine::Cpu(Host {
-                step: self.plan.steps.len(),
-                work_done: streamed.work_done(),
-                tables: streamed.finish(),
-            }),
-            engine => engine,
-        };
-        Ok(Progress::Done)
     }
 
-    /// Work done so far, of [`Plan::work`]; on a device of [`Plan::joint_entries`].
+    /// Work done so far, of [`Plan::work`]; on a device of the plan's combinations.
     pub fn work_done(&self) -> u64 {
-        match &self.engine {
-            Engine::Cpu(host) => host.work_done,
-            Engine::Rows(rows) => rows.work_done(),
-            Engine::Cuda(execution) => execution.work_done(),
-            Engine::Streamed(streamed) => streamed.work_done(),
-            Engine::Spilled(spilled) => spilled.work_done(),
-            Engine::Failed(_) => 0,
-            Engine::Done(..) => self.plan.joint_entries,
-        }
+        self.executor.as_ref().map_or(0, |executor| executor.work_done())
     }
 
     /// The plan.
@@ -237,196 +134,82 @@ impl Run {
         &self.plan
     }
 
-    /// The result, once [`Run::advance`] said that it is done; `None` before, and after a failure. A run by rows that has passed its
-    /// limits comes to a bound that is not exact, and keeps no messages.
+    /// The result, once [`Run::advance`] said that it is done; `None` before, and after a failure. A run by rows that
+    /// has passed its limits comes to a bound that is not exact, and keeps no messages.
     pub fn finish(mut self) -> Option<Outcome> {
-        let (total, messages) = match self.engine {
-            Engine::Cpu(host) if host.step == self.plan.steps.len() => {
-                let total = match &host.tables {
-                    Tables::I32(store) => store.total,
-                    Tables::I64(store) => store.total,
-                };
-                (total, Messages::Host(host.tables))
-            }
-            Engine::Spilled(spilled) if spilled.step() == self.plan.steps.len() => {
-                (spilled.total(), Messages::Files(spilled))
-            }
-            Engine::Done(resident, total) => (total, Messages::Device(resident)),
-            Engine::Rows(rows) => {
-                let rows = rows.finish()?;
-                let (ledger, plan) = (rows.ledger(), &mut self.plan);
-                plan.exact = ledger.is_finished();
-                // where no solution is below the limit some messages were never made
-                plan.keep_messages &= ledger.is_finished() && ledger.total() < plan.cap;
-                // what it took, not what dense tables would have
-                (plan.joint_entries, plan.largest_table, plan.table_bytes) = ledger.taken();
-                (ledger.total(), Messages::Rows(rows))
-            }
-            _ => return None,
-        };
-        let Plan { cap, limit, .. } = self.plan;
+        let executor = self.executor.filter(|_| self.done)?;
+        let (total, messages) = executor.finish(&mut self.plan);
+        let CostRange { cap, limit, .. } = self.plan.costs;
         let lower_bound = if total >= cap { limit } else { (self.problem.constant + total).min(limit) };
         Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, messages })
     }
 }
 
-impl Engine {
-    /// The CPU, with files where the plan says so.
-    fn host(problem: &Problem, plan: &Plan) -> Engine {
-        if let Some(limits) = plan.rows {
-            return Engine::Rows(Sparse::new(problem, plan, limits));
-        }
-        let Some(spill) = &plan.spill else { return Engine::Cpu(Host::new(plan)) };
-        Spilled::new(plan, spill, folder()).map_or_else(Engine::Failed, Engine::Spilled)
-    }
+/// An executor of costs, whatever their entries are.
+pub(crate) trait CostExecutor: Debug + Send {
+    /// As [`Executor::advance`].
+    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure>;
+    fn work_done(&self) -> u64;
+    fn on_device(&self) -> bool;
+    /// The sum of the messages without variables, up to the cap, and all messages. The plan gets what was found only on
+    /// the way.
+    fn finish(self: Box<Self>, plan: &mut Plan) -> (Cost, Box<dyn CostMessages>);
 }
 
-/// Combinations between two looks at the stop flag.
-pub(crate) fn poll() -> u64 {
-    POLL * rayon::current_num_threads() as u64
+/// Costs with entries of one type.
+#[derive(Debug)]
+struct Typed<E>(Box<dyn Executor<MinSum<E>>>);
+
+fn task<'a, E: CostEntry>(problem: &'a Problem, plan: &'a Plan) -> Task<'a, MinSum<E>> {
+    let semiring = MinSum { cap: E::from_cost(plan.costs.cap) };
+    Task { plan: &plan.structure, placement: &plan.placement, factors: problem, semiring }
 }
 
-/// Makes tiles of a message from `first` on, on all threads where that pays.
-pub(crate) fn fill<E: Entry>(join: &Join<E>, domain: u64, first: usize, out: &mut [E]) {
-    let tile = join.tile();
-    let tile_work = (tile as u64).saturating_mul(domain);
-    let task = (TASK / tile_work).max(1) as usize;
-    if ((out.len() / tile) as u64).saturating_mul(tile_work) < 2 * TASK {
-        join.run(first, out);
-    } else {
-        out.par_chunks_mut(task * tile).enumerate().for_each(|(number, out)| join.run(first + number * task, out));
-    }
+fn on_host<E: CostTable>(problem: &Problem, plan: &Plan) -> Result<Box<dyn CostExecutor>, Error> {
+    let task = task::<E>(problem, plan);
+    Ok(Box::new(Typed::<E>(match &plan.placement.spill {
+        Some(spill) => Box::new(Spilled::new(task, spill.clone(), folder())?),
+        None => Box::new(Dense::new(task)),
+    })))
 }
 
-impl Host {
-    fn new(plan: &Plan) -> Self {
-        let tables = match plan.width {
-            Width::I32 => Tables::I32(Store::new(plan.steps.len())),
-            Width::I64 => Tables::I64(Store::new(plan.steps.len())),
-        };
-        Host { step: 0, tables, work_done: 0 }
-    }
-
-    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Error> {
-        let mut left = work.max(1);
-        let poll = poll();
-        while self.step < plan.steps.len() {
-            if left == 0 || stop.is_set() {
-                return Ok(Progress::More);
-            }
-            let (spent, finished) = match &mut self.tables {
-                Tables::I32(store) => store.slice(problem, plan, self.step, left.min(poll))?,
-                Tables::I64(store) => store.slice(problem, plan, self.step, left.min(poll))?,
-            };
-            self.work_done += spent;
-            left = left.saturating_sub(spent);
-            self.step += usize::from(finished);
+/// On a device, and whether tables are streamed to it. `None` where the host does not hold all messages either.
+#[expect(clippy::type_complexity, reason = "two things in a result that may be nothing")]
+fn on_device<E: CostTable>(
+    gpu: &Arc<Gpu>,
+    problem: &Problem,
+    plan: &Plan,
+) -> Result<Option<(Box<dyn CostExecutor>, bool)>, DeviceError> {
+    let task = task::<E>(problem, plan);
+    if let Some(execution) = Execution::new(gpu.clone(), task)? {
+        if plan.placement.keep_messages {
+            Decoder::begin::<E>(gpu);
         }
-        Ok(Progress::Done)
+        return Ok(Some((Box::new(Typed::<E>(Box::new(execution))), false)));
     }
+    if plan.placement.spill.is_some() {
+        return Ok(None);
+    }
+    Ok(Some((Box::new(Typed::<E>(Box::new(Streamed::new(gpu, task)?))), true)))
 }
 
-impl<E: Entry> Store<E> {
-    /// Room for the messages of so many steps.
-    pub fn new(steps: usize) -> Self {
-        Store {
-            messages: (0..steps).map(|_| Storage::default()).collect(),
-            total: 0,
-            loaded: Vec::new(),
-            output: Storage::default(),
-            spare: Vec::new(),
-            tiles: 0,
-            started: false,
-        }
+impl<E: CostTable> CostExecutor for Typed<E> {
+    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure> {
+        self.0.advance(task(problem, plan), work, stop)
     }
 
-    /// Works on a step; returns the combinations done and whether the step is finished.
-    ///
-    /// # Errors
-    /// There is no memory for the message.
-    pub fn slice(&mut self, problem: &Problem, plan: &Plan, index: usize, work: u64) -> Result<(u64, bool), Error> {
-        let step = &plan.steps[index];
-        if let (true, [Input { source: Source::Function(f), .. }]) = (step.lowered, &step.inputs[..]) {
-            self.spare.clear();
-            self.output = lay_out(problem, plan, *f, &step.scope);
-            self.finish_step(plan, index);
-            return Ok((step.joint, true));
-        }
-        if !self.started {
-            self.output = self.reuse(step.entries as usize)?;
-            self.loaded = step.inputs.iter().map(|input| load(problem, plan, step, input)).collect();
-            self.started = true;
-            self.tiles = 0;
-        }
-        let domain = plan.domains[step.position as usize];
-        let shape = Shape::new(&step.scope, &plan.domains, domain as usize);
-        let tables = step.inputs.iter().zip(&self.loaded).map(|(input, loaded)| match input.source {
-            Source::Message(from) => (&input.scope[..], &self.messages[from as usize][..]),
-            _ => (&input.scope[..], &loaded[..]),
-        });
-        let join = Join::new(shape, &step.scope, &plan.domains, tables, E::from_cost(plan.cap));
-        let tile = join.tile();
-        let tile_work = (tile as u64).saturating_mul(u64::from(domain));
-        let begin = self.tiles;
-        let end = (step.entries as usize / tile).min(begin + (work / tile_work).max(1) as usize);
-        let out = &mut self.output[begin * tile..end * tile];
-        let spent = (end - begin) as u64 * tile_work;
-        fill(&join, u64::from(domain), begin, out);
-        self.tiles = end;
-        if (end * tile) < step.entries as usize {
-            return Ok((spent, false));
-        }
-        self.finish_step(plan, index);
-        Ok((spent, true))
+    fn work_done(&self) -> u64 {
+        self.0.work_done()
     }
 
-    /// A table with any entries, of exactly that size; all spare ones are gone afterwards, so that nothing is
-    /// held beyond the plan.
-    fn reuse(&mut self, entries: usize) -> Result<Storage<E>, Error> {
-        let mut spare = self.spare.drain(..).filter(|table| table.len() == entries);
-        spare.next().map_or_else(|| Storage::try_new(entries), Ok)
+    fn on_device(&self) -> bool {
+        self.0.on_device()
     }
 
-    fn finish_step(&mut self, plan: &Plan, index: usize) {
-        let step = &plan.steps[index];
-        self.started = false;
-        self.spare = std::mem::take(&mut self.loaded);
-        if !plan.keep_messages {
-            for input in &step.inputs {
-                if let Source::Message(from) = input.source {
-                    self.spare.push(std::mem::take(&mut self.messages[from as usize]));
-                }
-            }
-        }
-        let output = std::mem::take(&mut self.output);
-        self.keep(plan, index, output);
+    fn finish(self: Box<Self>, _: &mut Plan) -> (Cost, Box<dyn CostMessages>) {
+        let (total, messages) = self.0.finish();
+        (total.cost(), Box::new(TypedMessages(messages)))
     }
-
-    /// Takes the message of a step.
-    pub fn keep(&mut self, plan: &Plan, index: usize, output: Storage<E>) {
-        if plan.steps[index].scope.is_empty() {
-            let constant = output.first().map_or(0, |entry| entry.cost());
-            self.total = self.total.saturating_add(constant);
-        }
-        self.messages[index] = output;
-    }
-}
-
-/// Functions and unary costs that a step joins, as tables; nothing for a message.
-pub(crate) fn load<E: Entry>(problem: &Problem, plan: &Plan, step: &Step, input: &Input) -> Storage<E> {
-    match input.source {
-        Source::Unary => {
-            let variable = plan.sequence[step.position as usize];
-            problem.unary[variable as usize].iter().map(|&cost| E::from_cost(cost.min(plan.cap))).collect()
-        }
-        Source::Function(f) => lay_out(problem, plan, f, &input.scope),
-        Source::Message(_) => Storage::default(),
-    }
-}
-
-fn lay_out<E: Entry>(problem: &Problem, plan: &Plan, function: u32, scope: &[u32]) -> Storage<E> {
-    let scope: Vec<u32> = scope.iter().map(|&p| plan.sequence[p as usize]).collect();
-    table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, plan.cap)
 }
 
 /// What a run found.
@@ -435,28 +218,89 @@ pub struct Outcome {
     pub(crate) problem: Arc<Problem>,
     pub(crate) plan: Plan,
     pub(crate) lower_bound: Cost,
-    pub(crate) messages: Messages,
+    pub(crate) messages: Box<dyn CostMessages>,
 }
 
-/// Where the messages of a finished run are.
+/// The messages of costs, whatever their entries are.
+pub(crate) trait CostMessages: Debug + Send + Sync {
+    /// As dense tables on the host, copied there if need be. `None` where its memory does not take them, and where they
+    /// are rows.
+    fn tables(&self) -> Option<Tables<'_>> {
+        None
+    }
+
+    /// As rows.
+    fn rows(&self) -> Option<&Listed> {
+        None
+    }
+
+    /// As [`Messages::entries`].
+    fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<Cost>, Failure>;
+
+    /// Whether single entries are had for less than all tables.
+    fn are_remote(&self) -> bool {
+        false
+    }
+
+    /// Whether some lie in files.
+    fn are_in_files(&self) -> bool {
+        false
+    }
+
+    /// An assignment made where they are, if they are on a device that can.
+    fn decode(&self, problem: &Problem, plan: &Plan) -> Option<Vec<u32>> {
+        let _ = (problem, plan);
+        None
+    }
+}
+
+/// Dense tables by step, of either entry type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tables<'a> {
+    I32(&'a [Storage<i32>]),
+    I64(&'a [Storage<i64>]),
+}
+
+/// An entry type that costs may have.
+pub(crate) trait CostTable: CostEntry + Element {
+    fn tables(messages: &[Storage<Self>]) -> Tables<'_>;
+}
+
+impl CostTable for i32 {
+    fn tables(messages: &[Storage<i32>]) -> Tables<'_> {
+        Tables::I32(messages)
+    }
+}
+
+impl CostTable for i64 {
+    fn tables(messages: &[Storage<i64>]) -> Tables<'_> {
+        Tables::I64(messages)
+    }
+}
+
+/// Messages with entries of one type.
 #[derive(Debug)]
-pub(crate) enum Messages {
-    Host(Tables),
-    Device(Arc<Resident>),
-    Rows(Box<Listed>),
-    /// Some of them in files.
-    Files(Spilled),
-}
+struct TypedMessages<E>(Box<dyn Messages<MinSum<E>>>);
 
-impl Messages {
-    /// The messages on the host as dense tables, copied there if need be. `None` where the host's memory does not take them, and
-    /// where they are rows.
-    pub fn tables(&self) -> Option<&Tables> {
-        match self {
-            Messages::Host(tables) => Some(tables),
-            Messages::Device(resident) => resident.tables(),
-            Messages::Rows(_) | Messages::Files(_) => None,
-        }
+impl<E: CostTable> CostMessages for TypedMessages<E> {
+    fn tables(&self) -> Option<Tables<'_>> {
+        self.0.tables().map(E::tables)
+    }
+
+    fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<Cost>, Failure> {
+        Ok(self.0.entries(wanted)?.into_iter().map(E::cost).collect())
+    }
+
+    fn are_remote(&self) -> bool {
+        self.0.are_remote()
+    }
+
+    fn are_in_files(&self) -> bool {
+        self.0.are_in_files()
+    }
+
+    fn decode(&self, problem: &Problem, plan: &Plan) -> Option<Vec<u32>> {
+        Decoder::new(self.0.on_device()?, problem, plan).ok()??.assign().ok()
     }
 }
 
@@ -474,7 +318,7 @@ impl Outcome {
 
     /// Bytes of messages in files; none where a device did without.
     pub fn spilled_bytes(&self) -> u64 {
-        if let Messages::Files(_) = self.messages { self.plan.spilled_bytes() } else { 0 }
+        if self.messages.are_in_files() { self.plan.spilled_bytes() } else { 0 }
     }
 
     /// The plan that was run.
@@ -482,16 +326,21 @@ impl Outcome {
         &self.plan
     }
 
+    /// The messages as dense tables on the host, where the plan kept them.
+    pub(crate) fn tables(&self) -> Option<Tables<'_>> {
+        if self.plan.placement.keep_messages { self.messages.tables() } else { None }
+    }
+
     /// The entries of the message that a step sent, in the plan's layout. `None` where the plan did not keep the
-    /// messages, or they are on a device or in files and the host's memory does not take them. What rows leave out is the cap.
+    /// messages, or they are on a device or in files and the host's memory does not take them. What rows leave out is
+    /// the cap.
     pub fn message(&self, step: usize) -> Option<Vec<Cost>> {
-        if let (Messages::Rows(rows), true) = (&self.messages, self.plan.keep_messages) {
+        if let (Some(rows), true) = (self.messages.rows(), self.plan.placement.keep_messages) {
             return rows.message(&self.plan, step);
         }
-        let tables = if self.plan.keep_messages { self.messages.tables() } else { None };
-        Some(match tables? {
-            Tables::I32(store) => store.messages.get(step)?.iter().map(|&entry| Cost::from(entry)).collect(),
-            Tables::I64(store) => store.messages.get(step)?.to_vec(),
+        Some(match self.tables()? {
+            Tables::I32(messages) => messages.get(step)?.iter().map(|&entry| Cost::from(entry)).collect(),
+            Tables::I64(messages) => messages.get(step)?.to_vec(),
         })
     }
 }

@@ -1,10 +1,11 @@
-//! A step cut into slices: its message is made along its slowest digits, each slice from the parts of the inputs that it reads.
+//! A step cut into slices: its message is made along its slowest digits, each slice from the parts of the inputs that
+//! it reads.
 //!
 //! As a message's digits are in the order of its inputs', a slice reads one stretch of an input for each value of the
-//! eliminated variable, and is a stretch of the message itself. So tables may lie where only slices of them are at hand: in
-//! the host's memory while a device computes (`cuda::stream`), in files ([`spill`](super::spill)).
+//! eliminated variable, and is a stretch of the message itself. So tables may lie where only slices of them are at
+//! hand: in the host's memory while a device computes (`cuda::stream`), in files ([`spill`](super::spill)).
 
-use super::plan::{Plan, Step};
+use super::plan::{EliminationPlan, Step};
 
 /// How a message is cut into slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +26,9 @@ pub(crate) struct Stretch {
 }
 
 impl Cut {
-    /// The largest slices that fit, `slices` of them or more where there are so many values. `None` where not even single
-    /// entries fit.
-    pub fn largest(plan: &Plan, step: &Step, slices: u64, fits: impl Fn(Cut) -> bool) -> Option<Cut> {
+    /// The largest slices that fit, `slices` of them or more where there are so many values. `None` where not even
+    /// single entries fit.
+    pub fn largest(plan: &EliminationPlan, step: &Step, slices: u64, fits: impl Fn(Cut) -> bool) -> Option<Cut> {
         let mut before = 1u64;
         for (fixed, &position) in step.scope.iter().enumerate() {
             let size = plan.domains[position as usize];
@@ -47,7 +48,7 @@ impl Cut {
     }
 
     /// The plan with the domains that a slice has, and its step made accordingly.
-    pub fn of(&self, plan: &Plan, index: usize) -> Plan {
+    pub fn of(&self, plan: &EliminationPlan, index: usize) -> EliminationPlan {
         let mut slice = plan.clone();
         slice.domains = self.domains(plan, index);
         let step = &mut slice.steps[index];
@@ -57,7 +58,7 @@ impl Cut {
     }
 
     /// The domains that a slice of a step has.
-    pub fn domains(&self, plan: &Plan, index: usize) -> Vec<u32> {
+    pub fn domains(&self, plan: &EliminationPlan, index: usize) -> Vec<u32> {
         let (mut domains, scope) = (plan.domains.clone(), &plan.steps[index].scope);
         for &position in &scope[..self.fixed] {
             domains[position as usize] = 1;
@@ -68,18 +69,18 @@ impl Cut {
 
     /// Slices along the digit that is not fixed. The last one is moved back to be as large as the others: some of its
     /// entries are made twice, alike.
-    fn ranges(&self, plan: &Plan, step: &Step) -> u64 {
+    fn ranges(&self, plan: &EliminationPlan, step: &Step) -> u64 {
         u64::from(plan.domains[step.scope[self.fixed] as usize].div_ceil(self.values))
     }
 
     /// How many slices there are.
-    pub fn slices(&self, plan: &Plan, step: &Step) -> u64 {
+    pub fn slices(&self, plan: &EliminationPlan, step: &Step) -> u64 {
         let fixed = step.scope[..self.fixed].iter().map(|&p| u64::from(plan.domains[p as usize]));
         fixed.fold(self.ranges(plan, step), u64::saturating_mul)
     }
 
     /// Where a slice begins: positions and their first values; all others begin at 0.
-    pub fn begin(&self, plan: &Plan, step: &Step, slice: u64) -> Vec<(u32, u64)> {
+    pub fn begin(&self, plan: &EliminationPlan, step: &Step, slice: u64) -> Vec<(u32, u64)> {
         let ranges = self.ranges(plan, step);
         let along = step.scope[self.fixed];
         let last = plan.domains[along as usize] - self.values;
@@ -96,7 +97,7 @@ impl Cut {
 
 impl Stretch {
     /// What of a table over `scope`, whole in `plan`, is in a slice whose domains are those of `slice`.
-    pub fn new(scope: &[u32], plan: &Plan, slice: &Plan, begin: &[(u32, u64)]) -> Stretch {
+    pub fn new(scope: &[u32], plan: &EliminationPlan, slice: &EliminationPlan, begin: &[(u32, u64)]) -> Stretch {
         let (mut offset, mut length, mut stride) = (0, 1, 1);
         let mut whole = true;
         for &position in scope.iter().rev() {

@@ -1,65 +1,35 @@
 //! Functions of the problem as tables in the plan's layout.
 
+use crate::algebra::{CostEntry, MinSum, Semiring};
 use crate::model::{Cost, CostFunction, Table};
 use crate::tensor::storage::Storage;
-use std::ops::Add;
-
-/// An entry of a table.
-pub(crate) trait Entry:
-    bytemuck::Pod + Ord + Default + Add<Output = Self> + std::fmt::Debug + Send + Sync
-{
-    /// From a cost that is known to fit.
-    fn from_cost(cost: Cost) -> Self;
-    /// As a cost.
-    fn cost(self) -> Cost;
-}
-
-impl Entry for i32 {
-    #[inline(always)]
-    fn from_cost(cost: Cost) -> Self {
-        cost as i32
-    }
-    #[inline(always)]
-    fn cost(self) -> Cost {
-        Cost::from(self)
-    }
-}
-
-impl Entry for i64 {
-    #[inline(always)]
-    fn from_cost(cost: Cost) -> Self {
-        cost
-    }
-    #[inline(always)]
-    fn cost(self) -> Cost {
-        self
-    }
-}
+use crate::tensor::strides;
 
 /// Whether any cost is not 0.
 pub(crate) fn nonzero(costs: &[Cost]) -> bool {
     costs.iter().any(|&cost| cost != 0)
 }
 
-/// Products of the sizes to the right of each digit.
-pub(crate) fn strides(sizes: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; sizes.len()];
-    for digit in (1..sizes.len()).rev() {
-        strides[digit - 1] = strides[digit] * sizes[digit];
-    }
-    strides
+/// The costs of `function` over `scope`, capped, as [`lay_out`] lays them out.
+pub(crate) fn costs<E: CostEntry>(function: &CostFunction, scope: &[u32], domains: &[u32], cap: Cost) -> Storage<E> {
+    lay_out(function, scope, domains, MinSum { cap: E::from_cost(cap) }, |cost| E::from_cost(cost.min(cap)))
 }
 
-/// The table of `function` over `scope` (its variables, or some of them, in any order), entries capped.
-/// Over variables that are missing from `scope` it takes the minimum.
-pub(crate) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains: &[u32], cap: Cost) -> Storage<E> {
+/// The table of `function` over `scope` (its variables, or some of them, in any order), of the entries that costs stand
+/// for. Over variables that are missing from `scope` it is folded.
+pub(crate) fn lay_out<S: Semiring>(
+    function: &CostFunction,
+    scope: &[u32],
+    domains: &[u32],
+    semiring: S,
+    entry: impl Fn(Cost) -> S::Entry,
+) -> Storage<S::Entry> {
     let sizes: Vec<usize> = scope.iter().map(|&v| domains[v as usize] as usize).collect();
     let total = sizes.iter().product();
     let steps = strides(&sizes);
     // where a step along each variable of the function leads to; nowhere if it is missing
     let target: Vec<usize> =
         function.scope.iter().map(|v| scope.iter().position(|u| u == v).map_or(0, |digit| steps[digit])).collect();
-    let entry = |cost: Cost| E::from_cost(cost.min(cap));
     let mut table = Storage::new(total);
     match &function.table {
         Table::Dense(costs) => {
@@ -68,7 +38,7 @@ pub(crate) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains:
                 table.iter_mut().zip(costs.iter()).for_each(|(slot, &cost)| *slot = entry(cost));
                 return table;
             }
-            table.fill(entry(cap));
+            table.fill(semiring.zero());
             let own: Vec<usize> = function.scope.iter().map(|&v| domains[v as usize] as usize).collect();
             let (&run, outer) = own.split_last().expect("functions have two variables and more");
             let step = target[outer.len()];
@@ -77,7 +47,7 @@ pub(crate) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains:
             for costs in costs.chunks_exact(run) {
                 for (value, &cost) in costs.iter().enumerate() {
                     let slot = &mut table[base + value * step];
-                    *slot = entry(cost).min(*slot);
+                    *slot = semiring.fold(entry(cost), *slot);
                 }
                 for digit in (0..outer.len()).rev() {
                     digits[digit] += 1;
@@ -107,17 +77,15 @@ pub(crate) fn lay_out<E: Entry>(function: &CostFunction, scope: &[u32], domains:
                 }
                 return table;
             }
-            table.fill(entry(cap));
+            table.fill(semiring.zero());
             let mut listed = vec![0u32; total];
             for (values, cost) in sparse.iter() {
                 let index = index(values);
-                table[index] = table[index].min(entry(cost));
+                table[index] = semiring.fold(table[index], entry(cost));
                 listed[index] += 1;
             }
             for (slot, &listed) in table.iter_mut().zip(&listed) {
-                if u64::from(listed) < completions {
-                    *slot = default.min(*slot);
-                }
+                *slot = semiring.fold(semiring.repeat(default, completions - u64::from(listed)), *slot);
             }
             table
         }

@@ -1,4 +1,5 @@
-//! What rates the values of a partial assignment, laid out flat for a device: which entries of which tables [`CostToGo::rate`] adds up.
+//! What rates the values of a partial assignment, laid out flat for a device: which entries of which tables
+//! [`CostToGo::rate`] adds up.
 
 use super::decode::CostToGo;
 use super::plan::Source;
@@ -53,8 +54,8 @@ impl<'a> CostToGo<'a> {
     pub(crate) fn terms(&self) -> Option<Terms<'a>> {
         let (Outcome { problem, plan, .. }, tables) = self.parts();
         let messages = match tables? {
-            Tables::I32(store) => Entries::Narrow(store.messages.iter().map(|message| &message[..]).collect()),
-            Tables::I64(store) => Entries::Wide(store.messages.iter().map(|message| &message[..]).collect()),
+            Tables::I32(messages) => Entries::Narrow(messages.iter().map(|message| &message[..]).collect()),
+            Tables::I64(messages) => Entries::Wide(messages.iter().map(|message| &message[..]).collect()),
         };
         let starts = messages.starts();
         let mut made = Terms { begin: vec![0], terms: vec![], pairs: vec![], costs: vec![], messages };
@@ -101,7 +102,8 @@ impl Terms<'_> {
         (self.costs.len() - costs.len()) as u64
     }
 
-    /// Adds a term over variables and their domain sizes, the last one's values side by side. `None` where strides are too wide.
+    /// Adds a term over variables and their domain sizes, the last one's values side by side. `None` where strides
+    /// are too wide.
     fn push(
         &mut self,
         base: u64,

@@ -1,6 +1,7 @@
 use super::cpu::kernel;
 use super::*;
-use crate::bounds::{Ladder, Rung, trivial_bound};
+use crate::algebra::{CostEntry, MinSum};
+use crate::bounds::{SizeSchedule, SizeStep, trivial_bound};
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::model::{CostFunction, SparseTable, Table};
 use crate::order::{Method, Order, best_orders};
@@ -146,7 +147,11 @@ fn plans_shrink_to_memory() {
             for keep_messages in [false, true] {
                 let limits = Limits { z: None, max_bytes, spill: 0, keep_messages, ub: None };
                 let plan = Plan::new(&problem, &order, &limits);
-                assert!(max_bytes < 20_000 || plan.peak_bytes <= max_bytes, "{} {max_bytes}", plan.peak_bytes);
+                assert!(
+                    max_bytes < 20_000 || plan.placement.peak_bytes <= max_bytes,
+                    "{} {max_bytes}",
+                    plan.placement.peak_bytes
+                );
                 lowered += plan.steps.iter().filter(|step| step.lowered).count();
                 let outcome = run(&problem, plan);
                 assert!(outcome.lower_bound() <= optimum);
@@ -216,10 +221,10 @@ pub(crate) fn wide(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Proble
 
 pub(crate) fn messages(outcome: &Outcome) -> Vec<Vec<Cost>> {
     match outcome.messages.tables().expect("the host has room") {
-        run::Tables::I32(store) => {
-            store.messages.iter().map(|table| table.iter().map(|&x| Cost::from(x)).collect()).collect()
+        run::Tables::I32(messages) => {
+            messages.iter().map(|table| table.iter().map(|&x| Cost::from(x)).collect()).collect()
         }
-        run::Tables::I64(store) => store.messages.iter().map(|table| table.to_vec()).collect(),
+        run::Tables::I64(messages) => messages.iter().map(|table| table.to_vec()).collect(),
     }
 }
 
@@ -231,7 +236,7 @@ fn slices_threads_and_entry_types_make_the_same_tables() {
         let order = Order::greedy(&problem, Method::MinFill, 1, &Stop::new());
         for z in [None, Some(4)] {
             let plan = Plan::new(&problem, &order, &limits(z, None));
-            assert_eq!(plan.width, Width::I32);
+            assert_eq!(plan.costs.width, Width::I32);
             let whole = run(&problem, plan.clone());
             let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
             let sliced = single.install(|| {
@@ -244,7 +249,7 @@ fn slices_threads_and_entry_types_make_the_same_tables() {
                 assert_eq!(run.work_done(), plan.joint_entries);
                 run.finish().expect("done")
             });
-            let long = run(&problem, Plan { width: Width::I64, ..plan.clone() });
+            let long = run(&problem, Plan { costs: CostRange { width: Width::I64, ..plan.costs }, ..plan.clone() });
             assert_eq!(messages(&whole), messages(&sliced));
             assert_eq!(messages(&whole), messages(&long));
             assert_eq!(whole.assign(), long.assign());
@@ -254,7 +259,7 @@ fn slices_threads_and_entry_types_make_the_same_tables() {
 }
 
 /// One join against nested loops: entries of inputs over some of the digits, and the output.
-fn join_is_the_minimum_of_the_sums<E: table::Entry>(rng: &mut Rng, domains: &[u32], most: usize) {
+fn join_is_the_minimum_of_the_sums<E: CostEntry>(rng: &mut Rng, domains: &[u32], most: usize) {
     let size = |scope: &[u32]| scope.iter().map(|&p| domains[p as usize] as usize).product::<usize>();
     let output: Vec<u32> = (1..domains.len() as u32).collect();
     let cap = 50 + rng.below(300) as Cost;
@@ -268,7 +273,7 @@ fn join_is_the_minimum_of_the_sums<E: table::Entry>(rng: &mut Rng, domains: &[u3
         .collect();
     let shape = kernel::Shape::new(&output, domains, domains[0] as usize);
     let tables = inputs.iter().map(|(scope, table)| (&scope[..], &table[..]));
-    let join = kernel::Join::new(shape, &output, domains, tables, E::from_cost(cap));
+    let join = kernel::Join::new(shape, &output, domains, tables, MinSum { cap: E::from_cost(cap) });
     let mut made = vec![E::default(); size(&output)];
     // in two parts, as threads do it
     let tiles = made.len() / join.tile();
@@ -350,8 +355,8 @@ fn a_set_flag_ends_a_run_early() {
     assert!(run.finish().is_none());
 }
 
-fn next(ladder: &mut Ladder, problem: &Problem, ub: Option<Cost>) -> Option<Rung> {
-    ladder.next(problem, ub, &Stop::new()).expect("nobody stops")
+fn next(sizes: &mut SizeSchedule, problem: &Problem, ub: Option<Cost>) -> Option<SizeStep> {
+    sizes.next(problem, ub, &Stop::new()).expect("nobody stops")
 }
 
 #[test]
@@ -359,29 +364,29 @@ fn the_ladder_climbs_to_what_fits() {
     let mut rng = Rng::new(18);
     let problem = Arc::new(wide(&mut rng, 16, 3, 9));
     let orders = best_orders(&problem, &[Method::MinFill], 1, 4, 2, &Stop::new());
-    let first = next(&mut Ladder::new(orders.clone(), ROOMY, None), &problem, None).expect("a plan");
+    let first = next(&mut SizeSchedule::new(orders.clone(), ROOMY, None), &problem, None).expect("a plan");
     assert_eq!(first.name, "be");
     let optimum = run(&problem, first.plan).lower_bound();
-    let mut ladder = Ladder::new(orders.clone(), ROOMY, None).exact_work(0);
+    let mut sizes = SizeSchedule::new(orders.clone(), ROOMY, None).exact_work(0);
     let (mut best, mut names, mut last) = (0, Vec::new(), 0);
-    while let Some(rung) = next(&mut ladder, &problem, Some(optimum + 5)) {
-        assert!(rung.plan.exact || rung.order > 0 || rung.work >= 2 * last);
-        last = if rung.order == 0 { rung.work } else { last };
-        names.push(rung.name);
-        best = best.max(run(&problem, rung.plan).lower_bound());
+    while let Some(step) = next(&mut sizes, &problem, Some(optimum + 5)) {
+        assert!(step.plan.exact || step.order > 0 || step.work >= 2 * last);
+        last = if step.order == 0 { step.work } else { last };
+        names.push(step.name);
+        best = best.max(run(&problem, step.plan).lower_bound());
         assert!(best <= optimum);
     }
     assert_eq!(best, optimum);
     assert_eq!(names.first().map(String::as_str), Some("mbe(2)"));
     assert_eq!(names.last().map(String::as_str), Some("be"));
-    let mut fixed = Ladder::new(orders.clone(), ROOMY, Some(3));
-    assert_eq!(next(&mut fixed, &problem, None).map(|rung| rung.name).as_deref(), Some("mbe(3)"));
-    assert_eq!(next(&mut fixed, &problem, None).map(|rung| rung.order), Some(orders.len() - 1));
+    let mut fixed = SizeSchedule::new(orders.clone(), ROOMY, Some(3));
+    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.name).as_deref(), Some("mbe(3)"));
+    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.order), Some(orders.len() - 1));
     assert!(next(&mut fixed, &problem, None).is_none());
-    let mut cramped = Ladder::new(orders, 200_000, None);
+    let mut cramped = SizeSchedule::new(orders, 200_000, None);
     let mut rungs = 0;
-    while let Some(rung) = next(&mut cramped, &problem, None) {
-        assert!(rung.plan.peak_bytes <= 200_000);
+    while let Some(step) = next(&mut cramped, &problem, None) {
+        assert!(step.plan.placement.peak_bytes <= 200_000);
         rungs += 1;
     }
     assert!(rungs > 0);

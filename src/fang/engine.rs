@@ -34,7 +34,8 @@ pub fn assign_variable<S: ?Sized, H: LocalHeuristic<S>>(
     draw: u64,
     scratch: &mut Scratch<H::Rating>,
 ) -> Option<usize> {
-    // arrays, so that loops over the commonest rows are of a length known when compiled: 0.7 to 0.85 of a sweep's time (results/notes/cpu.md)
+    // arrays fix the length of loops over the commonest rows at compile time: 0.7 to 0.85 of a sweep's time
+    // (results/notes/cpu.md)
     match heuristic.possibilities(state, variable) {
         4 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 4], &mut [0; 4])),
         8 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 8], &mut [0; 8])),
@@ -71,7 +72,7 @@ fn assign_in<S: ?Sized, H: LocalHeuristic<S>>(
 }
 
 /// Possibilities of a segment. Segments are passed by their sums, which vectorise; prefix sums are made within
-/// the winning one only. Against a plain walk, 16 is ahead up to 10 possibilities, level to 64 and up to twice as
+/// the winning one only. Against a plain scan, 16 is ahead up to 10 possibilities, level to 64 and up to twice as
 /// fast beyond; 32 and more lose up to a third on rows of 32 to 64 and gain nothing on those of 1000.
 const SEGMENT: usize = 16;
 

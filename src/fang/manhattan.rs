@@ -1,8 +1,8 @@
 //! The workload of the FANG paper's section 4: points on a plane that move toward goals.
 //!
 //! Each variable is a point, its possibilities are the other cells of the j x j square around it, and the rating of a
-//! cell is its Manhattan distance to the goal, or to several goals summed up (the load). `examples/manhattan.rs` runs it
-//! on the CPU, `fangs bench fang` on both; `heuristics/manhattan.cuh` is its device side.
+//! cell is its Manhattan distance to the goal, or the sum over several goals (the load). `examples/manhattan.rs` runs
+//! it on the CPU, `fangs bench fang` on both; `heuristics/manhattan.cuh` is its device side.
 
 use super::{Active, LocalHeuristic, State};
 use crate::rng::Rng;

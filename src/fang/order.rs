@@ -15,8 +15,8 @@ pub enum Order<'a> {
     /// affine permutation does that without a list per state and with the same few lines on any device, where
     /// Fisher-Yates reaches all n! orders but takes n draws and n indices of memory a state.
     Permuted,
-    /// The permutation i -> (start + i * stride) mod n, given; `stride` must be prime to n. Many states that share it read
-    /// the same tables at about the same time.
+    /// The permutation i -> (start + i * stride) mod n; `stride` must be prime to n. Many states that share it read the
+    /// same tables at about the same time.
     Affine {
         /// The first variable, below n.
         start: usize,

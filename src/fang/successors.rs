@@ -9,7 +9,7 @@ use crate::stop::Stop;
 /// States and the buffer that their successors are made in.
 ///
 /// Buffers, and through `clone_from` the states in them, keep their memory from one generation to the next. A
-/// state whose `Clone` is derived allocates anew in `clone_from`; write that method out where it matters.
+/// state whose `Clone` is derived allocates again in `clone_from`; write that method out where it matters.
 #[derive(Clone, Debug)]
 pub struct Population<S> {
     source: Vec<S>,

@@ -1,5 +1,5 @@
-//! DIMACS `.col` graphs, and the networks that color them: a variable a vertex, its values the colors, cost 1 for each
-//! edge of one color.
+//! DIMACS `.col` graphs and their coloring networks: a variable for each vertex, colors as values, cost 1 for each edge
+//! of one color.
 
 use super::ReadOptions;
 use super::tokens::{Repeated, Tokens};
@@ -8,16 +8,16 @@ use crate::model::{Builder, Network};
 use crate::stop::Stop;
 use rustc_hash::FxHashSet;
 
-/// Vertices are announced, not listed: this is what a line of text may claim.
+/// Most vertices: they are announced, not listed, so a line of text could claim any number.
 const VERTICES: usize = 1 << 22;
 
-/// Colors: the table of an edge has their square.
+/// Most colors: the table of an edge has their square.
 const COLORS: u32 = 1 << 12;
 
 /// A graph to color, as a `.col` file states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// Where it came from, for messages and summaries.
+    /// Its origin, for messages and summaries.
     pub name: String,
     /// Number of vertices. The file counts them from 1, this program from 0.
     pub vertices: u32,
@@ -25,7 +25,7 @@ pub struct Graph {
     pub edges: Vec<[u32; 2]>,
     /// The vertices with an edge to themselves: a conflict in every coloring.
     pub loops: Vec<u32>,
-    /// What the file says that its reader may not have meant.
+    /// Doubtful places of the file.
     pub warnings: Vec<Warning>,
 }
 
@@ -46,8 +46,8 @@ impl Graph {
         Ok(network)
     }
 
-    /// The vertices as variables that may have a color each, and no functions: what files of solutions and reports look
-    /// at where the number of colors is not given.
+    /// The vertices as variables with a value for each possible color, without functions, for files of solutions and
+    /// reports where the number of colors is not given.
     ///
     /// # Errors
     /// [`Error::Stopped`] once `stop` is set.

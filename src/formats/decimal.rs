@@ -12,7 +12,7 @@ const POWERS: [f64; 23] = [
     1e21, 1e22,
 ];
 
-/// Understands a word as a number: its sign apart where it is out of the range of normal doubles.
+/// Parses a word as a number: its sign separate where it is out of the range of normal doubles.
 pub(super) fn parse(word: &[u8]) -> Option<Stated> {
     if let Some(double) = plain(word) {
         return Some(Stated::Double(double));
@@ -21,8 +21,9 @@ pub(super) fn parse(word: &[u8]) -> Option<Stated> {
     if double.is_normal() { Some(Stated::Double(double)) } else { Some(extreme(word, double)) }
 }
 
-/// A few digits and a small exponent, most of what files have: an integer and a power of ten that doubles hold exactly, so that
-/// their product or quotient is rounded once, as std has it (Clinger, "How to read floating point numbers accurately", 1990).
+/// Few digits and a small exponent, the common case: an integer and a power of ten that doubles hold exactly, so that
+/// their product or quotient is rounded once, as in std (Clinger, "How to read floating point numbers accurately",
+/// 1990).
 #[inline]
 fn plain(word: &[u8]) -> Option<f64> {
     let (mut digits, mut behind, mut point) = (0u64, 0i32, false);
@@ -69,19 +70,19 @@ fn small_exponent(text: &[u8]) -> Option<i32> {
     Some(if negative { -value } else { value })
 }
 
-/// What a word means whose double is 0, below the normal ones, infinite or no number.
+/// The meaning of a word whose double is 0, subnormal, infinite or NaN.
 #[cold]
 fn extreme(word: &[u8], double: f64) -> Stated {
     match (digits(word.strip_prefix(b"-").unwrap_or(word)), double.is_sign_negative()) {
         (None, _) => Stated::Double(double),
         (Some(decimal), false) => Stated::Decimal(decimal),
-        // a negative one is no potential, and as a logarithm as good as 0, or not minus infinity
+        // a negative one is not a potential; as a logarithm it is practically 0, or not minus infinity
         (Some(_), true) if double.is_infinite() => Stated::Double(f64::NAN),
         (Some(_), true) => Stated::Double(-f64::MIN_POSITIVE),
     }
 }
 
-/// The digits and the power of ten of a number that std has understood; `None` where it is 0 or names an infinity.
+/// The digits and the power of ten of a number that std has parsed; `None` where it is 0 or names an infinity.
 fn digits(word: &[u8]) -> Option<Decimal> {
     let text = word.strip_prefix(b"+").unwrap_or(word);
     let (mantissa, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
@@ -104,7 +105,7 @@ fn digits(word: &[u8]) -> Option<Decimal> {
     (digits > 0).then(|| Decimal { digits, exponent: exponent.saturating_add(shift) })
 }
 
-/// A signed integer, the largest one there is in place of a larger one.
+/// A signed integer; the largest one in place of a larger one.
 fn integer(text: &[u8]) -> i64 {
     let (negative, digits) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),

@@ -1,4 +1,4 @@
-//! Evidence files: which variables are known to have which values.
+//! Evidence files: observed variables and their values.
 
 use super::tokens::Tokens;
 use super::{Source, read_text};
@@ -8,12 +8,12 @@ use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
-/// What an evidence file says.
+/// The contents of an evidence file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// Variables and their values, each variable once, for [`Network::observe`].
     pub pairs: Vec<(u32, u32)>,
-    /// What the file says that its reader may not have meant.
+    /// Doubtful places of the file.
     pub warnings: Vec<Warning>,
 }
 
@@ -23,14 +23,14 @@ pub struct Evidence {
 /// number of sets, which must be 1, and k and its pairs follow. `#` begins a comment.
 ///
 /// # Errors
-/// What cannot be read, pairs that the network does not have, and a variable with two values; [`Error::Waiting`] where
-/// `stop` is set before a pipe has said all.
+/// A file that cannot be read, pairs that the network does not have, and a variable with two values; [`Error::Waiting`]
+/// where `stop` is set before a pipe is at its end.
 pub fn read_evidence(path: &Path, network: &Network, stop: &Stop) -> Result<Evidence, Error> {
     let source = Source::new(path);
     parse(&read_text(&source, stop)?, source.to_string(), network, stop)
 }
 
-/// Which dialect it is shows in the number of words alone, so they are counted first.
+/// Only the number of words shows the dialect, so they are counted first.
 fn parse(text: &[u8], name: String, network: &Network, stop: &Stop) -> Result<Evidence, Error> {
     let words = || {
         let mut tokens = Tokens::new(Box::new(text), name.clone(), stop);

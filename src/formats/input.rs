@@ -1,4 +1,4 @@
-//! Where bytes come from: files and standard input, decompressed by what their first bytes say.
+//! Sources of bytes: files and standard input, decompressed by their first bytes.
 
 use crate::files::{self, Patient, Stream};
 use crate::stop::Stop;
@@ -16,7 +16,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The source a command line names: `-` is standard input.
+    /// The source named on the command line: `-` is standard input.
     pub fn new(name: impl AsRef<Path>) -> Self {
         let name = name.as_ref();
         if name == Path::new("-") { Source::Stdin } else { Source::File(name.into()) }
@@ -32,7 +32,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// What `source` holds, decompressed.
+/// The contents of `source`, decompressed.
 pub(super) fn open<'a>(source: &Source, stop: &'a Stop) -> io::Result<Stream<'a>> {
     let raw: Stream<'a> = match source {
         Source::Stdin => Box::new(Patient::new(|| Ok(io::stdin()), stop)?),
@@ -85,10 +85,10 @@ const COMPRESSIONS: [Compression; 4] = [
     },
 ];
 
-/// Memory that an archive may ask of its decoder. `xz -9` takes 65 MiB.
+/// Most memory of a decoder. `xz -9` takes 65 MiB.
 const XZ_MEMORY: u64 = 1 << 29;
 
-/// The longest start that a compression looks at.
+/// The longest start by which a compression is recognised.
 const HEAD: usize = 10;
 
 /// The extension that a compression appends to file names, if `extension` is one.
@@ -101,7 +101,7 @@ pub fn compressed_extensions() -> impl Iterator<Item = &'static str> {
     COMPRESSIONS.iter().map(|c| c.extension)
 }
 
-/// Unpacks what starts like an archive and leaves the rest alone, whatever the name says.
+/// Unpacks a stream that starts like an archive, whatever its name.
 pub(super) fn decompress<'a>(mut raw: Stream<'a>) -> io::Result<Stream<'a>> {
     let mut head = Vec::with_capacity(HEAD);
     let _ = raw.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
@@ -113,7 +113,7 @@ pub(super) fn decompress<'a>(mut raw: Stream<'a>) -> io::Result<Stream<'a>> {
     }
 }
 
-/// Says of a decoder's errors what they mean.
+/// Explains a decoder's errors.
 struct Unpacked<'a> {
     reader: Stream<'a>,
     name: &'static str,
@@ -134,11 +134,11 @@ impl Read for Unpacked<'_> {
     }
 }
 
-/// Whether a decoder had no memory, or was not allowed as much as the data asks for.
+/// Whether a decoder was out of memory, or was denied the amount that the data needs.
 fn is_out_of_memory(error: &io::Error) -> bool {
     use liblzma::stream::Error::{Mem, MemLimit};
     let of_xz = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
-    // zstd has no kinds of errors but their names
+    // zstd's errors have only names, no kinds
     matches!(of_xz, Some(Mem | MemLimit)) || error.to_string().contains("not enough memory")
 }
 

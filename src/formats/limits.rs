@@ -1,6 +1,6 @@
-//! What a file may ask for. Every variable gets a row of unary costs later on, so the sum of the domains is memory
-//! that a few bytes of text could claim; tables are safe, their entries have to stand in the file, and so do those
-//! values of a long domain that are told apart.
+//! Limits for the claims of a file. Every variable gets a row of unary costs, so a few bytes of text could claim memory
+//! through the sum of the domains. Tables are safe, as their entries have to be in the file, and so are the values of
+//! long domains that functions name.
 
 use super::tokens::Tokens;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use crate::model::Builder;
 
 /// Values of all variables together: 1 GiB of unary costs.
 const VALUES: u64 = 1 << 27;
-/// Values of a variable that are told apart whether or not a function names them.
+/// Values of a variable that are distinguished even if no function names them.
 const SHORT: u64 = u16::MAX as u64;
 
 /// Counts the values of the variables as they are declared.
@@ -18,7 +18,7 @@ pub(super) struct Domains {
 }
 
 impl Domains {
-    /// Declares a variable of the size that is the current word.
+    /// Declares a variable whose size is the current word.
     pub(super) fn declare(&mut self, size: i64, builder: &mut Builder, tokens: &Tokens<'_>) -> Result<(), Error> {
         if size < 1 {
             return Err(tokens.error("a domain size of at least 1"));

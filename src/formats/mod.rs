@@ -46,13 +46,13 @@ pub enum Format {
     Col,
 }
 
-/// What the list of formats says of one.
+/// An entry of the list of formats.
 pub struct FormatInfo {
     /// The format.
     pub format: Format,
     /// Its name, which is also its file extension. Upper and lower case are the same.
     pub name: &'static str,
-    /// What it holds, in a few words.
+    /// Its contents, in a few words.
     pub about: &'static str,
     read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
 }
@@ -65,7 +65,7 @@ pub static FORMATS: [FormatInfo; 4] = [
     FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
 ];
 
-/// Names kept for formats to come.
+/// Names reserved for later formats.
 const RESERVED: [&str; 4] = ["cfn", "wcnf", "cnf", "qpbo"];
 
 impl Format {
@@ -74,10 +74,10 @@ impl Format {
         &FORMATS[self as usize]
     }
 
-    /// The format that a file's name tells.
+    /// The format of a file's name.
     ///
     /// # Errors
-    /// No extension, or one of no known format: the message lists those that are read.
+    /// No extension, or one of an unknown format: the message lists the known ones.
     pub fn of_path(path: &Path) -> Result<Self, Error> {
         let extension = |path: &Path| path.extension().map(|e| e.to_string_lossy().into_owned());
         let mut inner = extension(path);
@@ -120,7 +120,7 @@ fn known_formats() -> String {
     format!("read are {formats}, each also with {}", list(compressed_extensions().collect()))
 }
 
-/// What some formats want to know besides the file.
+/// Options of some formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Decimal digits kept of real numbers; by their range where `None`.
@@ -130,10 +130,10 @@ pub struct ReadOptions {
 }
 
 /// Reads a network. The format follows from the file's name where `format` is `None`; standard input needs one.
-/// [`Network::warnings`] tells what its author may have meant otherwise.
+/// [`Network::warnings`] has the doubtful places.
 ///
 /// # Errors
-/// What cannot be read or understood, with file, line and column where there is one; [`Error::Stopped`] or
+/// A file that cannot be read or parsed, with file, line and column where there is one; [`Error::Stopped`] or
 /// [`Error::Waiting`] once `stop` is set.
 pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
     let format = match (format, source) {
@@ -146,7 +146,7 @@ pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop
     read_as(format, open(source, stop)?, options)
 }
 
-/// Reads a network from anything that gives bytes, compressed or not; `name` is what messages call it.
+/// Reads a network from a stream of bytes, compressed or not; `name` is its name in messages.
 ///
 /// # Errors
 /// As [`read`].
@@ -167,7 +167,7 @@ fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOptions) -> Res
     Ok(network)
 }
 
-/// Reads a `.col` graph, for a number of colors to be found.
+/// Reads a `.col` graph, to find its number of colors.
 ///
 /// # Errors
 /// As [`read`].
@@ -175,7 +175,7 @@ pub fn read_graph(source: &Source, stop: &Stop) -> Result<Graph, Error> {
     col::read_graph(&mut open(source, stop)?)
 }
 
-/// The whole text of a file that is understood as one: evidence, a solution.
+/// The whole text of a file that is parsed at once: evidence, a solution.
 fn read_text(source: &Source, stop: &Stop) -> Result<Vec<u8>, Error> {
     let text = input::open(source, stop).and_then(|stream| read_all(stream, LARGEST_TEXT));
     text.map_err(|error| cannot_read(&source.to_string(), error, stop))

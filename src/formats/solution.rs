@@ -1,4 +1,4 @@
-//! Solutions: value indices on one line, or the `MPE` form of `.uai`; what else is read of other programs.
+//! Solutions: value indices on one line, or the `MPE` form of `.uai`; and the forms of other programs.
 
 use super::tokens::{BYTE_ORDER_MARK, Tokens};
 use super::{Source, read_text};
@@ -13,14 +13,14 @@ use std::path::Path;
 /// How a solution is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolutionFormat {
-    /// As the network's own format has it: `MPE` and a counted list for potentials, indices for the rest.
+    /// In the network's own format: `MPE` and a counted list for potentials, indices for the rest.
     Native,
     /// Value indices on one line.
     Indices,
 }
 
 impl SolutionFormat {
-    /// All formats with the names they go by.
+    /// All formats with their names.
     pub const ALL: [(&'static str, SolutionFormat); 2] =
         [("native", SolutionFormat::Native), ("indices", SolutionFormat::Indices)];
 }
@@ -28,7 +28,7 @@ impl SolutionFormat {
 /// A solution as text; one value a variable, in file order.
 pub fn write_solution(network: &Network, assignment: &[u32], format: SolutionFormat) -> String {
     let mut text = String::with_capacity(3 * assignment.len() + 16);
-    // of the formats read, those that maximise are the ones of potentials
+    // of all formats, only those of potentials maximise
     if format == SolutionFormat::Native && network.units().maximise {
         let _ = write!(text, "MPE\n{} ", assignment.len());
     }
@@ -45,14 +45,14 @@ pub fn write_solution(network: &Network, assignment: &[u32], format: SolutionFor
 /// Of several solutions, each after a `-BEGIN-`, the last one counts.
 ///
 /// # Errors
-/// What cannot be read, too few or too many values, and values that their variables do not have; [`Error::Waiting`]
-/// where `stop` is set before a pipe has said all.
+/// A file that cannot be read, too few or too many values, and values that their variables do not have;
+/// [`Error::Waiting`] where `stop` is set before a pipe is at its end.
 pub fn read_solution(path: &Path, network: &Network, stop: &Stop) -> Result<Vec<u32>, Error> {
     let source = Source::new(path);
     parse(read_text(&source, stop)?, source.to_string(), network.domains())
 }
 
-/// What begins a further solution in the `MPE` form.
+/// The mark of a further solution in the `MPE` form.
 const BLOCK: &[u8] = b"-BEGIN-";
 
 fn parse(mut text: Vec<u8>, name: String, domains: &[u32]) -> Result<Vec<u32>, Error> {
@@ -72,7 +72,7 @@ fn parse(mut text: Vec<u8>, name: String, domains: &[u32]) -> Result<Vec<u32>, E
     Ok(assignment)
 }
 
-/// Takes what comes before the values in the `MPE` form; nothing where they are plain.
+/// Takes the words before the values in the `MPE` form; none where they are plain.
 fn read_head(tokens: &mut Tokens<'_>, text: &[u8], variables: usize) -> Result<(), Error> {
     let is_block = |word: &[u8]| word.eq_ignore_ascii_case(BLOCK);
     let is_task = |word: &[u8]| word.first().is_some_and(u8::is_ascii_alphabetic);
@@ -81,7 +81,7 @@ fn read_head(tokens: &mut Tokens<'_>, text: &[u8], variables: usize) -> Result<(
     if blocks == 0 && !is_task(tokens.peek()?) {
         return Ok(());
     }
-    // the task stands before the first solution, and some write it before each
+    // the task precedes the first solution, in some files each
     for block in 0..=blocks {
         if is_task(tokens.peek()?) && ![&b"MPE"[..], b"MAP"].contains(&&*tokens.word("MPE")?.to_ascii_uppercase()) {
             return Err(tokens.error("MPE, MAP or value indices"));
@@ -99,8 +99,8 @@ fn read_head(tokens: &mut Tokens<'_>, text: &[u8], variables: usize) -> Result<(
     Ok(())
 }
 
-/// Leaves the values of a JSON array, or of the array `solution` of a JSON object. The rest becomes blank, so that the
-/// values stay in their places; a text of another kind stays as it is.
+/// Keeps the values of a JSON array, or of the array `solution` of a JSON object. The rest becomes blank, so the values
+/// keep their places; a text of another kind stays as it is.
 fn leave_array(text: &mut [u8], name: &str, stop: &Stop) -> Result<(), Error> {
     let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let body = text[mark..].trim_ascii();
@@ -126,7 +126,7 @@ fn leave_array(text: &mut [u8], name: &str, stop: &Stop) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is read of the object that `fangs solve --json` prints.
+/// The fields read from the object that `fangs solve --json` prints.
 #[derive(Deserialize)]
 struct Object<'a> {
     #[serde(borrow)]

@@ -13,13 +13,13 @@ const BUFFER: usize = 1 << 16;
 /// Digits that always fit 64 bits.
 const MOST_DIGITS: usize = 18;
 
-/// What a message quotes of a word.
+/// Longest quotation of a word in a message.
 const QUOTED: usize = 40;
 
-/// What some editors write before a text in UTF-8.
+/// The byte order mark that some editors write before UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What begins a comment, in formats that have comments.
+/// The beginning of a comment, in formats with comments.
 const COMMENT: u8 = b'#';
 
 /// A tokenizer. The *current* word is the one returned last; errors are about it unless said otherwise.
@@ -28,20 +28,20 @@ pub(super) struct Tokens<'a> {
     file: String,
     stop: &'a Stop,
     buffer: Box<[u8]>,
-    /// Where the current word begins in the buffer; good until the next word is looked for.
+    /// The start of the current word in the buffer; valid until the next word is taken.
     current: usize,
-    /// The next byte to look at.
+    /// The next byte to read.
     next: usize,
-    /// Where the bytes read end.
+    /// The end of the bytes read.
     end: usize,
     line: u64,
-    /// Where the line begins relative to the buffer: negative once its start has been shifted out.
+    /// The start of the line relative to the buffer: negative once it has been shifted out.
     line_start: i64,
     /// Whether nothing has been read yet.
     unread: bool,
-    /// Whether a word that begins with [`COMMENT`] and the rest of its line are no words.
+    /// Whether [`COMMENT`] begins a comment to the end of its line.
     comments: bool,
-    /// Where the first comment is, of those skipped so far.
+    /// The place of the first comment skipped so far.
     pub(super) commented: Option<Place>,
     warnings: Vec<Warning>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Tokens<'a> {
 pub(super) type Place = (u64, u64);
 
 impl<'a> Tokens<'a> {
-    /// Words of `source`, which messages call `file`.
+    /// Words of `source`; `file` is its name in messages.
     pub(super) fn new(source: Box<dyn Read + 'a>, file: String, stop: &'a Stop) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
         Tokens {
@@ -75,7 +75,7 @@ impl<'a> Tokens<'a> {
         self.comments = true;
     }
 
-    /// What messages call the file.
+    /// The file's name in messages.
     pub(super) fn file(&self) -> &str {
         &self.file
     }
@@ -106,10 +106,10 @@ impl<'a> Tokens<'a> {
         Ok(&self.buffer[self.current..end])
     }
 
-    /// Takes an integer. One too large for 64 bits becomes the largest there is: files write such numbers for infinity.
+    /// Takes an integer. One too large for 64 bits becomes the largest: files write such numbers for infinity.
     ///
-    /// The number ends before a `-` inside the word: `29-1` are two numbers, as stream readers of the C family have
-    /// it, and files rely on that.
+    /// The number ends before a `-` inside the word: `29-1` are two numbers, as for stream readers of the C family, and
+    /// files rely on that.
     #[inline]
     pub(super) fn integer(&mut self, expected: &str) -> Result<i64, Error> {
         if let Some(value) = self.plain_integer() {
@@ -137,7 +137,7 @@ impl<'a> Tokens<'a> {
         Ok(if negative { -value } else { value })
     }
 
-    /// Takes digits behind at most one blank, a blank behind them, that are all in the buffer: most of a file, in one pass instead of two.
+    /// Takes at most one blank, digits, and one blank, all in the buffer: most of a file, in one pass instead of two.
     #[inline]
     fn plain_integer(&mut self) -> Option<i64> {
         let bytes = &self.buffer[self.next..self.end];
@@ -169,13 +169,13 @@ impl<'a> Tokens<'a> {
         Some(value)
     }
 
-    /// Takes a number of things. It is only what the file claims: allocate as the things arrive.
+    /// Takes a count. It is only the file's claim: allocate as the items arrive.
     pub(super) fn count(&mut self, expected: &str) -> Result<usize, Error> {
         let value = self.integer(expected)?;
         usize::try_from(value).map_err(|_| self.error(format!("{expected}, at least 0")))
     }
 
-    /// Takes an index below `limit` of what `what` names.
+    /// Takes an index below `limit`; `what` names its kind.
     #[inline]
     pub(super) fn index(&mut self, limit: u32, what: &str) -> Result<u32, Error> {
         let value = self.integer(what)?;
@@ -215,7 +215,7 @@ impl<'a> Tokens<'a> {
         Ok(self.at_end()? || self.line > line)
     }
 
-    /// Leaves the rest unread, with a warning that says how much it is and how it begins; `after` says what it follows.
+    /// Leaves the rest unread, with a warning that states its length and beginning; `after` names what precedes it.
     pub(super) fn leave_rest(&mut self, after: &str) -> Result<(), Error> {
         if self.at_end()? {
             return Ok(());
@@ -236,12 +236,12 @@ impl<'a> Tokens<'a> {
         Ok(())
     }
 
-    /// Where the current word begins.
+    /// The place of the current word.
     pub(super) fn place(&self) -> Place {
         (self.line, (self.current as i64 - self.line_start + 1) as u64)
     }
 
-    /// Warns of what stands at a place.
+    /// Warns of the text at a place.
     pub(super) fn warn(&mut self, (line, column): Place, message: String) {
         self.warnings.push(Warning { file: self.file.clone(), line, column, message });
     }
@@ -251,7 +251,7 @@ impl<'a> Tokens<'a> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// Checks that nothing is left; `hint` says what that would mean.
+    /// Checks that nothing is left; `hint` explains what that would mean.
     pub(super) fn finish(&mut self, hint: impl FnOnce() -> String) -> Result<(), Error> {
         if self.at_end()? {
             return Ok(());
@@ -266,7 +266,7 @@ impl<'a> Tokens<'a> {
         self.parse_error(expected.into(), None)
     }
 
-    /// An error about the current word, with what may help.
+    /// An error about the current word, with a hint.
     #[cold]
     pub(super) fn error_with(&self, expected: impl Into<String>, hint: impl Into<String>) -> Error {
         self.parse_error(expected.into(), Some(hint.into()))
@@ -284,8 +284,7 @@ impl<'a> Tokens<'a> {
         Error::Parse(ParseError { file: self.file.clone(), line, column, found, expected, hint })
     }
 
-    /// Makes the next word current and whole in the buffer; returns where it ends, which is where it begins at the
-    /// end of the file.
+    /// Makes the next word current and whole in the buffer; returns its end, which is its start at the end of the file.
     #[inline]
     fn find_word(&mut self) -> Result<usize, Error> {
         loop {
@@ -323,7 +322,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Reads on behind the bytes not yet taken, which move to the front. False at the end of the file.
+    /// Refills the buffer behind the bytes not yet taken, which move to the front. False at the end of the file.
     #[cold]
     fn refill(&mut self) -> Result<bool, Error> {
         if self.stop.is_set() {
@@ -362,7 +361,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// What a file does again and again and is told once: where it did first, and how often.
+/// A repeated oddity of a file, reported once: its first place, and its number.
 #[derive(Default)]
 pub(super) struct Repeated {
     first: Option<Place>,
@@ -382,7 +381,7 @@ impl Repeated {
     }
 }
 
-/// A word as a message shows it: printable and short.
+/// A word for a message: printable and short.
 fn quote(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(4 * QUOTED)]);
     let shown: String = text.chars().take(QUOTED).flat_map(char::escape_debug).collect();
@@ -394,7 +393,7 @@ fn quote(word: &[u8]) -> String {
 pub(super) mod tests {
     use super::*;
 
-    /// Hands out one byte a read, so that every word crosses the end of what is there.
+    /// Returns one byte a read, so that every word crosses the end of the buffer.
     pub(in crate::formats) struct Drip<'a>(pub(in crate::formats) &'a [u8]);
 
     impl Read for Drip<'_> {

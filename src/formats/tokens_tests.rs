@@ -1,4 +1,4 @@
-//! What is no word: comments, a byte order mark, text that is left unread.
+//! Texts that are not words: comments, a byte order mark, text left unread.
 
 use super::tokens::tests::{Drip, message};
 use super::tokens::{BYTE_ORDER_MARK, Tokens};

@@ -1,7 +1,7 @@
-//! The `.uai` format (`MARKOV` and `BAYES`) and `.LG`, its twin with natural logarithms of potentials.
+//! The `.uai` format (`MARKOV` and `BAYES`) and `.LG`, the same with natural logarithms of potentials.
 //!
-//! The kind, the number of variables, their domain sizes, the number of functions, a line `arity variables…` for each,
-//! then for each function the number of its entries and the entries, the last variable running fastest.
+//! The kind, the number of variables, their domain sizes, the number of functions, a line `arity variables…` for each
+//! function; then for each the number of its entries and the entries, the last variable running fastest.
 //!
 //! A potential p becomes the cost -ln p in units of 10^-decimals, rounded to the nearest; p = 0 is forbidden.
 
@@ -33,8 +33,8 @@ pub(super) fn read_log(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result
     read_tables(tokens, options, Scale::Logarithms)
 }
 
-/// Fixes variables to values. Where the network holds only what is near a witness with other values, its costs are made
-/// again from the file's numbers, near another one.
+/// Fixes variables to values. Where the network holds only assignments near a witness with other values, its costs are
+/// recomputed from the file's numbers, near another witness.
 ///
 /// # Errors
 /// A variable or a value that does not exist; numbers that differ too much for 64-bit costs; [`Error::Stopped`].
@@ -85,17 +85,17 @@ fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> 
     Parts { builder, scopes, numbers, scale, precision: options.precision, fixed: Vec::new() }.build(file, stop)
 }
 
-/// Entries of a table that its hash is made of.
+/// Entries of a table in its hash.
 const TOLD: usize = 16;
 
-/// Equal entries, held once; of different ones that begin alike only the first is looked for.
+/// Equal entries, stored once; of different ones with the same beginning only the first is found.
 #[derive(Default)]
 struct Distinct(FxHashMap<u64, Arc<Numbers>>);
 
 impl Distinct {
     fn share(&mut self, numbers: Numbers) -> Arc<Numbers> {
         let mut hasher = FxHasher::default();
-        // the first entries tell most tables apart
+        // the first entries distinguish most tables
         numbers.doubles().iter().take(TOLD).for_each(|double| double.to_bits().hash(&mut hasher));
         match self.0.entry(hasher.finish()) {
             Entry::Occupied(known) if **known.get() == numbers => known.get().clone(),
@@ -126,7 +126,7 @@ fn read_scopes(tokens: &mut Tokens<'_>, variables: u32) -> Result<Vec<Box<[u32]>
         let mut scope = Vec::new();
         for _ in 0..arity {
             let variable = tokens.index(variables, "a variable")?;
-            // long scopes are left to the builder, which sorts
+            // the builder sorts long scopes
             if arity <= 64 && scope.contains(&variable) {
                 return Err(tokens.error("a variable that the function does not have yet"));
             }
@@ -150,7 +150,7 @@ fn read_table(
     if entries as u64 != combinations {
         return Err(tokens.error(format!("{combinations} entries, as the scope of function {function} has it")));
     }
-    // what the file claims is no reason to allocate much: the table grows as its entries arrive
+    // the claim of the file is no reason to allocate: the table grows as its entries arrive
     let mut doubles = Vec::with_capacity(entries.min(1 << 12));
     let mut decimals = Vec::new();
     for place in 0..entries {
@@ -160,7 +160,7 @@ fn read_table(
                 doubles.push(f64::NAN);
                 decimals.push((place, decimal));
             }
-            // too small to matter to a sum of logarithms
+            // too small to matter in a sum of logarithms
             Stated::Decimal(decimal) if decimal.exponent < 0 => doubles.push(0.0),
             _ => return Err(tokens.error(scale.expected())),
         }
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn comments_and_what_follows_the_tables() {
-        // as the writers of pyAgrum and merlin have it
+        // as pyAgrum and merlin write it
         let text =
             "BAYES # a net\n2\n2 2\n2\n1 0   # rain\n2 0 1   # wet grass\n\n2\n  0.3 0.7 # P(rain)\n4\n 1 0 0.5 0.5\n";
         for format in [Format::Uai, Format::Lg] {
@@ -246,7 +246,7 @@ mod tests {
             let network = parse(text, Format::Uai, None).expect("a network");
             network.warnings().iter().map(ToString::to_string).collect()
         };
-        // what pgmpy writes for P(x1 | x0) of rows 0.1 0.2 0.7 and 0.5 0.25 0.25
+        // as pgmpy writes P(x1 | x0) of rows 0.1 0.2 0.7 and 0.5 0.25 0.25
         let reversed = warnings("BAYES\n2\n2 3\n2\n1 0\n2 0 1\n\n2\n0.3 0.7\n6\n0.1 0.5 0.2 0.25 0.7 0.25");
         assert!(reversed.len() == 1 && reversed[0].starts_with("t.uai:11:22: a BAYES table"), "{reversed:?}");
         assert!(warnings("BAYES 2 2 3 2 1 0 2 0 1 2 .3 .7 6 0.11 .2 .7 0 0 0").is_empty());
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!((table(&network, 0), network.units().rounded), (&[0, 0][..], 0));
     }
 
-    /// The best assignment of x0, x1 is 1 1, of value -3.5; -1e20 stands for what is impossible.
+    /// The best assignment of x0, x1 is 1 1, of value -3.5; -1e20 means impossible.
     const FAR: &str = "MARKOV 2 2 2 2 1 0 2 0 1 2 -0.25 -2.5 4 -1e20 -1e20 -3 -1";
 
     #[test]

@@ -1,4 +1,4 @@
-//! The `.wcsp` format: one stream of words, line ends meaning nothing.
+//! The `.wcsp` format: a stream of words; line ends have no meaning.
 //!
 //! `name variables largest-domain functions top`, the domain sizes, then each function:
 //! `arity variables… default tuples`, and for each tuple its values and its cost.
@@ -13,13 +13,14 @@ use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network};
 
-/// Tables of up to so many combinations are dense however few tuples are listed: a page or two, found by one index.
+/// Tables of up to this number of combinations are dense, however few tuples are listed: a page or two, found by one
+/// index.
 const SMALL: u64 = 1 << 12;
 
 /// Tables of more combinations are never dense.
 const LARGEST_DENSE: u64 = 1 << 26;
 
-/// Between the two, a table is dense once one in so many combinations is listed. A listed tuple of a sparse table
+/// Between the two, a table is dense once one in DENSE_SHARE combinations is listed. A listed tuple of a sparse table
 /// takes 8 bytes and 4 a value, and a search for every look-up.
 const DENSE_SHARE: u64 = 16;
 
@@ -36,7 +37,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     let mut domains = Domains::default();
     for _ in 0..variables {
         let size = tokens.integer("a domain size")?;
-        domains.declare(size.saturating_abs(), &mut builder, tokens)?; // negative: an interval of so many values
+        domains.declare(size.saturating_abs(), &mut builder, tokens)?; // negative: an interval of that size
     }
     let mut reader = Reader {
         tokens,
@@ -71,8 +72,8 @@ struct Reader<'r, 't> {
     offered: Vec<u32>,
 }
 
-/// Tuples as they come: listed at first, in a dense table once there are enough of them to pay for it. Nothing is
-/// allocated on the word of the file alone.
+/// Tuples as they are read: a list at first, a dense table once there are enough of them. Nothing is allocated for a
+/// claim of the file.
 struct Listed {
     values: Vec<u32>,
     costs: Vec<Cost>,
@@ -107,7 +108,7 @@ impl Reader<'_, '_> {
         }
         for _ in 0..arity {
             let variable = self.tokens.index(self.variables, "a variable")?;
-            // long scopes are left to the builder, which sorts
+            // the builder sorts long scopes
             if arity <= 64 && self.scope.contains(&variable) {
                 return Err(self.tokens.error("a variable that the function does not have yet"));
             }
@@ -181,8 +182,7 @@ impl Reader<'_, '_> {
         function.map_err(|error| self.tokens.error_with("a table that fits its scope", error.to_string()))
     }
 
-    /// Sums stand in 64 bits and saturate at [`FORBIDDEN`]. That is right for what reaches `top` and stays there, and
-    /// for nothing else.
+    /// Sums have 64 bits and saturate at [`FORBIDDEN`]. That is right only for sums that reach `top` and stay there.
     fn check_sums(&self) -> Result<(), Error> {
         let sum = |f: fn(&(Cost, Cost)) -> Cost| self.ranges.iter().fold(0, |s: Cost, r| s.saturating_add(f(r).max(0)));
         let (below, above) = (sum(|range| -range.0), sum(|range| range.1));

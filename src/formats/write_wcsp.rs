@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// Writes a network as `.wcsp`, costs in the units of its integers. Tables that functions share stay shared.
 ///
 /// # Errors
-/// What writing to `out` gives; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may
-/// make up for it, as the format cannot say so.
+/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may
+/// compensate it, which the format cannot express.
 pub fn write_wcsp(network: &Network, out: &mut impl Write) -> io::Result<()> {
     refuse_compensated(network)?;
     let domains = network.domains();
@@ -52,7 +52,7 @@ fn word(name: &str) -> String {
     if word.is_empty() { "unknown".into() } else { word }
 }
 
-/// What tells a table from others: the address of its entries.
+/// The identity of a table: the address of its entries.
 fn identity(table: &Table) -> usize {
     match table {
         Table::Dense(costs) => Arc::as_ptr(costs).cast::<Cost>() as usize,
@@ -60,7 +60,7 @@ fn identity(table: &Table) -> usize {
     }
 }
 
-/// What reaches `top` is forbidden in the file: that is the same where nothing negative can make up for it.
+/// Entries that reach `top` are forbidden in the file: the same where no negative cost can compensate them.
 fn refuse_compensated(network: &Network) -> io::Result<()> {
     let top = network.top();
     let negative = || network.functions().iter().any(|function| function.min(network.domains()) < 0);
@@ -79,7 +79,7 @@ fn refuse_compensated(network: &Network) -> io::Result<()> {
 }
 
 fn write_table(function: &CostFunction, domains: &[u32], top: Cost, out: &mut impl Write) -> io::Result<()> {
-    // what is forbidden costs `top`, as other programs write it
+    // forbidden tuples cost `top`, as other programs write them
     let shown = |cost: Cost| if cost >= top { top.max(0) } else { cost };
     match &function.table {
         Table::Sparse(table) => {
@@ -117,8 +117,8 @@ fn write_tuple(values: &[u32], cost: Cost, out: &mut impl Write) -> io::Result<(
     writeln!(out, "{cost}")
 }
 
-/// The cost that is not worth listing; the least of several. Not -1, which other programs take for the mark of a
-/// global function.
+/// The most frequent cost, which becomes the default; the least of several. Not -1, which marks a global function in
+/// other programs.
 fn most_frequent(costs: impl Iterator<Item = Cost>) -> Cost {
     let mut counts: FxHashMap<Cost, usize> = FxHashMap::default();
     for cost in costs.filter(|&cost| cost != -1) {

@@ -6,12 +6,12 @@ use rustc_hash::FxHashSet;
 /// floor(p n(n-1)/2).
 pub(super) fn share_of_pairs(n: u32, p: f64) -> u64 {
     let pairs = u64::from(n) * u64::from(n).saturating_sub(1) / 2;
-    // a product like 0.3 * 10 falls short of the whole number it means by a rounding of its last bit
+    // a product like 0.3 * 10 may fall short of the whole number by rounding
     ((p * pairs as f64 + 1e-6).floor() as u64).min(pairs)
 }
 
-/// A connected graph of `edges` edges, at least `n` - 1: a random tree first, then pairs at random. (Drawing whole
-/// graphs until one is connected would be uniform, and without end for sparse ones.)
+/// A connected graph of `edges` edges, at least `n` - 1: a random tree first, then random pairs. (Drawing whole graphs
+/// until one is connected would be uniform, but endless for sparse ones.)
 pub(super) fn connected(n: u32, edges: usize, rng: &mut Rng) -> Vec<[u32; 2]> {
     let mut order: Vec<u32> = (0..n).collect();
     rng.shuffle(&mut order);

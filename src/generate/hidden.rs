@@ -1,15 +1,16 @@
-//! Networks that hide an assignment which nothing forbids, and whose trouble is to find one.
+//! Networks with a hidden feasible assignment that is hard to find.
 
 use super::{Draft, check_size, pair_table, random_costs, usage};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 
-/// A clause that the hidden assignment satisfies by `t` literals is taken with this to the power of `t - 1`: literals then say nothing of it on
-/// average (Jia, Moore and Strain, "Generating hard satisfiable formulas by hiding solutions deceptively", 2005).
+/// A clause that the hidden assignment satisfies by `t` literals is taken with this to the power of `t - 1`, so that on
+/// average literals do not reveal the assignment (Jia, Moore and Strain, "Generating hard satisfiable formulas by
+/// hiding solutions deceptively", 2005).
 const BALANCE: f64 = 0.618;
 
-/// Random clauses of three literals, none of which may be violated; each variable prefers one of its values by up to `max_cost`.
+/// Random clauses of three literals, all hard; each variable prefers one of its values by up to `max_cost`.
 ///
 /// # Errors
 /// Fewer than three variables, or too large a network.
@@ -43,7 +44,7 @@ pub fn sat(n: u32, clauses: u32, max_cost: u32, rng: &mut Rng) -> Result<Network
     Ok(draft.finish())
 }
 
-/// A Latin square of `order` symbols of which `holes` cells are to be filled in again, each symbol of a cell at a cost of up to `max_cost`.
+/// A Latin square of `order` symbols with `holes` empty cells to fill; each symbol of a cell costs up to `max_cost`.
 ///
 /// # Errors
 /// More holes than cells, or too large a network.
@@ -85,7 +86,7 @@ pub fn latin(order: u32, holes: u32, max_cost: u32, rng: &mut Rng) -> Result<Net
     Ok(draft.finish())
 }
 
-/// A Latin square, row by row: the cyclic one after many random switches of the cycles that two rows or two columns make.
+/// A Latin square, row by row: the cyclic one after many random switches of the cycles of two rows or two columns.
 fn shuffled_square(order: u32, rng: &mut Rng) -> Vec<u32> {
     let n = order as usize;
     let mut square: Vec<u32> = (0..order * order).map(|cell| (cell / order + cell % order) % order).collect();

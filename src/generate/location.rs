@@ -1,4 +1,4 @@
-//! Networks in which few variables decide for many.
+//! Networks in which few variables decide over many.
 
 use super::{Draft, check_size, usage};
 use crate::error::Error;
@@ -10,8 +10,9 @@ const MAP: u64 = 1000;
 /// Demand of a store, at least and at most.
 const DEMAND: (u64, u64) = (5, 40);
 
-/// Warehouses to open, each at a cost from half of `open` up to it, and stores, each to be supplied by one that is open, at its demand times a
-/// third of the distance: uncapacitated facility location. A variable for each warehouse (1: open), then one for each store.
+/// Uncapacitated facility location: opening a warehouse costs from half of `open` up to `open`; an open warehouse
+/// supplies a store at its demand times a third of the distance. A variable for each warehouse (1: open), then one for
+/// each store.
 ///
 /// # Errors
 /// No warehouse, or too large a network.

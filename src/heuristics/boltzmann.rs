@@ -2,6 +2,7 @@
 
 use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
+use crate::kernels;
 
 /// Values weigh exp(-cost / temperature).
 #[derive(Clone, Copy, Debug)]
@@ -16,9 +17,9 @@ impl ValueHeuristic for Boltzmann {
         "\
 heat bath: values weighted by exp(-cost / temperature)
 A value's rating is what it costs given the values of the variable's neighbours; the weight is
-exp(-(rating - least) / temperature) through an integer table, so that every machine draws the same value. The temperature falls
-along a geometric schedule whose ends come from the cost tables. The driver anneal works by it, too, and is much faster: it
-knows no other heuristic."
+exp(-(rating - least) / temperature) through an integer table, so that every machine draws the same value. The
+temperature falls along a geometric schedule whose ends come from the cost tables. The driver anneal uses the same
+weights, without other heuristics, and is much faster."
     }
 
     fn needs(&self) -> Needs {
@@ -26,7 +27,7 @@ knows no other heuristic."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("boltzmann.cuh"))
+        Some(kernels::source("boltzmann.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

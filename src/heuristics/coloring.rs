@@ -4,6 +4,7 @@
 use super::min_conflicts::as_min_conflicts;
 use super::{Neighbourhood, Start, ValueHeuristic, View};
 use crate::device::Source;
+use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
 
@@ -19,9 +20,10 @@ impl ValueHeuristic for Coloring {
     fn about(&self) -> &str {
         "\
 graph coloring: min-conflicts with Kempe chains, begun by least-used colors
-States begin with vertices in the order of their degrees, ties at random: each takes a color that costs least, of these the one
-used least. Between passes Kempe chains are tried: a vertex in conflict takes another color, its neighbours of that color the one
-that it had, and so on, which parts it from those it is in conflict with. For networks whose functions are of two variables and cost something only where both are equal."
+States begin with vertices in the order of their degrees, ties at random: each takes a cheapest color, of these the
+least used. Between passes Kempe chains are tried: a vertex in conflict takes another color, its neighbours of that
+color take its old one, and so on, which separates it from those it is in conflict with. For networks of binary
+functions that cost something only where both values are equal."
     }
 
     as_min_conflicts!();
@@ -36,7 +38,8 @@ that it had, and so on, which parts it from those it is in conflict with. For ne
         });
         match differs {
             Some(function) => Err(format!(
-                "function {function} of the core costs something where its variables differ, or has more than two"
+                "function {function} of the reduced problem costs something where its variables differ, or has more \
+                 than two"
             )),
             None => Ok(()),
         }
@@ -51,8 +54,9 @@ that it had, and so on, which parts it from those it is in conflict with. For ne
     }
 }
 
-/// Kempe chains: a vertex takes a color, its neighbours of that color the vertex's old one, and so on. Chains of colorings with
-/// conflicts part two neighbours of one color: only neighbours that the new color meets come along.
+/// Kempe chains: a vertex takes a color, its neighbours of that color take the vertex's old one, and so on. Chains of
+/// colorings with conflicts separate two neighbours of one color: they contain only neighbours that the new color
+/// meets.
 #[derive(Clone, Copy, Debug)]
 pub struct Kempe;
 
@@ -63,7 +67,7 @@ const LONGEST: usize = 16;
 
 impl Neighbourhood for Kempe {
     fn cuda(&self) -> Option<Source> {
-        Some(Source::including("kempe.cuh"))
+        Some(kernels::including("kempe.cuh"))
     }
 
     fn proposals(&self, variables: usize) -> usize {

@@ -1,4 +1,4 @@
-//! Heuristics that users write in CUDA alone: a text as `heuristics/network.cuh` wants it, compiled when the program runs.
+//! Heuristics that users write in CUDA alone: a text for `heuristics/network.cuh`, compiled when the program runs.
 
 use super::{INPUTS, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::device;
@@ -6,6 +6,7 @@ use crate::device::{DeviceError, Source};
 use crate::error::Error;
 use crate::files;
 use crate::files::LARGEST_TEXT;
+use crate::kernels;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use std::path::Path;
@@ -22,7 +23,7 @@ impl FromCuda {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read; [`Error::Waiting`] where `stop` is set before a pipe has said all.
+    /// It cannot be read; [`Error::Waiting`] where `stop` is set before a pipe is at its end.
     pub fn read(path: &Path, stop: &Stop) -> Result<FromCuda, Error> {
         let text = files::read_text(path, LARGEST_TEXT, stop)?;
         let needs = needs(&text);
@@ -34,11 +35,11 @@ impl FromCuda {
     /// # Errors
     /// The compiler's messages, with the file's name and lines, or there is no compiler.
     pub fn check(&self) -> Result<(), DeviceError> {
-        device::compiles(&crate::search::drivers::guided::instance_of(self))
+        device::compiles(&super::cuda::instance_of(self))
     }
 }
 
-/// The inputs whose names follow a point, as in `in.cost`; those of remarks too, which only costs time.
+/// The inputs whose names follow a point, as in `in.cost`. Names in comments count too, which only costs time.
 fn needs(text: &str) -> Needs {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fields = text.split('.').skip(1).map(|rest| rest.split(|c| !word(c)).next().unwrap_or_default());
@@ -57,7 +58,7 @@ impl ValueHeuristic for FromCuda {
     }
 
     fn weigh(&self, _: &Inputs<'_>, weights: &mut [u32]) {
-        // nobody asks: see `is_for_devices`
+        // never called: see `is_for_devices`
         weights.fill(0);
     }
 
@@ -70,8 +71,7 @@ impl ValueHeuristic for FromCuda {
     }
 
     fn cuda(&self) -> Option<Source> {
-        let (name, text) = (self.file.clone(), self.text.clone());
-        Some(Source { name, text, constants: Vec::new(), kernels: Vec::new() })
+        Some(kernels::own(&*self.file, &*self.text))
     }
 }
 
@@ -80,12 +80,12 @@ struct InText;
 
 impl Neighbourhood for InText {
     fn propose(&self, _: &View<'_>, _: &mut Rng, group: &mut Vec<(u32, u16)>) {
-        // nobody asks
+        // never called
         group.clear();
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source { name: "groups".into(), text: String::new(), constants: Vec::new(), kernels: Vec::new() })
+        Some(kernels::own("groups", ""))
     }
 }
 

@@ -1,23 +1,24 @@
-//! Ejection chains (Glover: "Ejection chains, reference structures and alternating path methods", 1996): a variable takes a
-//! value, and what that clashes with gives way.
+//! Ejection chains (Glover, "Ejection chains, reference structures and alternating path methods", 1996): a variable
+//! takes a value, and the variables it clashes with change theirs.
 
+use super::cuda::MEMBERS;
 use super::{Neighbourhood, View};
 use crate::device::Source;
+use crate::kernels;
 use crate::rng::Rng;
-use crate::search::drivers::guided::MEMBERS;
 
-/// A random variable takes another value. The variables of the functions that then cost more take their cheapest values, those of
-/// the dearest first, and so on.
+/// A random variable takes another value. The variables of the functions that then cost more take their cheapest
+/// values, those of the largest increase first, and so on.
 #[derive(Clone, Copy, Debug)]
 pub struct Ejection {
-    /// Variables that give way to one, at most.
+    /// Most variables that one ejects.
     pub breadth: usize,
-    /// Variables that move together, at most.
+    /// Most variables of a chain.
     pub longest: usize,
 }
 
 impl Ejection {
-    /// The chain that follows where `variable` takes `value`.
+    /// The chain that begins with `variable` taking `value`.
     pub fn chain(&self, view: &View<'_>, (variable, value): (usize, usize), group: &mut Vec<(u32, u16)>) {
         let mut values = view.values().to_vec();
         let (mut others, mut costs) = (Vec::new(), Vec::new());
@@ -53,7 +54,7 @@ impl Neighbourhood for Ejection {
 
     fn cuda(&self) -> Option<Source> {
         let Ejection { breadth, longest } = self;
-        let mut source = Source::including("ejection.cuh");
+        let mut source = kernels::including("ejection.cuh");
         source.text.push_str(&format!("typedef Ejection<{breadth}, {longest}> Groups;\n"));
         (*longest <= MEMBERS).then_some(source)
     }

@@ -4,6 +4,7 @@ use super::language::{Heuristic, Scratch, Table};
 use super::{Inputs, Needs, ValueHeuristic};
 use crate::device::Source;
 use crate::error::Error;
+use crate::kernels;
 use crate::model::Network;
 use crate::stop::Stop;
 use std::cell::RefCell;
@@ -14,7 +15,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub struct FromFile {
     heuristic: Heuristic,
-    /// The first weight that was no number.
+    /// The first weight that was not a number.
     nonsense: OnceLock<String>,
 }
 
@@ -27,7 +28,7 @@ impl FromFile {
     ///
     /// # Errors
     /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`]
-    /// where `stop` is set before a pipe has said all.
+    /// where `stop` is set before a pipe is at its end.
     pub fn read(path: &Path, network: &Network, stop: &Stop) -> Result<FromFile, Error> {
         Ok(FromFile { heuristic: Heuristic::read(path, network.variables(), stop)?, nonsense: OnceLock::new() })
     }
@@ -64,8 +65,7 @@ impl ValueHeuristic for FromFile {
     }
 
     fn cuda(&self) -> Option<Source> {
-        let text = self.heuristic.cuda("Heuristic");
-        Some(Source { name: self.heuristic.file().into(), text, constants: Vec::new(), kernels: Vec::new() })
+        Some(kernels::own(self.heuristic.file(), self.heuristic.cuda("Heuristic")))
     }
 
     fn tables(&self) -> Vec<&Table> {

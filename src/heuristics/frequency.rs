@@ -2,12 +2,13 @@
 
 use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
+use crate::kernels;
 
-/// A heat bath in which values cost the more the longer the variable has had them.
+/// A heat bath in which values cost more the longer the variable has had them.
 #[derive(Clone, Copy, Debug)]
 pub struct Frequency;
 
-/// What a value costs that the variable has had at each visit, in temperatures.
+/// The penalty, in temperatures, of a value that the variable had at every visit.
 const PENALTY: f64 = 2.0;
 
 impl ValueHeuristic for Frequency {
@@ -18,9 +19,9 @@ impl ValueHeuristic for Frequency {
     fn about(&self) -> &str {
         "\
 heat bath with penalties for values that a variable has had for long
-A value's rating is its cost and two temperatures times its frequency: the part of the variable's visits after which it had
-the value. Values are weighted by exp(-rating / temperature). Penalties lead away from where a state has been; cheapest values
-are still found, as penalties fall with the temperature."
+A value's rating is its cost and two temperatures times its frequency: the part of the variable's visits after which it
+had the value. Values are weighted by exp(-rating / temperature). Penalties lead away from values that a state had
+often; cheapest values are still found, as penalties fall with the temperature."
     }
 
     fn needs(&self) -> Needs {
@@ -28,7 +29,7 @@ are still found, as penalties fall with the temperature."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("frequency.cuh"))
+        Some(kernels::source("frequency.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

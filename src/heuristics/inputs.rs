@@ -1,4 +1,4 @@
-//! What is known of one visit of one variable: the numbers that heuristics may look at, one list of them.
+//! The inputs of heuristics: all that is known of one visit of one variable, in one list.
 
 use super::View;
 use super::language::Numbers;
@@ -13,25 +13,25 @@ pub enum Kind {
     Column,
 }
 
-/// One line of the list.
+/// An entry of the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Input {
     /// Its name, the same in Rust, in CUDA and in expressions.
     pub name: &'static str,
     /// Whether it is one number or one a value.
     pub kind: Kind,
-    /// What it says.
+    /// Its meaning.
     pub about: &'static str,
     /// The set that has only this one.
     pub needs: Needs,
 }
 
-/// A set of inputs: what a heuristic looks at. What nobody looks at is not computed.
+/// A set of inputs that a heuristic reads. Other inputs are not computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs(u32);
 
 impl Needs {
-    /// What comes with every visit anyway.
+    /// Inputs that every visit has.
     pub const NONE: Needs = Needs(0);
 
     /// All of some sets.
@@ -88,14 +88,14 @@ macro_rules! numbers {
 
 macro_rules! inputs {
     ($($kind:ident $name:ident $constant:ident $about:literal;)*) => {
-        /// What is known of one visit of one variable. Costs are in the units of the search: those of the core, and where
-        /// these are too wide for 32 bits a power of two of them. Columns that a heuristic does not say it needs are empty, such
-        /// scalars 0.
+        /// What is known of one visit of one variable. Costs are in the units of the search: those of the reduced
+        /// problem, or a power of two of them where 32 bits are too few. Columns that a heuristic does not need are
+        /// empty, such scalars 0.
         #[derive(Clone, Copy, Debug)]
         pub struct Inputs<'a> {
-            /// The assignment that the visit is part of, for what numbers do not say.
+            /// The visited state's assignment, for anything that numbers do not express.
             pub view: &'a View<'a>,
-            /// The variable visited, a number of the core; [`View::origin`] has the network's.
+            /// The variable visited, a number of the reduced problem; [`View::origin`] has the network's.
             pub variable: usize,
             $(#[doc = $about] pub $name: of_kind!($kind 'a),)*
         }
@@ -138,14 +138,17 @@ macro_rules! inputs {
 
 inputs! {
     Column value VALUE "The value's number in the network.";
-    Column cost COST "What the functions on the variable cost with the value, the others as they are, above the least that they can.";
+    Column cost COST "What the functions on the variable cost with the value, the others as they are, above the least \
+        that they can.";
     Column delta DELTA "The cost less that of the variable's value.";
     Column current CURRENT "1 for the value that the variable has, 0 for others.";
     Column incumbent INCUMBENT "1 for the value in the best assignment known, 0 for others.";
     Column age AGE "Passes since the state left the value, 1e9 where it never had it.";
     Column frequency FREQUENCY "The part of the variable's visits after which it had the value.";
-    Column h H "Mini-bucket cost to go: what is certain to follow, given the variables later in the elimination order; 0 before there is one.";
-    Column reduced REDUCED "How much more solutions with the value cost at least than with the variable's best one, by the bounds; 0 where unknown.";
+    Column h H "Mini-bucket cost to go: what is certain to follow, given the variables later in the elimination order; \
+        0 before there is one.";
+    Column reduced REDUCED "How much more solutions with the value cost at least than with the variable's best one, by \
+        the bounds; 0 where unknown.";
     Column conflicts CONFLICTS "Functions that are violated with the value: it counts forbidden tuples only.";
     Column unary UNARY "The value's own cost.";
     Scalar domain DOMAIN "How many values the variable has.";
@@ -154,7 +157,8 @@ inputs! {
     Scalar round ROUND "Passes that the state has made.";
     Scalar since SINCE "Passes since the state last found something better.";
     Scalar current_cost CURRENT_COST "The cost of the value that the variable has.";
-    Scalar current_conflicts CURRENT_CONFLICTS "The conflicts of the value that the variable has; it counts forbidden tuples only.";
+    Scalar current_conflicts CURRENT_CONFLICTS "The conflicts of the value that the variable has; it counts forbidden \
+        tuples only.";
     Scalar least LEAST "The least cost among the values.";
     Scalar group GROUP "The number of the group that the user's file puts the variable into, -1 for none.";
 }

@@ -1,4 +1,4 @@
-//! The list of heuristics that come with the program.
+//! The built-in heuristics.
 
 use super::language::names;
 use super::{Boltzmann, Coloring, Frequency, MinConflicts, MiniBucket, Radio, Satellite, Swap, ValueHeuristic};
@@ -23,7 +23,7 @@ pub fn find(name: &str) -> Option<Arc<dyn ValueHeuristic>> {
     all().into_iter().find(|heuristic| heuristic.name() == name)
 }
 
-/// The names of all, and a hint at the one that a text means, if one is near.
+/// The names of all, and a hint at the one that was probably meant.
 pub fn meant(text: &str) -> (String, Option<String>) {
     let all = all();
     names(all.iter().map(|heuristic| heuristic.name()), text)

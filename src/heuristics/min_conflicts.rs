@@ -2,16 +2,17 @@
 
 use super::{Inputs, Needs, ValueHeuristic};
 use crate::device::Source;
+use crate::kernels;
 
 /// Variables in conflict take a cheapest value.
 #[derive(Clone, Copy, Debug)]
 pub struct MinConflicts;
 
-/// The weight of each cheapest value. All others together weigh a 128th of it: without that noise passes end in the first
-/// assignment in which every variable in conflict has one best value.
+/// The weight of each cheapest value. All others together weigh a 128th of it: without that noise passes end in the
+/// first assignment in which every variable in conflict has one best value.
 const BEST: u32 = 1 << 20;
 
-/// What a heuristic has that weighs as min-conflicts does and adds groups or starts.
+/// The methods of a heuristic that weights values as min-conflicts does and adds groups or starts.
 macro_rules! as_min_conflicts {
     () => {
         fn needs(&self) -> $crate::heuristics::Needs {
@@ -45,8 +46,8 @@ impl ValueHeuristic for MinConflicts {
     fn about(&self) -> &str {
         "\
 variables in conflict take a cheapest value, ties at random
-A variable is in conflict where it costs more than the least that its functions can. It takes one of the values that cost
-least under the others' values; now and then, one time in 128, any other."
+A variable is in conflict where it costs more than the least that its functions can. It takes one of the values that
+cost least under the others' values; now and then, one time in 128, any other."
     }
 
     fn needs(&self) -> Needs {
@@ -62,7 +63,7 @@ least under the others' values; now and then, one time in 128, any other."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("min_conflicts.cuh"))
+        Some(kernels::source("min_conflicts.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

@@ -3,8 +3,9 @@
 
 use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
+use crate::kernels;
 
-/// Values weigh by what the mini-buckets say must follow them.
+/// Values weighted by the mini-buckets' cost to go.
 #[derive(Clone, Copy, Debug)]
 pub struct MiniBucket;
 
@@ -16,9 +17,9 @@ impl ValueHeuristic for MiniBucket {
     fn about(&self) -> &str {
         "\
 values weighted by the mini-buckets' cost to go
-Variables are visited along the reverse elimination order. A value's rating is the larger of two: how much it raises the lower
-bound, given the variables visited before it (what the mini-buckets say must follow), and half of what it costs under all
-others' values. Weights are exp(-rating / temperature). Before the first mini-buckets are done it is a heat bath."
+Variables are visited along the reverse elimination order. A value's rating is the larger of two: how much it raises the
+lower bound, given the variables visited before it, and half of what it costs under all others' values. Weights are
+exp(-rating / temperature). Before the first mini-buckets are done it is a heat bath."
     }
 
     fn needs(&self) -> Needs {
@@ -26,7 +27,7 @@ others' values. Weights are exp(-rating / temperature). Before the first mini-bu
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(Source::embedded("mini_bucket.cuh"))
+        Some(kernels::source("mini_bucket.cuh"))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

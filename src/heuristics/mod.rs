@@ -2,22 +2,22 @@
 //!
 //! To add one:
 //!
-//! 1. Write a file with a type that implements [`ValueHeuristic`]: a name, and [`weigh`](ValueHeuristic::weigh), which turns what
-//!    is known of a visit ([`Inputs`]) into a weight for each value. `min_conflicts.rs` is the plainest example.
-//! 2. Say what it [`needs`](ValueHeuristic::needs): inputs that nobody looks at are not computed.
-//! 3. Where values of several variables belong together, give it a [`Neighbourhood`]; where first assignments are known that
-//!    are better than random ones, a [`Start`].
+//! 1. Write a file with a type that implements [`ValueHeuristic`]: a name, and [`weigh`](ValueHeuristic::weigh), which
+//!    turns the inputs of a visit ([`Inputs`]) into a weight for each value. `min_conflicts.rs` is the plainest
+//!    example.
+//! 2. Say which inputs it [`needs`](ValueHeuristic::needs): others are not computed.
+//! 3. Where values of several variables belong together, give it a [`Neighbourhood`]; where first assignments better
+//!    than random ones are known, a [`Start`].
 //! 4. Add its line to `list.rs`, and compare it: `fangs heuristics try FILE --heuristic NAME --heuristic default`.
 //!
-//! [`language`] has heuristics that users write in files, without a compiler; [`FromFile`] is one of them, [`FromCuda`] one in CUDA
-//! alone.
-//!
-//! `fangs heuristics new NAME` writes such a file. Outside this package a heuristic is handed to
-//! [`Options::heuristic`](crate::search::Options::heuristic), as `examples/talks.rs` does. The driver `guided` makes the
-//! passes: see ARCHITECTURE.md.
+//! `fangs heuristics new NAME` writes such a file. Users also write heuristics without a Rust compiler: [`FromFile`]
+//! reads the small language of [`language`], [`FromCuda`] a CUDA text. Outside this package a heuristic is handed to
+//! [`Options::heuristic`](crate::search::Options::heuristic), as `examples/talks.rs` does. The driver `guided` makes
+//! the passes: see ARCHITECTURE.md.
 
 mod boltzmann;
 mod coloring;
+pub(crate) mod cuda;
 mod cuda_file;
 mod ejection;
 mod file;
@@ -58,19 +58,19 @@ use std::fmt::Debug;
 
 /// Weighs the values of one variable.
 pub trait ValueHeuristic: Debug + Send + Sync {
-    /// The name that it goes by.
+    /// Its name.
     fn name(&self) -> &str;
 
-    /// A weight for each value of the variable; values are drawn by weight, 0 forbids. Where all are 0 the variable keeps its
-    /// value, and the run says so once.
+    /// A weight for each value of the variable; values are drawn by weight, 0 forbids. Where all are 0 the variable
+    /// keeps its value, and the run says so once.
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]);
 
-    /// What it does: one line, and after it as many as it takes.
+    /// Its description: a summary line, then any number of lines.
     fn about(&self) -> &str {
         "described nowhere"
     }
 
-    /// The inputs that it looks at.
+    /// The inputs that it reads.
     fn needs(&self) -> Needs {
         Needs::ALL
     }
@@ -81,12 +81,12 @@ pub trait ValueHeuristic: Debug + Send + Sync {
         true
     }
 
-    /// What [`active`](Self::active) asks for, as messages say it, and the inputs that it reads.
+    /// The condition of [`active`](Self::active) in the words of messages, and the inputs that it reads.
     fn condition(&self) -> (&str, Needs) {
         ("active", self.needs())
     }
 
-    /// Whether it is made for cores like this one; if not, what is missing.
+    /// Whether it suits this reduced problem; if not, what is missing.
     ///
     /// # Errors
     /// What is missing. The run then does not begin.
@@ -95,50 +95,50 @@ pub trait ValueHeuristic: Debug + Send + Sync {
         Ok(())
     }
 
-    /// The same in CUDA: a text as `heuristics/network.cuh` wants it, whose weights equal those of
-    /// [`weigh`](Self::weigh) to the last bit. It sees no other inputs than those of [`needs`](Self::needs).
+    /// The same in CUDA: a text for `heuristics/network.cuh`, whose weights equal those of [`weigh`](Self::weigh) to
+    /// the last bit. It sees only the inputs of [`needs`](Self::needs).
     fn cuda(&self) -> Option<Source> {
         None
     }
 
-    /// The tables of numbers that its text reads, in the order in which it counts them.
+    /// The tables of numbers that its text reads, in the text's order.
     fn tables(&self) -> Vec<&Table> {
         Vec::new()
     }
 
-    /// Whether it weighs nothing on the CPU: a run without a device does not begin then.
+    /// Whether it works only on devices: a run without a device then does not begin.
     fn is_for_devices(&self) -> bool {
         false
     }
 
-    /// What it did that makes no sense, if it knows: the run tells it once.
+    /// A fault that it noticed in its own results; the run reports it once.
     fn nonsense(&self) -> Option<&str> {
         None
     }
 
-    /// Changes of several variables at a time, tried between passes.
+    /// Changes of several variables at a time, proposed between passes.
     fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
         None
     }
 
-    /// Where states begin; at random values without it.
+    /// First assignments of states; random values without it.
     fn start(&self) -> Option<&dyn Start> {
         None
     }
 }
 
-/// Proposes groups of variables to assign together. What a proposal costs is counted by the search, which takes it by the
+/// Proposes groups of variables to assign together. The search computes the cost of a proposal and accepts it by the
 /// temperature: always where it costs nothing, by exp(-cost / temperature) where it does.
 pub trait Neighbourhood {
-    /// Adds variables and their new values to `group`, each variable once; nothing where there is nothing to propose.
+    /// Adds variables and their new values to `group`, each variable once; none if there is no proposal.
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>);
 
-    /// How many proposals follow a pass over so many variables.
+    /// The number of proposals after a pass over `variables` variables.
     fn proposals(&self, variables: usize) -> usize {
         1 + variables / 8
     }
 
-    /// The same in CUDA: a text as `kernels/groups.cuh` wants it, which proposes the same groups by the same draws.
+    /// The same in CUDA: a text for `kernels/groups.cuh`, which proposes the same groups by the same draws.
     fn cuda(&self) -> Option<Source> {
         None
     }
@@ -146,11 +146,12 @@ pub trait Neighbourhood {
 
 /// Proposes first assignments.
 pub trait Start {
-    /// Gives every variable a value; `values` holds random ones. `view` shows the core, its assignment says nothing.
+    /// Gives every variable a value; `values` holds random ones. `view` shows the reduced problem; its assignment is
+    /// meaningless.
     fn start(&self, view: &View<'_>, rng: &mut Rng, values: &mut [u16]);
 }
 
-/// The cost of a value above `least` as weights take it.
+/// The cost of a value above `least`, in the form that weights use.
 fn above(cost: f64, least: f64) -> u32 {
     (cost - least).clamp(0.0, f64::from(u32::MAX)) as u32
 }

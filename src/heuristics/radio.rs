@@ -16,16 +16,16 @@ impl ValueHeuristic for Radio {
     fn about(&self) -> &str {
         "\
 radio links: min-conflicts with chains that keep partners at their distance
-Between passes a link takes another frequency, and the link that this disturbs most takes its cheapest one, then the link that this
-disturbs most, up to four: partners move together, where one alone would break their distance. For networks whose functions are all
-of two variables. (Where a distance leaves each frequency one partner the reductions have merged the two links already.)"
+Between passes a link takes another frequency; then the link that this disturbs most takes its cheapest one, and so on,
+up to four links: partners move together, where one alone would break their distance. For networks whose functions are
+all binary. (Where a distance leaves each frequency one partner, the reductions have already merged the two links.)"
     }
 
     as_min_conflicts!();
 
     fn fits(&self, problem: &Problem) -> Result<(), String> {
         let pairs = problem.functions.iter().all(|function| function.scope.len() == 2);
-        if pairs { Ok(()) } else { Err("a function of the core has more than two variables".into()) }
+        if pairs { Ok(()) } else { Err("a function of the reduced problem has more than two variables".into()) }
     }
 
     fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {

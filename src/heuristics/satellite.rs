@@ -1,16 +1,17 @@
-//! Photographs of a satellite: what is worth more comes in, what clashes with it stays out.
+//! Photographs of a satellite: those worth more come in, those they clash with stay out.
 
 use super::min_conflicts::as_min_conflicts;
 use super::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
 use crate::device::Source;
+use crate::kernels;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::rng::Rng;
 
-/// Min-conflicts, and photographs that come in by their weight over that of what they clash with.
+/// Min-conflicts, with proposals that take in photographs by their weight relative to those they clash with.
 #[derive(Clone, Copy, Debug)]
 pub struct Satellite;
 
-/// Photographs looked at for a proposal.
+/// Photographs examined for a proposal.
 const CANDIDATES: usize = 4;
 
 impl ValueHeuristic for Satellite {
@@ -21,9 +22,10 @@ impl ValueHeuristic for Satellite {
     fn about(&self) -> &str {
         "\
 photographs of a satellite: those worth more come in, those they clash with stay out
-States begin with no photograph at all, and take in those of much weight for their neighbours first. Variables in conflict take their cheapest values. Between passes some photographs that are left out are looked at, each with a random camera: the one with the most weight for the
-weight of those it clashes with comes in, and these take their cheapest values, which is mostly to stay out. For networks in
-which half of the variables or more have a value that costs something by itself."
+States begin without photographs and take in first those of much weight for their neighbours. Variables in conflict take
+their cheapest values. Between passes some photographs that are left out are tried, each with a random camera: the one
+with the most weight for the weight of those it clashes with comes in, and these take their cheapest values, which is
+mostly to stay out. For networks in which half of the variables or more have a value with a unary cost."
     }
 
     as_min_conflicts!();
@@ -46,12 +48,12 @@ which half of the variables or more have a value that costs something by itself.
     }
 }
 
-/// All photographs are left out; then they come in, those of much weight for their neighbours first, where nothing clashes. The best of some
-/// orders.
+/// All photographs are left out; then they come in where nothing clashes, those of much weight for their neighbours
+/// first. The best of some orders.
 struct Heaviest;
 
-/// Orders tried. Weights are divided by nothing, by the root of the neighbours, and by the neighbours in turn: on some networks the first is best, on others the
-/// last. A random factor between 1 - SPREAD and 1 + SPREAD makes them different.
+/// Orders tried. Weights are divided in turn by 1, by the root of the number of neighbours, and by that number: on some
+/// networks the first is best, on others the last. A random factor from 1 - SPREAD to 1 + SPREAD varies them.
 const ORDERS: usize = 12;
 const POWERS: [f64; 3] = [0.0, 0.5, 1.0];
 const SPREAD: f64 = 0.3;
@@ -90,7 +92,7 @@ struct Insert;
 
 impl Neighbourhood for Insert {
     fn cuda(&self) -> Option<Source> {
-        Some(Source::including("satellite.cuh"))
+        Some(kernels::including("satellite.cuh"))
     }
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
@@ -130,7 +132,7 @@ mod tests {
         let mut rng = Rng::new(1);
         for _ in 0..50 {
             let n = 5 + rng.index(20);
-            // in costs nothing, out its weight
+            // taken in it costs nothing, left out its weight
             let unary = (0..n).map(|_| vec![0, 1 + rng.below(9) as Cost]).collect();
             let clash = Table::dense(vec![FORBIDDEN, 0, 0, 0]);
             let pairs = (0..n as u32).flat_map(|v| (0..v).map(move |u| [u, v])).filter(|_| rng.below(3) == 0);
@@ -139,7 +141,7 @@ mod tests {
             assert!(Satellite.fits(&problem).is_ok());
             let context = SearchContext::new(&Arc::new(problem), 10 * n as Cost, None, &mut rng);
             let mut values = vec![0; n];
-            Heaviest.start(&View::new(&context, &vec![0; n]), &mut rng, &mut values);
+            Heaviest.start(&context.view(&vec![0; n]), &mut rng, &mut values);
             let is_in = |v: usize| values[v] == 0;
             let meets = |v: usize| context.graph.neighbours(v).iter().any(|&u| is_in(u as usize));
             assert!((0..n).all(|v| is_in(v) != meets(v)), "{values:?}");

@@ -2,6 +2,7 @@
 
 use super::{Boltzmann, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::device::Source;
+use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
 
@@ -17,9 +18,9 @@ impl ValueHeuristic for Swap {
     fn about(&self) -> &str {
         "\
 assignment and scheduling: a heat bath with exchanges of two variables' values
-Between passes two variables with domains of one size exchange their values, which keeps every value as often used as it was:
-where each person takes one place, or each place one person, a single change always breaks something. For networks with two
-variables of as many values that share a function."
+Between passes two variables with domains of one size exchange their values, which keeps every value as often used as
+before: where each person takes one place, or each place one person, a single change always breaks something. For
+networks in which two variables with equally many values share a function."
     }
 
     fn needs(&self) -> Needs {
@@ -38,7 +39,11 @@ variables of as many values that share a function."
         let domain = |v: &u32| problem.domains[*v as usize];
         let equal =
             problem.functions.iter().any(|f| f.scope.windows(2).any(|pair| domain(&pair[0]) == domain(&pair[1])));
-        if equal { Ok(()) } else { Err("no function of the core has two variables of as many values".into()) }
+        if equal {
+            Ok(())
+        } else {
+            Err("no function of the reduced problem has two variables with equally many values".into())
+        }
     }
 
     fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
@@ -52,12 +57,12 @@ pub struct Exchange;
 
 impl Neighbourhood for Exchange {
     fn cuda(&self) -> Option<Source> {
-        Some(Source::including("exchange.cuh"))
+        Some(kernels::including("exchange.cuh"))
     }
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
         let [u, v] = [0, 0].map(|_| rng.index(view.variables()));
-        // the network's values: reductions may have taken different ones from the two
+        // compared by the network's values, as reductions may have removed different ones
         let [a, b] = [u, v].map(|variable| view.origin_value(variable, view.value(variable)));
         if let (false, Some(of_u), Some(of_v)) = (a == b, view.value_of_origin(u, b), view.value_of_origin(v, a)) {
             group.extend([(u as u32, of_u as u16), (v as u32, of_v as u16)]);

@@ -1,22 +1,22 @@
 //! What `fangs heuristics new` writes.
 
 use crate::Error;
-use crate::device::source::TEXTS;
+use crate::kernels::TEXTS;
 use crate::terminal::path as shown;
 use std::path::Path;
 
-/// The line of the list that a new one goes before.
+/// The line of the list before which a new entry is inserted.
 const LIST: &str = "src/heuristics/list.rs";
 /// Where modules are declared.
 const MODULES: &str = "src/heuristics/mod.rs";
 /// Where texts for devices are named.
-const SOURCES: &str = "src/device/source.rs";
+const SOURCES: &str = "src/kernels/mod.rs";
 
-/// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, its module and its line of the
-/// list; says what was written.
+/// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, its module and its
+/// line of the list; says what was written.
 ///
 /// # Errors
-/// A name that is none or is taken, a folder that has no such sources, files that cannot be written.
+/// A name that is invalid or taken, a folder without such sources, files that cannot be written.
 pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
@@ -87,7 +87,7 @@ mod tests {
     fn what_is_written_has_its_lines() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         std::fs::create_dir_all(folder.path().join("src/heuristics"))?;
-        for folder_of in ["src/device", "heuristics"] {
+        for folder_of in ["src/kernels", "heuristics"] {
             std::fs::create_dir_all(folder.path().join(folder_of))?;
         }
         for file in [LIST, MODULES, SOURCES] {
@@ -102,7 +102,7 @@ mod tests {
         assert!(read(LIST)?.contains("        Arc::new(super::MyOwn),\n    ]\n"));
         assert!(read(MODULES)?.contains("mod my_own;\nmod view;\n"));
         assert!(read("src/heuristics/my_own.rs")?.contains("impl ValueHeuristic for MyOwn {"));
-        assert!(read("src/heuristics/my_own.rs")?.contains("Source::embedded(\"my_own.cuh\")"));
+        assert!(read("src/heuristics/my_own.rs")?.contains("kernels::source(\"my_own.cuh\")"));
         assert!(read("heuristics/my_own.cuh")?.contains("struct Heuristic"));
         assert!(read(SOURCES)?.contains("include_str!(\"../../heuristics/my_own.cuh\")"));
         assert!(template("other", &folder.path().join("nowhere")).is_err());

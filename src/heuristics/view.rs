@@ -1,31 +1,33 @@
 //! A state's assignment as heuristics see it.
 
+use crate::graph::Graph;
 use crate::model::Problem;
-use crate::search::drivers::guided::SearchContext;
+use crate::reduce::Reducer;
+use crate::value_tables::ValueTables;
 
-/// One assignment of a core. Variables and values have the core's numbers; [`View::origin`] has the network's.
+/// One assignment of a reduced problem. Variables and values have the reduced problem's numbers; [`View::origin`] has
+/// the network's.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    context: &'a SearchContext,
-    values: &'a [u16],
+    pub(crate) tables: &'a ValueTables,
+    pub(crate) graph: &'a Graph,
+    /// How the problem was reduced; without it, it is the network itself.
+    pub(crate) origin: Option<&'a Reducer>,
+    pub(crate) values: &'a [u16],
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(context: &'a SearchContext, values: &'a [u16]) -> Self {
-        View { context, values }
-    }
-
-    /// The same core under other values.
+    /// The same problem under other values.
     pub fn with<'b>(&self, values: &'b [u16]) -> View<'b>
     where
         'a: 'b,
     {
-        View { context: self.context, values }
+        View { values, ..*self }
     }
 
-    /// The core: domains, unary costs, functions.
+    /// The reduced problem: domains, unary costs, functions.
     pub fn problem(&self) -> &'a Problem {
-        &self.context.tables.problem
+        &self.tables.problem
     }
 
     /// How many variables there are.
@@ -35,7 +37,7 @@ impl<'a> View<'a> {
 
     /// How many values a variable has.
     pub fn domain(&self, variable: usize) -> usize {
-        self.context.tables.domain(variable)
+        self.tables.domain(variable)
     }
 
     /// The value of a variable.
@@ -51,21 +53,21 @@ impl<'a> View<'a> {
 
     /// The variables that share a function with one, ascending.
     pub fn neighbours(&self, variable: usize) -> &'a [u32] {
-        self.context.graph.neighbours(variable)
+        self.graph.neighbours(variable)
     }
 
     /// What the functions on a variable cost with each of its values, the others as they are.
     pub fn costs(&self, variable: usize, row: &mut Vec<i32>) {
-        let tables = &self.context.tables;
+        let tables = self.tables;
         row.resize(tables.width[variable] as usize, 0);
         tables.rate(variable, self.values, row, |_| true);
         row.truncate(tables.domain(variable));
     }
 
-    /// The other variables of the functions that would cost more with a value than they do now, each once, those of the dearest
-    /// rise first. Functions too large to be laid out by variables are passed over.
+    /// The other variables of the functions that would cost more with a value than now, each once, those of the largest
+    /// increase first. Functions too large to be laid out by variables are skipped.
     pub fn clashes(&self, variable: usize, value: usize, others: &mut Vec<u32>) {
-        let tables = &self.context.tables;
+        let tables = self.tables;
         let held = self.value(variable);
         let mut rises: Vec<(i32, u32)> = Vec::new();
         for incidence in tables.incidences(variable) {
@@ -84,19 +86,19 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The number that a variable of the core has in the network.
+    /// The number that a variable of the reduced problem has in the network.
     pub fn origin(&self, variable: usize) -> usize {
-        self.context.origin.as_ref().map_or(variable, |origin| origin.variables()[variable] as usize)
+        self.origin.map_or(variable, |origin| origin.variables()[variable] as usize)
     }
 
     /// The number that a value has in the network.
     pub fn origin_value(&self, variable: usize, value: usize) -> usize {
-        self.context.origin.as_ref().map_or(value, |origin| origin.values(variable)[value] as usize)
+        self.origin.map_or(value, |origin| origin.values(variable)[value] as usize)
     }
 
-    /// The core's number of a value of the network, if the variable has it left.
+    /// The reduced problem's number of a value of the network, if the variable has it left.
     pub fn value_of_origin(&self, variable: usize, value: usize) -> Option<usize> {
-        match &self.context.origin {
+        match self.origin {
             Some(origin) => origin.values(variable).binary_search(&(value as u32)).ok(),
             None => Some(value).filter(|&value| value < self.domain(variable)),
         }

@@ -3,15 +3,15 @@
 use super::Read;
 use std::path::{Path, PathBuf};
 
-/// How a generation of control groups tells its limits of memory.
+/// The memory limits of a generation of control groups.
 struct Generation {
     /// Its file system.
     system: &'static str,
-    /// What a line of `/proc/self/cgroup` and the mount say of it; nothing in the second generation.
+    /// Its name in a line of `/proc/self/cgroup` and in the mount; empty in the second generation.
     controller: &'static str,
     limits: &'static [&'static str],
     used: &'static str,
-    /// What of the memory used is cache of files, which goes when memory is short; in `memory.stat`.
+    /// The part of the used memory that is file cache, which is freed when memory is short; in `memory.stat`.
     cache: &'static str,
 }
 
@@ -19,7 +19,7 @@ const GENERATIONS: [Generation; 2] = [
     Generation {
         system: "cgroup2",
         controller: "",
-        // above `high` the group is slowed down until it is as good as stopped
+        // above `high` the group is slowed down almost to a halt
         limits: &["memory.max", "memory.high"],
         used: "memory.current",
         cache: "inactive_file",
@@ -56,11 +56,11 @@ impl Generation {
     }
 }
 
-/// The folders of the process's group and of all above that can be seen.
+/// The visible folders of the process's group and of all groups above.
 fn folders(generation: &Generation, groups: &str, mounts: &str) -> Vec<PathBuf> {
     let Some(group) = groups.lines().find_map(|line| group(generation, line)) else { return Vec::new() };
     let Some((root, mount)) = mounts.lines().find_map(|line| mount(generation, line)) else { return Vec::new() };
-    // a container sees its own part of the groups; what lies outside it sees as the part's root
+    // a container sees its own part of the groups; groups outside appear as the root
     let below = Path::new(group).strip_prefix(&root).unwrap_or(Path::new(""));
     let inside = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
     let own = if inside { mount.join(below) } else { mount.clone() };
@@ -87,7 +87,7 @@ fn mount(generation: &Generation, line: &str) -> Option<(PathBuf, PathBuf)> {
     Some((place.next()?, place.next()?))
 }
 
-/// A path with its blanks as they are: `mountinfo` writes them as `\040`.
+/// A path with plain blanks: `mountinfo` writes them as `\040`.
 fn unescaped(path: &str) -> String {
     let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     escapes.iter().fold(path.to_string(), |path, (escape, character)| path.replace(escape, character))
@@ -156,7 +156,7 @@ mod tests {
         let mounts = "35 24 0:30 /docker/1f /groups\\040here ro - cgroup2 cgroup rw\n";
         assert_eq!(left_of("0::/docker/1f/job\n", mounts, &files), [200, 400]);
         assert_eq!(left_of("0::/docker/1f\n", mounts, &files), [400]);
-        // a group outside of what is mounted: only the mount can be looked at
+        // a group outside of the mount: only the mount is readable
         assert_eq!(left_of("0::/elsewhere\n", mounts, &files), [400]);
         assert_eq!(left_of("0::/../elsewhere\n", SECOND, &[]), [0u64; 0]);
     }

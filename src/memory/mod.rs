@@ -1,4 +1,4 @@
-//! How much memory there is to plan with, and allocations that may fail.
+//! The memory available for planning, and allocations that may fail.
 
 mod groups;
 
@@ -9,11 +9,11 @@ use std::path::Path;
 /// Memory assumed where the system does not tell: 4 GiB.
 const ASSUMED: u64 = 4 << 30;
 
-/// Texts of the system by their path; tests have their own.
+/// Texts of the system by their path; tests provide their own.
 type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
-/// Bytes of main memory that are free for use now: what Linux says is available, and no more than what is left of the
-/// limits of the process: those of its control groups, of its address space and of its data. 4 GiB where none is told.
+/// Bytes of free main memory: Linux's figure, but no more than is left of the process's limits, which are those of its
+/// control groups, of its address space and of its data. 4 GiB without any figure.
 pub fn available() -> u64 {
     available_by(&system).unwrap_or(ASSUMED)
 }
@@ -54,13 +54,13 @@ thread_local! {
     static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the allocation that this thread makes now may fail: somebody looks at what comes of it. An allocator that
-/// ends the program in an orderly way where memory is out returns null then.
+/// Whether this thread handles a failure of its current allocation. Then an allocator that otherwise ends the program
+/// returns null.
 pub fn may_fail() -> bool {
     MAY_FAIL.get()
 }
 
-/// Room in a vector for so many entries more.
+/// Reserves room in a vector for `more` further entries.
 ///
 /// # Errors
 /// [`Error::Memory`] where the system has none.
@@ -71,18 +71,17 @@ pub fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), Error> {
     outcome.map_err(|_| out_of(more.saturating_mul(size_of::<T>()) as u64))
 }
 
-/// There were no so many bytes.
+/// The error where `bytes` more bytes were not available.
 pub fn out_of(bytes: u64) -> Error {
     Error::Memory(format!("{bytes} bytes more could not be had, {} are available", available()))
 }
 
-/// Refuses what would take `bytes` where that is more than half of what is available: `what` says what would take them,
-/// as the beginning of a sentence.
+/// Refuses an amount of more than half of the available memory: `what` names its use, as the beginning of a sentence.
 ///
 /// # Errors
 /// [`Error::Memory`] with both figures.
 pub fn must_fit(bytes: u64, what: impl FnOnce() -> String) -> Result<(), Error> {
-    // the common case costs no look at the system
+    // the common case needs no call to the system
     if bytes < ALWAYS {
         return Ok(());
     }
@@ -96,7 +95,7 @@ pub fn must_fit(bytes: u64, what: impl FnOnce() -> String) -> Result<(), Error> 
     )))
 }
 
-/// Bytes that are never asked about: what any process takes.
+/// Amounts that are never checked, as any process takes them.
 const ALWAYS: u64 = 16 << 20;
 
 #[cfg(test)]
@@ -110,7 +109,7 @@ Max address space         307200000            unlimited            bytes
 Max file locks            unlimited            unlimited            locks     
 ";
 
-    /// What is available where these files say so.
+    /// The available memory according to these files.
     fn available(files: &[(&str, &str)]) -> Option<u64> {
         available_by(&|path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| text.to_string()))
     }
@@ -147,11 +146,11 @@ Max file locks            unlimited            unlimited            locks
     fn what_cannot_be_had_is_an_error() {
         let mut vector: Vec<u64> = Vec::new();
         assert!(reserve(&mut vector, 3).is_ok() && vector.capacity() >= 3);
-        let error = reserve(&mut vector, usize::MAX / 16).expect_err("nobody has so much");
+        let error = reserve(&mut vector, usize::MAX / 16).expect_err("no machine has so much");
         assert!(matches!(error, Error::Memory(_)) && !error.is_input(), "{error}");
         assert!(!may_fail());
         assert!(must_fit(ALWAYS - 1, || unreachable!("it is little")).is_ok());
-        let error = must_fit(1 << 60, || "a tower".into()).expect_err("nobody has so much");
+        let error = must_fit(1 << 60, || "a tower".into()).expect_err("no machine has so much");
         assert!(error.to_string().contains("a tower would take 1152921504606846976 bytes"), "{error}");
     }
 }

@@ -32,12 +32,12 @@ pub struct SparseTable {
 }
 
 impl SparseTable {
-    /// Builds the table; of several costs for one tuple the last counts. `tuples` holds `arity` values a tuple.
+    /// Builds the table; the last of several costs of a tuple counts. `tuples` holds `arity` values a tuple.
     pub fn new(arity: usize, default: Cost, tuples: Vec<u32>, costs: Vec<Cost>) -> Self {
         debug_assert_eq!(tuples.len(), arity * costs.len());
         let row = |i: usize| &tuples[i * arity..(i + 1) * arity];
         if (1..costs.len()).all(|i| row(i - 1) < row(i)) {
-            // as most files have it, and a large table is not held twice
+            // most files are sorted, and a large table is not copied
             let (mut tuples, mut costs) = (tuples, costs);
             tuples.shrink_to_fit();
             costs.shrink_to_fit();
@@ -71,7 +71,7 @@ impl SparseTable {
         }
     }
 
-    /// The cost of what is not listed.
+    /// The default cost.
     pub fn default_cost(&self) -> Cost {
         self.default
     }
@@ -127,7 +127,7 @@ impl CostFunction {
         self.cost_at(domains, |v| assignment[v as usize])
     }
 
-    /// The cost where `value` tells the value of each variable of the scope.
+    /// The cost where `value` gives the value of each variable of the scope.
     #[inline(always)]
     pub(crate) fn cost_at(&self, domains: &[u32], value: impl Fn(u32) -> u32) -> Cost {
         match &self.table {
@@ -181,7 +181,7 @@ impl CostFunction {
     }
 }
 
-/// Counts through all combinations of digits, the last running fastest.
+/// An odometer: counts through all combinations of values, the last running fastest.
 pub(crate) struct Odometer {
     sizes: Vec<usize>,
     pub(crate) digits: Vec<usize>,
@@ -192,7 +192,7 @@ impl Odometer {
         Odometer { digits: vec![0; sizes.len()], sizes }
     }
 
-    /// Goes to the next combination and returns the first digit that changed; `None` after the last.
+    /// Goes to the next combination and returns the first position that changed; `None` after the last.
     #[inline]
     pub(crate) fn advance(&mut self) -> Option<usize> {
         for k in (0..self.sizes.len()).rev() {

@@ -1,5 +1,5 @@
 //! The problem: a [`Network`] holds a file's variables and cost functions in fixed-point integers; a
-//! [`Problem`] is the reduced core that search and inference work on.
+//! [`Problem`] is the reduced problem that search and inference work on.
 
 mod function;
 mod network;
@@ -8,9 +8,10 @@ mod reading;
 mod tables;
 mod units;
 
+pub use crate::error::ModelError;
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
-pub use network::{Builder, ModelError, Network, Variable};
+pub use network::{Builder, Network, Variable};
 pub use problem::Problem;
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};
 pub(crate) use tables::Tables;
@@ -19,7 +20,7 @@ pub use units::{Number, Units};
 /// A cost in fixed-point units (see [`Units`]).
 pub type Cost = i64;
 
-/// The price of what is forbidden. Adding to it stays forbidden: sums saturate here (see [`add`]).
+/// The cost of a forbidden tuple. Sums with it stay forbidden: they saturate here (see [`add`]).
 /// Finite entries are below [`COST_LIMIT`], so that a forbidden entry can always be told from a sum.
 pub const FORBIDDEN: Cost = 1 << 60;
 

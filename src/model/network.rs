@@ -1,10 +1,9 @@
-//! A network as a file or a program states it, and the builder that checks it.
+//! A network as given by a file or a program, and the builder that checks it.
 
 use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
-use crate::error::Warning;
+use crate::error::{ModelError, Warning};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use thiserror::Error;
 
 /// A variable: its domain size and, where given, its name and the names of its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub struct Variable {
 /// A weighted constraint network: minimise the sum of the functions, below `top`. Clones share their parts.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Where it came from, for messages and summaries.
+    /// Its origin, for messages and summaries.
     pub name: String,
     variables: Arc<Vec<Variable>>,
     domains: Arc<Vec<u32>>,
@@ -69,7 +68,7 @@ impl Network {
         self.top
     }
 
-    /// What the integers stand for.
+    /// The meaning of the integers.
     pub fn units(&self) -> &Units {
         &self.units
     }
@@ -92,19 +91,19 @@ impl Network {
         self.functions.iter().fold(0, |sum, function| add(sum, least(function))).min(self.top)
     }
 
-    /// A lower bound on totals as the file writes it, rounding taken off. None from `top` on: no total is left below
-    /// it, so that there is no number to tell.
+    /// A lower bound on totals in the file's convention, less the rounding errors. None from `top` on: no total is left
+    /// below it.
     pub fn bound(&self, lower: Cost) -> Option<Number> {
         (lower < self.top).then(|| self.units.bound(lower))
     }
 
-    /// What its file says that its reader may not have meant, such as text that was left unread. It is for people to
-    /// see: [`crate::formats::read`] fills it, nothing in this library prints it.
+    /// Doubtful places of its file, such as text left unread, for display: [`crate::formats::read`] fills it, this
+    /// library does not print it.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Adds warnings of the file it comes from.
+    /// Adds warnings about its file.
     pub(crate) fn warn(&mut self, warnings: impl IntoIterator<Item = Warning>) {
         self.warnings.extend(warnings);
     }
@@ -112,8 +111,8 @@ impl Network {
     /// Fixes variables to values: every other value of them becomes forbidden. Costs stay as they are.
     ///
     /// # Errors
-    /// A variable or a value that does not exist; values so far from those of the reading's witness that its
-    /// reason for forbidding entries is gone.
+    /// A variable or a value that does not exist; values that invalidate the reading's witness, because of which
+    /// entries were forbidden.
     pub fn observe(&mut self, evidence: &[(u32, u32)]) -> Result<(), ModelError> {
         for &(variable, value) in evidence {
             let function = self.functions.len();
@@ -147,76 +146,6 @@ impl Network {
     }
 }
 
-/// Why a network cannot be built.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum ModelError {
-    /// A domain without values.
-    #[error("variable {variable} has no value")]
-    EmptyDomain {
-        /// Its index.
-        variable: usize,
-    },
-    /// A scope that names an unknown variable.
-    #[error("function {function} reads variable {variable}, but there are {variables} variables")]
-    UnknownVariable {
-        /// Index of the function.
-        function: usize,
-        /// What the scope says.
-        variable: u32,
-        /// How many variables there are.
-        variables: usize,
-    },
-    /// A scope that names a variable twice.
-    #[error("function {function} reads variable {variable} twice")]
-    RepeatedVariable {
-        /// Index of the function.
-        function: usize,
-        /// The variable.
-        variable: u32,
-    },
-    /// A table that does not fit its scope.
-    #[error("function {function} has {found} entries, its scope has {expected} combinations of values")]
-    TableSize {
-        /// Index of the function.
-        function: usize,
-        /// Entries given.
-        found: usize,
-        /// Entries needed.
-        expected: u64,
-    },
-    /// Evidence on a network of which only the part near its witness could be read.
-    #[error(
-        "evidence {value} of variable {variable}: the file's values differ so much that 64-bit costs hold only those \
-         near one assignment, which has another value there (`formats::observe` finds another one; write 0, or -inf in .LG, for what is impossible)"
-    )]
-    BeyondReach {
-        /// The variable.
-        variable: u32,
-        /// Its value.
-        value: u32,
-    },
-    /// A tuple with a value outside its variable's domain, or of the wrong length.
-    #[error("function {function}: value {value} of variable {variable} is outside 0..{domain}")]
-    ValueOutside {
-        /// Index of the function.
-        function: usize,
-        /// The variable.
-        variable: u32,
-        /// The value given.
-        value: u32,
-        /// Its domain size.
-        domain: u32,
-    },
-    /// A finite cost too large for the arithmetic.
-    #[error("function {function}: cost {cost} is beyond ±{COST_LIMIT}")]
-    CostTooLarge {
-        /// Index of the function.
-        function: usize,
-        /// The cost.
-        cost: Cost,
-    },
-}
-
 /// Builds a [`Network`], checking every part as it comes.
 #[derive(Clone, Debug)]
 pub struct Builder {
@@ -231,7 +160,7 @@ impl Builder {
         self
     }
 
-    /// Sets what the integers stand for.
+    /// Sets the meaning of the integers.
     pub fn units(&mut self, units: Units) -> &mut Self {
         self.network.units = units;
         self
@@ -327,7 +256,7 @@ impl Builder {
         if let Some(&variable) = scope.iter().find(|&&variable| variable as usize >= variables) {
             return Err(ModelError::UnknownVariable { function, variable, variables });
         }
-        // looking back is fastest for the usual two or three variables, and far too slow for a million
+        // comparing pairs is fastest for the usual two or three variables, and far too slow for a million
         let repeated = if scope.len() <= 32 {
             scope.iter().enumerate().find(|&(position, variable)| scope[..position].contains(variable)).map(|(_, v)| *v)
         } else {
@@ -362,7 +291,7 @@ impl Builder {
 
 fn check_costs(function: usize, costs: &[Cost]) -> Result<(), ModelError> {
     match costs.iter().find(|&&cost| cost != FORBIDDEN && cost.abs() >= COST_LIMIT) {
-        Some(&cost) => Err(ModelError::CostTooLarge { function, cost }),
+        Some(&cost) => Err(ModelError::CostTooLarge { function, cost, limit: COST_LIMIT }),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! The reduced core of a network.
+//! The reduced problem of a network.
 
 use super::{Cost, CostFunction, FORBIDDEN, add};
 use crate::error::Error;
@@ -6,7 +6,7 @@ use crate::stop::Stop;
 
 /// A cost network in the form that search and inference work on.
 ///
-/// All entries are at least 0; a forbidden entry is exactly [`FORBIDDEN`]; unary costs stand apart; every
+/// All entries are at least 0; a forbidden entry is exactly [`FORBIDDEN`]; unary costs are separate; every
 /// function has an arity of at least 2 and no two functions have the same scope (in ascending order). An
 /// assignment counts as a solution only where its total is below `top`.
 #[derive(Clone, Debug)]
@@ -17,9 +17,9 @@ pub struct Problem {
     pub unary: Vec<Vec<Cost>>,
     /// Functions of two and more variables.
     pub functions: Vec<CostFunction>,
-    /// What every assignment pays. May be negative.
+    /// The constant. May be negative.
     pub constant: Cost,
-    /// A total at or above this is no solution.
+    /// Assignments with a total at or above this are infeasible.
     pub top: Cost,
 }
 
@@ -67,7 +67,7 @@ impl Problem {
 
     /// For each variable, the indices of the functions that read it, ascending.
     pub fn incidence(&self) -> Vec<Vec<u32>> {
-        self.incidence_until(&Stop::new()).expect("nobody stops")
+        self.incidence_until(&Stop::new()).expect("the flag is not set")
     }
 
     /// The same.

@@ -1,22 +1,22 @@
-//! The numbers that a file states, where a network's costs are rounded logarithms of them.
+//! The numbers of a file, where a network's costs are rounded logarithms of them.
 
 use std::sync::Arc;
 
-/// What the costs of a network were made of, so that values can be computed from the file's own numbers.
+/// The origin of a network's costs, so that values can be computed from the file's own numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// What the numbers are.
+    /// The kind of the numbers.
     pub scale: Scale,
-    /// The entries of each function; functions behind them (evidence) cost what their tables say.
+    /// The entries of each function; later functions (evidence) have only their tables.
     pub functions: Vec<Arc<Numbers>>,
-    /// Digits that were asked for.
+    /// The number of digits asked for.
     pub precision: Option<u32>,
-    /// Where the network forbids entries that the file allows: an assignment that is better than any with such an
-    /// entry, whatever the other functions cost.
+    /// The witness, where the network forbids entries that the file allows: an assignment that is better than any with
+    /// such an entry, whatever the other functions cost.
     pub witness: Option<Box<[u32]>>,
 }
 
-/// What the numbers of a file are.
+/// The kinds of a file's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
@@ -30,30 +30,30 @@ pub enum Scale {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     doubles: Box<[f64]>,
-    /// What stands where a double is infinite, or has lost digits to underflow.
+    /// The exact numbers where a double is infinite, or has lost digits to underflow.
     decimals: Box<[(usize, Decimal)]>,
 }
 
 /// A positive number: `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
-    /// The leading digits, not 0. Of more than 19 digits those behind are left out.
+    /// The leading digits, not 0; at most 19 are kept.
     pub digits: u64,
     /// The power of ten.
     pub exponent: i64,
 }
 
-/// A number as a file states it.
+/// A number of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stated {
     /// One that a double holds to its full precision, or an infinity that the file names.
     Double(f64),
-    /// One that is too small or too large for that.
+    /// One that is too small or too large for a double.
     Decimal(Decimal),
 }
 
 impl Numbers {
-    /// The entries of a function: doubles, and decimals (ascending) that stand in place of some of them.
+    /// The entries of a function: doubles, and decimals (ascending) in place of some of them.
     pub fn new(doubles: Vec<f64>, decimals: Vec<(usize, Decimal)>) -> Self {
         Numbers { doubles: doubles.into(), decimals: decimals.into() }
     }
@@ -68,7 +68,7 @@ impl Numbers {
         self.doubles.is_empty()
     }
 
-    /// The entries as doubles; what stands for a decimal means nothing.
+    /// The entries as doubles; those replaced by decimals are meaningless.
     pub(crate) fn doubles(&self) -> &[f64] {
         &self.doubles
     }

@@ -5,16 +5,16 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
-/// Where tables are that nobody should have twice: the 10108 functions of SPOT5 414 have 44, and whoever looks at tables need not look at one
-/// more than once.
+/// Where the first of equal tables is, so that each is stored and processed once: the 10108 functions of SPOT5 414 have
+/// 44 different tables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
-    /// By the hash of their contents or, where that is taken by another one, the next free number.
+    /// By the hash of their contents; where another table has that hash, the next free number.
     places: FxHashMap<u64, u32>,
 }
 
 impl Tables {
-    /// Where the first table like this one is, which is what `is_like` says of a place: `place` where there was none.
+    /// The place of the first table equal to this one by `is_like`; `place` where there was none.
     pub fn first(&mut self, table: &Table, place: u32, is_like: impl Fn(u32) -> bool) -> u32 {
         let mut hasher = FxHasher::default();
         match table {
@@ -48,7 +48,7 @@ mod tests {
             let places = places.map(|(table, k)| tables.first(table, k, |at| all[at as usize] == *table));
             assert_eq!(places.collect::<Vec<_>>(), [0, 1, 2, 3, 0]);
         }
-        // others may have another idea of what is alike
+        // callers may define equality differently
         assert_eq!(tables.first(&all[0], 9, |_| false), 9);
         assert_eq!(tables.first(&all[0], 10, |at| at == 9), 9);
     }

@@ -1,4 +1,4 @@
-//! What the integers of a [`Network`](super::Network) stand for in the file's own convention.
+//! The meaning of a [`Network`](super::Network)'s integers in the file's own convention.
 
 use super::Cost;
 use serde::Serialize;
@@ -46,12 +46,12 @@ impl Units {
         if self.rounded == 0 {
             return self.number(cost);
         }
-        // half a unit a function, rounded up to whole units: still an integer decision
+        // half a unit for each function, rounded up to whole units: the decision stays integer
         self.number(cost.saturating_sub(self.rounded.div_ceil(2) as Cost))
     }
 
-    /// How far off the file's own numbers a sum may be by rounding, in the file's unit; where a value is `proved`
-    /// optimal, with its bound, what that leaves open.
+    /// The largest rounding error of a sum, in the file's unit; where a value is `proved` optimal by its bound, the
+    /// remaining uncertainty.
     pub fn precision_slack(&self, proved: Option<(Number, Number)>) -> f64 {
         match proved {
             Some((value, bound)) => (bound.as_f64() - value.as_f64()).abs(),
@@ -60,7 +60,7 @@ impl Units {
     }
 }
 
-/// A number as the file writes it: an integer or a real.
+/// A number in the file's convention: an integer or a real.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Number {

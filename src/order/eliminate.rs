@@ -7,22 +7,22 @@ use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Who goes next.
+/// The rule for the next variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule<'a> {
     /// The best score; ties by a random number for each variable.
     Greedy { method: Method, seed: u64 },
-    /// A sequence from outside.
+    /// A given sequence.
     Given(&'a [u32]),
 }
 
 /// Basic steps after which one run of a rule gives up following fill edges. Some tenths of a second; what is
-/// left then is a core too dense for bucket elimination, and only its rough order matters to mini-buckets.
+/// left then is a graph too dense for bucket elimination, and only its rough order matters to mini-buckets.
 pub(super) const EFFORT: u64 = 140_000_000;
 
-/// Eliminates all variables; the steps it took are told, too. `None` as soon as the sum of joint tables passes `limit`. After `effort`
-/// steps no more fill edges are added: the order is then completed by the degrees that are left, and its cost is
-/// infinite. That of an order whose making is stopped is, too, and it is any: the neighbours may be missing then.
+/// Eliminates all variables and returns the order and the steps taken. The order is `None` once the sum of joint tables
+/// passes `limit`. After `effort` steps no more fill edges are added: the remaining degrees complete the order, and its
+/// cost is infinite. A stopped run returns an arbitrary order of infinite cost, as neighbours may be missing.
 pub(super) fn eliminate(
     neighbours: &[Vec<u32>],
     domains: &[u32],
@@ -70,7 +70,7 @@ fn counted(
         if graph.filling && graph.effort == 0 {
             graph.filling = false;
             order.joint_entries = f64::INFINITY;
-            // whoever is left may neighbour everyone else who is left
+            // each remaining variable may neighbour all others
             order.width = order.width.max((domains.len() - place - 1) as u32);
             graph.forget_scores();
             if method.is_some() {
@@ -98,20 +98,20 @@ fn counted(
     Ok((Some(order), effort - graph.effort))
 }
 
-/// Steps that adding an edge counts for: it touches lists all over memory, where scans run along one.
+/// Cost of adding an edge in steps: it touches lists all over memory, where scans are sequential.
 const EDGE: u64 = 100;
 
-/// The graph of the variables left, with the score of each kept up to date as edges come and go.
+/// The graph of the remaining variables, with a score for each, updated as edges change.
 struct Graph {
     adjacency: Vec<Vec<u32>>,
     alive: Vec<bool>,
-    /// What a variable counts for in fill scores: 1, or its domain size.
+    /// A variable's weight in fill scores: 1, or its domain size.
     weights: Vec<u64>,
     /// Weight of all neighbours together.
     around: Vec<u64>,
-    /// Fill or degree, whatever the method goes by.
+    /// Fill or degree, by the method.
     scores: Vec<u64>,
-    /// Whose score changed by the last removal (with repetitions removed).
+    /// Variables whose score the last removal changed (without repetitions).
     touched: Vec<u32>,
     touched_at: Vec<u32>,
     marks: Vec<u32>,
@@ -158,7 +158,7 @@ impl Graph {
     }
 
     /// Fill of every variable: the weight of all pairs of neighbours less the pairs that are joined. Where
-    /// that alone takes too long (dense graphs, where fill tells little), degrees stay the score.
+    /// that alone takes too long (dense graphs, where fill means little), degrees stay the score.
     fn count_fill(&mut self, stop: &Stop) -> Result<(), Error> {
         let steps: u64 = self.adjacency.iter().flatten().map(|&u| self.adjacency[u as usize].len() as u64).sum();
         if steps > self.effort {
@@ -194,7 +194,7 @@ impl Graph {
         (0..self.alive.len() as u32).filter(|&v| self.alive[v as usize])
     }
 
-    /// Goes on by degrees alone.
+    /// Continues by degrees alone.
     fn forget_scores(&mut self) {
         self.by_fill = false;
         for (score, list) in self.scores.iter_mut().zip(&self.adjacency) {
@@ -209,13 +209,13 @@ impl Graph {
         }
     }
 
-    /// Takes `v` out, joining its neighbours first (as long as fill is followed). Its own list stays as it was.
+    /// Removes `v`, joining its neighbours first (as long as fill is followed). Its own list stays as it was.
     fn remove(&mut self, v: u32, stop: &Stop) -> Result<(), Error> {
         self.removals += 1;
         self.alive[v as usize] = false;
         let ring = std::mem::take(&mut self.adjacency[v as usize]);
         if !self.filling {
-            // lists stay as they are, with those gone in them: only degrees go on
+            // lists keep removed variables: only degrees are updated
             for &u in ring.iter() {
                 if self.alive[u as usize] {
                     self.scores[u as usize] -= 1;
@@ -282,8 +282,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Scores after the edge `a`-`b` comes: common neighbours lose a pair to join, both ends gain the pairs of
-    /// their new neighbour with old ones that it does not know. The neighbours of `a` are marked.
+    /// Updates scores for a new edge `a`-`b`: common neighbours lose a missing pair, both ends gain the pairs of their
+    /// new neighbour with old ones that are not adjacent to it. The neighbours of `a` are marked.
     fn count_edge(&mut self, a: u32, b: u32, v: u32) {
         let list = std::mem::take(&mut self.adjacency[b as usize]);
         self.effort = self.effort.saturating_sub(list.len() as u64);
@@ -304,8 +304,8 @@ impl Graph {
     }
 }
 
-/// The same elimination with each subtree of messages in one piece: equal cliques, but messages are consumed
-/// soon after they were made, so that few are alive at a time. `neighbours[v]` are those of `v` when it went.
+/// The same elimination with each subtree of messages contiguous: equal cliques, but messages are consumed soon after
+/// they are computed, so few are alive at a time. `neighbours[v]` are those of `v` at its elimination.
 fn postorder(sequence: &[u32], neighbours: &[Vec<u32>], stop: &Stop) -> Result<Vec<u32>, Error> {
     let n = sequence.len();
     let mut position = vec![0u32; n];
@@ -313,7 +313,7 @@ fn postorder(sequence: &[u32], neighbours: &[Vec<u32>], stop: &Stop) -> Result<V
         position[v as usize] = place as u32;
     }
     let parent = |v: u32| neighbours[v as usize].iter().map(|&u| position[u as usize]).min();
-    // subtree sizes say where each subtree's stretch of the new sequence begins
+    // subtree sizes decide where each subtree's stretch of the new sequence begins
     let mut sizes = vec![1u32; n];
     for item in stop.each(sequence.iter().enumerate()) {
         let (place, &v) = item?;
@@ -321,7 +321,7 @@ fn postorder(sequence: &[u32], neighbours: &[Vec<u32>], stop: &Stop) -> Result<V
             sizes[up as usize] += sizes[place];
         }
     }
-    // from the root down: the end of each subtree's stretch, handed out to the children from the right
+    // from the root down: the end of each subtree's stretch, given to the children from the right
     let mut ends = vec![0u32; n];
     let mut free = n as u32;
     let mut result = vec![0u32; n];

@@ -1,4 +1,4 @@
-//! Elimination orders: who is eliminated first, and what that costs.
+//! Elimination orders: the sequence of the variables, and its cost.
 //!
 //! Eliminating a variable joins all functions that read it into one over its neighbours, so what an order
 //! costs is known from the graph alone. Finding the best order is NP-hard; greedy rules with random ties
@@ -25,12 +25,12 @@ pub enum Method {
     WeightedMinFill,
     /// Fewest neighbours.
     MinDegree,
-    /// Beside those gone, the one that leads on to the fewest others.
+    /// Sweep: the neighbour of the eliminated ones that adds the fewest others.
     Sweep,
 }
 
 impl Method {
-    /// All methods with the names they go by.
+    /// All methods with their names.
     pub const ALL: [(&'static str, Method); 4] = [
         ("min-fill", Method::MinFill),
         ("weighted-min-fill", Method::WeightedMinFill),
@@ -38,18 +38,18 @@ impl Method {
         ("sweep", Method::Sweep),
     ];
 
-    /// The name it goes by.
+    /// Its name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
     }
 }
 
-/// An elimination order and what bucket elimination along it would take.
+/// An elimination order and the size of bucket elimination along it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// The variables, the first eliminated first.
     pub sequence: Vec<u32>,
-    /// The rule that made it, if one did.
+    /// The rule that made it, if any.
     pub method: Option<Method>,
     /// Induced width: most neighbours that a variable has when it is eliminated. Only an upper bound
     /// where `joint_entries` is infinite.
@@ -57,7 +57,7 @@ pub struct Order {
     /// Sum over all buckets of the number of value combinations of the variable and its neighbours.
     /// Infinite where counting was given up because the graph fills in beyond any use.
     pub joint_entries: f64,
-    /// Value combinations of the neighbours of one variable, at most: entries of the largest message.
+    /// Entries of the largest message: value combinations of the neighbours of one variable.
     pub largest: f64,
 }
 
@@ -69,7 +69,7 @@ impl Order {
         order.0.expect("no order costs more than infinity")
     }
 
-    /// The same by degrees alone from so many steps on; and the steps it took.
+    /// The same, but by degrees alone after `effort` steps; and the steps it took.
     pub(crate) fn within(problem: &Problem, method: Method, seed: u64, effort: u64, stop: &Stop) -> (Order, u64) {
         let rule = Rule::Greedy { method, seed };
         let neighbours = problem.neighbours(stop).unwrap_or_default();
@@ -77,7 +77,7 @@ impl Order {
         (order.expect("no order costs more than infinity"), steps)
     }
 
-    /// Accepts and rates an order from outside.
+    /// Accepts and rates a given order.
     ///
     /// # Errors
     /// A variable that is missing, unknown or listed twice.
@@ -107,7 +107,7 @@ impl Order {
     /// Reads the variable indices of an order file: separated by blanks, `#` starts a comment.
     ///
     /// # Errors
-    /// What is not a variable index.
+    /// A word that is not a variable index.
     pub fn parse_sequence(text: &str) -> Result<Vec<u32>, Error> {
         let words = text.lines().flat_map(|line| line.split('#').next().unwrap_or("").split_whitespace());
         words
@@ -121,12 +121,12 @@ impl Order {
             .collect()
     }
 
-    /// Along a sequence, or any where there is none, and not counted: what there is once the flag is set.
+    /// The given sequence, or an arbitrary one, without its size: the result once the flag is set.
     fn uncounted(sequence: Option<&[u32]>, variables: usize) -> Order {
         Order {
             sequence: sequence.map_or_else(|| (0..variables as u32).collect(), <[u32]>::to_vec),
             method: None,
-            // each may neighbour all that are left
+            // each may neighbour all remaining ones
             width: variables.saturating_sub(1) as u32,
             joint_entries: f64::INFINITY,
             largest: f64::INFINITY,

@@ -1,4 +1,4 @@
-//! The search for an order: rules run again and again with other ties, in slices of counted steps.
+//! The search for an order: repeated runs of rules with other tie breaks, in slices of counted steps.
 
 use super::eliminate::{EFFORT, Rule, eliminate};
 use super::{Method, Order, sweep};
@@ -7,16 +7,16 @@ use crate::rng::mix;
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// Joint entries up to which elimination may yet be exact, by values left out or on a device.
+/// Joint entries up to which elimination may still become exact, by fixing values or on a device.
 const HOPEFUL: f64 = 1e13;
 
-/// Runs that go side by side and share one limit, at most. Fixed, so that threads cannot change the result.
+/// Most concurrent runs that share one limit. Fixed, so that threads cannot change the result.
 const BATCH: u64 = 8;
 
-/// Steps after which no run begins but the first of each rule: some hundredths of a second.
+/// Steps after which only the first run of each rule begins: some hundredths of a second.
 const RESTARTS: u64 = 50_000_000;
 
-/// A search for elimination orders that goes on where it was left.
+/// A resumable search for elimination orders.
 #[derive(Debug)]
 pub struct OrderSearch {
     neighbours: Vec<Vec<u32>>,
@@ -24,26 +24,26 @@ pub struct OrderSearch {
     seed: u64,
     keep: usize,
     restarts: u32,
-    /// Who takes turns.
+    /// The rules that run in turn.
     rules: Vec<Method>,
-    /// Who goes on alone where elimination is out of reach; none where all do.
+    /// The rules that continue alone where elimination is out of reach; none where all do.
     greedy: Vec<Method>,
     /// Best first: of all rules, and of the greedy ones.
     best: Vec<Order>,
     of_greedy: Vec<Order>,
     /// Runs made.
     made: u32,
-    /// Steps of all runs, and of the one that took most.
+    /// Steps of all runs, and of the longest one.
     steps: u64,
     dearest: u64,
 }
 
 impl OrderSearch {
-    /// For the `keep` best different orders of `rules`: each runs once, then `restarts` times with other ties as long as that is
-    /// quick. Once `stop` is set there is any order.
+    /// A search for the `keep` best different orders of `rules`: each rule runs once, then `restarts` times with other
+    /// tie breaks while runs are quick. Once `stop` is set, one arbitrary order is left.
     pub fn new(problem: &Problem, rules: &[Method], seed: u64, restarts: u32, keep: usize, stop: &Stop) -> OrderSearch {
         OrderSearch {
-            // nothing looks at them once the flag is set
+            // unused once the flag is set
             neighbours: problem.neighbours(stop).unwrap_or_default(),
             domains: problem.domains.clone(),
             seed,
@@ -59,9 +59,9 @@ impl OrderSearch {
         }
     }
 
-    /// The same of all rules where elimination along an order may be exact, else of `greedy` ones, the first of
-    /// [`Method::ALL`]: what counts for mini-buckets are the first buckets, which greedy rules keep small, and not the sum of
-    /// all (of scen06, mini-buckets of z = 5 come to 1214 by min-fill, and to 983 by the sweep).
+    /// The same for all rules where elimination may be exact, else for the first of [`Method::ALL`], the `greedy` ones.
+    /// Mini-buckets depend on the first buckets, which greedy rules keep small, and not on the sum of all: on scen06
+    /// mini-buckets of z = 5 reach 1214 by min-fill and 983 by the sweep.
     pub fn promising(
         problem: &Problem,
         greedy: &[Method],
@@ -80,19 +80,19 @@ impl OrderSearch {
         self.steps
     }
 
-    /// Runs some rules, in about so many steps after the first; whether there is more to do. Once `stop` is set there is not,
-    /// but for the first run.
+    /// Runs rules for about `slice` steps, but at least one run, and returns whether rules are left. Once `stop` is set
+    /// only the first run is made.
     pub fn advance(&mut self, slice: u64, stop: &Stop) -> bool {
         let runs = (self.rules.len() as u32).saturating_mul(self.share().saturating_add(1));
         let first = self.made < self.rules.len() as u32;
         let kept = if self.rules == self.greedy { &self.of_greedy } else { &self.best };
         let hopeless = || kept.iter().all(|order| order.joint_entries.is_infinite());
-        // where counting was given up, restarts would only be given up again
+        // where counting was given up, restarts would give up too
         let enough = !first && (self.steps > RESTARTS || hopeless());
         if self.made >= runs || enough || (stop.is_set() && !self.best.is_empty()) {
             return false;
         }
-        // how long a run takes is not known before the first, unless there is time for all
+        // the length of a run is unknown before the first, unless there is time for all
         let batch = match self.dearest {
             0 if slice < u64::MAX => 1,
             dearest => (slice / dearest.max(1)).clamp(1, BATCH) as u32,
@@ -122,7 +122,7 @@ impl OrderSearch {
         if self.greedy.is_empty() || self.is_hopeful() { self.best } else { self.of_greedy }
     }
 
-    /// Restarts of each rule: where all rules go on instead of a few, each has a part of them.
+    /// Restarts of each rule: where all rules continue instead of a few, they share them.
     fn share(&self) -> u32 {
         let all = !self.greedy.is_empty() && self.rules.len() > self.greedy.len();
         if all { self.restarts / self.rules.len() as u32 } else { self.restarts }
@@ -132,7 +132,7 @@ impl OrderSearch {
         self.best.first().is_some_and(|order| order.joint_entries <= HOPEFUL)
     }
 
-    /// One run, given up where it costs more than the worst order kept; and the steps it took.
+    /// One run, given up where it costs more than the worst order kept; and its steps.
     fn run(&self, index: u32, stop: &Stop) -> (Option<Order>, u64) {
         let method = self.rules[index as usize % self.rules.len()];
         let seed = mix(self.seed, u64::from(index));
@@ -142,7 +142,7 @@ impl OrderSearch {
     }
 }
 
-/// One run of a rule with the ties of a seed: nothing where it costs more than `limit`, and the steps it took.
+/// One run of a rule with the tie breaks of a seed: none where it costs more than `limit`; and its steps.
 pub(super) fn ordered(
     neighbours: &[Vec<u32>],
     domains: &[u32],
@@ -150,7 +150,7 @@ pub(super) fn ordered(
     limit: f64,
     stop: &Stop,
 ) -> (Option<Order>, u64) {
-    // an order that is stopped is any
+    // a stopped order is arbitrary
     let sequence =
         (method == Method::Sweep && !stop.is_set()).then(|| sweep::sweep(neighbours, seed, stop).ok()).flatten();
     let rule = sequence.as_ref().map_or(Rule::Greedy { method, seed }, |sequence| Rule::Given(sequence));
@@ -168,13 +168,13 @@ fn insert(orders: &mut Vec<Order>, order: Order, keep: usize) {
     orders.truncate(keep);
 }
 
-/// The best order that `methods` find: each runs once, then `restarts` times with other ties as long as that is quick.
+/// The best order of `methods`: each runs once, then `restarts` times with other tie breaks while runs are quick.
 pub fn best_order(problem: &Problem, methods: &[Method], seed: u64, restarts: u32, stop: &Stop) -> Order {
     best_orders(problem, methods, seed, restarts, 1, stop).swap_remove(0)
 }
 
-/// The `keep` best different orders, best first; at least one. Setting `stop` ends the restarts; what was found until then is
-/// returned.
+/// The `keep` best different orders, best first; at least one. Setting `stop` ends the restarts, and the orders found
+/// by then are returned.
 pub fn best_orders(
     problem: &Problem,
     methods: &[Method],

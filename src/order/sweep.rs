@@ -1,13 +1,14 @@
-//! A sweep across the graph: the next variable is one beside those gone that leads on to the fewest others (King, "An automatic
-//! reordering scheme for simultaneous equations derived from network systems", 1970). On grids and chains its frontier stays as
-//! thin as the graph is, where greedy fill begins in many places and joins thick pieces in the end.
+//! A sweep across the graph: the next variable is the neighbour of the eliminated ones that adds the fewest others
+//! (King, "An automatic reordering scheme for simultaneous equations derived from network systems", 1970). On grids and
+//! chains its frontier stays as thin as the graph, where greedy fill begins in many places and joins thick pieces in
+//! the end.
 
 use crate::error::Error;
 use crate::rng::mix;
 use crate::stop::Stop;
 use std::collections::BTreeSet;
 
-/// Sweeps every component from a variable at its edge; `seed` chooses from where that is looked for.
+/// Sweeps every component from a variable at its edge; `seed` chooses where the search for that variable begins.
 ///
 /// # Errors
 /// [`Error::Stopped`].
@@ -39,10 +40,10 @@ pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64, stop: &Stop) -> Result<V
     Ok(sequence)
 }
 
-/// The variables beside those gone.
+/// The neighbours of the eliminated variables.
 struct Frontier<'a> {
     neighbours: &'a [Vec<u32>],
-    /// When each variable was seen first.
+    /// The time at which each variable was first seen.
     seen: Vec<Option<u32>>,
     count: u32,
     /// How many of its neighbours have not been seen.
@@ -71,16 +72,16 @@ impl Frontier<'_> {
     }
 }
 
-/// Breadth-first walks.
+/// Breadth-first searches.
 struct Walk {
-    /// All false between two walks.
+    /// All false between two searches.
     met: Vec<bool>,
     queue: Vec<u32>,
 }
 
 impl Walk {
-    /// The last variable that a walk meets. It takes no longer than its component has edges: there may be a million of
-    /// them.
+    /// The last variable that a search meets, in time linear in the edges of its component, as there may be a million
+    /// components.
     fn farthest(&mut self, neighbours: &[Vec<u32>], start: u32, stop: &Stop) -> Result<u32, Error> {
         self.queue.clear();
         self.queue.push(start);

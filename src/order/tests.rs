@@ -78,7 +78,7 @@ fn counts_agree_with_a_literal_elimination() {
     }
 }
 
-/// The incremental scores pick what scores counted from scratch would pick.
+/// The incremental scores pick the same variables as scores counted from scratch.
 #[test]
 fn min_fill_always_takes_the_least_fill() {
     let mut rng = Rng::new(6);
@@ -203,7 +203,7 @@ fn large_grids_are_followed_to_the_end_and_dense_cores_are_not() {
     assert!(sorted.iter().enumerate().all(|(place, &v)| place == v as usize));
 }
 
-/// How a search is cut into slices changes nothing, and where elimination is out of reach only greedy rules count.
+/// Slices do not change a search, and where elimination is out of reach only greedy rules count.
 #[test]
 fn slices_find_what_a_whole_search_finds() {
     let stop = Stop::new();

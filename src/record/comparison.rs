@@ -1,14 +1,14 @@
-//! Runs of one network beside each other: curves, primal integrals, differences.
+//! Several runs of one network: curves, primal integrals, differences.
 
 use super::plot::{Curve, Point};
 use crate::search::Summary;
 
-/// What passes while a run goes on.
+/// The measure of a run's progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
     /// Seconds.
     Time,
-    /// Possibilities rated: does not depend on what else the machine does.
+    /// Possibilities rated: independent of other load on the machine.
     Ratings,
 }
 
@@ -29,12 +29,12 @@ impl Found {
     }
 }
 
-/// The solutions of a run as they came.
+/// The solutions of a run in order.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Vec<Found>);
 
 impl Trace {
-    /// A solution of some cost after so many seconds and ratings.
+    /// Adds a solution of some cost found at a time, after a number of ratings.
     pub fn push(&mut self, time: f64, ratings: u64, cost: f64) {
         self.0.push(Found { time, ratings: ratings as f64, cost });
     }
@@ -46,7 +46,7 @@ impl Trace {
     }
 }
 
-/// A run that was measured.
+/// A measured run.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Its seed.
@@ -65,8 +65,8 @@ impl Measured {
     }
 }
 
-/// The primal integral (Berthold: "Measuring the impact of primal heuristics", 2013) up to an `end`, as a part of that: the mean of
-/// |cost - best| / max(|cost|, |best|), 1 where there is no solution yet.
+/// The primal integral (Berthold, "Measuring the impact of primal heuristics", 2013) up to `end`, divided by `end`: the
+/// mean of |cost - best| / max(|cost|, |best|), 1 where there is no solution yet.
 pub fn primal_integral(trace: &Trace, best: Option<f64>, axis: Axis, end: f64) -> f64 {
     let Some(best) = best.filter(|_| end > 0.0) else { return 1.0 };
     let gap = |cost: f64| match (cost - best).abs() {
@@ -91,7 +91,7 @@ pub fn spread(numbers: &[f64]) -> (f64, f64) {
     (mean, (variance / count).sqrt())
 }
 
-/// The median over runs of what each knew at a time; runs without a solution know the worst.
+/// The median over runs of the best cost at a time; runs without a solution count as the worst.
 pub fn median_curve(label: &str, runs: &[Measured], seconds: f64, maximise: bool) -> Curve {
     let mut times: Vec<f64> = runs.iter().flat_map(|run| run.trace.0.iter().map(|found| found.time)).collect();
     times.push(seconds);

@@ -1,4 +1,4 @@
-//! Standard error: the progress line where it is a terminal, one line an event on request, warnings.
+//! Standard error: the progress line on a terminal, a line for each event on request, warnings.
 
 use super::text::{grouped, or_dash, per_cent};
 use crate::activity::Activity;
@@ -12,12 +12,12 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the progress line is drawn: no second is left out, and the eye sees that the run goes on.
+/// How often the progress line is drawn: often enough to show every second, and that the run is alive.
 const FRAME: Duration = Duration::from_millis(200);
-/// Columns that the spinner and the blank after it take, and one that stays free: some terminals wrap after the last.
+/// Columns of the spinner and the blank after it, and one that stays free: some terminals wrap after the last.
 const SPINNER: usize = 3;
 
-/// How much goes to standard error.
+/// The amount of output on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// Warnings only.
@@ -38,7 +38,7 @@ pub struct Console {
     last: (f64, u64),
 }
 
-/// What the progress line shows of the last event.
+/// The parts of the progress line from the last event.
 #[derive(Clone, Debug, Default)]
 struct State {
     sides: [String; 3],
@@ -46,20 +46,20 @@ struct State {
 }
 
 impl Console {
-    /// Warnings, and what `verbosity` allows besides the progress line.
+    /// Warnings, and the output that `verbosity` allows besides the progress line.
     pub fn new(verbosity: Verbosity) -> Self {
         Console { line: None, verbosity, state: Arc::default(), last: (0.0, 0) }
     }
 
-    /// Shows a progress line if standard error is a terminal and the verbosity allows it. It is drawn on a thread of
-    /// its own: time goes on where the run is busy.
+    /// Shows a progress line if standard error is a terminal and the verbosity allows it. A separate thread draws it,
+    /// so that the time advances while the run is busy.
     pub fn progress(mut self, activity: &Activity, started: Instant, budget: Option<Duration>) -> Self {
         if self.verbosity > Verbosity::Quiet && std::io::stderr().is_terminal() {
             let (activity, state) = (activity.clone(), self.state.clone());
             let shown = move |_: &ProgressState, out: &mut dyn fmt::Write| {
                 let columns = usize::from(console::Term::stderr().size().1).saturating_sub(SPINNER);
                 let state = state.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                // what cannot be formatted is not shown
+                // text that cannot be formatted is not shown
                 let doing = activity.to_string();
                 let _ =
                     out.write_str(&fit(&clock(started.elapsed(), budget), &terminal::line(&doing), &state, columns));
@@ -67,7 +67,7 @@ impl Console {
             let style = ProgressStyle::with_template("{spinner} {shown}");
             let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner()).with_key("shown", shown);
             let line = ProgressBar::new_spinner().with_style(style);
-            // the thread is not ours, and panics where it cannot start
+            // the library starts its thread and panics where it cannot
             if threads::any_left() {
                 line.enable_steady_tick(FRAME);
             }
@@ -93,33 +93,33 @@ impl Console {
         }
     }
 
-    /// Says what went wrong, once.
+    /// Reports a problem, once.
     pub fn warn(&self, message: &str) {
         self.say(&format!("fangs: warning: {message}"));
     }
 
-    /// Says what is doubtful about a file, a line each.
+    /// Reports doubtful places of a file, a line each.
     pub fn warn_of(&self, warnings: &[Warning]) {
         for warning in warnings {
             self.warn(&warning.to_string());
         }
     }
 
-    /// Says something worth knowing, unless only warnings are wanted.
+    /// Prints a note, unless only warnings are wanted.
     pub fn tell(&self, message: &str) {
         if self.verbosity > Verbosity::Quiet {
             self.say(&format!("fangs: {message}"));
         }
     }
 
-    /// Says something worth knowing, where that was asked for.
+    /// Prints a note, if verbose.
     pub fn note(&self, message: &str) {
         if self.verbosity == Verbosity::Verbose {
             self.say(&format!("fangs: {message}"));
         }
     }
 
-    /// Takes the progress line away.
+    /// Removes the progress line.
     pub fn finish(&mut self) {
         if let Some(line) = self.line.take() {
             line.finish_and_clear();
@@ -127,7 +127,7 @@ impl Console {
     }
 
     fn say(&self, text: &str) {
-        // nobody to tell where standard error is closed
+        // a closed standard error cannot be reported
         let print = || drop(writeln!(std::io::stderr(), "{}", terminal::text(text)));
         match &self.line {
             Some(line) => line.suspend(print),
@@ -137,19 +137,19 @@ impl Console {
 }
 
 impl Drop for Console {
-    /// Also where an error ends the run: its message has a line of its own.
+    /// Also where an error ends the run: its message gets a line of its own.
     fn drop(&mut self) {
         self.finish();
     }
 }
 
-/// The best cost, the bound, and what is between them.
+/// The best cost, the bound, and the gap.
 fn sides(event: &Event) -> [String; 3] {
     let gap = event.gap.map_or("-".into(), per_cent);
     [format!("best {}", or_dash(event.cost)), format!("bound {}", or_dash(event.bound)), format!("gap {gap}")]
 }
 
-/// Seconds gone, of those that there are: `7 / 60 s`.
+/// Seconds elapsed, of the budget: `7 / 60 s`.
 fn clock(elapsed: Duration, budget: Option<Duration>) -> String {
     let elapsed = grouped(elapsed.as_secs());
     match budget {
@@ -158,8 +158,8 @@ fn clock(elapsed: Duration, budget: Option<Duration>) -> String {
     }
 }
 
-/// The parts of the progress line that fit into so many columns, each as a whole: a number that is cut off would be
-/// another one.
+/// The parts of the progress line that fit into `columns` columns, each as a whole: a cut number would be a different
+/// one.
 fn fit(clock: &str, activity: &str, state: &State, columns: usize) -> String {
     let [best, bound, gap] = &state.sides;
     let shown = [clock, best, bound, gap, state.rate.as_deref().unwrap_or(""), activity];

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Bytes of a row that is read back. The longest that is written has a few hundred.
+/// Most bytes of a row that is read back. Written rows have a few hundred at most.
 const LONGEST_ROW: usize = 1 << 20;
 
 /// The columns, in their order. Further ones may follow.
@@ -42,8 +42,7 @@ struct Row<'a> {
     seed: Option<u64>,
 }
 
-/// A CSV file that has every row on its way to the disk as soon as it is known. Rows that cannot be written are kept
-/// for the next try.
+/// A CSV file that sends every row to the disk at once. Rows that cannot be written are kept for the next try.
 #[derive(Debug)]
 pub struct CsvFile {
     writer: csv::Writer<AppendedFile>,
@@ -62,7 +61,7 @@ impl CsvFile {
         let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
         writer.write_record(HEADER).map_err(|error| cannot(error.into()))?;
         match writer.flush() {
-            // a pipe may have a reader later
+            // a pipe may get a reader later
             Err(error) if error.kind() != ErrorKind::WouldBlock => Err(cannot(error)),
             _ => Ok(CsvFile { writer, instance, seed }),
         }
@@ -80,7 +79,7 @@ impl CsvFile {
     /// Appends an event.
     ///
     /// # Errors
-    /// What the system says, such as a full disk; the row is written with the next one then, or at the end.
+    /// The system's, such as a full disk; the row is then written with the next one, or at the end.
     pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
         self.writer.serialize(Row {
             time_s: seconds(event.time_s),
@@ -102,14 +101,14 @@ impl CsvFile {
     }
 }
 
-/// A run as its CSV tells it.
+/// A run read from its CSV.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
-    /// The instance, where the file says it.
+    /// The instance, where the file names it.
     pub instance: Option<String>,
-    /// The seed, where the file says it.
+    /// The seed, where the file names it.
     pub seed: Option<String>,
-    /// What was found and proved; without a label.
+    /// The curves; without a label.
     pub curve: Curve,
 }
 
@@ -117,8 +116,8 @@ pub struct Recorded {
 /// file without `sense` tells it by which side its solutions and bounds change.
 ///
 /// # Errors
-/// A file that cannot be read or is no such CSV, with line and column; [`Error::Waiting`] where `stop` is set before a
-/// pipe has said all.
+/// A file that cannot be read or is not such a CSV, with line and column; [`Error::Waiting`] where `stop` is set before
+/// a pipe is at its end.
 pub fn read_run(path: &Path, stop: &Stop) -> Result<Recorded, Error> {
     let stream = files::open(path, stop).map_err(|error| cannot_read(&path.display().to_string(), error, stop))?;
     parse(ShortLines::new(stream, LONGEST_ROW), path).map_err(|error| match error {
@@ -195,7 +194,7 @@ fn parse(input: impl Read, path: &Path) -> Result<Recorded, Error> {
     Ok(run)
 }
 
-/// Whether larger is better, by what an event changed; nothing where it does not tell.
+/// Whether larger is better, by the change of an event; none where it shows neither.
 fn side(last: Point, Point { found: upper, bound: lower, .. }: Point, event: &str) -> Option<bool> {
     match (last.found != upper, last.bound != lower, event) {
         (true, false, "solution") | (false, true, "bound") => Some(false),
@@ -274,7 +273,7 @@ mod tests {
         Ok(())
     }
 
-    /// Files written before there was a column for the sense.
+    /// Files written before the column for the sense existed.
     #[test]
     fn older_files_tell_the_sense_by_what_events_change() -> Result<(), Error> {
         for (rows, maximise, optimal) in [

@@ -1,6 +1,5 @@
-//! Files that are replaced as a whole, files that grow, and what is written in place: devices and pipes. None waits for
-//! a disk to have room or for a pipe to have a reader: what could not be written is kept, and written when it is tried
-//! again.
+//! Files replaced as a whole, growing files, and outputs written in place: devices and pipes. No write waits for room
+//! on a disk or for a pipe's reader: unwritten bytes are kept until the next try.
 
 use crate::error::Error;
 use crate::files::{self, PATIENCE};
@@ -10,7 +9,7 @@ use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a pipe's reader may take nothing before it is left alone until the next try, and how long one try may take.
+/// How long a pipe's reader may take nothing before a try ends, and how long one try may take.
 const SLOW: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(200);
 /// Tries for a pipe once the run is to end.
@@ -19,7 +18,7 @@ const LAST_TRIES: u32 = 2;
 /// Tries to write until it succeeds or fails; waits for a pipe's reader as long as the stop flag is not set.
 ///
 /// # Errors
-/// What the last try failed with.
+/// The error of the last try.
 pub fn insist(stop: &Stop, mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     let mut left = LAST_TRIES;
     loop {
@@ -39,14 +38,14 @@ pub fn insist(stop: &Stop, mut attempt: impl FnMut() -> io::Result<()>) -> io::R
 /// A file whose readers see either the old content or the new one, never a part.
 ///
 /// The new content goes to a temporary file in the same folder, which then takes the name and, where there was a file,
-/// its mode and owner. What is no regular file (a device, a pipe) is written in place instead, and a symbolic link
-/// keeps pointing where it does.
+/// its mode and owner. An irregular file (a device, a pipe) is written in place instead, and a symbolic link keeps its
+/// target.
 #[derive(Debug)]
 pub struct ReplacedFile {
     path: PathBuf,
     /// The newest content, kept until it is written.
     content: Vec<u8>,
-    /// Whether none of it is on its way yet.
+    /// Whether writing has not begun yet.
     waits: bool,
     in_place: Option<AppendedFile>,
 }
@@ -70,7 +69,7 @@ impl ReplacedFile {
         Ok(file)
     }
 
-    /// Where it is, symbolic links followed.
+    /// Its path, symbolic links followed.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -78,15 +77,15 @@ impl ReplacedFile {
     /// Replaces the content.
     ///
     /// # Errors
-    /// What the system says; the old content stays then, and [`retry`](Self::retry) tries again. Where a pipe has no
-    /// reader that is [`ErrorKind::WouldBlock`].
+    /// The system's; the old content stays then, and [`retry`](Self::retry) tries again. A pipe without a reader gives
+    /// [`ErrorKind::WouldBlock`].
     pub fn write(&mut self, content: Vec<u8>) -> io::Result<()> {
         self.content = content;
         self.waits = true;
         self.retry()
     }
 
-    /// Writes what could not be written before, if there is something.
+    /// Writes the content that could not be written before, if there is any.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -94,7 +93,7 @@ impl ReplacedFile {
         match &mut self.in_place {
             Some(file) => {
                 if file.lost {
-                    // whoever reads next wants all of it
+                    // readers of the rewritten file want all of it
                     *file = AppendedFile::in_place(&self.path);
                     self.waits = true;
                 }
@@ -105,7 +104,7 @@ impl ReplacedFile {
                     let length = file.pending.len();
                     let result = file.flush();
                     if result.is_err() && file.pending.len() == length {
-                        // nothing was taken: by the next try there may be something newer
+                        // nothing was taken: the next try may have newer content
                         file.pending.clear();
                         self.waits = true;
                     }
@@ -129,7 +128,7 @@ impl ReplacedFile {
         self.finish(stop)
     }
 
-    /// The same for what could not be written before.
+    /// The same for content that could not be written before.
     ///
     /// # Errors
     /// As [`write_to_end`](Self::write_to_end).
@@ -149,8 +148,8 @@ impl ReplacedFile {
         Ok(())
     }
 
-    /// A file to write to, which is open to no more users than the `old` one. Files are private by default; a new one
-    /// becomes the user's file, so the umask decides.
+    /// A file to write to, open to no more users than the `old` one. Temporary files are private by default; a new file
+    /// gets the mode of the umask.
     fn temporary(&self, old: Option<&Metadata>) -> io::Result<tempfile::NamedTempFile> {
         let mut builder = tempfile::Builder::new();
         let _ = builder.prefix(".fangs-");
@@ -178,18 +177,18 @@ fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(old.permissions())
 }
 
-/// A file that grows, or what is written in place. Bytes are kept until they are written: [`Write::write`] never fails,
+/// A growing file, or an output written in place. Bytes are kept until they are written: [`Write::write`] never fails,
 /// and [`Write::flush`] may be tried again.
 #[derive(Debug)]
 pub struct AppendedFile {
     path: PathBuf,
     /// A pipe is open once it has a reader.
     file: Option<File>,
-    /// Bytes of a regular file that were written as a whole, to which it is cut back when a write fails: no row stands
-    /// there in part.
+    /// Bytes of a regular file that were written completely; when a write fails the file is cut back to these, so that
+    /// it has no partial row.
     whole: Option<u64>,
     pending: Vec<u8>,
-    /// The reader has gone away with a part of it.
+    /// The reader has gone after a part of it.
     lost: bool,
 }
 
@@ -210,12 +209,12 @@ impl AppendedFile {
         AppendedFile { path: path.into(), file: None, whole: None, pending: Vec::new(), lost: false }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes what a pipe's reader takes; the number of bytes, and why there are no more.
+    /// Writes what a pipe's reader takes; returns the number of bytes, and why there are no more.
     fn send(&self, mut file: &File) -> (usize, io::Result<()>) {
         let (began, mut sent, mut taken) = (Instant::now(), 0, Instant::now());
         while sent < self.pending.len() {
@@ -405,7 +404,7 @@ mod tests {
     fn a_reader_that_goes_away_or_stands_still_holds_up_nothing() -> Result<(), Box<dyn std::error::Error>> {
         let (_folder, path) = pipe()?;
         let mut rows = AppendedFile::create(&path)?;
-        // opened for both, a pipe does not wait for the other end
+        // opened for both directions, a pipe does not wait for the other end
         let reader = File::options().read(true).write(true).open(&path)?;
         rows.write_all(&[b'x'; 1_000_000])?;
         assert!(rows.flush().is_err_and(|error| error.kind() == ErrorKind::WouldBlock));

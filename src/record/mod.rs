@@ -1,4 +1,4 @@
-//! What a run leaves behind: convergence rows, solution files, pictures, the progress line and the summary.
+//! Outputs of a run: convergence rows, solution files, pictures, the progress line and the summary.
 //!
 //! Everything is written as it happens. A file that cannot be written is reported once and tried again at each tick and
 //! at the end; the run goes on.

@@ -1,4 +1,4 @@
-//! Sends the events of a run to where the user wants them.
+//! Sends the events of a run to its outputs.
 
 use super::plot::{Curve, Point};
 use super::{Console, CsvFile, ReplacedFile};
@@ -15,14 +15,14 @@ pub struct Recorder {
     console: Console,
     csv: Option<CsvFile>,
     solution: Option<ReplacedFile>,
-    /// Kept where a picture is wanted.
+    /// Only for a picture.
     curve: Option<Curve>,
-    /// Whether it has been said that the file is not up to date.
+    /// Whether the failure of a file has been reported.
     csv_behind: bool,
     solution_behind: bool,
 }
 
-/// What a recorder leaves.
+/// The state of the outputs at the end.
 #[derive(Debug, Default)]
 pub struct Ended {
     /// The curve, where one was wanted.
@@ -87,13 +87,13 @@ impl Recorder {
         }
     }
 
-    /// Says something on standard error without disturbing the progress line.
+    /// Prints a note on standard error without disturbing the progress line.
     pub fn warn(&self, message: &str) {
         self.console.warn(message);
     }
 
-    /// Writes what could not be written before and ends the progress line. Waits for the readers of pipes until the
-    /// stop flag is set; says what is not complete.
+    /// Writes the rest and ends the progress line. Waits for the readers of pipes until the stop flag is set; reports
+    /// incomplete outputs.
     pub fn finish(mut self, stop: &Stop) -> Ended {
         self.console.finish();
         let told = |result: Option<Result<(), Error>>| match result {
@@ -109,7 +109,7 @@ impl Recorder {
     }
 }
 
-/// Whether a failure is to be told: the first one is, but a pipe's reader may come a moment later.
+/// Whether to report a failure: the first one, unless a pipe's reader may still come.
 fn is_news(behind: &mut bool, event: &Event, error: &io::Error) -> bool {
     let early = error.kind() == io::ErrorKind::WouldBlock && event.kind != EventKind::Tick;
     !early && !std::mem::replace(behind, true)

@@ -1,4 +1,4 @@
-//! The summaries: one JSON object, or a few lines for people.
+//! The summaries: one JSON object, or a few lines of text.
 
 use super::seconds;
 use super::text::{assignment, counted, ended, grouped, objective, or_dash, per_cent, sense};
@@ -32,9 +32,9 @@ pub struct SolveReport<'a> {
     pub device: &'a str,
     pub threads: usize,
     pub driver: &'static str,
-    /// The plug-in heuristic, where one was asked for.
+    /// The plug-in heuristic, if there is one.
     pub heuristic: Option<&'a str>,
-    /// What came of a plug-in heuristic's picks, where there is one.
+    /// Statistics of a plug-in heuristic's picks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picks: Option<Picks>,
     pub population: usize,
@@ -49,12 +49,12 @@ pub struct SolveReport<'a> {
     pub variables: Option<usize>,
     pub functions: Option<usize>,
     pub solution: Option<&'a [u32]>,
-    /// How it ended, in words; this and what follows is for people.
+    /// How it ended, in words; this field and those after it are for the text form.
     #[serde(skip)]
     pub ended: String,
     #[serde(skip)]
     pub maximise: bool,
-    /// Where the solution is, if it was written.
+    /// The place of the solution, if it was written.
     #[serde(skip)]
     pub solution_file: Option<PathBuf>,
 }
@@ -208,29 +208,29 @@ pub struct BoundReport {
     /// Whether the bound is the optimum.
     pub exact: bool,
     pub bound: Option<Number>,
-    /// What the value-assignment phase found.
+    /// The solution of the value-assignment phase.
     pub cost: Option<Number>,
     pub precision_slack: f64,
     /// Entries of the largest message.
     pub largest_table: u64,
     pub table_bytes: u64,
     pub joint_entries: u64,
-    /// Whether the device's memory did not hold the tables, which were streamed from the host's.
+    /// Whether tables exceeded the device's memory and were streamed from the host's.
     pub streamed: bool,
-    /// Bytes of tables that were in files, as memory did not hold them.
+    /// Bytes of tables in files, as they exceeded memory.
     pub spilled_bytes: u64,
     pub time_s: f64,
     pub device: String,
-    /// For people: which way the objective is better.
+    /// For the text form: which way the objective is better.
     #[serde(skip)]
     pub maximise: bool,
-    /// What the value-assignment phase found, where the file for it could not be written.
+    /// The solution of the value-assignment phase, where its file could not be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solution: Option<Vec<u32>>,
 }
 
 impl BoundReport {
-    /// What is proven, in words.
+    /// The proof's result, in words.
     fn proven(&self) -> &'static str {
         match (self.exact, self.cost, self.bound) {
             (true, Some(_), _) => "the bound is the optimum",

@@ -1,4 +1,4 @@
-//! Words and numbers as people read them.
+//! Words and numbers of the text form.
 
 use crate::search::{Status, StoppedBy};
 use std::fmt::Display;
@@ -28,7 +28,7 @@ pub fn counted(count: usize, one: &str) -> String {
     format!("{} {one}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A relative gap in per cent; one that is left is never shown as none.
+/// A relative gap in per cent; a gap that is left is never shown as 0.
 pub fn per_cent(gap: f64) -> String {
     match gap {
         0.0 => "0 %".into(),
@@ -37,7 +37,7 @@ pub fn per_cent(gap: f64) -> String {
     }
 }
 
-/// What the objective is called.
+/// The name of the objective.
 pub fn objective(maximise: bool) -> &'static str {
     if maximise { "log value" } else { "cost" }
 }
@@ -66,10 +66,10 @@ pub fn ended(status: Status, stopped_by: StoppedBy) -> String {
     }
 }
 
-/// The most characters of an assignment that is shown: with its label it fits a line of 80.
+/// Most characters of a displayed assignment: with its label it fits a line of 80.
 const SHORT: usize = 66;
 
-/// The assignment where it is short, otherwise where it is or how to get it.
+/// The assignment where it is short, otherwise its place or how to get it.
 pub fn assignment(values: &[u32], file: Option<&std::path::Path>) -> String {
     // a value takes a digit and a blank at least
     if values.len() <= SHORT.div_ceil(2) {

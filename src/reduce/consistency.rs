@@ -12,12 +12,12 @@ use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table};
 use crate::stop::Stop;
 
-/// Which values of the variables of a scope have been seen in a combination that counts.
+/// Values of the variables of a scope that have a support in a combination that counts.
 struct Supports {
     seen: Vec<Vec<bool>>,
-    /// How many values of each variable still miss one.
+    /// How many values of each variable still lack a support.
     missing: Vec<usize>,
-    /// The dearest combination that was needed.
+    /// The dearest support that was needed.
     witness: Cost,
 }
 
@@ -62,7 +62,7 @@ impl Reducer {
         }
     }
 
-    /// Queues what a lower limit may have made too dear.
+    /// Queues the checks that a lower limit makes necessary.
     fn limit_fell(&mut self) {
         let limit = self.limit();
         for (slot, function) in (0..).zip(&self.functions) {
@@ -75,11 +75,11 @@ impl Reducer {
         }
     }
 
-    /// Looks for values that no combination of a function supports.
+    /// Finds values without support in a function.
     fn scan(&mut self, slot: u32, stop: &Stop) {
         let limit = self.limit();
         let Some(function) = self.function(slot) else { return };
-        // each value's least entry is a support whatever the values that go with it cost by themselves
+        // each value's least entry is a support, whatever the unary costs of the other values
         let dearest = |&v: &u32| self.unary[v as usize].iter().copied().max().unwrap_or(0);
         let paid = function.scope.iter().map(dearest).fold(0, sum);
         let witness = function.minima.iter().fold(paid, |most, &least| most.max(sum(least, paid)));
@@ -120,7 +120,7 @@ impl Reducer {
             return;
         }
         let limit = self.limit();
-        // without a limit only what a scan forbade is too dear
+        // without a limit only values forbidden by a scan are too dear
         let least = if limit < FORBIDDEN { self.least_totals(v) } else { self.unary[v as usize].clone() };
         self.dearest[v as usize] = least.iter().copied().filter(|&total| total < limit).max().unwrap_or(0);
         let kept: Vec<u32> = (0..).zip(&least).filter(|&(_, &total)| total < limit).map(|(value, _)| value).collect();
@@ -132,7 +132,7 @@ impl Reducer {
         }
     }
 
-    /// The least that each value of a variable pays in its own cost and all functions of the variable.
+    /// The least total of each value of a variable: its unary cost and the least of each function.
     pub(super) fn least_totals(&self, v: u32) -> Vec<Cost> {
         let mut totals = self.unary[v as usize].clone();
         for (function, position) in self.functions_of(v) {
@@ -151,8 +151,7 @@ impl Reducer {
     }
 }
 
-/// Looks row by row, and only into rows that may hold a support still missing. What has been seen says nothing where it
-/// is stopped.
+/// Scans row by row, and only rows that may hold a support still missing. A stopped scan proves nothing.
 fn scan_dense(
     costs: &[Cost],
     unary: &[&[Cost]],
@@ -204,8 +203,8 @@ fn scan_dense(
     Ok(())
 }
 
-/// Looks through the listed tuples. Where a combination that is not listed may be a support it is taken for
-/// one, without asking what the values cost by themselves: that only misses removals.
+/// Scans the listed tuples. Where an unlisted tuple may be a support it counts as one, whatever its unary costs: that
+/// only misses removals.
 fn scan_sparse(sparse: &SparseTable, unary: &[&[Cost]], limit: Cost, supports: &mut Supports) {
     let sizes: Vec<usize> = unary.iter().map(|costs| costs.len()).collect();
     let mut listed: Vec<Vec<u64>> = sizes.iter().map(|&size| vec![0; size]).collect();

@@ -1,9 +1,9 @@
-//! The way back: which value a variable that left takes, given those that left after it or stayed.
+//! The inverse of the reductions: the value of a removed variable, given the variables removed after it or kept.
 
 use std::sync::Arc;
 
-/// A variable that left the network. Whatever made it leave (one value, elimination, a functional pair), its
-/// best value is a function of the variables it shared functions with, and that function is what is kept.
+/// A removed variable. Whatever removed it (one value, elimination, a functional pair), its
+/// best value is a function of the variables it shared functions with, and that function is stored.
 #[derive(Clone, Debug)]
 pub(super) struct Departure {
     /// The variable.

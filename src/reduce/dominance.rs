@@ -6,10 +6,10 @@ use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 use crate::stop::Stop;
 
-/// Entries compared for one variable at most.
+/// Most entries compared for one variable.
 const WORK: usize = 1 << 22;
 
-/// A function as the values of one of its variables see it.
+/// A function seen from one of its variables.
 struct View<'a> {
     costs: &'a [Cost],
     /// Values of the variable, and entries that follow each other for one of them.
@@ -19,7 +19,7 @@ struct View<'a> {
 }
 
 impl Reducer {
-    /// Looks at every variable that changed. Returns whether a value was removed.
+    /// Checks every variable that changed. Returns whether a value was removed.
     pub(super) fn remove_dominated(&mut self, stop: &Stop) -> bool {
         let mut changed = false;
         while !self.done(stop) {
@@ -43,7 +43,7 @@ impl Reducer {
         changed
     }
 
-    /// The values that another one dominates, each with that one, which may be dominated later in the list itself.
+    /// The dominated values, each with the dominating one, which may be dominated later in the list itself.
     fn dominated(&self, v: u32) -> Vec<(u32, u32)> {
         let size = self.domains[v as usize] as usize;
         let mut pairs = Vec::new();

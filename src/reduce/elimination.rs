@@ -10,21 +10,21 @@ use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Neighbours of a component's variables are searched for the least degree, not kept in order.
+/// Most variables of a component to eliminate as a whole: its next variable is found by a linear search.
 const COMPONENT_VARIABLES: usize = 200;
 
-/// How large the tables of an elimination may become.
+/// Limits for the tables of an elimination.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
-    /// Combinations looked at for one variable.
+    /// Combinations visited for one variable.
     pub(super) joint: usize,
-    /// Entries over two neighbours, where they are more than what is replaced.
+    /// Entries over two neighbours, where they exceed those replaced.
     pub(super) pair: usize,
-    /// Entries over more neighbours, where they are more than what is replaced.
+    /// Entries over more neighbours, where they exceed those replaced.
     pub(super) several: usize,
-    /// Neighbours beyond which a variable is not looked at.
+    /// Most neighbours of a variable to be eliminated.
     pub(super) neighbours: usize,
-    /// Combinations looked at for a whole component, where that makes it vanish.
+    /// Combinations visited for a whole component, where that makes it vanish.
     pub(super) component: usize,
 }
 
@@ -56,7 +56,7 @@ impl Reducer {
                 heap.into_iter().for_each(|Reverse((_, v))| self.pending.eliminations.push(v));
                 break;
             }
-            // a variable whose price changed since was queued again
+            // a variable whose table size changed has been queued again
             if self.price(v) == Some(price) {
                 self.eliminate(v);
                 changed = true;
@@ -65,7 +65,7 @@ impl Reducer {
         changed
     }
 
-    /// Entries of the table that the elimination of a variable makes; `None` where it is not worth it.
+    /// Entries of the new table of an elimination; `None` where it does not pay.
     fn price(&self, v: u32) -> Option<usize> {
         if !self.present[v as usize] {
             return None;
@@ -97,7 +97,7 @@ impl Reducer {
             .then_some(entries)
     }
 
-    /// Takes a variable out and puts the least costs over its values in place of its functions.
+    /// Removes a variable and puts the least costs over its values in place of its functions.
     fn eliminate(&mut self, v: u32) {
         self.report.eliminated += 1;
         if self.domains[v as usize] == 1 {
@@ -115,7 +115,7 @@ impl Reducer {
         self.add_function(&scope, Table::dense(costs));
     }
 
-    /// Takes out a variable with one value left.
+    /// Removes a variable with one value left.
     fn assign(&mut self, v: u32) {
         self.note(|_| Step::Eliminate { variable: v, over: [].into() });
         let functions = self.remove_functions_of(v);
@@ -161,7 +161,7 @@ impl Reducer {
         changed
     }
 
-    /// An elimination order of a component by least new table, if it stays within bounds.
+    /// An elimination order of a component by least new table, if it stays within the limits.
     fn least_degree_order(&self, component: &[u32]) -> Option<Vec<u32>> {
         if component.len() > COMPONENT_VARIABLES {
             return None;
@@ -207,7 +207,7 @@ struct Rows {
     strides: Vec<usize>,
 }
 
-/// For each combination of the other variables the least sum over the values of the last, and the first value that has it.
+/// For each combination of the other variables the least sum over the last variable's values, and its first minimiser.
 fn minimise(unary: &[Cost], tables: &[Rows], sizes: &[usize], limit: Cost) -> (Vec<Cost>, Vec<usize>) {
     let entries = sizes.iter().product();
     let (mut costs, mut choice) = (Vec::with_capacity(entries), Vec::with_capacity(entries));

@@ -1,4 +1,4 @@
-//! Exact reductions of a [`Network`] to a [`Problem`], and the way back.
+//! Exact reductions of a [`Network`] to a [`Problem`], and the mapping of solutions back.
 //!
 //! A [`Reducer`] holds the network in a working state and applies, until nothing changes:
 //! arc consistency on forbidden combinations (`consistency`), functional pairs and separable tables
@@ -16,6 +16,7 @@ mod departure;
 mod dominance;
 mod elimination;
 mod named;
+mod reduced;
 mod report;
 mod simplification;
 mod state;
@@ -26,8 +27,9 @@ mod value_bounds;
 mod worklist;
 
 pub use components::components;
+pub use reduced::ReducedProblem;
 pub use report::{Reduction, Size};
-pub use value_bounds::{Forbidden, ValueBounds};
+pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
 
 use crate::Error;
 use crate::certificate::Step;
@@ -40,7 +42,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use worklist::Worklist;
 
-/// The working state of the reductions; lives as long as the search, because each better solution lets them go on.
+/// The working state of the reductions; it lives as long as the search, because each better solution allows more.
 #[derive(Clone, Debug)]
 pub struct Reducer {
     reduce: bool,
@@ -49,11 +51,11 @@ pub struct Reducer {
     constant: Cost,
     /// Number of values left of each variable.
     domains: Vec<u32>,
-    /// Which value of the network each value left is; ascending, shared with departures.
+    /// The network's value of each value left; ascending, shared with departures.
     values: Vec<Arc<[u32]>>,
     /// Cost of each value left; the least is 0 between two reductions.
     unary: Vec<Vec<Cost>>,
-    /// The least total of the dearest value at the last check: nothing is to find while the limit stays above.
+    /// The least total of the dearest value at the last check: no check is needed while the limit stays above.
     dearest: Vec<Cost>,
     present: Vec<bool>,
     /// Functions of two and more present variables; a slot is never used again.
@@ -62,18 +64,18 @@ pub struct Reducer {
     /// Slots of the functions of each variable, ascending.
     incidence: Vec<Vec<u32>>,
     departures: Vec<Departure>,
-    /// The variables of the core, ascending.
+    /// The variables of the reduced problem, ascending.
     core: Vec<u32>,
     pending: Pending,
     limits: Limits,
     report: Reduction,
-    /// What was done, so that it can be checked; only where somebody wants to.
+    /// The steps taken, for a certificate; only where one is wanted.
     log: Option<Vec<Step>>,
-    /// Why bounds forbade values.
+    /// Lemmas: why bounds forbade values.
     lemmas: Vec<Forbidden>,
 }
 
-/// A function in work: all costs at least 0, the least 0, no variable that has left.
+/// A working function: all costs at least 0, the least 0, no removed variable.
 #[derive(Clone, Debug)]
 struct Function {
     /// Ascending.
@@ -81,20 +83,20 @@ struct Function {
     table: Table,
     /// For each value of each variable of the scope, the least cost with that value (see [`table::minima`]).
     minima: Arc<[Cost]>,
-    /// The dearest entry that is not forbidden, or more.
+    /// An upper bound on its finite entries.
     peak: Cost,
-    /// The dearest support that the last scan found: nothing is to find while the limit stays above.
+    /// The dearest support of the last scan: no scan is needed while the limit stays above.
     witness: Cost,
     /// Whether the table is in the form of [`Problem`] and shared with its equals.
     settled: bool,
 }
 
-/// What changed, for each reduction that has yet to look.
+/// Queued changes for each reduction.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     /// Variables whose unary costs rose: their functions may have lost supports.
     moved: Worklist,
-    /// Functions to look through for lost supports.
+    /// Functions to scan for lost supports.
     scans: Worklist,
     /// Variables whose values may have become too dear.
     checks: Worklist,
@@ -109,24 +111,24 @@ struct Pending {
 }
 
 impl Reducer {
-    /// Takes over a network and, where `reduce` is set, reduces it. Without it only what [`Problem`] demands is
-    /// done: unary costs apart, functions of one scope merged, minima moved to the constant.
+    /// Loads a network and, where `reduce` is set, reduces it. Otherwise it only does what [`Problem`] demands:
+    /// separate unary costs, merged functions of one scope, minima in the constant.
     ///
     /// # Errors
-    /// [`Error::Stopped`] where `stop` is set before all functions are taken over; [`Error::Memory`]. Later stops only
-    /// leave a larger core ([`Reducer::problem_until`] says that there was one).
+    /// [`Error::Stopped`] where `stop` is set before all functions are loaded; [`Error::Memory`]. Later stops only
+    /// leave a larger reduced problem ([`Reducer::problem_until`] reports them).
     pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         let mut reducer = Reducer::load(network, named::values(network), reduce, stop)?;
         reducer.run(stop);
         Ok(reducer)
     }
 
-    /// The same, keeping a log of what is done for [`Reducer::steps`].
+    /// The same, with a log of the steps for [`Reducer::steps`].
     ///
     /// # Errors
     /// As [`Reducer::new`].
     pub fn logged(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
-        // whoever follows the log has all values of the network
+        // the log starts with all values of the network
         let mut reducer = Reducer::load(network, named::Named::default(), reduce, stop)?;
         reducer.log = Some(Vec::new());
         reducer.run(stop);
@@ -141,7 +143,7 @@ impl Reducer {
         }
     }
 
-    /// The same with what is known of values, which may forbid some also where the top stays.
+    /// The same with value bounds, which may forbid some values also where the top stays.
     pub fn tighten_by(&mut self, upper: Cost, bounds: &ValueBounds, stop: &Stop) {
         if upper < self.top {
             self.lower_top(upper);
@@ -158,10 +160,10 @@ impl Reducer {
         self.queue_dear();
     }
 
-    /// The core, its variables renumbered in their order. Where the reductions were stopped it may hold costs at or
-    /// above the top.
+    /// The reduced problem, its variables renumbered in their order. Where the reductions were stopped it may hold
+    /// costs at or above the top.
     pub fn problem(&self) -> Problem {
-        self.problem_until(&Stop::new()).expect("nobody stops")
+        self.problem_until(&Stop::new()).expect("the flag is not set")
     }
 
     /// The same.
@@ -188,7 +190,7 @@ impl Reducer {
         })
     }
 
-    /// The core, unless what search and bounds keep of it is more than there is memory for.
+    /// The reduced problem, unless the search and the bounds need more memory for it than there is.
     ///
     /// # Errors
     /// [`Error::Memory`] with how much it would take.
@@ -208,7 +210,7 @@ impl Reducer {
         Ok(problem)
     }
 
-    /// The variables of the network that the core's stand for, ascending.
+    /// The variables of the network that the reduced problem's stand for, ascending.
     pub fn variables(&self) -> &[u32] {
         &self.core
     }
@@ -218,12 +220,12 @@ impl Reducer {
         &self.values[self.core[index] as usize]
     }
 
-    /// What was done, step by step, where a log was kept.
+    /// The steps taken, where a log was kept.
     pub fn steps(&self) -> Option<&[Step]> {
         self.log.as_deref()
     }
 
-    /// Why bounds forbade values, which the steps take for known.
+    /// The lemmas that the steps use: why bounds forbade values.
     pub fn lemmas(&self) -> &[Forbidden] {
         &self.lemmas
     }
@@ -233,7 +235,7 @@ impl Reducer {
         self.infeasible
     }
 
-    /// An assignment of the network from one of the core: what left takes its best values.
+    /// An assignment of the network from one of the reduced problem: removed variables take their best values.
     pub fn lift(&self, core: &[u32]) -> Vec<u32> {
         let mut assignment = vec![0; self.domains.len()];
         for (&v, &value) in self.core.iter().zip(core) {
@@ -245,7 +247,8 @@ impl Reducer {
         assignment
     }
 
-    /// The core's part of an assignment of the network. A value that was removed becomes the cheapest one left.
+    /// The reduced problem's part of an assignment of the network. A value that was removed becomes the cheapest one
+    /// left.
     pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
         let value = |&v: &u32| {
             let v = v as usize;
@@ -254,7 +257,7 @@ impl Reducer {
         self.core.iter().map(value).collect()
     }
 
-    /// What was done, in numbers.
+    /// Statistics of the reductions.
     pub fn report(&self) -> Reduction {
         let mut report = self.report.clone();
         report.after = self.size();
@@ -275,7 +278,7 @@ impl Reducer {
 
     /// Reduces until nothing changes or `stop` is set, then brings the tables into the form of [`Problem`].
     fn run(&mut self, stop: &Stop) {
-        // cheapest first; whoever changed something gives the cheaper ones another turn
+        // cheapest first; after a change the cheaper ones run again
         while self.reduce && !self.done(stop) {
             self.propagate(stop);
             let changed = self.simplify(stop)
@@ -297,17 +300,17 @@ impl Reducer {
         }
     }
 
-    /// Whether there is no point in going on.
+    /// Whether to stop: there is no solution, or the flag is set.
     fn done(&self, stop: &Stop) -> bool {
         self.infeasible || stop.is_set()
     }
 
-    /// What an entry must stay below, everything else being at least 0.
+    /// The limit for an entry, everything else being at least 0.
     fn limit(&self) -> Cost {
         if self.top >= FORBIDDEN { FORBIDDEN } else { self.top.saturating_sub(self.constant).min(FORBIDDEN) }
     }
 
-    /// Queues what more forbidden combinations may simplify: most functions have none after a small step of `top`.
+    /// Queues functions that new forbidden tuples may simplify: most have none after a small step of `top`.
     fn queue_dear(&mut self) {
         let limit = self.limit();
         let peak = |costs: &Vec<Cost>| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
@@ -323,7 +326,7 @@ impl Reducer {
 
     /// Forbids entries that alone reach the limit, and stores equal tables once.
     fn settle(&mut self, stop: &Stop) {
-        // what is stopped stays as right as it was
+        // a stopped pass leaves valid tables
         let _ = self.settle_until(stop);
     }
 

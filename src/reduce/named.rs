@@ -1,19 +1,18 @@
-//! Values of long domains that no function names: they are the same to all functions, so that the first of them stands
-//! for all, and what a network takes follows the size of its file and not the sizes that it states.
+//! Values of long domains that no function names. All functions treat them alike, so the first one represents all, and
+//! the memory of a network follows the size of its file, not the sizes that it states.
 
 use crate::model::{CostFunction, Network, SparseTable, Table};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Domains of more values are looked at: those that local search has no room for. Reducing shorter ones is left to the
-/// reductions.
+/// Only longer domains are examined: those too long for local search. The reductions handle shorter ones.
 const LONG: u32 = u16::MAX as u32;
 
-/// What is left of long domains, by variable: values that functions name and one of those that none does, ascending.
+/// The remaining values of long domains, by variable: named ones and one that is not, ascending.
 #[derive(Default)]
 pub(super) struct Named(FxHashMap<u32, Arc<[u32]>>);
 
-/// The values that are to be told apart.
+/// The values to be distinguished.
 pub(super) fn values(network: &Network) -> Named {
     let domains = network.domains();
     let long = |v: u32| domains[v as usize] > LONG;
@@ -50,17 +49,17 @@ pub(super) fn values(network: &Network) -> Named {
 }
 
 impl Named {
-    /// The values of a variable; nothing where all are left.
+    /// The values of a variable; none where all remain.
     pub fn values(&self, v: u32) -> Option<Arc<[u32]>> {
         self.0.get(&v).cloned()
     }
 
-    /// How many these are.
+    /// The number of these.
     pub fn domain(&self, v: u32) -> Option<u32> {
         self.0.get(&v).map(|values| values.len() as u32)
     }
 
-    /// The table of a function over them, where it is another one.
+    /// The table of a function over them, where it changes.
     pub fn table(&self, function: &CostFunction) -> Option<Table> {
         let Table::Sparse(sparse) = &function.table else { return None };
         let kept: Vec<Option<&Arc<[u32]>>> = function.scope.iter().map(|v| self.0.get(v)).collect();
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_stands_for_all_that_nobody_names() {
+    fn one_value_stands_for_all_unnamed_ones() {
         let named = |text: &str| values(&network(text)).values(0).map(|values| values.to_vec());
         assert_eq!(named("t 1 70000 1 9 70000 1 0 4 2 0 1 1 2"), Some(vec![0, 1, 2]));
         assert_eq!(named("t 1 70000 1 9 70000 1 0 4 2 1 1 69999 2"), Some(vec![0, 1, 69999]));
@@ -127,7 +126,7 @@ mod tests {
                 best = best.min(check::evaluate(&network, &[values[a], values[b], c as u32]).cost);
             }
             for reduce in [false, true] {
-                let reducer = Reducer::new(&network, reduce, &Stop::new()).expect("nobody stops");
+                let reducer = Reducer::new(&network, reduce, &Stop::new()).expect("the flag is not set");
                 let problem = reducer.problem();
                 assert!(problem.domains.iter().all(|&domain| domain <= 5), "case {case}: {:?}", problem.domains);
                 let found = combinations(&problem.domains).map(|core| {

@@ -1,10 +1,10 @@
-//! What the reductions did, in numbers.
+//! Statistics of the reductions.
 
 use super::Reducer;
 use crate::model::{Network, Table};
 use serde::Serialize;
 
-/// The extent of a network.
+/// The size of a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Size {
     /// Variables.
@@ -20,7 +20,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// The extent of a network as it was given.
+    /// The size of a network as given.
     pub fn of(network: &Network) -> Self {
         let mut size = Size::over(network.domains().iter().copied());
         for function in network.functions() {
@@ -56,12 +56,12 @@ impl Size {
     }
 }
 
-/// What the reductions did.
+/// Statistics of the reductions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reduction {
     /// The network.
     pub before: Size,
-    /// The core.
+    /// The reduced problem.
     pub after: Size,
     /// Functions added to another one of the same scope.
     pub merged: usize,
@@ -75,12 +75,12 @@ pub struct Reduction {
     pub inconsistent: usize,
     /// Values removed because another one is never worse.
     pub dominated: usize,
-    /// Connected components of the core.
+    /// Connected components of the reduced problem.
     pub components: usize,
 }
 
 impl Reducer {
-    /// The extent of the core, functions of one variable left out.
+    /// The size of the reduced problem, without functions of one variable.
     pub(super) fn size(&self) -> Size {
         let mut size = Size::over(self.core.iter().map(|&v| self.domains[v as usize]));
         for function in self.functions.iter().flatten() {

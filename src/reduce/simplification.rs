@@ -1,4 +1,4 @@
-//! Functions that say more simply what they say: a pair of variables of which one decides the other, and
+//! Functions with a simpler form: a pair of variables of which one decides the other, and
 //! tables in which one variable's cost is independent of the rest.
 
 use super::{Function, Reducer, table};
@@ -6,13 +6,13 @@ use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 use crate::stop::Stop;
 
-/// A variable is substituted where its functions have at most so many times their entries afterwards, ...
+/// A variable is substituted where its functions then have at most this many times their entries, ...
 const GROWTH: usize = 2;
-/// ... or no more than so many entries.
+/// ... or no more than this number of entries.
 const SMALL: usize = 1 << 12;
 
 impl Reducer {
-    /// Looks at every function that changed. Returns whether it changed anything.
+    /// Checks every function that changed. Returns whether it changed anything.
     pub(super) fn simplify(&mut self, stop: &Stop) -> bool {
         let mut changed = false;
         while !self.done(stop) {
@@ -41,7 +41,7 @@ impl Reducer {
         true
     }
 
-    /// The only value of `y` that each value of `x` allows, if that is so.
+    /// The only value of `y` for each value of `x`, if there is just one for each.
     fn image(&self, costs: &[Cost], (x, x_stride): (u32, usize), (y, y_stride): (u32, usize)) -> Option<Vec<usize>> {
         let limit = self.limit();
         let (x_unary, y_unary) = (&self.unary[x as usize], &self.unary[y as usize]);
@@ -55,7 +55,7 @@ impl Reducer {
         (0..x_unary.len()).map(only).collect()
     }
 
-    /// Entries of the functions of `y` after its substitution by `x`; `None` where they are too many or some are sparse.
+    /// Entries of the functions of `y` after `x` replaces it; `None` where they are too many or some are sparse.
     fn growth(&self, x: u32, y: u32) -> Option<usize> {
         let (mut before, mut after) = (0, 0usize);
         for (function, _) in self.functions_of(y) {
@@ -111,7 +111,7 @@ impl Reducer {
         let _ = self.remove_function(slot);
         self.report.separated += 1;
         self.add_unary(scope[position], &shares);
-        // the first value's slice pays its share and the rest
+        // the first value's slice has its share and the rest
         let mut axes = table::axes(&sizes);
         let _ = axes.remove(position);
         let rest = table::gather(&costs, &axes);
@@ -122,7 +122,7 @@ impl Reducer {
     }
 }
 
-/// What each value of the variable at `position` adds to a cost that depends on the others only, the least being 0.
+/// The cost that each value of the variable at `position` adds to the others', the least being 0.
 fn shares(costs: &[Cost], sizes: &[usize], position: usize, limit: Cost) -> Option<Vec<Cost>> {
     let (size, inner) = (sizes[position], sizes[position + 1..].iter().product::<usize>());
     let share = |value: usize| {
@@ -137,10 +137,10 @@ fn shares(costs: &[Cost], sizes: &[usize], position: usize, limit: Cost) -> Opti
                 }
             }
         }
-        // a first value that is forbidden throughout says nothing; it is about to be removed
+        // a first value that is always forbidden tells nothing; it is about to be removed
         share
     };
-    // most tables are no such sums, which the second value tells
+    // most tables are not such sums, which the second value shows
     let mut shares = (1..size).map(share).collect::<Option<Vec<Cost>>>()?;
     shares.insert(0, 0);
     let least = shares.iter().copied().min()?;

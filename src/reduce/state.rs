@@ -1,4 +1,4 @@
-//! The working state: taking a network over, and the few edits that all reductions are made of.
+//! The working state: loading a network, and the few edits that all reductions use.
 
 use super::named::Named;
 use super::{Function, Limits, Pending, Reducer, Reduction, Size, cheapest, table};
@@ -9,10 +9,10 @@ use crate::stop::Stop;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
 
-/// Bytes of a value of a variable, reductions, bounds and search together; 42 were measured in `bound`.
+/// Bytes for each value of a variable, reductions, bounds and search together; `bound` took 42.
 const VALUE_BYTES: u64 = 48;
 
-/// A table in the form used here: the least cost taken off, so that it is 0.
+/// A table in the form used here: its least cost subtracted, so that it is 0.
 #[derive(Clone)]
 struct Normal {
     least: Cost,
@@ -26,12 +26,12 @@ struct Normal {
 struct Taken {
     /// By address.
     forms: FxHashMap<usize, Vec<Form>>,
-    /// Of the function in hand.
+    /// The current function's.
     order: Vec<usize>,
     sizes: Vec<usize>,
 }
 
-/// A table as functions of these domains have it whose variables come in this order, which is empty where it stays.
+/// A table in normal form, for one order of its variables (empty where it stays) and their domain sizes.
 struct Form {
     order: Box<[usize]>,
     sizes: Box<[usize]>,
@@ -39,7 +39,7 @@ struct Form {
 }
 
 impl Reducer {
-    /// Takes a network over without reducing it; of the variables that `named` has only the values that it tells.
+    /// Loads a network without reducing it; variables have only the values in `named`.
     pub(super) fn load(network: &Network, named: Named, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         let n = network.domains().len();
         let domains: Vec<u32> =
@@ -100,7 +100,7 @@ impl Reducer {
         Ok(reducer)
     }
 
-    /// Takes over one function of the network; a table stays shared unless its order or its minimum changes it.
+    /// Loads one function of the network; a table stays shared unless its order or its minimum changes it.
     fn take(&mut self, scope: &[u32], table: &Table, taken: &mut Taken) {
         let Taken { forms, order, sizes } = taken;
         order.clear();
@@ -146,14 +146,14 @@ impl Reducer {
         })
     }
 
-    /// Every assignment pays so much more.
+    /// Adds to the constant.
     pub(super) fn raise(&mut self, cost: Cost) {
         self.constant = if cost >= FORBIDDEN { FORBIDDEN } else { add(self.constant, cost) };
         self.infeasible |= self.constant >= self.top;
         self.pending.lower |= cost > 0 && self.top < FORBIDDEN;
     }
 
-    /// Something about a variable changed: it may be cheap to eliminate or have dominated values now.
+    /// Records a change of a variable: it may be cheap to eliminate or have dominated values now.
     pub(super) fn touch(&mut self, v: u32) {
         self.pending.checks.push(v);
         self.pending.eliminations.push(v);
@@ -207,7 +207,7 @@ impl Reducer {
         self.put(slot, scope, Normal::new(merged, &sizes));
     }
 
-    /// Stores a function in its slot and tells everyone.
+    /// Stores a function in its slot and queues it for all reductions.
     fn put(&mut self, slot: u32, scope: Arc<[u32]>, normal: Normal) {
         self.raise(normal.least);
         self.pending.scans.push(slot);
@@ -220,7 +220,7 @@ impl Reducer {
         self.functions[slot as usize] = Some(function);
     }
 
-    /// Takes a function out.
+    /// Removes a function.
     pub(super) fn remove_function(&mut self, slot: u32) -> Option<Function> {
         let function = self.functions[slot as usize].take()?;
         let _ = self.by_scope.remove(&function.scope);
@@ -234,7 +234,7 @@ impl Reducer {
         Some(function)
     }
 
-    /// Takes all functions of a variable out.
+    /// Removes all functions of a variable.
     pub(super) fn remove_functions_of(&mut self, v: u32) -> Vec<Function> {
         let slots = std::mem::take(&mut self.incidence[v as usize]);
         slots.into_iter().filter_map(|slot| self.remove_function(slot)).collect()
@@ -274,12 +274,12 @@ impl Reducer {
         }
     }
 
-    /// The values of the network that present values of a variable stand for.
+    /// The network's values of a variable's present ones.
     pub(super) fn originals(&self, v: u32, values: impl Iterator<Item = u32>) -> Box<[u32]> {
         values.map(|value| self.values[v as usize][value as usize]).collect()
     }
 
-    /// A variable leaves; `choice` says which of its present values goes with each combination of `scope`.
+    /// Removes a variable; `choice` gives its present value for each combination of `scope`.
     pub(super) fn depart(&mut self, v: u32, scope: &[u32], choice: impl Iterator<Item = usize>) {
         let values = &self.values[v as usize];
         self.departures.push(super::Departure {
@@ -292,7 +292,7 @@ impl Reducer {
 }
 
 impl Normal {
-    /// Takes the least cost off; a table that forbids everything stays as it is.
+    /// Subtracts the least cost; a table that forbids everything stays as it is.
     fn new(table: Table, sizes: &[usize]) -> Self {
         let minima = table::minima(&table, sizes);
         let least = minima[..sizes[0]].iter().copied().min().unwrap_or(0);
@@ -305,7 +305,7 @@ impl Normal {
         Normal { least, table: table::map(&table, shift), minima, peak: peak - least }
     }
 
-    /// Whether nothing is left to pay.
+    /// Whether all costs are zero.
     fn is_zero(&self) -> bool {
         self.peak == 0 && self.minima.iter().all(|&cost| cost == 0) && table::is_finite(&self.table)
     }

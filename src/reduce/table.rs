@@ -4,10 +4,10 @@ use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table, Tables};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Sparse tables of at most so many combinations are always written out.
+/// Sparse tables of up to this number of combinations are always made dense.
 const ALWAYS_DENSE: u64 = 1 << 12;
-/// Larger ones up to here only where the tuples listed are not too few for their room: a clause over twenty
-/// binary variables lists one tuple, and thousands of such clauses written out would fill any memory.
+/// Larger ones up to here only with enough tuples: a clause over twenty binary variables lists one tuple, and thousands
+/// of dense tables for such clauses would fill any memory.
 const OFTEN_DENSE: u64 = 1 << 20;
 /// Combinations for each listed tuple above which a table stays sparse.
 const DENSE_RATIO: u64 = 256;
@@ -27,7 +27,7 @@ pub(super) fn strides(sizes: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The table whose entry at digits `(i, j, ..)` is `costs[axes[0][i] + axes[1][j] + ..]`.
+/// The table whose entry at values `(i, j, ..)` is `costs[axes[0][i] + axes[1][j] + ..]`.
 pub(super) fn gather(costs: &[Cost], axes: &[Vec<usize>]) -> Vec<Cost> {
     let Some((last, outer)) = axes.split_last() else { return costs[..1].to_vec() };
     let mut result = Vec::with_capacity(axes.iter().map(Vec::len).product());
@@ -52,7 +52,7 @@ pub(super) fn axes(sizes: &[usize]) -> Vec<Vec<usize>> {
     strides(sizes).iter().zip(sizes).map(|(&stride, &size)| (0..size).map(|value| value * stride).collect()).collect()
 }
 
-/// A sparse table written out.
+/// The dense form of a sparse table.
 pub(super) fn densify(table: &SparseTable, sizes: &[usize]) -> Vec<Cost> {
     let strides = strides(sizes);
     let mut costs = vec![table.default_cost(); sizes.iter().product()];
@@ -68,7 +68,7 @@ pub(super) fn combinations(sizes: &[usize]) -> u64 {
     sizes.iter().fold(1, |product: u64, &size| product.saturating_mul(size as u64))
 }
 
-/// Writes a sparse table out where it has little room, and leaves it otherwise.
+/// The dense form of a sparse table where it is small enough, otherwise the same.
 pub(super) fn densify_small(table: Table, sizes: &[usize]) -> Table {
     let Table::Sparse(sparse) = &table else { return table };
     let room = combinations(sizes);
@@ -228,7 +228,7 @@ pub(super) fn minima(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
     minima.into()
 }
 
-/// The dearest cost that is not forbidden.
+/// The largest finite cost.
 pub(super) fn peak(table: &Table) -> Cost {
     let dearer = |peak: Cost, cost: Cost| if cost < FORBIDDEN { peak.max(cost) } else { peak };
     match table {
@@ -259,7 +259,7 @@ pub(super) fn forbid(table: &mut Table, limit: Cost) {
     }
 }
 
-/// Where a table lies, and whether someone else has it too.
+/// The address of a table, and whether it is shared.
 pub(super) fn address(table: &Table) -> (usize, bool) {
     match table {
         Table::Dense(costs) => (costs.as_ptr() as usize, Arc::strong_count(costs) > 1),
@@ -270,8 +270,8 @@ pub(super) fn address(table: &Table) -> (usize, bool) {
 /// Stores equal tables once.
 #[derive(Default)]
 pub(super) struct Sharing {
-    /// Tables seen, by where they lie: those shared already need no second look. The tables are kept, so that
-    /// no address comes back for another one.
+    /// Tables seen, by address: shared ones need no second check. The tables are kept, so that no address is used again
+    /// for another one.
     seen: FxHashMap<usize, (Table, Table)>,
     kept: Vec<Table>,
     places: Tables,

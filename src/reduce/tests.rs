@@ -35,7 +35,7 @@ fn optimum(network: &Network, top: Cost) -> Option<Cost> {
     assignments(network.domains()).map(|x| total(network, &x)).filter(|&cost| cost < top).min()
 }
 
-/// What random networks look like.
+/// Parameters of random networks.
 #[derive(Clone, Copy)]
 struct Style {
     variables: u64,
@@ -187,7 +187,7 @@ fn check(network: &Network, reducer: &Reducer, top: Cost) {
     assert_eq!(reducer.report().components, components(&problem).len());
 }
 
-/// Reduces with more or less elimination, perhaps with a log: with all of it most of these networks vanish altogether.
+/// Reduces with more or less elimination, perhaps with a log: with all of it most of these networks vanish.
 pub(crate) fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer {
     let all = Limits::default();
     let some = Limits { component: 0, ..all.clone() };
@@ -201,7 +201,7 @@ pub(crate) fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer
     reducer
 }
 
-/// What solutions with each value cost, or a little less.
+/// The costs of solutions with each value, or a little less.
 fn value_bounds(problem: &Problem, rng: &mut Rng) -> Vec<Vec<Cost>> {
     let mut least: Vec<Vec<Cost>> = problem.domains.iter().map(|&d| vec![FORBIDDEN; d as usize]).collect();
     for x in assignments(&problem.domains) {
@@ -214,7 +214,7 @@ fn value_bounds(problem: &Problem, rng: &mut Rng) -> Vec<Vec<Cost>> {
     least
 }
 
-/// No value stays that is known to be too dear.
+/// No value known to be too dear remains.
 fn removed(reducer: &Reducer, values: &ValueBounds, top: Cost) {
     if !reducer.infeasible() {
         assert_eq!(values.removable(reducer, top).0, 0);
@@ -233,7 +233,7 @@ fn check_all(network: &Network, rng: &mut Rng) {
     let mut top = network.top();
     let mut values = ValueBounds::new(&reducer);
     for _ in 0..3 {
-        // from what some assignment costs down to the optimum and below
+        // from the cost of some assignment down to the optimum and below
         let any: Vec<u32> = network.domains().iter().map(|&d| below(rng, u64::from(d)) as u32).collect();
         let known = if below(rng, 3) == 0 { optimum(network, FORBIDDEN) } else { Some(total(network, &any)) };
         let Some(known) = known.filter(|&known| known < FORBIDDEN) else { continue };
@@ -262,7 +262,7 @@ fn random_networks_keep_their_optimum() {
     }
 }
 
-/// Every pair joined: cores stay that are worth testing.
+/// Every pair joined, so that reduced problems are large enough to test.
 #[test]
 fn dense_networks_keep_their_optimum() {
     let mut rng = Rng::new(21);
@@ -368,7 +368,7 @@ fn pairs_count_as_functional_only_where_the_rest_is_too_dear() {
     assert!(needed > 50, "only {needed} networks need a dear pair");
 }
 
-/// A set flag leaves a state that is right and can go on, or says that there is none yet.
+/// A set flag leaves a valid state that can continue, or an error.
 #[test]
 fn stops_in_a_valid_state() {
     let mut rng = Rng::new(23);
@@ -408,7 +408,7 @@ fn the_report_counts_what_was_done() {
     let report = reducer.report();
     assert_eq!((report.merged, report.substituted, report.separated, report.inconsistent), (1, 1, 1, 1));
     assert_eq!(report.before.functions, [0, 0, 4]);
-    // what stands alone has one best value
+    // an isolated variable has one best value
     assert_eq!((report.after.variables, report.components, report.eliminated), (2, 1, 3));
 
     let whole = Reducer::new(&network, true, &stop).expect("not stopped");

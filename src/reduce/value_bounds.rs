@@ -1,24 +1,32 @@
-//! What solutions with a value cost at least, and what that forbids.
+//! Lower bounds on solutions with a value, and the values they forbid.
 
 use super::Reducer;
-use crate::bounds::Proof;
-use crate::certificate::Step;
+use crate::certificate::{Lemma, Step};
 use crate::model::{Cost, FORBIDDEN};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A lower bound for each value of a network: on what solutions with that value cost. Bounds of cores are kept by the values
-/// of the network, so that they serve all later cores, and each better incumbent may forbid more by them.
+/// The proof of a bound for values, as far as certificates need it; the method that made the bound supplies it.
+pub trait BoundProof: Debug + Send + Sync {
+    /// That solutions with some values of the network, by variable, cost at least `bound`; and how many steps the
+    /// reductions had logged by then. `None` where they kept no log.
+    fn lemma(&self, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Option<(usize, Lemma)>;
+}
+
+/// A lower bound for each value of a network: the least cost of a solution with it. Bounds of reduced problems are
+/// stored by the network's values, so they serve all later reduced problems, and each better incumbent may forbid more
+/// values.
 #[derive(Clone, Debug)]
 pub struct ValueBounds {
-    /// The values of the network that each variable had in the beginning, ascending.
+    /// The network's values that each variable had in the beginning, ascending.
     values: Vec<Arc<[u32]>>,
     /// By variable and place among these.
     least: Vec<Vec<Cost>>,
-    /// Where proofs are kept, by variable and place the number of what proves the bound.
+    /// Where proofs are kept, by variable and place the number of the bound's proof.
     because: Vec<Vec<u32>>,
-    proofs: Vec<Arc<Proof>>,
-    /// Values of the core that bounds began with.
+    proofs: Vec<Arc<dyn BoundProof>>,
+    /// The number of values of the first reduced problem.
     begun: usize,
 }
 
@@ -26,13 +34,13 @@ pub struct ValueBounds {
 #[derive(Clone, Debug)]
 pub struct Forbidden {
     /// What proves the bounds.
-    pub proof: Arc<Proof>,
+    pub proof: Arc<dyn BoundProof>,
     /// The network's variables and their values.
     pub values: BTreeMap<u32, Vec<u32>>,
 }
 
 impl ValueBounds {
-    /// Nothing is known yet of the network that a reducer has, and its core as it is now is what shares are stated of.
+    /// No bounds yet; `reducer` has the network, and its current reduced problem is the reference for shares.
     pub fn new(reducer: &Reducer) -> Self {
         let values = reducer.values.clone();
         let least: Vec<_> = values.iter().map(|values| vec![Cost::MIN; values.len()]).collect();
@@ -47,10 +55,10 @@ impl ValueBounds {
         }
     }
 
-    /// Learns what holds for the values of a core, in the core's numbering. A core that came later by tightening has the same
-    /// solutions or some of them, so what holds for a value goes on to hold. Where the reductions keep a log, nothing is learned that
-    /// has no proof.
-    pub fn learn(&mut self, reducer: &Reducer, core: &[Vec<Cost>], proof: Option<Proof>) {
+    /// Learns bounds for the values of a reduced problem, in its own numbering. Tightening only removes solutions, so
+    /// bounds stay valid for later reduced problems. Where the reductions keep a log, only bounds with a proof are
+    /// learned.
+    pub fn learn(&mut self, reducer: &Reducer, core: &[Vec<Cost>], proof: Option<impl BoundProof + 'static>) {
         if reducer.log.is_some() && proof.is_none() {
             return;
         }
@@ -72,33 +80,35 @@ impl ValueBounds {
         }
     }
 
-    /// What proves the bound of a value, where proofs are kept.
-    fn because(&self, v: u32, value: u32) -> Option<&Arc<Proof>> {
+    /// The proof of a value's bound, where proofs are kept.
+    fn because(&self, v: u32, value: u32) -> Option<&Arc<dyn BoundProof>> {
         self.proofs.get(*self.because.get(v as usize)?.get(self.place(v, value)?)? as usize)
     }
 
-    /// Where a value of the network stands.
+    /// The place of a value of the network.
     fn place(&self, v: u32, value: u32) -> Option<usize> {
         let values = &self.values[v as usize];
-        // most variables have lost none before it
+        // most variables have lost no earlier value
         let own = values.get(value as usize).filter(|&&own| own == value).map(|_| value as usize);
         own.or_else(|| values.binary_search(&value).ok())
     }
 
-    /// How many values of the core that bounds began with no solution below `upper` has, by these bounds; and how many values
-    /// that core had.
+    /// How many values of the first reduced problem have no solution below `upper` by these bounds, and how many values
+    /// it had.
     pub fn forbidden(&self, upper: Cost) -> (usize, usize) {
         (self.least.iter().flatten().filter(|&&least| least >= upper).count(), self.begun)
     }
 
-    /// How many values of a core as it is they forbid below `upper`, none where nothing is reduced, and how many it has.
+    /// How many values of the current reduced problem they forbid below `upper` (0 without reductions), and how many it
+    /// has.
     pub fn removable(&self, reducer: &Reducer, upper: Cost) -> (usize, usize) {
         let of = |&v: &u32| self.values(reducer, v).filter(|&least| least >= upper).count();
         let size = reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum();
         (if reducer.reduce { reducer.core.iter().map(of).sum() } else { 0 }, size)
     }
 
-    /// For each value of a core how much more solutions with it cost at least than with the variable's best value.
+    /// For each value of a reduced problem how much more solutions with it cost at least than with the variable's best
+    /// value.
     pub fn reduced(&self, reducer: &Reducer) -> Vec<Vec<Cost>> {
         let of = |&v: &u32| {
             let least = self.values(reducer, v).min().unwrap_or(Cost::MIN);
@@ -117,7 +127,8 @@ impl ValueBounds {
 }
 
 impl Reducer {
-    /// Forbids the values of the core that only solutions at or above `top` have; the reductions then remove them.
+    /// Forbids the values of the reduced problem that only solutions at or above `top` have; the reductions then remove
+    /// them.
     pub(super) fn forbid(&mut self, bounds: &ValueBounds) {
         if !self.reduce {
             return;

@@ -2,7 +2,7 @@
 //! the weighting walks (`kernels/weighting.cu`). The host decides what a generation or a round does, the kernels do it,
 //! with the same results as the CPU.
 
-use super::drivers::{annealing, guided, tabu, weighting};
+use super::drivers::{annealing, tabu, weighting};
 use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Source};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -32,5 +32,5 @@ pub(super) fn watch(
 
 /// Kernels of all drivers.
 pub(crate) fn sources() -> Vec<Source> {
-    [annealing::cuda::lanes::sources(), tabu::cuda::sources(), weighting::cuda::sources(), guided::sources()].concat()
+    [annealing::cuda::lanes::sources(), tabu::cuda::sources(), weighting::cuda::sources()].concat()
 }

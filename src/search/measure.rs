@@ -35,9 +35,9 @@ pub struct Speed {
     /// Whether offspring made tree moves.
     pub trees: bool,
     /// Median milliseconds of a generation's offspring.
-    pub offspring_ms: f64,
+    pub variation_ms: f64,
     /// Median milliseconds of their selection.
-    pub replace_ms: f64,
+    pub replacement_ms: f64,
     /// Variables visited a second.
     pub visits: f64,
     /// Candidate values rated a second.
@@ -136,8 +136,8 @@ impl Bench {
             states: measured.states,
             sweeps: 1,
             trees: false,
-            offspring_ms: measured.ms,
-            replace_ms: 0.0,
+            variation_ms: measured.ms,
+            replacement_ms: 0.0,
             visits: states * context.variables() as f64 / seconds,
             ratings: states * values as f64 / seconds,
             moves: 0.0,
@@ -200,8 +200,8 @@ impl Bench {
             states,
             sweeps: sweeps + GREEDY_SWEEPS,
             trees,
-            offspring_ms: made * 1e3,
-            replace_ms: replaced * 1e3,
+            variation_ms: made * 1e3,
+            replacement_ms: replaced * 1e3,
             visits: visits / made,
             ratings: totals.1 as f64 / generations / made,
             moves: totals.0 as f64 / generations / made,

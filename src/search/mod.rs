@@ -17,10 +17,11 @@ mod tests;
 #[cfg(test)]
 mod top_tests;
 
+pub use crate::bounds::BoundChoice;
 pub use coloring::{Colors, color, greedy_colors};
 pub(crate) use cuda::sources;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
-pub use options::{Assertions, BoundChoice, DriverChoice, MAX_THREADS, Options};
+pub use options::{Assertions, DriverChoice, MAX_THREADS, Options};
 pub use run::clock::Clock;
 pub use scheduler::driver::Picks;
 pub use session::{Session, start};

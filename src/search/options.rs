@@ -1,7 +1,7 @@
 //! What a caller may ask of a run.
 
 use crate::activity::Activity;
-use crate::bounds::{Graphs, Means, Style};
+use crate::bounds::BoundChoice;
 use crate::device::Opening;
 use crate::heuristics::ValueHeuristic;
 use std::sync::Arc;
@@ -134,69 +134,6 @@ impl DriverChoice {
         ("weighting", DriverChoice::Weighting),
         ("guided", DriverChoice::Guided),
     ];
-
-    /// The name it goes by.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
-    }
-}
-
-/// How lower bounds are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BoundChoice {
-    /// Bucket elimination where it fits, cost shifting and a ladder of mini-buckets otherwise.
-    Auto,
-    /// Only the trivial bound.
-    None,
-    /// Cost shifting.
-    Shift,
-    /// Cost shifting, between mini-buckets too: join graphs of growing z.
-    JoinGraph,
-    /// Mini-buckets of the network as it is.
-    Mbe,
-    /// Mini-buckets of the network as it is, with moment matching.
-    MbeMm,
-    /// Bucket elimination, whatever it costs.
-    Be,
-    /// Bucket elimination by rows of what cost shifting leaves.
-    SparseBe,
-    /// Searches over values.
-    Branch,
-}
-
-impl BoundChoice {
-    /// All choices with the names they go by.
-    pub const ALL: [(&'static str, BoundChoice); 9] = [
-        ("auto", BoundChoice::Auto),
-        ("none", BoundChoice::None),
-        ("shift", BoundChoice::Shift),
-        ("join-graph", BoundChoice::JoinGraph),
-        ("mbe", BoundChoice::Mbe),
-        ("mbe-mm", BoundChoice::MbeMm),
-        ("be", BoundChoice::Be),
-        ("sparse-be", BoundChoice::SparseBe),
-        ("branch", BoundChoice::Branch),
-    ];
-
-    /// What it takes to a better bound.
-    pub fn means(self) -> Means {
-        let auto = self == BoundChoice::Auto;
-        Means {
-            plain: matches!(self, BoundChoice::Auto | BoundChoice::Mbe | BoundChoice::Be),
-            shift: auto || matches!(self, BoundChoice::Shift | BoundChoice::JoinGraph | BoundChoice::SparseBe),
-            shifted: auto,
-            graphs: match self {
-                BoundChoice::Auto | BoundChoice::JoinGraph | BoundChoice::SparseBe => Graphs::Growing,
-                BoundChoice::MbeMm => Graphs::Matching,
-                _ => Graphs::None,
-            },
-            rows: auto || self == BoundChoice::SparseBe,
-            branch: match self {
-                BoundChoice::Auto | BoundChoice::Branch => &Style::ALL,
-                _ => &[],
-            },
-        }
-    }
 
     /// The name it goes by.
     pub fn name(self) -> &'static str {

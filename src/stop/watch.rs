@@ -1,4 +1,4 @@
-//! How often a stop flag is looked at, for measurements and tests.
+//! How often a stop flag is read, for measurements and tests.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Shorter gaps are not kept.
+/// Shorter gaps are not recorded.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// A place that looks; nothing where a thread begins or ends.
+/// A place that reads the flag; none where a thread begins or ends.
 type Place = Option<&'static Location<'static>>;
 
-/// A record of the looks at a flag: how much processor time a thread takes between two of them. It can also stand for a
-/// signal that comes with a certain look.
+/// A record of a flag's reads: the processor time of a thread between two of them. It can also set the flag at a
+/// certain read, like a signal.
 #[derive(Debug)]
 pub struct Watch {
     looks: AtomicU64,
-    /// With which look the flag is set.
+    /// The read at which the flag is set.
     last: u64,
     gaps: Mutex<HashMap<(Place, Place), Duration>>,
 }
 
-/// The longest time that a thread worked between a look at one place and the next at another.
+/// The longest time that a thread worked between a read at one place and the next at another.
 #[derive(Clone, Debug)]
 pub struct Gap {
     /// Processor time of the thread.
@@ -41,7 +41,7 @@ impl fmt::Display for Gap {
     }
 }
 
-/// The last look of a thread.
+/// The last read of a thread.
 struct Last {
     watch: Arc<Watch>,
     at: Duration,
@@ -59,22 +59,22 @@ thread_local! {
 }
 
 impl Watch {
-    /// A record of looks.
+    /// A record of reads.
     pub fn new() -> Arc<Watch> {
         Watch::until(u64::MAX)
     }
 
-    /// The same, which sets the flag with a look.
+    /// The same, which sets the flag at a read.
     pub fn until(last: u64) -> Arc<Watch> {
         Arc::new(Watch { looks: AtomicU64::new(0), last, gaps: Mutex::default() })
     }
 
-    /// How often the flag has been looked at.
+    /// The number of reads.
     pub fn looks(&self) -> u64 {
         self.looks.load(Ordering::Relaxed)
     }
 
-    /// The gaps between looks, the longest first.
+    /// The gaps between reads, the longest first.
     pub fn gaps(&self) -> Vec<Gap> {
         let gaps = self.gaps.lock().unwrap_or_else(PoisonError::into_inner);
         let mut gaps: Vec<Gap> = gaps.iter().map(|(&(from, to), &longest)| Gap { longest, from, to }).collect();
@@ -82,17 +82,17 @@ impl Watch {
         gaps
     }
 
-    /// Whether the flag is set by the number of looks.
+    /// Whether the number of reads has set the flag.
     pub(super) fn is_over(&self) -> bool {
         self.looks() >= self.last
     }
 
-    /// Notes a look; whether the flag is set with it.
+    /// Records a read; returns whether it sets the flag.
     #[cold]
     pub(super) fn look(self: &Arc<Self>, place: &'static Location<'static>) -> bool {
         let look = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
         let at = thread_time();
-        // a thread that ends has no such storage any more
+        // a thread that ends no longer has this storage
         let _ = LAST.try_with(|last| {
             let mut last = last.borrow_mut();
             match &mut *last {
@@ -125,7 +125,7 @@ fn thread_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Time itself, where the system does not tell.
+/// Wall-clock time, where the system does not tell.
 #[cfg(not(unix))]
 fn thread_time() -> Duration {
     use std::sync::OnceLock;

@@ -1,6 +1,6 @@
 //! Memory of tables.
 
-use crate::elimination::table::Entry;
+use crate::algebra::Entry;
 use crate::error::Error;
 use crate::memory;
 use memmap2::MmapMut;
@@ -13,7 +13,10 @@ const LARGE: usize = 4 << 20;
 /// The entries of a table. A large one asks the system for large pages: paging in 64 MB by 4 KB took half as long as
 /// making the message that goes there (results/notes/cpu.md).
 #[derive(Debug)]
-pub(crate) enum Storage<E> {
+pub struct Storage<E>(Place<E>);
+
+#[derive(Debug)]
+enum Place<E> {
     Heap(Vec<E>),
     Pages(MmapMut, PhantomData<E>),
 }
@@ -21,7 +24,7 @@ pub(crate) enum Storage<E> {
 impl<E: Entry> Storage<E> {
     /// So many entries of 0; the program ends where there is no memory for them.
     pub fn new(entries: usize) -> Self {
-        Self::of_pages(entries).unwrap_or_else(|| Storage::Heap(vec![E::default(); entries]))
+        Self::of_pages(entries).unwrap_or_else(|| Storage(Place::Heap(vec![E::default(); entries])))
     }
 
     /// The same where there may be none.
@@ -35,7 +38,7 @@ impl<E: Entry> Storage<E> {
         let mut heap = Vec::new();
         memory::reserve(&mut heap, entries)?;
         heap.resize(entries, E::default());
-        Ok(Storage::Heap(heap))
+        Ok(Storage(Place::Heap(heap)))
     }
 
     fn of_pages(entries: usize) -> Option<Self> {
@@ -45,19 +48,19 @@ impl<E: Entry> Storage<E> {
         #[cfg(target_os = "linux")]
         // advice: a system that knows no large pages works as well
         let _ = map.advise(memmap2::Advice::HugePage);
-        Some(Storage::Pages(map, PhantomData))
+        Some(Storage(Place::Pages(map, PhantomData)))
     }
 }
 
 impl<E> Default for Storage<E> {
     fn default() -> Self {
-        Storage::Heap(Vec::new())
+        Storage(Place::Heap(Vec::new()))
     }
 }
 
 impl<E: Entry> FromIterator<E> for Storage<E> {
     fn from_iter<I: IntoIterator<Item = E>>(entries: I) -> Self {
-        Storage::Heap(entries.into_iter().collect())
+        Storage(Place::Heap(entries.into_iter().collect()))
     }
 }
 
@@ -65,18 +68,18 @@ impl<E: Entry> Deref for Storage<E> {
     type Target = [E];
 
     fn deref(&self) -> &[E] {
-        match self {
-            Storage::Heap(entries) => entries,
-            Storage::Pages(map, _) => bytemuck::cast_slice(map),
+        match &self.0 {
+            Place::Heap(entries) => entries,
+            Place::Pages(map, _) => bytemuck::cast_slice(map),
         }
     }
 }
 
 impl<E: Entry> DerefMut for Storage<E> {
     fn deref_mut(&mut self) -> &mut [E] {
-        match self {
-            Storage::Heap(entries) => entries,
-            Storage::Pages(map, _) => bytemuck::cast_slice_mut(map),
+        match &mut self.0 {
+            Place::Heap(entries) => entries,
+            Place::Pages(map, _) => bytemuck::cast_slice_mut(map),
         }
     }
 }
@@ -100,7 +103,7 @@ mod tests {
             let mut table = Storage::<i64>::new(entries);
             assert!(table.len() == entries && table.iter().all(|&entry| entry == 0));
             table.iter_mut().enumerate().for_each(|(k, entry)| *entry = k as i64);
-            assert_eq!(matches!(table, Storage::Pages(..)), entries >= LARGE / 8);
+            assert_eq!(matches!(table.0, Place::Pages(..)), entries >= LARGE / 8);
             assert!(table.iter().enumerate().all(|(k, &entry)| entry == k as i64));
         }
     }

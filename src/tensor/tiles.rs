@@ -1,23 +1,24 @@
-//! Tables cut into blocks, and how smaller tables lie along them.
+//! Tables cut into tiles, and stride maps of smaller tables along them.
 //!
-//! A table over many digits is walked block by block, a block being all combinations of its fastest digits. A table over some
-//! of the digits has each block at an offset, and within a block in one of a few shapes. Devices walk the same blocks
+//! A table over many axes is walked tile by tile; a tile has all combinations of the fastest axes. A table over some of
+//! the axes has an offset for each tile, and one of a few shapes within a tile. Devices walk the same tiles
 //! (kernels/joingraph.cu).
 
-use crate::elimination::table::{Entry, strides};
+use super::strides;
+use crate::algebra::CostEntry;
 use crate::model::Cost;
 use rayon::prelude::*;
 use std::ops::Sub;
 
-/// Entries of a block, about: they stay in the first cache with what is added to them.
-const BLOCK: usize = 2048;
+/// Entries of a tile, about: they stay in the first cache with what is added to them.
+const TILE: usize = 2048;
 
-/// What is not allowed, among costs of 64 bits that move between tables; sums of a few stay within 64 bits.
+/// What is forbidden, among costs of 64 bits that move between tables; sums of a few stay within 64 bits.
 pub(crate) const NEVER: Cost = i64::NEVER;
 
 /// An entry of a table that costs move to and from.
-pub(crate) trait Movable: Entry + Sub<Output = Self> {
-    /// What is not allowed: half of it is more than any cost, and twice as much is an entry still.
+pub(crate) trait Movable: CostEntry + Sub<Output = Self> {
+    /// What is forbidden: half of it is more than any cost, and twice as much is an entry still.
     const NEVER: Self;
     /// No solution costs as much.
     const LARGEST: Cost;
@@ -33,63 +34,63 @@ impl Movable for i64 {
     const LARGEST: Cost = 1 << 48;
 }
 
-/// A table over these digits, cut.
+/// The tiles of a table with axes of these sizes.
 #[derive(Debug)]
-pub(crate) struct Blocks {
-    /// The digits that lead from block to block.
+pub(crate) struct Tiles {
+    /// Sizes of the axes that lead from tile to tile.
     pub outer: Vec<usize>,
-    /// Entries of a block.
+    /// Entries of a tile.
     pub size: usize,
     inner: Vec<usize>,
 }
 
-/// How a table over some of the digits lies along the blocks.
+/// The entries of a table over some of the axes, along the tiles.
 #[derive(Debug)]
-pub(crate) struct Lie {
-    /// From one value of an outer digit to the next.
+pub(crate) struct StrideMap {
+    /// Distance between neighbours along an outer axis.
     pub strides: Vec<usize>,
-    /// Where the entries of a block lie, from where the block does.
+    /// Offsets of the entries of a tile from its first.
     pub offsets: Vec<u32>,
-    /// In which shape.
+    /// Their shape.
     pub shape: Shape,
 }
 
-/// How a table's entries lie in a block.
+/// How a smaller table varies within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// One for the whole block.
+    /// One entry for the whole tile.
     Same,
-    /// In order.
+    /// Consecutive entries.
     Row,
-    /// In runs of so many that lie in order, or one a run where that is 1.
+    /// Runs of so many consecutive entries; single entries where that is 1.
     Runs(usize),
 }
 
-impl Blocks {
+impl Tiles {
     pub fn new(sizes: &[usize]) -> Self {
         let mut outer = sizes.len();
         let mut size = 1;
-        while outer > 0 && size * sizes[outer - 1] <= BLOCK {
+        while outer > 0 && size * sizes[outer - 1] <= TILE {
             outer -= 1;
             size *= sizes[outer];
         }
-        Blocks { outer: sizes[..outer].to_vec(), size, inner: sizes[outer..].to_vec() }
+        Tiles { outer: sizes[..outer].to_vec(), size, inner: sizes[outer..].to_vec() }
     }
 
-    /// How many there are.
+    /// The number of tiles.
     pub fn count(&self) -> usize {
         self.outer.iter().product()
     }
 
-    /// How a table lies along them, of which is known where among its own digits each digit is, and their sizes.
-    pub fn lie(&self, places: &[Option<usize>], sizes: &[usize]) -> Lie {
+    /// The stride map of a table, given the place of each axis among its own, and its sizes.
+    pub fn map(&self, places: &[Option<usize>], sizes: &[usize]) -> StrideMap {
         let steps = strides(sizes);
         let mut all: Vec<usize> = places.iter().map(|place| place.map_or(0, |place| steps[place])).collect();
         let inner = all.split_off(self.outer.len());
         let mut offsets = vec![0];
         for (&size, &stride) in self.inner.iter().zip(&inner) {
-            let digits = |offset: u32| (0..size).map(move |digit| offset + (digit * stride) as u32);
-            offsets = offsets.into_iter().flat_map(digits).collect();
+            let coordinates = |offset: u32| (0..size).map(move |coordinate| offset + (coordinate * stride) as u32);
+            offsets = offsets.into_iter().flat_map(coordinates).collect();
         }
         let shape = if inner.iter().all(|&stride| stride == 0) {
             Shape::Same
@@ -97,50 +98,50 @@ impl Blocks {
             let run = (1..offsets.len()).take_while(|&at| offsets[at] as usize == at).count() + 1;
             if run == offsets.len() { Shape::Row } else { Shape::Runs(run) }
         };
-        Lie { strides: all, offsets, shape }
+        StrideMap { strides: all, offsets, shape }
     }
 }
 
-impl Lie {
-    /// Where the block begins that these digits lead to.
+impl StrideMap {
+    /// Offset of the tile at these coordinates.
     #[inline(always)]
-    pub fn base(&self, digits: &[usize]) -> usize {
-        digits.iter().zip(&self.strides).map(|(&digit, &stride)| digit * stride).sum()
+    pub fn base(&self, coordinates: &[usize]) -> usize {
+        coordinates.iter().zip(&self.strides).map(|(&coordinate, &stride)| coordinate * stride).sum()
     }
 }
 
 /// Entries from which on several threads are worth it.
 const LARGE: usize = 1 << 16;
 
-/// The digits of a block.
-fn digits(mut block: usize, sizes: &[usize], digits: &mut Vec<usize>) {
-    digits.resize(sizes.len(), 0);
-    for (digit, &size) in digits.iter_mut().zip(sizes).rev() {
-        *digit = block % size;
-        block /= size;
+/// The coordinates of a tile.
+fn coordinates(mut tile: usize, sizes: &[usize], coordinates: &mut Vec<usize>) {
+    coordinates.resize(sizes.len(), 0);
+    for (coordinate, &size) in coordinates.iter_mut().zip(sizes).rev() {
+        *coordinate = tile % size;
+        tile /= size;
     }
 }
 
-/// Adds smaller tables to a table, what comes to the limit not being allowed any more, and lowers the entries of another
-/// one to the least for each combination of its digits: once through memory.
+/// Adds smaller tables to a table, sums from the limit on becoming forbidden, and lowers the entries of another one to
+/// the least of the table for each combination of its axes: in one pass through memory.
 pub(crate) fn relax<E: Movable>(
     table: &mut [E],
-    blocks: &Blocks,
-    inputs: &[(&Lie, &[E])],
-    output: Option<(&Lie, &mut [E])>,
+    tiles: &Tiles,
+    inputs: &[(&StrideMap, &[E])],
+    output: Option<(&StrideMap, &mut [E])>,
     limit: E,
 ) {
-    let size = blocks.size;
-    let part = |first: usize, table: &mut [E], mut output: Option<(&Lie, &mut [E])>| {
+    let size = tiles.size;
+    let part = |first: usize, table: &mut [E], mut output: Option<(&StrideMap, &mut [E])>| {
         let mut at = Vec::new();
-        for (number, block) in table.chunks_exact_mut(size).enumerate() {
-            digits(first + number, &blocks.outer, &mut at);
-            for (number, (lie, change)) in inputs.iter().enumerate() {
+        for (number, tile) in table.chunks_exact_mut(size).enumerate() {
+            coordinates(first + number, &tiles.outer, &mut at);
+            for (number, (map, change)) in inputs.iter().enumerate() {
                 let limit = if number + 1 == inputs.len() { limit } else { E::NEVER };
-                pulp::Arch::new().dispatch(Add { block, lie, change: &change[lie.base(&at)..], limit });
+                pulp::Arch::new().dispatch(Add { tile, map, change: &change[map.base(&at)..], limit });
             }
-            if let Some((lie, least)) = &mut output {
-                pulp::Arch::new().dispatch(Least { block, lie, least: &mut least[lie.base(&at)..] });
+            if let Some((map, least)) = &mut output {
+                pulp::Arch::new().dispatch(Least { tile, map, least: &mut least[map.base(&at)..] });
             }
         }
     };
@@ -155,11 +156,11 @@ pub(crate) fn relax<E: Movable>(
             let parts = table.par_chunks_mut(many * size).enumerate();
             parts.for_each(|(number, table)| part(number * many, table, None));
         }
-        Some((lie, least)) => {
+        Some((map, least)) => {
             let many = of(if least.len() <= table.len() / 64 { 16 } else { 4 });
             let parts = table.par_chunks_mut(many * size).enumerate().map(|(number, table)| {
                 let mut least = vec![E::NEVER; least.len()];
-                part(number * many, table, Some((lie, &mut least)));
+                part(number * many, table, Some((map, &mut least)));
                 least
             });
             let lower = |a: &mut [E], b: &[E]| a.iter_mut().zip(b).for_each(|(a, &b)| *a = (*a).min(b));
@@ -173,8 +174,8 @@ pub(crate) fn relax<E: Movable>(
 }
 
 struct Least<'a, E> {
-    block: &'a [E],
-    lie: &'a Lie,
+    tile: &'a [E],
+    map: &'a StrideMap,
     least: &'a mut [E],
 }
 
@@ -183,18 +184,18 @@ impl<E: Movable> pulp::WithSimd for Least<'_, E> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Least { block, lie, least } = self;
+        let Least { tile, map, least } = self;
         let lower = |least: &mut E, cost: E| *least = if cost < *least { cost } else { *least };
-        match lie.shape {
-            Shape::Same => lower(&mut least[0], block.iter().fold(E::NEVER, |a, &b| if b < a { b } else { a })),
-            Shape::Row => least.iter_mut().zip(block).for_each(|(least, &cost)| lower(least, cost)),
+        match map.shape {
+            Shape::Same => lower(&mut least[0], tile.iter().fold(E::NEVER, |a, &b| if b < a { b } else { a })),
+            Shape::Row => least.iter_mut().zip(tile).for_each(|(least, &cost)| lower(least, cost)),
             Shape::Runs(1) => {
-                for (&cost, &at) in block.iter().zip(&lie.offsets) {
+                for (&cost, &at) in tile.iter().zip(&map.offsets) {
                     lower(&mut least[at as usize], cost);
                 }
             }
             Shape::Runs(run) => {
-                for (costs, &at) in block.chunks_exact(run).zip(lie.offsets.iter().step_by(run)) {
+                for (costs, &at) in tile.chunks_exact(run).zip(map.offsets.iter().step_by(run)) {
                     least[at as usize..].iter_mut().zip(costs).for_each(|(least, &cost)| lower(least, cost));
                 }
             }
@@ -203,8 +204,8 @@ impl<E: Movable> pulp::WithSimd for Least<'_, E> {
 }
 
 struct Add<'a, E> {
-    block: &'a mut [E],
-    lie: &'a Lie,
+    tile: &'a mut [E],
+    map: &'a StrideMap,
     change: &'a [E],
     limit: E,
 }
@@ -214,24 +215,24 @@ impl<E: Movable> pulp::WithSimd for Add<'_, E> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Add { block, lie, change, limit } = self;
+        let Add { tile, map, change, limit } = self;
         let add = |cost: &mut E, change: E| {
             let sum = *cost + change;
             *cost = if *cost >= E::NEVER || sum >= limit { E::NEVER } else { sum };
         };
-        match lie.shape {
+        match map.shape {
             Shape::Same => {
                 let change = change[0];
-                block.iter_mut().for_each(|cost| add(cost, change));
+                tile.iter_mut().for_each(|cost| add(cost, change));
             }
-            Shape::Row => block.iter_mut().zip(change).for_each(|(cost, &change)| add(cost, change)),
+            Shape::Row => tile.iter_mut().zip(change).for_each(|(cost, &change)| add(cost, change)),
             Shape::Runs(1) => {
-                for (cost, &at) in block.iter_mut().zip(&lie.offsets) {
+                for (cost, &at) in tile.iter_mut().zip(&map.offsets) {
                     add(cost, change[at as usize]);
                 }
             }
             Shape::Runs(run) => {
-                for (costs, &at) in block.chunks_exact_mut(run).zip(lie.offsets.iter().step_by(run)) {
+                for (costs, &at) in tile.chunks_exact_mut(run).zip(map.offsets.iter().step_by(run)) {
                     costs.iter_mut().zip(&change[at as usize..]).for_each(|(cost, &change)| add(cost, change));
                 }
             }

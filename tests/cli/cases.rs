@@ -43,7 +43,7 @@ const CASES: &[(&str, &str, &[&str], Right)] = &[
     ("rows.uai", "BAYES 2 2 2 2 1 0 2 0 1 2 4 1 4 1 1 7 2", &[], Optimal(1.945910)),
     ("positive.LG", "MARKOV 2 2 2 2 1 0 2 0 1 2 5 300 4 1e3 -1e3 750 800", &[], Optimal(1100.0)),
     ("all-zero.uai", "MARKOV 2 2 2 2 1 0 2 0 1 2 0 0 4 1 1 1 1", &[], Infeasible),
-    // minus infinity in words, and as a number that 64-bit costs do not hold beside the others
+    // minus infinity in words, and as a number too large for 64-bit costs with the others
     ("words.LG", "MARKOV 2 2 2 2 1 0 2 0 1 2 0 -Infinity 4 -3 -inf 0 -.5", &[], Optimal(-3.0)),
     ("far.LG", "MARKOV 2 2 2 2 1 0 2 0 1 2 0 -1e20 4 -3 -1e20 0 -.5", &[], Optimal(-3.0)),
     // potentials that doubles do not hold, or with fewer digits

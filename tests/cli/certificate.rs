@@ -146,8 +146,8 @@ fn what_is_not_proven_is_refused() -> Result {
     refused(&mut overwriting, &["would overwrite"])
 }
 
-/// Published instances, where they are at hand: proved optimal by elimination, by a join graph, by searches over values with and without
-/// mini-buckets at nodes and after bounds forbade some, and bounds of mini-buckets, of join graphs and of mini-buckets of what these left.
+/// Published instances, if present: proved optimal by elimination, by a join graph, and by branch and bound with and
+/// without mini-buckets at nodes and after bounds forbade values; and bounds of mini-buckets and of join graphs.
 #[test]
 fn published_instances_are_certified() -> Result {
     let folder = std::env::var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The command with so many kilobytes of address space.
+/// The command with a limited address space.
 #[cfg(target_os = "linux")]
 fn within(kilobytes: u32) -> Command {
     let mut command = Command::new("sh");

@@ -7,19 +7,22 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// As pyAgrum's `saveBN` has it: names behind `#`, a row of a table a line.
-const AGRUM_BAYES: &str = "BAYES\n3\n2 3 2 \n3\n1 0   # cloudy\n2 0 1   # rain\n3 0 1 2   # wet grass\n\n\n2\n  0.25 0.75 \n\
-    6\n  0.5 0.25 0.25 \n  0.1 0.2 0.7 \n\n12\n  0.5 0.5 \n  0.1 0.9 \n  1 0 \n  0.75 0.25 \n  0.125 0.875 \n  0 1 \n\n\n";
+const AGRUM_BAYES: &str = "BAYES\n3\n2 3 2 \n3\n1 0   # cloudy\n2 0 1   # rain\n3 0 1 2   # wet grass\n\n\n\
+    2\n  0.25 0.75 \n\
+    6\n  0.5 0.25 0.25 \n  0.1 0.2 0.7 \n\n\
+    12\n  0.5 0.5 \n  0.1 0.9 \n  1 0 \n  0.75 0.25 \n  0.125 0.875 \n  0 1 \n\n\n";
 
 /// As pyAgrum's `saveMRF` has it: `#` behind numbers and braces in the comments.
-const AGRUM_MARKOV: &str = "MARKOV\n3 # nbr Nodes\n2 3 2 \n2 # nbr Factors \n2 1 0 \n2 2 1 \n\n6 # {0, 1}\n  1 4 \n  2 0 \n\
+const AGRUM_MARKOV: &str = "MARKOV\n3 # nbr Nodes\n2 3 2 \n2 # nbr Factors \n2 1 0 \n2 2 1 \n\n\
+    6 # {0, 1}\n  1 4 \n  2 0 \n\
     3 1 \n\n6 # {1, 2}\n  2 1 5 \n  1 1 0.5 \n\n\n";
 
 /// As pgmpy's `UAIWriter` has it: Python's floats, no line end behind the last table.
 const PGMPY_MARKOV: &str = "MARKOV\n2\n2 3\n2\n2 0 1\n1 0\n\n6\n1.0 0.0 1e-05 30000000000.0 2.5 1.0\n2\n0.1 1e-10";
 
 /// As toulbar2 dumps it: the unary costs with their domains' ends, arities without a constant.
-const TOULBAR2: &str = "wcsp 2 3 3 1000\n2 3\n2 0 1 0 5\n0 0 1\n0 1 2\n0 2 3\n1 0 4\n1 1 5\n1 0 1000 2\n0 0\n1 0\n1 1 1000 3\n\
-    0 0\n1 0\n2 0\n";
+const TOULBAR2: &str = "wcsp 2 3 3 1000\n2 3\n2 0 1 0 5\n0 0 1\n0 1 2\n0 2 3\n1 0 4\n1 1 5\n\
+    1 0 1000 2\n0 0\n1 0\n1 1 1000 3\n0 0\n1 0\n2 0\n";
 
 /// Three variables of 2, 2 and 3 values; the best assignment is 0 1 2.
 const THREE: &str = "MARKOV\n3\n2 2 3\n2\n2 0 1\n3 0 1 2\n\n4\n 4.0 2.4\n 1.0 0.0\n\n12\n 2.25 3.25 3.75\n 0 0 10\n\
@@ -69,7 +72,8 @@ fn what_is_left_unread_is_told_by_every_command() -> Result {
     let text = "MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2 3 4\n0\n2 0 1\n";
     let (_folder, at) = folder(&[("query.uai", text), ("s.sol", "1 1")])?;
     let expected = format!(
-        "fangs: warning: {}:8:1: left unread after the last table (the file announces 1): 4 words, beginning with `0 2 0 1`",
+        "fangs: warning: {}:8:1: left unread after the last table (the file announces 1): 4 words, beginning with \
+         `0 2 0 1`",
         at("query.uai").display()
     );
     for words in

@@ -11,7 +11,8 @@ use rayon::prelude::*;
 
 /// A thread makes a visit. Its values are taken in two parts, so that aggregates are merged.
 const KERNEL: &str = "
-template <class H> __global__ void weigh(const double *fields, const u32 *starts, u32 visits, u32 *weights, u32 *flags) {
+template <class H>
+__global__ void weigh(const double *fields, const u32 *starts, u32 visits, u32 *weights, u32 *flags) {
     const u32 visit = blockIdx.x * blockDim.x + threadIdx.x;
     if (visit >= visits) return;
     const typename H::Known *known = (const typename H::Known *)fields;
@@ -39,8 +40,8 @@ const BATCH: usize = 50;
 fn source(heuristics: &[Heuristic]) -> Source {
     let names: Vec<String> = (0..heuristics.len()).map(|index| format!("Sample{index}")).collect();
     let structs: String = names.iter().zip(heuristics).map(|(name, heuristic)| heuristic.cuda(name)).collect();
-    let kernels = names.iter().map(|name| format!("weigh<{name}>")).collect();
-    Source { name: "samples.cu".into(), text: structs + KERNEL, constants: vec![], kernels }
+    let source = fangs::kernels::own("samples.cu", structs + KERNEL);
+    names.iter().fold(source, |source, name| source.kernel(format!("weigh<{name}>")))
 }
 
 #[test]

@@ -18,11 +18,13 @@ pub const LINES: &[(&str, &str)] = &[
     ("about = 1\nrating = \"cost\"", "my.toml:1:9: found an integer, expected a line in quotes"),
     (
         "ratin = \"cost\"",
-        "my.toml:1:1: found `ratin`, expected one of active, allowed, rating, weight, largest, about, let, tables, groups (did you mean `rating`?)",
+        "my.toml:1:1: found `ratin`, expected one of active, allowed, rating, weight, largest, about, let, tables, \
+         groups (did you mean `rating`?)",
     ),
     (
         "rating = \"cost\"\nwieght = \"1\"",
-        "my.toml:2:1: found `wieght`, expected one of active, allowed, rating, weight, largest, about, let, tables, groups (did you mean `weight`?)",
+        "my.toml:2:1: found `wieght`, expected one of active, allowed, rating, weight, largest, about, let, tables, \
+         groups (did you mean `weight`?)",
     ),
     ("rating = \"cost\"\n[table]\nx = \"a.csv\"", "my.toml:2:2: found `table`"),
     // the grammar
@@ -67,12 +69,14 @@ pub const LINES: &[(&str, &str)] = &[
     ("rating = \"cost ? 1 : 2\"", "(write `if(condition, then, else)`)"),
     (
         "rating = \"1 < cost < 3\"",
-        "my.toml:1:20: found `<`, expected an operator (+ - * / < <= > >= == != and or) or the end (comparisons do not chain",
+        "my.toml:1:20: found `<`, expected an operator (+ - * / < <= > >= == != and or) or the end \
+         (comparisons do not chain",
     ),
     ("rating = \"1 < cost == 3\"", "comparisons do not chain"),
     (
         "rating = \"cost\\n+ 2\"",
-        "my.toml:1:15: found `\\\\`, expected an operator (+ - * / < <= > >= == != and or) or the end (expressions need no escapes",
+        "my.toml:1:15: found `\\\\`, expected an operator (+ - * / < <= > >= == != and or) or the end \
+         (expressions need no escapes",
     ),
     ("rating = \"cost @ 2\"", "found `@`"),
     ("rating = \"größe\"", "my.toml:1:13: found `öße`, expected an operator"),
@@ -91,14 +95,17 @@ pub const LINES: &[(&str, &str)] = &[
     // names
     (
         "rating = \"costt\"",
-        "my.toml:1:11: found `costt`, expected one of the names value, cost, delta, current, incumbent, age, frequency, h, reduced, conflicts, unary, domain, degree, temperature, round, since, current_cost, current_conflicts, least, group, rating, true, false, inf (did you mean `cost`?)",
+        "my.toml:1:11: found `costt`, expected one of the names value, cost, delta, current, incumbent, age, \
+         frequency, h, reduced, conflicts, unary, domain, degree, temperature, round, since, current_cost, \
+         current_conflicts, least, group, rating, true, false, inf (did you mean `cost`?)",
     ),
     ("rating = \"Cost\"", "(did you mean `cost`?)"),
     ("rating = \"random\"", "found `random`"),
     ("rating = \"min\"", "(the function is min(x), min(x, y, ...))"),
     (
         "rating = \"cost(1)\"",
-        "my.toml:1:11: found `cost`, expected one of the functions abs, floor, sqrt, exp, log, clamp, if, min, max, count, best",
+        "my.toml:1:11: found `cost`, expected one of the functions abs, floor, sqrt, exp, log, clamp, if, min, max, \
+         count, best",
     ),
     ("rating = \"ln(cost)\"", "found `ln`, expected one of the functions abs"),
     ("rating = \"sqr(cost)\"", "(did you mean `sqrt`?)"),
@@ -132,7 +139,8 @@ pub const LINES: &[(&str, &str)] = &[
     ),
     (
         "rating = \"cost\"\nactive = \"cost > 0\"",
-        "my.toml:2:11: found `cost`, expected what is known before the values are: numbers of the variable (such as domain, degree, ",
+        "my.toml:2:11: found `cost`, expected what is known before the values are: numbers of the variable \
+         (such as domain, degree, ",
     ),
     ("rating = \"cost\"\nactive = \"min(cost) > 0\"", "my.toml:2:15: found `cost`, expected what is known before"),
     (
@@ -175,7 +183,8 @@ pub const LINES: &[(&str, &str)] = &[
     ("rating = \"cost\"\n[tables]\nt = { default = 1 }", "my.toml:3:5: found `{ default = 1 }`, expected \"file.csv\""),
     (
         "rating = \"cost\"\n[tables]\nt = \"priority.csv\"",
-        "priority.csv:2:1: found the end of the file, expected a row for variable 0 (x0) (or a number for all that have none",
+        "priority.csv:2:1: found the end of the file, expected a row for variable 0 (x0) \
+         (or a number for all that have none",
     ),
     (
         "rating = \"cost\"\n[tables]\nt = \"short.csv\"",

@@ -1,5 +1,5 @@
-//! Heuristics in files: what they weigh against a plain walk over random expressions, on the CPU and on a device; what is said
-//! of broken ones.
+//! Heuristics in files: their weights against direct evaluation of random expressions, on the CPU and on a device; and
+//! the messages about broken files.
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 

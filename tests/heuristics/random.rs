@@ -311,7 +311,7 @@ impl Sample {
 }
 
 impl Visit {
-    /// What is known of a variable of so many values: now and then infinite, huge, or no number.
+    /// The inputs of a variable with `domain` values: now and then infinite, huge, or not a number.
     pub fn random(rng: &mut Rng, variable: usize, domain: usize, priority: f64, wishes: &[f64]) -> Visit {
         let wild = rng.below(4) == 0;
         let mut number = |name: &str| match (name, rng.below(40)) {

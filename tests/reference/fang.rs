@@ -30,8 +30,8 @@ impl Group {
 
     /// Algorithm 1.
     pub fn assign_active<S: State, H: Reduce<S>>(&mut self, h: &H, x: &mut S) {
-        // Print draws for each variable that can be assigned. The engine draws once a pass and mixes each variable's bits
-        // from that, so that they depend on nothing else, and so does this.
+        // Print draws for each variable that can be assigned. The engine draws once a pass and mixes each variable's
+        // bits from that, so that they depend on nothing else; so does this.
         let pass = x.rng().draw();
         let active: Vec<usize> = x.active().iter().collect();
         for variable in active {

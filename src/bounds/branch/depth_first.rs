@@ -1,16 +1,18 @@
 //! Depth-first search below one open node, for a limited work.
 
-use super::frame::{Frame, Function, NEVER};
-use super::leaf::{Budget, Elimination, Rest, Solved};
+use super::leaf::{Budget, Elimination, Residual, Solved};
 use super::residual::State;
+use super::static_data::{Function, NEVER, StaticData};
 use super::trace::Branched;
+use crate::bounds::tuning::branch::{HUBS, NODE_PASSES};
 use crate::device::DeviceError;
 use crate::model::Cost;
 use crate::stop::Stop;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// How nodes are bounded besides by shifting, and what is branched on. Neither is better everywhere (results/notes/branch.md).
+/// How nodes are bounded besides by shifting, and what is branched on. Neither is better everywhere
+/// (results/notes/branch.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Many light nodes: what little is left is eliminated. Branches where functions decide most.
@@ -31,12 +33,6 @@ impl Style {
         }
     }
 }
-
-/// Passes at a node, and the part of the gap that a pair of them has to gain.
-const PASSES: u32 = 20;
-const PART: Cost = 8;
-/// Variables of the largest bucket that a heavy node tries.
-const HUBS: usize = 32;
 
 /// A node to be searched.
 #[derive(Clone, Debug)]
@@ -84,17 +80,17 @@ impl Eq for Node {}
 /// What all dives of a batch share.
 #[derive(Clone, Copy)]
 pub(crate) struct Dive<'a> {
-    pub frame: &'a Frame,
+    pub data: &'a StaticData,
     pub style: Style,
     /// Entries to look at before the rest stays open.
     pub work: u64,
     /// The same on the way down, until the first node that is finished or cut off from all of its children.
     pub descent: u64,
-    /// How often a path may leave the best child, the k-th best counting k times; the others are cut (limited discrepancy search:
-    /// Harvey, Ginsberg, 1995).
+    /// How often a path may leave the best child, the k-th best counting k times; the others are cut (limited
+    /// discrepancy search: Harvey, Ginsberg, 1995).
     pub discrepancies: usize,
-    /// By function how often nothing was left of one of its variables, in the dives before this batch: light nodes branch where that happens often.
-    /// `None` where no dives follow that could learn.
+    /// By function how often nothing was left of one of its variables, in the dives before this batch: light nodes
+    /// branch where that happens often. `None` where no dives follow that could learn.
     pub failures: Option<&'a [u32]>,
     /// What a light node is eliminated for, or what mini-buckets of a heavy one may take.
     pub budget: Budget<'a>,
@@ -114,7 +110,7 @@ pub(crate) struct Found {
     /// Whether children were cut that may hold something better.
     pub cut: bool,
     /// The nodes that were branched.
-    pub forks: Vec<Branched>,
+    pub branchings: Vec<Branched>,
     /// Combinations of the mini-buckets of a node, at most.
     pub mini: u64,
     /// Why the device did not do what it was meant to.
@@ -122,7 +118,7 @@ pub(crate) struct Found {
 }
 
 /// A node on the way down, and which of its children come next.
-struct Fork {
+struct ChoicePoint {
     path: Option<Arc<Choice>>,
     variable: usize,
     /// The part of the whole tree that each child is.
@@ -134,9 +130,10 @@ struct Fork {
 }
 
 impl Dive<'_> {
-    /// Searches below `node`; `state` is the root's, or was left so by another dive. Where told to stop, nothing is lost.
+    /// Searches below `node`; `state` is the root's, or was left so by another dive. Where told to stop, nothing is
+    /// lost.
     pub fn search(&self, state: &mut State, node: Node, stop: &Stop) -> Found {
-        let frame = self.frame;
+        let data = self.data;
         let mut found = Found::default();
         let (begin, limit) = (state.work, state.limit);
         if node.bound >= limit {
@@ -153,21 +150,21 @@ impl Dive<'_> {
         let mut eliminated = 0;
         // on the way down
         let mut most = self.work.max(self.descent);
-        let mut forks: Vec<Fork> = Vec::new();
+        let mut points: Vec<ChoicePoint> = Vec::new();
         // the node at work; its state has a level of its own
         let mut at = alive.then(|| (node.path.clone(), node.bound.max(state.constant), node.part, self.discrepancies));
         loop {
             if stop.is_set() {
                 found.open = vec![node];
-                found.forks.clear();
+                found.branchings.clear();
                 break;
             }
             if let Some((path, bound, part, left)) = at.take() {
                 // at least one node gets its children
-                if state.work - begin + eliminated > most && !forks.is_empty() {
-                    let depth = node.depth + forks.len() as u32;
+                if state.work - begin + eliminated > most && !points.is_empty() {
+                    let depth = node.depth + points.len() as u32;
                     found.open.push(Node { bound, part, depth, serial: 0, path });
-                    self.leave_open(&forks, node.depth, limit.min(state.limit), &mut found.open);
+                    self.leave_open(&points, node.depth, limit.min(state.limit), &mut found.open);
                     break;
                 }
                 match self.finish(state, &mut found.trouble, stop) {
@@ -175,7 +172,7 @@ impl Dive<'_> {
                         eliminated += work;
                         found.mini = found.mini.max(work);
                         self.offer(assignment, state, &mut found);
-                        state.pop(frame);
+                        state.pop(data);
                         most = self.work;
                     }
                     Some(Solved::Stopped) => continue,
@@ -183,31 +180,31 @@ impl Dive<'_> {
                         eliminated += work;
                         found.mini = found.mini.max(work);
                         self.offer(assignment, state, &mut found);
-                        forks.push(self.fork(state, path, (bound.max(better), part), left, &mut found));
+                        points.push(self.choice_point(state, path, (bound.max(better), part), left, &mut found));
                     }
-                    None => forks.push(self.fork(state, path, (bound, part), left, &mut found)),
+                    None => points.push(self.choice_point(state, path, (bound, part), left, &mut found)),
                 }
             }
-            // the next child of the deepest fork that has one
-            let Some(fork) = forks.last_mut() else { break };
-            let Some((bound, values)) = fork.children.pop().filter(|(bound, _)| *bound < state.limit) else {
-                let _ = forks.pop();
-                state.pop(frame);
+            // the next child of the deepest branching that has one
+            let Some(point) = points.last_mut() else { break };
+            let Some((bound, values)) = point.children.pop().filter(|(bound, _)| *bound < state.limit) else {
+                let _ = points.pop();
+                state.pop(data);
                 most = self.work;
                 continue;
             };
-            let (v, part, left) = (fork.variable, fork.part, fork.left);
-            fork.left = left.saturating_sub(1);
-            let choice = Choice { variable: v as u32, values, before: fork.path.clone() };
+            let (v, part, left) = (point.variable, point.part, point.left);
+            point.left = left.saturating_sub(1);
+            let choice = Choice { variable: v as u32, values, before: point.path.clone() };
             state.push();
             found.nodes += 1;
-            if state.restrict(frame, v, &choice.values) && self.propagate(state, stop) {
+            if state.restrict(data, v, &choice.values) && self.propagate(state, stop) {
                 at = Some((Some(Arc::new(choice)), bound.max(state.constant), part, left));
             } else {
-                state.pop(frame);
+                state.pop(data);
             }
         }
-        state.clear(frame);
+        state.clear(data);
         state.limit = limit;
         if let Some(failures) = self.failures {
             found.failures = state.failures.iter().zip(failures).map(|(now, before)| now - before).collect();
@@ -219,9 +216,9 @@ impl Dive<'_> {
     /// Keeps a solution if it is better: what does not cost less is of no interest any more.
     fn offer(&self, assignment: Option<Vec<u32>>, state: &mut State, found: &mut Found) {
         let Some(assignment) = assignment else { return };
-        let problem = &self.frame.problem;
+        let problem = &self.data.problem;
         let cost = problem.cost(&assignment);
-        let limit = if cost < problem.top { self.frame.limit(cost) } else { state.limit };
+        let limit = if cost < problem.top { self.data.limit(cost) } else { state.limit };
         if limit < state.limit {
             state.limit = limit;
             found.solution = Some(assignment);
@@ -229,13 +226,13 @@ impl Dive<'_> {
     }
 
     fn propagate(&self, state: &mut State, stop: &Stop) -> bool {
-        state.propagate(self.frame, PART, PASSES, stop)
+        state.propagate(self.data, NODE_PASSES, stop)
     }
 
     /// All choices on the way to a node.
     fn replay(&self, state: &mut State, mut path: Option<&Arc<Choice>>) -> bool {
         while let Some(choice) = path {
-            if !state.restrict(self.frame, choice.variable as usize, &choice.values) {
+            if !state.restrict(self.data, choice.variable as usize, &choice.values) {
                 return false;
             }
             path = choice.before.as_ref();
@@ -245,10 +242,10 @@ impl Dive<'_> {
 
     /// Eliminates what is left of a node, or bounds it by mini-buckets; `None` where that takes too much.
     fn finish(&self, state: &mut State, trouble: &mut Option<DeviceError>, stop: &Stop) -> Option<Solved> {
-        let frame = self.frame;
+        let data = self.data;
         let work = self.budget.joint_entries;
         if self.style == Style::Light {
-            let elimination = Elimination::new(frame, state, None, work);
+            let elimination = Elimination::new(data, state, None, work);
             state.work += elimination.work;
             if elimination.joint_entries > work {
                 return None;
@@ -257,74 +254,74 @@ impl Dive<'_> {
         let entries = |function: &Function| -> f64 {
             function.scope.iter().map(|&v| f64::from(state.count(v as usize))).product()
         };
-        if frame.functions.iter().any(|function| entries(function) > work) {
+        if data.functions.iter().any(|function| entries(function) > work) {
             return None;
         }
-        let rest = Rest::new(frame, state);
+        let rest = Residual::new(data, state);
         state.work += rest.planning();
-        Some(rest.solve(frame, state, self.budget, trouble, stop))
+        Some(rest.solve(data, state, self.budget, trouble, stop))
     }
 
     /// Everything that a dive has not searched.
-    fn leave_open(&self, forks: &[Fork], depth: u32, limit: Cost, open: &mut Vec<Node>) {
-        for (fork, depth) in forks.iter().zip(depth + 1..) {
-            for (bound, values) in fork.children.iter().filter(|(bound, _)| *bound < limit) {
+    fn leave_open(&self, points: &[ChoicePoint], depth: u32, limit: Cost, open: &mut Vec<Node>) {
+        for (point, depth) in points.iter().zip(depth + 1..) {
+            for (bound, values) in point.children.iter().filter(|(bound, _)| *bound < limit) {
                 let choice =
-                    Choice { variable: fork.variable as u32, values: values.clone(), before: fork.path.clone() };
-                open.push(Node { bound: *bound, part: fork.part, depth, serial: 0, path: Some(Arc::new(choice)) });
+                    Choice { variable: point.variable as u32, values: values.clone(), before: point.path.clone() };
+                open.push(Node { bound: *bound, part: point.part, depth, serial: 0, path: Some(Arc::new(choice)) });
             }
         }
     }
 
     /// Chooses the variable to branch on, at a node of a bound and a part of the tree, and puts its values in order.
-    fn fork(
+    fn choice_point(
         &self,
         state: &mut State,
         path: Option<Arc<Choice>>,
         (bound, part): (Cost, f64),
         left: usize,
         found: &mut Found,
-    ) -> Fork {
-        let frame = self.frame;
+    ) -> ChoicePoint {
+        let data = self.data;
         let variable = match self.style {
-            Style::Light => decisive(frame, state, self.failures.is_some()),
-            Style::Heavy => cheapest(frame, state),
+            Style::Light => decisive(data, state, self.failures.is_some()),
+            Style::Heavy => cheapest(data, state),
         };
-        found.forks.push(Branched { path: path.clone(), variable: variable as u32, bound });
-        let cost = |value: &u32| state.unary(frame, variable, *value);
-        let mut values = state.values(frame, variable).to_vec();
+        found.branchings.push(Branched { path: path.clone(), variable: variable as u32, bound });
+        let cost = |value: &u32| state.unary(data, variable, *value);
+        let mut values = state.values(data, variable).to_vec();
         values.sort_by_key(|value| std::cmp::Reverse((cost(value), *value)));
         let part = part / values.len() as f64;
         let beyond = values.len().saturating_sub(left.saturating_add(1));
         found.cut |= beyond > 0;
         let child = |value: u32| (bound.max(state.constant + cost(&value)), Box::from([value]));
-        Fork { path, variable, part, children: values.drain(beyond..).map(child).collect(), left }
+        ChoicePoint { path, variable, part, children: values.drain(beyond..).map(child).collect(), left }
     }
 }
 
-/// The variable of the fewest values for what its functions cost on average, where `learned` times how often they failed (dom/wdeg: Boussemart, Hemery,
-/// Lecoutre, Sais, 2004), of equal ones the one that loses most without its best value. Failures in place of costs took four times as many nodes
-/// on CELAR6-SUB1-24, and splitting large domains a fifth more.
-fn decisive(frame: &Frame, state: &State, learned: bool) -> usize {
+/// The variable with the fewest values for the mean costs of its functions, where `learned` times their failures
+/// (dom/wdeg: Boussemart, Hemery, Lecoutre, Sais, 2004); of equal ones the one with the largest second-best loss.
+/// Failures instead of costs took four times as many nodes on CELAR6-SUB1-24.
+fn decisive(data: &StaticData, state: &State, learned: bool) -> usize {
     let score = |v: usize| {
         let decides = |&&(index, _): &&(u32, u32)| {
-            let scope = &frame.functions[index as usize].scope;
+            let scope = &data.functions[index as usize].scope;
             scope.iter().any(|&u| u as usize != v && state.count(u as usize) > 1)
         };
         let weight = |&(index, _): &(u32, u32)| {
             let failures = if learned { state.failures[index as usize] } else { 0 };
-            frame.functions[index as usize].mean * (1.0 + f64::from(failures))
+            data.functions[index as usize].mean * (1.0 + f64::from(failures))
         };
-        f64::from(state.count(v)) / frame.incidence[v].iter().filter(decides).map(weight).sum::<f64>()
+        f64::from(state.count(v)) / data.incidence[v].iter().filter(decides).map(weight).sum::<f64>()
     };
     // of equal ones the first
     let (mut best, mut least, mut most) = (0, f64::INFINITY, -1);
-    for v in (0..frame.variables()).filter(|&v| state.count(v) > 1) {
+    for v in (0..data.variables()).filter(|&v| state.count(v) > 1) {
         let score = score(v);
         if score > least {
             continue;
         }
-        let loss = loss(frame, state, v);
+        let loss = loss(data, state, v);
         if score < least || loss > most {
             (best, least, most) = (v, score, loss);
         }
@@ -333,10 +330,10 @@ fn decisive(frame: &Frame, state: &State, learned: bool) -> usize {
 }
 
 /// What a variable's second best value costs more than the best.
-fn loss(frame: &Frame, state: &State, v: usize) -> Cost {
+fn loss(data: &StaticData, state: &State, v: usize) -> Cost {
     let [mut best, mut second] = [NEVER; 2];
-    for &value in state.values(frame, v) {
-        let cost = state.unary(frame, v, value);
+    for &value in state.values(data, v) {
+        let cost = state.unary(data, v, value);
         second = second.min(cost.max(best));
         best = best.min(cost);
     }
@@ -344,13 +341,13 @@ fn loss(frame: &Frame, state: &State, v: usize) -> Cost {
 }
 
 /// The variable of the largest bucket whose values together are the cheapest to eliminate.
-fn cheapest(frame: &Frame, state: &mut State) -> usize {
-    let Elimination { mut hubs, work, .. } = Elimination::new(frame, state, None, f64::INFINITY);
+fn cheapest(data: &StaticData, state: &mut State) -> usize {
+    let Elimination { mut hubs, work, .. } = Elimination::new(data, state, None, f64::INFINITY);
     // those eliminated last are in most buckets
-    hubs.sort_unstable_by_key(|&v| std::cmp::Reverse(frame.place[v as usize]));
+    hubs.sort_unstable_by_key(|&v| std::cmp::Reverse(data.place[v as usize]));
     state.work += work * (1 + hubs.len().min(HUBS) as u64);
     let score = |v: u32| {
-        Elimination::new(frame, state, Some(v), f64::INFINITY).joint_entries * f64::from(state.count(v as usize))
+        Elimination::new(data, state, Some(v), f64::INFINITY).joint_entries * f64::from(state.count(v as usize))
     };
     let tried = hubs.iter().take(HUBS).map(|&v| (score(v), v));
     tried.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, v)| v as usize)

@@ -1,17 +1,14 @@
-//! Nodes that elimination finishes: what it would take, and doing it.
+//! Nodes that elimination finishes: the work that it would take, and the elimination.
 
-use super::frame::{Frame, NEVER};
 use super::residual::State;
+use super::static_data::{NEVER, StaticData};
+use crate::bounds::tuning::branch::{DEVICE_SPEED, PLANNING};
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Limits, Outcome, Plan, Progress, Run};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::stop::Stop;
 use std::sync::Arc;
-
-/// Combinations that a device makes in the time of one entry of the CPU: about what an H200 makes for one core of its host
-/// (`fangs bench mbe`).
-pub(crate) const DEVICE_SPEED: u64 = 1000;
 
 /// What an elimination may take, and where it runs if that pays.
 #[derive(Clone, Copy, Debug)]
@@ -21,18 +18,15 @@ pub(crate) struct Budget<'a> {
     pub gpu: Option<&'a Arc<Gpu>>,
 }
 
-/// What planning a node's elimination takes for each variable and function, in combinations.
-const PLANNING: u64 = 2000;
-
 /// The part of a node's network that is not assigned.
-pub(crate) struct Rest {
+pub(crate) struct Residual {
     /// Which variables of the whole it has.
     variables: Vec<u32>,
     /// Scaled, with the constant of the node.
     problem: Arc<Problem>,
 }
 
-/// What eliminating the variables takes that are not assigned, in the order of the frame.
+/// What eliminating the variables takes that are not assigned, in the order of the static data.
 pub(crate) struct Elimination {
     /// Combinations looked at; infinite where counting ended at the limit.
     pub joint_entries: f64,
@@ -45,8 +39,8 @@ pub(crate) struct Elimination {
 
 impl Elimination {
     /// Of a node, were `but` assigned as well. Counts no further than `limit`.
-    pub fn new(frame: &Frame, state: &State, but: Option<u32>, limit: f64) -> Elimination {
-        let n = frame.variables();
+    pub fn new(data: &StaticData, state: &State, but: Option<u32>, limit: f64) -> Elimination {
+        let n = data.variables();
         let is_open = |v: u32| state.count(v as usize) > 1 && Some(v) != but;
         let mut open = vec![0u64; n.div_ceil(64)];
         for v in (0..n as u32).filter(|&v| is_open(v)) {
@@ -56,11 +50,11 @@ impl Elimination {
         let mut filled: Vec<Option<Box<[u64]>>> = vec![None; n];
         let mut elimination = Elimination { joint_entries: 0.0, hubs: Vec::new(), largest: 0.0, work: n as u64 };
         let mut bucket = Vec::new();
-        for &v in frame.sequence.iter().filter(|&&v| is_open(v)) {
+        for &v in data.sequence.iter().filter(|&&v| is_open(v)) {
             let own = v as usize;
             elimination.work += 2 * open.len() as u64;
             open[own / 64] &= !(1 << (v % 64));
-            let mut joined = frame.neighbours[own].clone();
+            let mut joined = data.neighbours[own].clone();
             if let Some(filled) = filled[own].take() {
                 joined.iter_mut().zip(&filled).for_each(|(word, more)| *word |= more);
             }
@@ -84,7 +78,7 @@ impl Elimination {
                 elimination.largest = entries;
                 elimination.hubs.clone_from(&bucket);
             }
-            if let Some(&next) = bucket[1..].iter().min_by_key(|&&u| frame.place[u as usize]) {
+            if let Some(&next) = bucket[1..].iter().min_by_key(|&&u| data.place[u as usize]) {
                 match &mut filled[next as usize] {
                     Some(filled) => filled.iter_mut().zip(&joined).for_each(|(word, more)| *word |= more),
                     none => *none = Some(joined),
@@ -95,10 +89,10 @@ impl Elimination {
     }
 }
 
-impl Rest {
+impl Residual {
     /// What is left at a node.
-    pub fn new(frame: &Frame, state: &State) -> Rest {
-        let n = frame.variables();
+    pub fn new(data: &StaticData, state: &State) -> Residual {
+        let n = data.variables();
         let variables: Vec<u32> = (0..n as u32).filter(|&v| state.count(v as usize) > 1).collect();
         let mut index = vec![u32::MAX; n];
         for (i, &v) in (0..).zip(&variables) {
@@ -108,7 +102,7 @@ impl Rest {
         let mut constant = state.constant;
         let mut unary: Vec<Vec<Cost>> = Vec::with_capacity(variables.len());
         for (v, &index) in index.iter().enumerate() {
-            let costs = state.values(frame, v).iter().map(|&value| state.unary(frame, v, value));
+            let costs = state.values(data, v).iter().map(|&value| state.unary(data, v, value));
             if index == u32::MAX {
                 constant += costs.sum::<Cost>();
             } else {
@@ -116,10 +110,10 @@ impl Rest {
             }
         }
         let mut functions = Vec::new();
-        for function in &frame.functions {
+        for function in &data.functions {
             let scope: Box<[u32]> =
                 function.scope.iter().map(|&v| index[v as usize]).filter(|&v| v != u32::MAX).collect();
-            let costs = costs(frame, state, function);
+            let costs = costs(data, state, function);
             match scope[..] {
                 [] => constant += costs[0],
                 [v] => {
@@ -139,7 +133,7 @@ impl Rest {
             constant: constant.min(state.limit),
             top: state.limit,
         };
-        Rest { variables, problem: Arc::new(problem) }
+        Residual { variables, problem: Arc::new(problem) }
     }
 
     /// Combinations that could be looked at in the time that orders and plans take.
@@ -148,17 +142,17 @@ impl Rest {
         PLANNING * (variables + functions) + variables
     }
 
-    /// Eliminates it: exactly if that keeps within the budget, with split buckets otherwise. `trouble` says why a device did
-    /// not do what it was meant to: the CPU has done it.
+    /// Eliminates it: exactly if that keeps within the budget, with split buckets otherwise. `trouble` says why a
+    /// device did not do what it was meant to: the CPU has done it.
     pub fn solve(
         &self,
-        frame: &Frame,
+        data: &StaticData,
         state: &State,
         budget: Budget,
         trouble: &mut Option<DeviceError>,
         stop: &Stop,
     ) -> Solved {
-        let mut assignment: Vec<u32> = (0..frame.variables()).map(|v| state.values(frame, v)[0]).collect();
+        let mut assignment: Vec<u32> = (0..data.variables()).map(|v| state.values(data, v)[0]).collect();
         if self.variables.is_empty() {
             let better = self.problem.constant < self.problem.top;
             return Solved::Done(better.then_some(assignment), 1);
@@ -175,7 +169,7 @@ impl Rest {
                 // the CPU does as much as it does in the same time
                 *trouble = Some(error.clone());
                 let budget = Budget { joint_entries: budget.joint_entries / DEVICE_SPEED as f64, gpu: None, ..budget };
-                return self.solve(frame, state, budget, trouble, stop);
+                return self.solve(data, state, budget, trouble, stop);
             }
             match run.advance(u64::MAX, stop) {
                 Progress::Done => break,
@@ -191,14 +185,14 @@ impl Rest {
         let bound = outcome.lower_bound();
         let Some(values) = outcome.assign() else { return Solved::Bound { bound, assignment: None, work } };
         for (&v, &value) in self.variables.iter().zip(&values) {
-            assignment[v as usize] = state.values(frame, v as usize)[value as usize];
+            assignment[v as usize] = state.values(data, v as usize)[value as usize];
         }
         let assignment = Some(assignment);
         if exact { Solved::Done(assignment, work) } else { Solved::Bound { bound, assignment, work } }
     }
 }
 
-impl Rest {
+impl Residual {
     /// The exact plan, else the one of the largest z that keeps within the budget.
     fn plan(&self, order: &Order, budget: Budget) -> Option<Plan> {
         let plan = |z| Plan::new(&self.problem, order, &Limits { z, ..Limits::new(budget.bytes) });
@@ -238,14 +232,14 @@ pub(crate) enum Solved {
 }
 
 /// What is left of a function over the values left, the last variable running fastest.
-fn costs(frame: &Frame, state: &State, function: &super::frame::Function) -> Vec<Cost> {
-    let lists: Vec<&[u32]> = function.scope.iter().map(|&v| state.values(frame, v as usize)).collect();
+fn costs(data: &StaticData, state: &State, function: &super::static_data::Function) -> Vec<Cost> {
+    let lists: Vec<&[u32]> = function.scope.iter().map(|&v| state.values(data, v as usize)).collect();
     let mut at = vec![0; lists.len()];
     let mut values: Vec<u32> = lists.iter().map(|list| list[0]).collect();
     let mut costs = Vec::with_capacity(lists.iter().map(|list| list.len()).product());
     loop {
         let taken: Cost = values.iter().enumerate().map(|(k, &value)| state.taken(function, k, value)).sum();
-        costs.push((function.entry(frame, &values) - taken).min(NEVER));
+        costs.push((function.entry(data, &values) - taken).min(NEVER));
         let Some(k) = (0..at.len()).rev().find(|&k| at[k] + 1 < lists[k].len()) else { return costs };
         at[k] += 1;
         values[k] = lists[k][at[k]];

@@ -1,70 +1,51 @@
-//! Conditioning with pruning: a search over values whose open nodes bound the network from below at any time.
+//! Branch and bound: the least bound of an open node bounds the network from below at any time.
 //!
-//! A node is the network with fewer values for some variables. Its bound is what cost shifting makes constant, starting from
-//! its parent's shifted network; values that reach the upper bound are dropped on the way. What is left of a node is
-//! eliminated exactly once that takes few enough combinations. Nodes are taken best first, a few at a time, and each is
-//! searched depth first for a limited work; what remains of it joins the open nodes again (hybrid best-first search: Allouche,
-//! de Givry, Katsirelos, Schiex, Zytnicki, "Anytime hybrid best-first search with tree decomposition for weighted CSP", 2015).
-//! So the least bound of an open node rises during the search and is the optimum at its end.
+//! A node is the network with fewer values for some variables. Cost shifting bounds it, starting from its parent's
+//! shifted network; values that reach the upper bound are dropped. What is left is eliminated exactly once that takes
+//! few combinations. Nodes are taken best first in batches, each is searched depth first for a limited work, and what
+//! remains joins the open nodes again (hybrid best-first search: Allouche, de Givry, Katsirelos, Schiex, Zytnicki,
+//! "Anytime hybrid best-first search with tree decomposition for weighted CSP", 2015).
 //!
-//! The work of a batch is counted and its nodes are searched apart from each other, so threads do not change anything.
+//! The work of a batch is counted and its nodes are searched independently, so threads do not change the result.
 
 mod depth_first;
-mod frame;
 mod leaf;
 mod probe;
 mod residual;
 mod scan;
+mod static_data;
 #[cfg(test)]
 mod tests;
 mod trace;
 
 use super::Proof;
+use crate::bounds::tuning::branch::{
+    BATCH, DESCENT, DEVICE_MINI, DEVICE_SPEED, LEAF, LEAST_DIVE, LEAST_MINI, MINI_PART, MOST_DIVE, NODE, ROOT_PASSES,
+    STATES,
+};
 use crate::device::DeviceError;
+use crate::elimination::Progress;
 use crate::elimination::cuda::Gpu;
-use crate::elimination::run::Progress;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 pub use depth_first::Style;
 use depth_first::{Dive, Found, Node};
-use frame::Frame;
-use leaf::{Budget, DEVICE_SPEED};
+use leaf::Budget;
 pub(crate) use probe::{Probe, Probed};
 use rayon::prelude::*;
 use residual::State;
+use static_data::StaticData;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use trace::Branched;
-pub use trace::{Fork, Forks};
-
-/// Nodes of a batch. A fixed number, so that threads do not change the result.
-const BATCH: usize = 16;
-/// Entries that a node of a batch is searched for, at first and at most.
-const LEAST_DIVE: u64 = 1 << 18;
-const MOST_DIVE: u64 = 1 << 24;
-/// The same for the first descent from the best of them, as a factor: solutions come from leaves.
-const DESCENT: u64 = 1 << 10;
-/// Combinations that a light node is eliminated for rather than searched: from 10^4 to 10^6 it hardly matters on CELAR.
-const LEAF: f64 = 65536.0;
-/// Combinations for the mini-buckets of a heavy node, at least, and as a share of the work so far.
-const LEAST_MINI: f64 = 1e7;
-const MINI_SHARE: f64 = 1.0 / 16.0;
-/// Combinations of a heavy node on a device, at least: what surrounds them takes as long as some 10^11 of them.
-const DEVICE_MINI: f64 = 1e11;
-/// States that memory is counted for. A fixed number, so that nothing depends on the machine.
-const THREADS: u64 = 16;
-/// Bytes that an open node takes, about.
-const NODE: u64 = 256;
-/// Passes at the root: each pair has to gain a thousandth of the gap.
-const ROOT_PASSES: u32 = 400;
-const ROOT_PART: Cost = 1000;
+pub use trace::{Branching, BranchingTrace};
 
 /// A search on its way.
 #[derive(Debug)]
 pub struct Branch {
-    frame: Frame,
+    data: StaticData,
     /// The whole network, shifted.
     root: State,
     open: BinaryHeap<Node>,
@@ -90,13 +71,13 @@ pub struct Branch {
     gpu: Option<Arc<Gpu>>,
     trouble: Option<DeviceError>,
     /// What was branched on, where a certificate is wanted.
-    forks: Option<Forks>,
+    trace: Option<BranchingTrace>,
 }
 
 impl Branch {
-    /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along `order`, or
-    /// better. Tables and open nodes take about `memory` bytes. `None` where costs are too large for sums of 64 bits, or
-    /// the network itself takes more, and once `stop` is set.
+    /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along
+    /// `order`, or better. Tables and open nodes take about `memory` bytes. `None` where costs are too large for sums
+    /// of 64 bits, or the network itself takes more, and once `stop` is set.
     pub fn new(
         problem: &Arc<Problem>,
         ub: Option<Cost>,
@@ -105,14 +86,14 @@ impl Branch {
         style: Style,
         stop: &Stop,
     ) -> Option<Branch> {
-        let (tables, state) = Frame::bytes(problem);
-        let taken = tables.saturating_add(state.saturating_mul(THREADS));
+        let (tables, state) = StaticData::bytes(problem);
+        let taken = tables.saturating_add(state.saturating_mul(STATES));
         let memory = memory.checked_sub(taken)?;
         let ub = ub.unwrap_or(problem.top).min(problem.top);
-        let frame = Frame::new(problem, ub, &order.sequence, stop)?;
-        let root = State::new(&frame, frame.limit(ub));
+        let data = StaticData::new(problem, ub, &order.sequence, stop)?;
+        let root = State::new(&data, data.limit(ub));
         Some(Branch {
-            frame,
+            data,
             root,
             open: BinaryHeap::new(),
             style,
@@ -130,17 +111,17 @@ impl Branch {
             mini: LEAST_MINI,
             gpu: None,
             trouble: None,
-            forks: None,
+            trace: None,
         })
     }
 
-    /// Eliminates heavy nodes on a device from now on, with tables that fit there. What it does counts by the time it takes. Where forks
-    /// are kept they stay on the CPU: whoever checks a certificate makes their tables there.
+    /// Eliminates heavy nodes on a device from now on, with tables that fit there. What it does counts by the time it
+    /// takes. Where branchings are kept they stay on the CPU: the checker of a certificate makes their tables there.
     pub fn board(&mut self, gpu: &Arc<Gpu>) {
-        if self.style == Style::Heavy && self.forks.is_none() {
+        if self.style == Style::Heavy && self.trace.is_none() {
             self.gpu = Some(gpu.clone());
-            // the device's mini-buckets of one node say more than those of all that the CPU's have split it into, and each of these takes
-            // as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such nodes)
+            // the device's mini-buckets of one node say more than those of all that the CPU's have split it into, and
+            // each of these takes as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such nodes)
             self.begin_again();
         }
     }
@@ -159,13 +140,13 @@ impl Branch {
     }
 
     /// Keeps what is branched on, for a certificate.
-    pub fn keep_forks(mut self) -> Branch {
-        (self.forks, self.gpu) = (Some(Forks::default()), None);
+    pub fn keep_trace(mut self) -> Branch {
+        (self.trace, self.gpu) = (Some(BranchingTrace::default()), None);
         self
     }
 
-    /// Leaves are eliminated, and heavy nodes bounded, only where that takes no more than so many combinations: tests have small
-    /// networks.
+    /// Leaves are eliminated, and heavy nodes bounded, only where that takes no more than so many combinations: tests
+    /// have small networks.
     #[cfg(test)]
     pub fn leaves(mut self, joint_entries: f64) -> Branch {
         (self.leaf, self.mini) = (joint_entries, 2.0 * joint_entries);
@@ -175,9 +156,9 @@ impl Branch {
     /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
     pub fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
         Some(Proof::reductions(reducer)?.searched(
-            self.frame.bits,
-            self.forks.as_ref()?,
-            (Frame::bytes(&self.frame.problem).1, self.memory),
+            self.data.bits,
+            self.trace.as_ref()?,
+            (StaticData::bytes(&self.data.problem).1, self.memory),
         ))
     }
 
@@ -190,12 +171,12 @@ impl Branch {
     pub fn tighten(&mut self, ub: Cost) {
         if ub < self.ub {
             self.ub = ub;
-            self.root.limit = self.frame.limit(ub);
+            self.root.limit = self.data.limit(ub);
         }
     }
 
-    /// Searches for about `work` entries, at least one batch. Done once no node is open: the bound is then the optimum, or
-    /// the upper bound where nothing is better.
+    /// Searches for about `work` entries, at least one batch. Done once no node is open: the bound is then the optimum,
+    /// or the upper bound where nothing is better.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let end = self.work.saturating_add(work);
         if !self.begun {
@@ -216,7 +197,7 @@ impl Branch {
 
     fn begin(&mut self, stop: &Stop) {
         let before = self.root.work;
-        let open = self.root.limit > 0 && self.root.propagate(&self.frame, ROOT_PART, ROOT_PASSES, stop);
+        let open = self.root.limit > 0 && self.root.propagate(&self.data, ROOT_PASSES, stop);
         self.work += self.root.work - before;
         if stop.is_set() {
             // the passes done keep: costs are only shifted
@@ -234,7 +215,7 @@ impl Branch {
     fn drop_values(&mut self, stop: &Stop) {
         self.dropped = self.root.limit;
         let before = self.root.work;
-        if !self.root.propagate(&self.frame, ROOT_PART, ROOT_PASSES, stop) {
+        if !self.root.propagate(&self.data, ROOT_PASSES, stop) {
             self.open.clear();
         }
         self.work += (self.root.work - before).max(1);
@@ -249,7 +230,7 @@ impl Branch {
         // where there is no room for more open nodes, nodes are searched for longer
         let crowded = self.open.len() as u64 > self.memory / 2 / NODE;
         let work = if self.style == Style::Light { self.dive } else { 0 };
-        let mini = self.mini.max(self.work as f64 * MINI_SHARE);
+        let mini = self.mini.max(self.work as f64 * MINI_PART);
         let room = self.gpu.as_ref().map(|gpu| gpu.budget()).transpose().unwrap_or_else(|error| {
             self.lose(error);
             None
@@ -263,7 +244,7 @@ impl Branch {
             (Style::Heavy, None) => Budget { joint_entries: mini, bytes: self.memory / 2, gpu: None },
         };
         let dive = Dive {
-            frame: &self.frame,
+            data: &self.data,
             style: self.style,
             work: if crowded { self.dive.saturating_mul(64) } else { work },
             descent: 0,
@@ -279,17 +260,18 @@ impl Branch {
         let nodes = nodes.into_par_iter().enumerate().with_max_len(1);
         let found: Vec<Found> = nodes.map_init(|| self.root.clone(), search).collect();
         let (mut spent, mut replayed, mut mini) = (0, 0, 0);
-        let mut forks = Vec::new();
+        let mut branchings = Vec::new();
         for (at, found) in found.into_iter().enumerate() {
             // in the order of the nodes: threads do not change anything
             if at > 0 {
-                // failures far down say little of the nodes above: with those of descents CELAR6-SUB1-24 took twice as many
+                // failures far down say little of the nodes above: with those of descents CELAR6-SUB1-24 took twice as
+                // many
                 self.root.failures.iter_mut().zip(&found.failures).for_each(|(all, of_dive)| *all += of_dive);
             }
             spent += found.work;
             replayed += found.replayed;
             self.nodes += found.nodes;
-            forks.extend(found.forks);
+            branchings.extend(found.branchings);
             mini = mini.max(found.mini);
             if let Some(error) = found.trouble {
                 self.lose(error);
@@ -304,9 +286,9 @@ impl Branch {
             }
         }
         self.work += spent.max(1);
-        if let Some(log) = &self.forks {
-            let total = |fork: Branched| Branched { bound: self.frame.total(fork.bound), ..fork };
-            log.add(forks.into_iter().map(total), if self.style == Style::Heavy { mini } else { 0 });
+        if let Some(log) = &self.trace {
+            let total = |of: Branched| Branched { bound: self.data.total(of.bound), ..of };
+            log.add(branchings.into_iter().map(total), if self.style == Style::Heavy { mini } else { 0 });
         }
         // as much as a tenth of the work on the way back to open nodes (hybrid best-first search)
         if replayed * 10 > spent {
@@ -323,7 +305,7 @@ impl Branch {
     }
 
     fn found(&mut self, assignment: Vec<u32>) {
-        let cost = self.frame.problem.cost(&assignment);
+        let cost = self.data.problem.cost(&assignment);
         if cost < self.ub {
             self.tighten(cost);
             self.solution = Some(assignment);
@@ -332,12 +314,12 @@ impl Branch {
 
     /// The bound of what is open; nodes that cannot hold anything better go.
     fn settle(&mut self) {
-        if let Some(log) = &self.forks {
+        if let Some(log) = &self.trace {
             log.spent(self.work);
         }
         let least = self.open.peek().map(|node| node.bound).filter(|&bound| bound < self.root.limit);
         match least {
-            Some(bound) => self.bound = self.bound.max(self.frame.total(bound)).min(self.ub),
+            Some(bound) => self.bound = self.bound.max(self.data.total(bound)).min(self.ub),
             None => {
                 self.open.clear();
                 self.bound = self.ub;
@@ -362,7 +344,7 @@ impl Branch {
 
     /// What it searches.
     pub fn problem(&self) -> &Arc<Problem> {
-        &self.frame.problem
+        &self.data.problem
     }
 
     /// How.
@@ -375,8 +357,9 @@ impl Branch {
         self.work
     }
 
-    /// Work to its end, were the rest of the tree like what is closed of it, the children of a node alike (after the weighted backtrack
-    /// estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest number until something is closed.
+    /// Work to its end, were the rest of the tree like what is closed of it, the children of a node alike (after the
+    /// weighted backtrack estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest
+    /// number until something is closed.
     pub fn work_left(&self) -> u64 {
         let open: f64 = self.open.iter().filter(|node| node.bound < self.root.limit).map(|node| node.part).sum();
         // as an integer at most the largest one

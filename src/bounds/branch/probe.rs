@@ -1,22 +1,14 @@
-//! One depth-first search of a small network within limits: what a large neighbourhood search does to its neighbourhoods.
+//! A depth-first search of a small network within limits, for large-neighbourhood search.
 
 use super::depth_first::{Dive, Found, Node, Style};
-use super::frame::Frame;
 use super::leaf::Budget;
 use super::residual::State;
+use super::static_data::StaticData;
+use crate::bounds::tuning::branch::{LEAF, PROBE_MEMORY, PROBE_PASSES, SET_UP};
 use crate::model::{Cost, Problem};
 use crate::order::{Method, Order};
 use crate::stop::Stop;
 use std::sync::Arc;
-
-/// Passes over all variables before the search, at most, and the part of the gap that a pair of them has to gain.
-const PASSES: u32 = 40;
-const PART: Cost = 32;
-/// Combinations that a node is eliminated for rather than searched, and bytes of that. 3000 was worse on scen07.
-const LEAF: f64 = 65536.0;
-const MEMORY: u64 = 1 << 26;
-/// What a variable and a function take before anything is searched, in entries.
-const SET_UP: u64 = 300;
 
 /// What a search may do.
 #[derive(Clone, Copy, Debug)]
@@ -58,20 +50,20 @@ impl Probe {
     pub fn search(&self, problem: &Arc<Problem>, ub: Cost, stop: &Stop) -> Option<Probed> {
         let (order, steps) = Order::within(problem, Method::MinFill, 1, self.work, stop);
         // small, and `None` would mean that it never fits
-        let frame = Frame::new(problem, ub, &order.sequence, &Stop::new())?;
-        let mut state = State::new(&frame, frame.limit(ub.min(problem.top)));
+        let data = StaticData::new(problem, ub, &order.sequence, &Stop::new())?;
+        let mut state = State::new(&data, data.limit(ub.min(problem.top)));
         let set_up = SET_UP * (problem.variables() + problem.functions.len()) as u64;
-        let entries = Frame::bytes(problem).0 / size_of::<Cost>() as u64;
+        let entries = StaticData::bytes(problem).0 / size_of::<Cost>() as u64;
         let mut probed = Probed { solution: None, complete: true, short: false, work: set_up + entries + steps };
-        if state.limit > 0 && state.propagate(&frame, PART, PASSES, stop) {
+        if state.limit > 0 && state.propagate(&data, PROBE_PASSES, stop) {
             let dive = Dive {
-                frame: &frame,
+                data: &data,
                 style: Style::Light,
                 work: self.work,
                 descent: 0,
                 discrepancies: self.discrepancies,
                 failures: None,
-                budget: Budget { joint_entries: self.leaf, bytes: MEMORY, gpu: None },
+                budget: Budget { joint_entries: self.leaf, bytes: PROBE_MEMORY, gpu: None },
             };
             probed.work += state.work;
             let root = Node { bound: state.constant, part: 1.0, depth: 0, serial: 0, path: None };

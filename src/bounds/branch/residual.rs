@@ -1,12 +1,10 @@
-//! The network at a node: the values left, costs shifted between functions, and a trail to go back by.
+//! The residual problem at a node: the values left, the costs shifted between functions, and a trail for undoing.
 
-use super::frame::{Entries, Frame, Function, LATE, NEVER};
 use super::scan::Pair;
+use super::static_data::{Entries, Function, NEVER, StaticData};
+use crate::bounds::tuning::branch::{FUNCTION_WORK, LATE};
 use crate::model::Cost;
 use crate::stop::Stop;
-
-/// Entries that could be looked at in the time that a function takes besides.
-const FUNCTION_WORK: u64 = 32;
 
 /// A node.
 #[derive(Clone, Debug)]
@@ -22,7 +20,8 @@ pub(crate) struct State {
     /// By variable the values left, ascending, at the front of its part.
     values: Vec<u32>,
     counts: Vec<u32>,
-    /// The level that last kept a block: a variable's values with their costs, or what was taken at a place of a function.
+    /// The level that last kept a block: a variable's values with their costs, or what was taken at a place of a
+    /// function.
     kept: Vec<u64>,
     /// Of the level at work; never used again.
     name: u64,
@@ -75,22 +74,22 @@ pub(crate) enum Give {
 
 impl State {
     /// All values are left and nothing is shifted.
-    pub fn new(frame: &Frame, limit: Cost) -> State {
-        let mut cells: Vec<Cost> = Vec::with_capacity(frame.cells);
+    pub fn new(data: &StaticData, limit: Cost) -> State {
+        let mut cells: Vec<Cost> = Vec::with_capacity(data.cells);
         let mut values = Vec::new();
-        for unary in &frame.problem.unary {
-            cells.extend(unary.iter().map(|&cost| frame.scaled(cost)));
+        for unary in &data.problem.unary {
+            cells.extend(unary.iter().map(|&cost| data.scaled(cost)));
             values.extend(0..unary.len() as u32);
         }
-        cells.resize(frame.cells, 0);
-        let blocks = frame.variables() + frame.functions.iter().map(|f| f.scope.len()).sum::<usize>();
+        cells.resize(data.cells, 0);
+        let blocks = data.variables() + data.functions.iter().map(|f| f.scope.len()).sum::<usize>();
         State {
             constant: 0,
             limit,
             work: 0,
             cells,
             values,
-            counts: frame.problem.domains.clone(),
+            counts: data.problem.domains.clone(),
             kept: vec![0; blocks],
             name: 0,
             names: 0,
@@ -98,8 +97,8 @@ impl State {
             trail: Vec::new(),
             old_cells: Vec::new(),
             old_values: Vec::new(),
-            settled: vec![false; frame.variables()],
-            failures: vec![0; frame.functions.len()],
+            settled: vec![false; data.variables()],
+            failures: vec![0; data.functions.len()],
             sum: Vec::new(),
             least: Vec::new(),
             row: Vec::new(),
@@ -110,8 +109,8 @@ impl State {
     }
 
     /// The values of a variable that are left, ascending.
-    pub fn values<'a>(&'a self, frame: &Frame, v: usize) -> &'a [u32] {
-        let first = frame.first[v] as usize;
+    pub fn values<'a>(&'a self, data: &StaticData, v: usize) -> &'a [u32] {
+        let first = data.first[v] as usize;
         &self.values[first..first + self.counts[v] as usize]
     }
 
@@ -121,8 +120,8 @@ impl State {
     }
 
     /// The unary cost of a value that is left.
-    pub fn unary(&self, frame: &Frame, v: usize, value: u32) -> Cost {
-        self.cells[frame.first[v] as usize + value as usize]
+    pub fn unary(&self, data: &StaticData, v: usize, value: u32) -> Cost {
+        self.cells[data.first[v] as usize + value as usize]
     }
 
     /// What was taken from a function for a value at a place.
@@ -138,14 +137,14 @@ impl State {
     }
 
     /// Undoes the last level.
-    pub fn pop(&mut self, frame: &Frame) {
+    pub fn pop(&mut self, data: &StaticData) {
         let Some(level) = self.levels.pop() else { return };
         for kept in self.trail.drain(level.trail..).rev() {
             let from = self.old_cells.len() - kept.cells;
             self.cells[kept.cell..kept.cell + kept.cells].copy_from_slice(&self.old_cells[from..]);
             self.old_cells.truncate(from);
-            if (kept.block as usize) < frame.variables() {
-                let (first, count) = (frame.first[kept.block as usize] as usize, kept.count as usize);
+            if (kept.block as usize) < data.variables() {
+                let (first, count) = (data.first[kept.block as usize] as usize, kept.count as usize);
                 let from = self.old_values.len() - count;
                 self.values[first..first + count].copy_from_slice(&self.old_values[from..]);
                 self.old_values.truncate(from);
@@ -158,18 +157,18 @@ impl State {
     }
 
     /// Undoes all levels.
-    pub fn clear(&mut self, frame: &Frame) {
+    pub fn clear(&mut self, data: &StaticData) {
         while !self.levels.is_empty() {
-            self.pop(frame);
+            self.pop(data);
         }
     }
 
     /// Keeps a variable's block before it changes.
-    fn keep_variable(&mut self, frame: &Frame, v: usize) {
+    fn keep_variable(&mut self, data: &StaticData, v: usize) {
         if self.levels.is_empty() || std::mem::replace(&mut self.kept[v], self.name) == self.name {
             return;
         }
-        let (first, end) = (frame.first[v] as usize, frame.first[v + 1] as usize);
+        let (first, end) = (data.first[v] as usize, data.first[v + 1] as usize);
         let count = self.counts[v];
         self.old_cells.extend_from_slice(&self.cells[first..end]);
         self.old_values.extend_from_slice(&self.values[first..first + count as usize]);
@@ -188,9 +187,9 @@ impl State {
     }
 
     /// Leaves a variable only some of its values, given in ascending order. Returns whether any is left.
-    pub fn restrict(&mut self, frame: &Frame, v: usize, keep: &[u32]) -> bool {
-        self.keep_variable(frame, v);
-        let first = frame.first[v] as usize;
+    pub fn restrict(&mut self, data: &StaticData, v: usize, keep: &[u32]) -> bool {
+        self.keep_variable(data, v);
+        let first = data.first[v] as usize;
         let mut count = 0;
         for at in 0..self.counts[v] as usize {
             let value = self.values[first + at];
@@ -203,12 +202,13 @@ impl State {
         count > 0
     }
 
-    /// Collects what a variable's functions cost for each of its values, adds what all of them cost to the constant, drops
-    /// values that reach the limit, and gives the rest on. Returns whether a solution below the limit may be left.
-    pub fn visit(&mut self, frame: &Frame, v: usize, give: Give) -> bool {
-        self.keep_variable(frame, v);
-        let (first, count) = (frame.first[v] as usize, self.counts[v] as usize);
-        let size = frame.first[v + 1] as usize - first;
+    /// Collects what a variable's functions cost for each of its values, adds what all of them cost to the constant,
+    /// drops values that reach the limit, and gives the rest on. Returns whether a solution below the limit may be
+    /// left.
+    pub fn visit(&mut self, data: &StaticData, v: usize, give: Give) -> bool {
+        self.keep_variable(data, v);
+        let (first, count) = (data.first[v] as usize, self.counts[v] as usize);
+        let size = data.first[v + 1] as usize - first;
         let mut sum = std::mem::take(&mut self.sum);
         let mut least = std::mem::take(&mut self.least);
         sum.clear();
@@ -216,9 +216,9 @@ impl State {
         let mut met = std::mem::take(&mut self.met);
         met.clear();
         let (mut onward, mut back) = (0, 0);
-        for &(index, place) in &frame.incidence[v] {
-            let function = &frame.functions[index as usize];
-            if !self.least(frame, function, place as usize, &mut least) {
+        for &(index, place) in &data.incidence[v] {
+            let function = &data.functions[index as usize];
+            if !self.least(data, function, place as usize, &mut least) {
                 continue;
             }
             let open = |&u: &u32| self.counts[u as usize] > 1;
@@ -258,29 +258,29 @@ impl State {
             self.counts[v] = left as u32;
         }
         if left == 0 {
-            frame.incidence[v].iter().for_each(|&(index, _)| self.failures[index as usize] += 1);
+            data.incidence[v].iter().for_each(|&(index, _)| self.failures[index as usize] += 1);
         }
         self.settled[v] = count == 1;
         self.sum = sum;
         self.least = least;
         if give != Give::Nowhere && left > 1 {
             let ahead = if give == Give::Forward { onward } else { back };
-            self.give(frame, v, &met, ahead, onward.max(back));
+            self.give(data, v, &met, ahead, onward.max(back));
         }
         self.met = met;
         left > 0
     }
 
     /// Gives shares of a variable's unary costs to `ahead` functions, those with variables to come.
-    fn give(&mut self, frame: &Frame, v: usize, met: &[(u32, u32, bool)], ahead: Cost, parts: Cost) {
-        let (first, left) = (frame.first[v] as usize, self.counts[v] as usize);
-        let size = frame.first[v + 1] as usize - first;
+    fn give(&mut self, data: &StaticData, v: usize, met: &[(u32, u32, bool)], ahead: Cost, parts: Cost) {
+        let (first, left) = (data.first[v] as usize, self.counts[v] as usize);
+        let size = data.first[v + 1] as usize - first;
         let small = |&value: &u32| self.cells[first + value as usize] < parts;
         if ahead == 0 || self.values[first..first + left].iter().all(small) {
             return;
         }
         for &(index, place, _) in met.iter().filter(|(_, _, ahead)| *ahead) {
-            let (function, place) = (&frame.functions[index as usize], place as usize);
+            let (function, place) = (&data.functions[index as usize], place as usize);
             self.keep_taken(function, place, size);
             for at in first..first + left {
                 let value = self.values[at] as usize;
@@ -294,15 +294,15 @@ impl State {
         }
     }
 
-    /// Passes over all variables there and back while they raise the constant by a `part` of what is missing to the limit.
-    /// Returns whether a solution below the limit may be left.
-    pub fn propagate(&mut self, frame: &Frame, part: Cost, most: u32, stop: &Stop) -> bool {
-        let n = frame.variables();
+    /// Passes over all variables there and back while they raise the constant by a `part` of what is missing to the
+    /// limit. Returns whether a solution below the limit may be left.
+    pub fn propagate(&mut self, data: &StaticData, (most, part): (u32, Cost), stop: &Stop) -> bool {
+        let n = data.variables();
         for pass in 0..most {
             let before = self.constant;
             for at in 0..n {
                 let (v, give) = if pass % 2 == 0 { (at, Give::Forward) } else { (n - 1 - at, Give::Backward) };
-                if !self.settled[v] && !self.visit(frame, v, give) {
+                if !self.settled[v] && !self.visit(data, v, give) {
                     return false;
                 }
             }
@@ -323,9 +323,9 @@ impl State {
         matches!(function.entries, Entries::Dense(_)) || few(function)
     }
 
-    /// The least entry of a function for each value left of the variable at a place; [`NEVER`] or about that where none is
-    /// allowed. Returns whether the function takes part.
-    fn least(&mut self, frame: &Frame, function: &Function, place: usize, least: &mut Vec<Cost>) -> bool {
+    /// The least entry of a function for each value left of the variable at a place; [`NEVER`] or about that where none
+    /// is allowed. Returns whether the function takes part.
+    fn least(&mut self, data: &StaticData, function: &Function, place: usize, least: &mut Vec<Cost>) -> bool {
         if !self.takes_part(function) {
             return false;
         }
@@ -336,21 +336,21 @@ impl State {
                 let pair = Pair {
                     entries,
                     stride: function.strides[0],
-                    values: [x, y].map(|u| self.values(frame, u as usize)),
+                    values: [x, y].map(|u| self.values(data, u as usize)),
                     taken: [0, 1].map(|place: usize| &self.cells[function.taken[place]..]),
                 };
                 let work = pair.values.iter().map(|values| values.len() as u64).product::<u64>();
                 pair.least(place, least, &mut row);
                 self.work += work + FUNCTION_WORK;
             }
-            _ => self.least_of_many(frame, function, place, least),
+            _ => self.least_of_many(data, function, place, least),
         }
         self.row = row;
         true
     }
 
     /// The same for any arity, dense or sparse.
-    fn least_of_many(&mut self, frame: &Frame, function: &Function, place: usize, least: &mut Vec<Cost>) {
+    fn least_of_many(&mut self, data: &StaticData, function: &Function, place: usize, least: &mut Vec<Cost>) {
         let mut digits = std::mem::take(&mut self.digits);
         let mut sums = std::mem::take(&mut self.sums);
         let arity = function.scope.len();
@@ -359,9 +359,9 @@ impl State {
         digits.resize(2 * arity, 0);
         let (at, values) = digits.split_at_mut(arity);
         for (value, &u) in values.iter_mut().zip(&function.scope) {
-            *value = self.values(frame, u as usize)[0];
+            *value = self.values(data, u as usize)[0];
         }
-        let own = self.values(frame, function.scope[place] as usize);
+        let own = self.values(data, function.scope[place] as usize);
         let stride = function.strides[place];
         least.resize(own.len(), NEVER);
         // of the digits before each: what was taken, and where their entries begin
@@ -387,13 +387,13 @@ impl State {
                 Entries::Sparse(_) => {
                     for (least, &a) in least.iter_mut().zip(own) {
                         values[place] = a;
-                        *least = (*least).min(function.entry(frame, values) - outer);
+                        *least = (*least).min(function.entry(data, values) - outer);
                     }
                 }
             }
             rows += 1;
             for k in (0..arity).rev().filter(|&k| k != place) {
-                let left = self.values(frame, function.scope[k] as usize);
+                let left = self.values(data, function.scope[k] as usize);
                 at[k] += 1;
                 if (at[k] as usize) < left.len() {
                     values[k] = left[at[k] as usize];

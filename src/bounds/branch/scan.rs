@@ -1,6 +1,6 @@
-//! What a function of two variables costs least for each value of one of them.
+//! The least cost of a function of two variables for each value of one of them.
 
-use super::frame::NEVER;
+use super::static_data::NEVER;
 use crate::model::Cost;
 
 /// What the entries of values that are gone cost more: more than any other.
@@ -23,7 +23,8 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Appends to `least` what is left of the function for each value left of the variable at `place`. `row` is room for a row.
+    /// Appends to `least` what is left of the function for each value left of the variable at `place`. `row` is room
+    /// for a row.
     pub fn least(&self, place: usize, least: &mut Vec<Cost>, row: &mut Vec<Cost>) {
         let [xs, ys] = self.values;
         if ys.len() * WHOLE < self.stride || xs.len() * ys.len() < FEW {
@@ -62,8 +63,8 @@ impl Pair<'_> {
     }
 }
 
-/// The same by whole rows, compiled once for each vector instruction set: in loops, as only inlined code is, which what iterators call
-/// is not always.
+/// The same by whole rows, compiled once for each vector instruction set: in loops, as only inlined code is, which what
+/// iterators call is not always.
 struct Whole<'a, 'b> {
     pair: &'a Pair<'b>,
     place: usize,

@@ -213,7 +213,7 @@ fn searches_that_do_not_fit_are_declined() {
 }
 
 #[test]
-fn forks_know_all_work_and_lead_to_each_other() {
+fn traces_know_all_work_and_lead_to_each_other() {
     let mut rng = Rng::new(47);
     let mut several = 0;
     for _ in 0..300 {
@@ -221,16 +221,16 @@ fn forks_know_all_work_and_lead_to_each_other() {
         let order = shuffled(&problem, &mut rng);
         let style = Style::ALL[rng.index(2)];
         let branch = Branch::new(&problem, None, &order, ROOMY, style, &Stop::new()).expect("small costs");
-        let mut branch = branch.keep_forks().leaves(2.0);
-        let forks = branch.forks.clone().expect("searches keep them");
+        let mut branch = branch.keep_trace().leaves(2.0);
+        let trace = branch.trace.clone().expect("searches keep them");
         loop {
             let progress = branch.advance(1, &Stop::new());
             // a certificate states it: what the root took counts, also where nothing was branched on yet
-            assert_eq!(forks.work(), branch.work_done());
-            let (list, deepest) = forks.list(Cost::MAX);
+            assert_eq!(trace.work(), branch.work_done());
+            let (list, deepest) = trace.list(Cost::MAX);
             // a search is led to all that has to be split up still, and told how large the mini-buckets of the rest are
-            let (needed, _) = forks.list(branch.lower_bound());
-            assert!(needed.len() <= list.len() && (style == Style::Heavy || needed == list && forks.mini() == 0));
+            let (needed, _) = trace.list(branch.lower_bound());
+            assert!(needed.len() <= list.len() && (style == Style::Heavy || needed == list && trace.mini() == 0));
             assert!(deepest as usize <= list.len());
             assert!(list.iter().enumerate().skip(1).all(|(place, fork)| (fork.before as usize) < place));
             several += usize::from(list.len() > 3);

@@ -1,17 +1,17 @@
-//! What a search branched on, kept for a certificate: the replay searches again, led by that.
+//! The branching trace of a search, kept for a certificate: the replay branches on the same variables.
 
 use super::depth_first::Choice;
 use crate::model::Cost;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The forks of a search that may still be at work; clones are the same ones.
+/// The branchings of a search, perhaps one still at work; clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct Forks(Arc<Mutex<Log>>);
+pub struct BranchingTrace(Arc<Mutex<Log>>);
 
 #[derive(Debug, Default)]
 struct Log {
-    forks: Vec<Branched>,
+    branchings: Vec<Branched>,
     work: u64,
     mini: u64,
 }
@@ -27,22 +27,22 @@ pub(crate) struct Branched {
     pub bound: Cost,
 }
 
-/// One of them.
+/// A node where the search branched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fork {
+pub struct Branching {
     /// What was branched on.
     pub variable: u32,
-    /// The fork before it, by its place, and the value chosen there; of the first one nothing.
+    /// Its parent, by number; its own number for the first.
     pub before: u32,
     /// The value that was chosen there.
     pub value: u32,
 }
 
-impl Forks {
-    /// Adds forks of a batch, with unscaled bounds, and combinations of a heavy node.
-    pub(crate) fn add(&self, forks: impl Iterator<Item = Branched>, mini: u64) {
+impl BranchingTrace {
+    /// Adds the branchings of a batch, with unscaled bounds, and the combinations of a heavy node.
+    pub(crate) fn add(&self, branchings: impl Iterator<Item = Branched>, mini: u64) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        log.forks.extend(forks);
+        log.branchings.extend(branchings);
         log.mini = log.mini.max(mini);
     }
 
@@ -61,15 +61,15 @@ impl Forks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).work
     }
 
-    /// The forks, each after the one that leads to it, and how many follow each other at most. Where mini-buckets alone showed that
-    /// a node costs `bound` it is none: somebody who is led past it would have to bound its cases.
-    pub fn list(&self, bound: Cost) -> (Vec<Fork>, u32) {
+    /// The branchings, parents first, and the depth of the deepest. Where mini-buckets alone showed that a node costs
+    /// `bound`, it is left out: the replay proves it without branching.
+    pub fn list(&self, bound: Cost) -> (Vec<Branching>, u32) {
         let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let name = |path: &Option<Arc<Choice>>| path.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
         let mut known: FxHashMap<*const Choice, (u32, u32, u32)> = FxHashMap::default();
-        let (mut forks, mut deepest) = (Vec::new(), 0);
-        for Branched { path, variable, .. } in log.forks.iter().filter(|fork| log.mini == 0 || fork.bound < bound) {
-            let place = forks.len() as u32;
+        let (mut branchings, mut deepest) = (Vec::new(), 0);
+        for Branched { path, variable, .. } in log.branchings.iter().filter(|of| log.mini == 0 || of.bound < bound) {
+            let place = branchings.len() as u32;
             let (before, value, depth) = match path {
                 None => (0, 0, 1),
                 Some(choice) => match known.get(&name(&choice.before)) {
@@ -81,10 +81,10 @@ impl Forks {
                 },
             };
             if known.insert(name(path), (place, *variable, depth)).is_none() {
-                forks.push(Fork { variable: *variable, before, value });
+                branchings.push(Branching { variable: *variable, before, value });
                 deepest = deepest.max(depth);
             }
         }
-        (forks, deepest)
+        (branchings, deepest)
     }
 }

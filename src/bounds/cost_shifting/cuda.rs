@@ -1,15 +1,18 @@
 //! Cost shifting between functions on a device: the host's waves, with the host's result (kernels/shift.cu).
 //!
-//! A wave is one launch. Tables go up once, for each of their variables with its values fastest; what is taken and what values
-//! cost stays there until all passes are done. The host waits for what has become constant only, after many waves.
+//! A wave is one launch. Tables go up once, for each of their variables with its values fastest; what is taken and what
+//! values cost stays there until all passes are done. The host waits for what has become constant only, after many
+//! waves.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use super::cuda_words::{BlockWords, DigitWords, PieceWords, Places, Tables, VisitWords, Words};
 use super::{Costs, Device, Layout};
 use crate::bounds::join_graph::cuda::Moved;
+use crate::bounds::tuning::cost_shifting::STAGED;
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, Source};
-use crate::elimination::cuda::Gpu;
+use crate::elimination::cuda::{Element, Gpu};
+use crate::kernels;
 use crate::model::Cost;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -19,8 +22,6 @@ use std::sync::Arc;
 const THREADS: u32 = 256;
 /// What every byte is of a least cost that nothing was read into: more than any cost.
 const UNSET: u8 = 0x3f;
-/// Entries of tables that are copied at a time.
-const STAGED: u64 = 1 << 24;
 const TEXT: &str = "shift.cu";
 
 /// `Pass` of kernels/shift.cu.
@@ -57,7 +58,7 @@ pub(crate) fn expression(entry: &str) -> String {
 
 /// The kernel, to compile without a device.
 pub(crate) fn kernels() -> Source {
-    [i32::NAME, i64::NAME].into_iter().map(expression).fold(Source::embedded(TEXT), Source::kernel)
+    [i32::NAME, i64::NAME].into_iter().map(expression).fold(kernels::source(TEXT), Source::kernel)
 }
 
 /// Begins to compile the kernel.
@@ -93,7 +94,8 @@ struct Memory<E> {
 }
 
 impl<E: Moved> ShiftDevice<E> {
-    /// Costs as they are on the host. `None` as long as the kernel is not compiled; with `patience` after some milliseconds.
+    /// Costs as they are on the host. `None` as long as the kernel is not compiled; with `patience` after some
+    /// milliseconds.
     ///
     /// # Errors
     /// The device's, and tables that do not fit.

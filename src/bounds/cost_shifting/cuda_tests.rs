@@ -2,7 +2,7 @@
 
 use super::cuda_words::{Places, Tables, Words};
 use super::{Costs, Shift};
-use crate::elimination::run::Progress;
+use crate::elimination::Progress;
 use crate::elimination::tests::random;
 use crate::model::{Cost, CostFunction, Problem, Table};
 use crate::rng::Rng;

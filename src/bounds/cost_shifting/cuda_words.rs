@@ -1,16 +1,11 @@
 //! Visits of cost shifting as words for the kernel (kernels/shift.cu): which block of threads looks at what.
 
 use super::Layout;
+use crate::bounds::tuning::cost_shifting::{PIECE, PIECES, ROWS};
 use crate::model::Cost;
 use crate::tensor::tiles::Movable;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
-
-/// Rows of a piece, at most, and its entries, about.
-const ROWS: usize = 128;
-const PIECE: usize = 1024;
-/// Pieces of a block of threads: two for each warp.
-const PIECES: usize = 16;
 
 /// `Piece` of kernels/shift.cu.
 #[repr(C)]

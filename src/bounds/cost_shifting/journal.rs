@@ -1,8 +1,8 @@
 //! What cost shifting did, in terms that others can check.
 //!
-//! Moving costs needs no reason, so only where they ended up counts, until a value is lost: that it is too dear can be seen from
-//! the costs at that moment. The journal therefore tells of moves before each loss, and of those after the last, each row as the
-//! difference to when it was last told of.
+//! Moving costs needs no reason, so only where they ended up counts, until a value is lost: that it is too dear can be
+//! seen from the costs at that moment. The journal therefore tells of moves before each loss, and of those after the
+//! last, each row as the difference to when it was last told of.
 
 use crate::model::{Cost, Problem};
 
@@ -58,8 +58,8 @@ impl Journal {
         Journal { entries: Vec::new(), incidence, told, lost, visited: Vec::new(), is_visited: vec![false; n] }
     }
 
-    /// A variable has collected what its functions cost; `lost` tells which of its values are too dear now. `taken` is what has
-    /// been taken from each value of a function's variable by the place in its scope.
+    /// A variable has collected what its functions cost; `lost` tells which of its values are too dear now. `taken` is
+    /// what has been taken from each value of a function's variable by the place in its scope.
     pub fn visited<'a>(
         &mut self,
         variable: u32,
@@ -92,8 +92,8 @@ impl Journal {
         journal.entries
     }
 
-    /// Tells what has changed about the values left. What a value that is lost now has paid makes no difference to what the
-    /// others of its variable cost at least; it stands in the row all the same, as it leaves only afterwards.
+    /// Tells what has changed about the values left. What a value that is lost now has paid makes no difference to what
+    /// the others of its variable cost at least; it stands in the row all the same, as it leaves only afterwards.
     fn tell_moves<'a>(&mut self, taken: impl Fn(u32, u32) -> &'a [Cost], losing: (u32, &[u32])) {
         for variable in std::mem::take(&mut self.visited) {
             let v = variable as usize;

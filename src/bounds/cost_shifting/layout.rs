@@ -1,20 +1,18 @@
-//! What costs move between, and in which order variables are visited: decided once for whoever does it, CPU threads or a
-//! device.
+//! What costs move between, and in which order variables are visited: decided once for whoever does it, CPU threads or
+//! a device.
 //!
-//! A pass is a sequence of visits. A visit reads what has been taken from the variable's functions and changes what is taken for
-//! the variable alone, so it has to wait for the visits of those that share a function with it and come before it, and for no
-//! others: by that alone variables are sorted into waves. Two variables of a wave share no function. The waves of a pass there, backwards,
-//! are right for the pass back.
+//! A pass is a sequence of visits. A visit reads what has been taken from the variable's functions and changes what is
+//! taken for the variable alone, so it has to wait for the visits of those that share a function with it and come
+//! before it, and for no others: by that alone variables are sorted into waves. Two variables of a wave share no
+//! function. The waves of a pass there, backwards, are right for the pass back.
 
+use crate::bounds::tuning::WRITTEN_OUT;
 use crate::error::Error;
 use crate::model::{Cost, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-
-/// Entries of a sparse function that is written out for shifting.
-const WRITTEN_OUT: u64 = 1 << 16;
 
 /// The functions of a problem, and the order of visits.
 #[derive(Debug)]
@@ -62,8 +60,8 @@ pub(crate) struct Costs {
 }
 
 impl Layout {
-    /// The functions of a problem, their costs made larger by `scaled`, passes along `order`. Returns what is constant from the beginning besides: what
-    /// functions cost at least that are not written out.
+    /// The functions of a problem, their costs made larger by `scaled`, passes along `order`. Returns what is constant
+    /// from the beginning besides: what functions cost at least that are not written out.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -150,8 +148,8 @@ impl Layout {
         function.rows.get(place).map_or(&[], row)
     }
 
-    /// The least entry of a function for each value of the variable at a place, less what was taken; [`NEVER`] or about that
-    /// where none is allowed. `sums` may hold anything.
+    /// The least entry of a function for each value of the variable at a place, less what was taken; [`NEVER`] or about
+    /// that where none is allowed. `sums` may hold anything.
     #[inline(always)]
     pub fn least(&self, costs: &[Costs], own: Use, least: &mut [Cost], sums: &mut Vec<Cost>) {
         let (function, at) = (&self.functions[own.function as usize], own.place as usize);

@@ -1,14 +1,14 @@
 //! Cost shifting: a network with the same cost for every assignment and a larger constant.
 //!
-//! What a function costs at least for a value of one of its variables moves to that value's unary cost, and unary costs move
-//! to functions; what every value of a variable costs is what every assignment costs. Passes go along an order of the
-//! variables, there and back: a variable collects from all its functions and gives most of it on to those that have
-//! variables to come, as in sequential reweighted message passing (Kolmogorov, "A new look at reweighted message passing",
-//! 2015; TRW-S for functions of two variables). No entry ever becomes negative, so the sum that has become constant is a
-//! bound at any time, and it never falls.
+//! What a function costs at least for a value of one of its variables moves to that value's unary cost, and unary costs
+//! move to functions; what every value of a variable costs is what every assignment costs. Passes go along an order of
+//! the variables, there and back: a variable collects from all its functions and gives most of it on to those that have
+//! variables to come, as in sequential reweighted message passing (Kolmogorov, "A new look at reweighted message
+//! passing", 2015; TRW-S for functions of two variables). No entry ever becomes negative, so the sum that has become
+//! constant is a bound at any time, and it never falls.
 //!
-//! What a visit needs of others decides which visits share a wave ([`layout`]); threads ([`visit`]) or a device ([`cuda`](crate::elimination::cuda))
-//! make a wave's, with the same result.
+//! What a visit needs of others decides which visits share a wave ([`layout`]); threads ([`visit`]) or a device
+//! ([`cuda`](crate::elimination::cuda)) make a wave's, with the same result.
 //!
 //! Everything is in integers. Costs are multiplied by a power of two before, so that shares can be smaller than the
 //! network's unit; what a division leaves over stays where it was.
@@ -21,10 +21,12 @@ mod journal;
 mod layout;
 mod visit;
 
+use crate::bounds::tuning::cost_shifting::{DEVICE_POLL, DEVICE_WAVES, LAUNCH, PASSES};
+use crate::bounds::tuning::{DEVICE_SPEED, DEVICE_WORTHWHILE, MOST_BITS};
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
+use crate::elimination::Progress;
 use crate::elimination::cap;
-use crate::elimination::run::Progress;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
@@ -40,22 +42,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A scaled cost of a solution stays below this: tables of 32 bits take it, five of them summed (see `Plan::new`).
-const SHORT: Cost = 1 << 28;
+pub(super) const SHORT: Cost = 1 << 28;
 /// The same where the unscaled ones need 64 bits already.
-const LONG: Cost = 1 << 48;
-/// Parts of the network's unit, as a power of two: more than a few hundred gained nothing on SPOT5.
-const MOST_BITS: u32 = 8;
-/// Passes there and back, at most.
-const PASSES: u32 = 200;
-/// Entries and waves that a device does between two looks at the stop flag: some milliseconds.
-const DEVICE_SLICE: u64 = 1 << 30;
-const DEVICE_WAVES: usize = 1 << 10;
-/// Entries that a core looks at while a device looks at one of many, and while it makes a small wave: 14 us, and 2 to 4 ns an entry.
-const DEVICE_SPEED: u64 = 512;
-const LAUNCH: u64 = 1 << 13;
-/// Entries of a pass from which on a device is worth the way there: it then takes less than half the time of a core on all but one of the
-/// networks that were tried (results/notes/shifting.md).
-const WORTHWHILE: u64 = 1 << 21;
+pub(super) const LONG: Cost = 1 << 48;
 
 /// A network on its way to a larger constant.
 #[derive(Debug)]
@@ -103,7 +92,8 @@ struct State {
 
 /// Costs on a device.
 pub(crate) trait Device: Debug + Send + Sync {
-    /// Makes waves of a pass and returns the constant, which was `constant` before; `range` or more where there is no solution.
+    /// Makes waves of a pass and returns the constant, which was `constant` before; `range` or more where there is no
+    /// solution.
     ///
     /// # Errors
     /// The device's.
@@ -117,7 +107,8 @@ pub(crate) trait Device: Debug + Send + Sync {
 }
 
 impl State {
-    /// Some waves are done, of so many of a pass. The last pass is one there and back that gained less than a thousandth.
+    /// Some waves are done, of so many of a pass. The last pass is one there and back that gained less than a
+    /// thousandth.
     fn advance(&mut self, waves: usize, of: usize, constant: Cost) {
         (self.at, self.constant) = (self.at + waves, constant);
         if self.at < of {
@@ -135,8 +126,8 @@ impl State {
 }
 
 impl Shift {
-    /// Nothing is shifted yet. Costs from `ub` on need not be told apart; passes follow `order`. `None` where costs are too
-    /// large for sums of 64 bits, and once `stop` is set.
+    /// Nothing is shifted yet. Costs from `ub` on need not be told apart; passes follow `order`. `None` where costs are
+    /// too large for sums of 64 bits, and once `stop` is set.
     pub fn new(problem: &Arc<Problem>, ub: Option<Cost>, order: &[u32], stop: &Stop) -> Option<Shift> {
         let range = cap(problem, ub.unwrap_or(problem.top).min(problem.top)).max(1);
         if range >= LONG {
@@ -175,11 +166,11 @@ impl Shift {
         self.journal = Some(Journal::new(&self.problem));
     }
 
-    /// A device makes the passes, `always` or where they are worth the way there and as soon as its kernel is compiled. Not where a journal is
-    /// kept: that needs the costs at each loss of a value.
+    /// A device makes the passes, `always` or where they are worth the way there and as soon as its kernel is compiled.
+    /// Not where a journal is kept: that needs the costs at each loss of a value.
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>, always: bool) -> Shift {
         let (_, waves, work) = self.passes();
-        let pays = work >= WORTHWHILE.max(LAUNCH * waves as u64);
+        let pays = work >= DEVICE_WORTHWHILE.max(LAUNCH * waves as u64);
         let fits = |gpu: &Gpu| gpu.budget().is_ok_and(|free| work.saturating_mul(size_of::<Cost>() as u64) <= free / 2);
         let wanted = |gpu: &&Arc<Gpu>| self.journal.is_none() && (always || pays && fits(gpu));
         self.gpu = gpu.filter(wanted).cloned();
@@ -253,7 +244,7 @@ impl Shift {
             Some(device) => {
                 let State { at, passes, constant, .. } = self.there;
                 let forward = passes.is_multiple_of(2);
-                let most = work.saturating_mul(DEVICE_SPEED).min(DEVICE_SLICE);
+                let most = work.saturating_mul(DEVICE_SPEED).min(DEVICE_POLL);
                 let (mut end, mut entries) = (at, 0);
                 while end < of.min(at + DEVICE_WAVES) && entries < most {
                     entries += layout.wave(forward, end).work;
@@ -329,8 +320,9 @@ impl Shift {
         }
     }
 
-    /// What a solution with each value costs at least: the constant, the value's own cost and what each of its functions takes
-    /// for it, shares of one sum as all that is moved. [`FORBIDDEN`] where no solution below the limit has the value.
+    /// What a solution with each value costs at least: the constant, the value's own cost and what each of its
+    /// functions takes for it, shares of one sum as all that is moved. [`FORBIDDEN`] where no solution below the limit
+    /// has the value.
     pub fn value_bounds(&self) -> Vec<Vec<Cost>> {
         // a device's costs may have come further
         let constant = self.here.constant;
@@ -371,7 +363,8 @@ impl Shift {
         (self.problem.constant << self.bits).saturating_add(self.range)
     }
 
-    /// The shifted network: an assignment costs 2^bits times what it did, or is forbidden where it cost the limit or more.
+    /// The shifted network: an assignment costs 2^bits times what it did, or is forbidden where it cost the limit or
+    /// more.
     ///
     /// # Errors
     /// [`Error::Stopped`].

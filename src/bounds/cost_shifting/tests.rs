@@ -1,6 +1,7 @@
 //! Shifting against brute force, and its waves against the sequence that they stand for.
 
 use super::*;
+use crate::bounds::tuning::cost_shifting::SHARED;
 use crate::elimination::tests::random;
 use crate::rng::Rng;
 use rayon::ThreadPoolBuilder;
@@ -255,7 +256,7 @@ fn threads_change_nothing() {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         let mut shift = Shift::new(&Arc::new(problem.clone()), None, &order, &Stop::new()).expect("small costs");
         shift.keep_journal();
-        assert!(shift.layout.waves.iter().any(|wave| wave.work >= visit::SHARED));
+        assert!(shift.layout.waves.iter().any(|wave| wave.work >= SHARED));
         pool.install(|| while shift.advance(400_000, &stop) == Progress::More {});
         (shift.here.constant, shift.entries(), shift.work, shift.lower_bound(FORBIDDEN), shift.costs)
     };

@@ -2,17 +2,12 @@
 
 use super::journal::Journal;
 use super::layout::{Costs, Layout, Use};
+use crate::bounds::tuning::cost_shifting::{PARTS, SHARED};
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
 use rayon::prelude::*;
-
-/// Entries of a wave from which on several threads are worth it, some 200 us of one: with 2^14 two threads took longer than one on some
-/// networks (results/notes/bounds-cuda.md).
-pub(crate) const SHARED: u64 = 1 << 16;
-/// Parts of a wave that threads take at a time.
-const PARTS: usize = 32;
 
 /// A variable's use, with what its function costs at least for each value.
 type Job<'a> = (Use, &'a mut [Cost]);
@@ -38,8 +33,9 @@ impl pulp::WithSimd for Least<'_, '_> {
     }
 }
 
-/// Visits the variables of a wave. What they all cost goes to the constant, which stays below `range` or comes to it where there is
-/// no solution. A wave that is stopped has visited some of them: costs and constant are as right as before.
+/// Visits the variables of a wave. What they all cost goes to the constant, which stays below `range` or comes to it
+/// where there is no solution. A wave that is stopped has visited some of them: costs and constant are as right as
+/// before.
 ///
 /// # Errors
 /// [`Error::Stopped`].
@@ -96,8 +92,8 @@ pub(crate) fn visit(
 }
 
 impl Costs {
-    /// Collects what the variable's functions cost at least for each value, and returns what all values cost. From `left` on
-    /// a value is too dear.
+    /// Collects what the variable's functions cost at least for each value, and returns what all values cost. From
+    /// `left` on a value is too dear.
     fn collect(&mut self, least: &[Cost], left: Cost) -> Cost {
         let Costs { unary, taken } = self;
         let size = unary.len().max(1);

@@ -1,18 +1,22 @@
-//! The tables of a join graph in device memory: the host's passes, wave by wave, with the host's result (kernels/joingraph.cu).
+//! The tables of a join graph in device memory: the host's passes, wave by wave, with the host's result
+//! (kernels/joingraph.cu).
 //!
-//! A wave is three launches whatever it has: its operations on tables, the least of what moves, the moves. A large table is shared
-//! out among thread blocks, small ones take one each. Nothing is waited for but what has become constant.
+//! A wave is three launches whatever it has: its operations on tables, the least of what moves, the moves. A large
+//! table is shared out among thread blocks, small ones take one each. Nothing is waited for but what has become
+//! constant.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use super::Origin;
 use super::cuda_words::Words;
-use super::schedule::{INPUTS, Kind, Layout, Operation, Slot, Wave};
+use super::schedule::{INPUTS, Kind, Layout, Operation, Separator, Wave};
 use super::tables::{Tables, lay_out, source, wide};
+use crate::bounds::tuning::join_graph::STAGED;
 use crate::device::{self, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
 use crate::elimination::cuda::Gpu;
 use crate::elimination::cuda::execution::Element;
 use crate::elimination::plan::{Plan, Source};
+use crate::kernels;
 use crate::model::Cost;
 use crate::stop::Stop;
 use crate::tensor::tiles::{Movable, NEVER};
@@ -22,17 +26,15 @@ use std::sync::Arc;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
-/// What every byte is of a slot that nothing was read into: more than any entry.
+/// What every byte is of a separator message that nothing was read into: more than any entry.
 const UNSET: u8 = 0x3f;
-/// Entries of functions that are copied at a time.
-const STAGED: usize = 1 << 24;
 
 /// `Pass` of kernels/joingraph.cu.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct Addresses {
     operations: u64,
-    lies: u64,
+    maps: u64,
     sizes: u64,
     strides: u64,
     moves: u64,
@@ -50,16 +52,9 @@ unsafe impl DeviceRepr for super::cuda_words::LieWords {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for super::cuda_words::MoveWords {}
 
-/// The name of an entry type in the kernels, and the kernels.
-pub(crate) trait Moved: Movable + Element {
-    const NAME: &'static str;
-}
-impl Moved for i32 {
-    const NAME: &'static str = "int";
-}
-impl Moved for i64 {
-    const NAME: &'static str = "long long";
-}
+/// An entry that costs move between on both sides.
+pub(crate) trait Moved: Movable + Element {}
+impl<E: Movable + Element> Moved for E {}
 
 const TEXT: &str = "joingraph.cu";
 
@@ -70,10 +65,7 @@ pub(crate) fn expressions(entry: &str) -> [String; 3] {
 
 /// The kernels, to compile without a device.
 pub(crate) fn kernels() -> device::Source {
-    [i32::NAME, i64::NAME]
-        .into_iter()
-        .flat_map(expressions)
-        .fold(device::Source::embedded(TEXT), device::Source::kernel)
+    [i32::NAME, i64::NAME].into_iter().flat_map(expressions).fold(kernels::source(TEXT), device::Source::kernel)
 }
 
 /// The tables of a join graph on a device.
@@ -83,11 +75,11 @@ pub(crate) struct Graph<E> {
     layout: Arc<Layout>,
     kernels: [Kernel; 3],
     tables: CudaSlice<E>,
-    slots: CudaSlice<E>,
-    /// Where tables and slots begin, in entries, and where they end.
+    separators: CudaSlice<E>,
+    /// Where tables and separator messages begin, in entries, and where they end.
     tables_at: Vec<u64>,
     slots_at: Vec<u64>,
-    /// Where the inner digits of a slot lie; by slot.
+    /// Offsets within a tile, by separator message.
     offsets: Offsets,
     lowest: CudaSlice<i64>,
     constant: CudaSlice<i64>,
@@ -112,7 +104,7 @@ struct Memory {
     _map: CudaSlice<u32>,
 }
 
-/// Offsets of slots within blocks.
+/// Offsets of separator messages within tiles.
 #[derive(Debug)]
 struct Offsets {
     memory: CudaSlice<u32>,
@@ -120,12 +112,12 @@ struct Offsets {
 }
 
 impl Offsets {
-    fn new(gpu: &Gpu, slots: &[Slot]) -> Result<Offsets, DeviceError> {
-        // slots of equal sizes lie alike
+    fn new(gpu: &Gpu, separators: &[Separator]) -> Result<Offsets, DeviceError> {
+        // separator messages of equal sizes share their offsets
         let mut known: FxHashMap<&[u32], u64> = FxHashMap::default();
-        let (mut all, mut at) = (Vec::new(), Vec::with_capacity(slots.len()));
-        for slot in slots {
-            let offsets = &slot.lie.offsets[..];
+        let (mut all, mut at) = (Vec::new(), Vec::with_capacity(separators.len()));
+        for separator in separators {
+            let offsets = &separator.map.offsets[..];
             at.push(*known.entry(offsets).or_insert_with(|| {
                 all.extend_from_slice(offsets);
                 (all.len() - offsets.len()) as u64
@@ -134,8 +126,8 @@ impl Offsets {
         Ok(Offsets { memory: gpu.cuda().upload(&all)?, at })
     }
 
-    fn address(&self, gpu: &Gpu, slot: usize) -> u64 {
-        self.memory.device_ptr(gpu.cuda().stream()).0 + self.at[slot] * size_of::<u32>() as u64
+    fn address(&self, gpu: &Gpu, separator: usize) -> u64 {
+        self.memory.device_ptr(gpu.cuda().stream()).0 + self.at[separator] * size_of::<u32>() as u64
     }
 }
 
@@ -156,8 +148,8 @@ pub(crate) fn begin(gpu: &Gpu, short: bool) {
 }
 
 impl<E: Moved> Graph<E> {
-    /// The sums of the functions of each mini-bucket; what costs `range` is not allowed. `None` as long as the kernels are not
-    /// compiled, after some milliseconds.
+    /// The sums of the functions of each mini-bucket; what costs `range` is forbidden. `None` as long as the kernels
+    /// are not compiled, after some milliseconds.
     ///
     /// # Errors
     /// The device's, and tables that do not fit.
@@ -183,22 +175,22 @@ impl<E: Moved> Graph<E> {
             return Err(DeviceError::Unusable(what));
         }
         // what becomes constant in a wave is added up before it is looked at
-        if range.saturating_mul(layout.slots.len() as Cost) > 1 << 62 {
+        if range.saturating_mul(layout.separators.len() as Cost) > 1 << 62 {
             return Err(DeviceError::Unusable("a join graph's costs are too large to be added on a device".into()));
         }
         let tables_at = places(layout.clusters.iter().map(|cluster| cluster.entries));
-        let slots_at = places(layout.slots.iter().map(|slot| slot.entries));
+        let slots_at = places(layout.separators.iter().map(|separator| separator.entries));
         let last = |at: &[u64]| at.last().copied().unwrap_or(0) as usize;
         let mut graph = Graph {
             gpu: gpu.clone(),
             layout: layout.clone(),
             kernels,
             tables: cuda.zeros(last(&tables_at))?,
-            slots: cuda.reserve(last(&slots_at))?,
+            separators: cuda.reserve(last(&slots_at))?,
             tables_at,
             slots_at,
-            offsets: Offsets::new(gpu, &layout.slots)?,
-            lowest: cuda.reserve(layout.slots.len())?,
+            offsets: Offsets::new(gpu, &layout.separators)?,
+            lowest: cuda.reserve(layout.separators.len())?,
             constant: cuda.zeros(1)?,
             passes: FxHashMap::default(),
         };
@@ -223,16 +215,16 @@ impl<E: Moved> Graph<E> {
                     continue;
                 }
                 let known = origin.address(input.source, plan.sequence[input.scope[0] as usize]);
-                let slot = source(cluster, &self.layout.clusters[cluster], plan, input);
+                let separator = source(cluster, &self.layout.clusters[cluster], plan, input);
                 match known {
                     Some((address, bytes)) if bytes == size_of::<E>() => addresses.push(address),
                     _ => {
-                        missing.push((cluster, number as u32, slot.entries));
+                        missing.push((cluster, number as u32, separator.entries));
                         addresses.push(0);
                     }
                 }
                 inputs.push(sources.len() as u32);
-                sources.push(slot);
+                sources.push(separator);
             }
             for (number, inputs) in inputs.chunks(INPUTS).enumerate() {
                 if waves.len() <= number {
@@ -284,25 +276,26 @@ impl<E: Moved> Graph<E> {
         Ok(memory)
     }
 
-    /// Puts the descriptors of waves on the device, whose slots are at these addresses.
+    /// Puts the descriptors of waves on the device, whose separator messages are at these addresses.
     fn describe(
         &self,
         waves: &[Wave],
-        slots: &[Slot],
+        separators: &[Separator],
         addresses: &[u64],
         offsets: &Offsets,
     ) -> Result<Uploaded, DeviceError> {
         let cuda = self.gpu.cuda();
         let stream = cuda.stream();
         let table = |cluster: u32| self.table_address(cluster as usize);
-        let slot = |slot: u32| (addresses[slot as usize], offsets.address(&self.gpu, slot as usize));
-        let words = Words::new(waves, &self.layout.clusters, slots, table, slot);
-        let (operations, lies) = (cuda.upload(&words.operations)?, cuda.upload(&words.lies)?);
+        let separator =
+            |separator: u32| (addresses[separator as usize], offsets.address(&self.gpu, separator as usize));
+        let words = Words::new(waves, &self.layout.clusters, separators, table, separator);
+        let (operations, maps) = (cuda.upload(&words.operations)?, cuda.upload(&words.maps)?);
         let (sizes, strides) = (cuda.upload(&words.sizes)?, cuda.upload(&words.strides)?);
         let (moves, map) = (cuda.upload(&words.moves)?, cuda.upload(&words.map)?);
         let addresses = Addresses {
             operations: operations.device_ptr(stream).0,
-            lies: lies.device_ptr(stream).0,
+            maps: maps.device_ptr(stream).0,
             sizes: sizes.device_ptr(stream).0,
             strides: strides.device_ptr(stream).0,
             moves: moves.device_ptr(stream).0,
@@ -311,7 +304,7 @@ impl<E: Moved> Graph<E> {
             constant: self.constant.device_ptr(stream).0,
         };
         let _memory =
-            Memory { _operations: operations, _lies: lies, _sizes: sizes, _strides: strides, _moves: moves, _map: map };
+            Memory { _operations: operations, _lies: maps, _sizes: sizes, _strides: strides, _moves: moves, _map: map };
         Ok(Uploaded { words, _memory, addresses })
     }
 
@@ -321,8 +314,8 @@ impl<E: Moved> Graph<E> {
         let [relax, lowest, exchange] = &self.kernels;
         for wave in &pass.words.waves[waves] {
             let (operations, moves) = (wave.operations.clone(), wave.moves.clone());
-            // SAFETY: the arguments are the kernels'; all addresses lie in the memory of the pass, of `self`, or in functions that the
-            // caller holds.
+            // SAFETY: the arguments are the kernels'; all addresses lie in the memory of the pass, of `self`, or in
+            // functions that the caller holds.
             unsafe {
                 if !operations.is_empty() {
                     relax.launch(stream, (operations.len() as u32, THREADS, 0), |arguments| {
@@ -354,14 +347,14 @@ impl<E: Moved> Tables for Graph<E> {
     ) -> Result<(), DeviceError> {
         let cuda = self.gpu.cuda();
         if waves.start == 0 {
-            cuda.set_bytes(&self.slots, UNSET)?;
+            cuda.set_bytes(&self.separators, UNSET)?;
             cuda.set_bytes(&self.lowest, UNSET)?;
         }
         if !self.passes.contains_key(&kind) {
-            let base = self.slots.device_ptr(cuda.stream()).0;
+            let base = self.separators.device_ptr(cuda.stream()).0;
             let address = |&at: &u64| base + at * size_of::<E>() as u64;
             let addresses: Vec<u64> = self.slots_at.iter().map(address).collect();
-            let uploaded = self.describe(pass, &self.layout.slots, &addresses, &self.offsets)?;
+            let uploaded = self.describe(pass, &self.layout.separators, &addresses, &self.offsets)?;
             let _ = self.passes.insert(kind, uploaded);
         }
         self.passes.get(&kind).map_or(Ok(()), |pass| self.launch(pass, waves, range))
@@ -373,28 +366,28 @@ impl<E: Moved> Tables for Graph<E> {
 
     fn marginals(&mut self) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError> {
         let cuda = self.gpu.cuda();
-        let mut slots = Vec::new();
+        let mut separators = Vec::new();
         let mut wave = Wave::default();
         for (index, cluster) in self.layout.clusters.iter().enumerate() {
-            for (digit, &size) in cluster.sizes.iter().enumerate() {
-                let places: Vec<_> = (0..cluster.sizes.len()).map(|at| (at == digit).then_some(0)).collect();
-                let lie = cluster.blocks.lie(&places, &[size]);
-                let output = Some(slots.len() as u32);
+            for (axis, &size) in cluster.sizes.iter().enumerate() {
+                let places: Vec<_> = (0..cluster.sizes.len()).map(|at| (at == axis).then_some(0)).collect();
+                let map = cluster.tiles.map(&places, &[size]);
+                let output = Some(separators.len() as u32);
                 wave.operations.push(Operation { cluster: index as u32, inputs: Vec::new(), output });
-                slots.push(Slot { cluster: index as u32, lie, entries: size });
+                separators.push(Separator { cluster: index as u32, map, entries: size });
             }
         }
-        let at = places(slots.iter().map(|slot| slot.entries));
+        let at = places(separators.iter().map(|separator| separator.entries));
         let memory = cuda.reserve::<E>(at.last().copied().unwrap_or(0) as usize)?;
         cuda.set_bytes(&memory, UNSET)?;
         let base = memory.device_ptr(cuda.stream()).0;
         let addresses: Vec<u64> = at.iter().map(|at| base + at * size_of::<E>() as u64).collect();
-        let offsets = Offsets::new(&self.gpu, &slots)?;
-        let pass = self.describe(&[wave], &slots, &addresses, &offsets)?;
+        let offsets = Offsets::new(&self.gpu, &separators)?;
+        let pass = self.describe(&[wave], &separators, &addresses, &offsets)?;
         self.launch(&pass, 0..1, NEVER)?;
         let mut least = cuda.read(&memory)?.into_iter().map(wide);
-        let mut digit = |&size: &usize| least.by_ref().take(size).collect();
-        Ok(self.layout.clusters.iter().map(|cluster| cluster.sizes.iter().map(&mut digit).collect()).collect())
+        let mut axis = |&size: &usize| least.by_ref().take(size).collect();
+        Ok(self.layout.clusters.iter().map(|cluster| cluster.sizes.iter().map(&mut axis).collect()).collect())
     }
 
     fn table(&self, cluster: usize) -> Result<Vec<Cost>, DeviceError> {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const NEVER: i32 = i32::NEVER;
 const UNSET: i32 = 0x3f3f_3f3f;
 
-/// A device: tables and slots in one memory, the offsets of slots.
+/// A device: tables and separator messages in one memory, the offsets of separator messages.
 struct Emulator {
     memory: Vec<i32>,
     offsets: Vec<u32>,
@@ -33,15 +33,15 @@ impl Emulator {
         let limit = left.min(NEVER.into()) as i32;
         for chunk in map {
             let own = words.operations[words.map[chunk as usize] as usize];
-            let lies = &words.lies[own.lies as usize..][..(own.inputs + own.output) as usize];
+            let maps = &words.maps[own.maps as usize..][..(own.inputs + own.output) as usize];
             let begin = (chunk - own.first) * own.chunk;
             for block in begin..(begin + own.chunk).min(own.count) {
-                let mut bases = vec![0; lies.len() + 1];
+                let mut bases = vec![0; maps.len() + 1];
                 let mut rest = block;
-                for digit in 0..own.digits {
-                    let size = words.sizes[(own.sizes + digit) as usize];
+                for axis in 0..own.axes {
+                    let size = words.sizes[(own.sizes + axis) as usize];
                     for (which, base) in bases.iter_mut().enumerate() {
-                        let at = own.strides as usize + digit as usize * (lies.len() + 1) + which;
+                        let at = own.strides as usize + axis as usize * (maps.len() + 1) + which;
                         *base += u64::from(rest % size) * words.strides[at];
                     }
                     rest /= size;
@@ -49,9 +49,9 @@ impl Emulator {
                 for i in 0..u64::from(own.size) {
                     let at = (own.table + bases[0] + i) as usize;
                     let place = |which: usize| {
-                        let lie = lies[which];
-                        let offset = self.offsets[(lie.offsets + i) as usize];
-                        (lie.slot + bases[1 + which] + u64::from(offset)) as usize
+                        let map = maps[which];
+                        let offset = self.offsets[(map.offsets + i) as usize];
+                        (map.separator + bases[1 + which] + u64::from(offset)) as usize
                     };
                     let mut entry = self.memory[at];
                     for which in 0..own.inputs as usize {
@@ -62,8 +62,8 @@ impl Emulator {
                         self.memory[at] = entry;
                     }
                     if own.output > 0 {
-                        let slot = place(own.inputs as usize);
-                        self.memory[slot] = self.memory[slot].min(entry);
+                        let separator = place(own.inputs as usize);
+                        self.memory[separator] = self.memory[separator].min(entry);
                     }
                 }
             }
@@ -124,23 +124,25 @@ fn words_of_passes_say_what_the_host_does() {
             Host::<i32>::new(&layout, &origin, &plan, range, &Stop::new()).expect("no device").expect("nobody stops");
         // a place that nothing has, as no address is 0
         let mut device = Emulator { memory: vec![0], offsets: Vec::new(), constant: 0 };
-        let (mut tables, mut slots) = (Vec::new(), Vec::new());
+        let (mut tables, mut separators) = (Vec::new(), Vec::new());
         for cluster in 0..layout.clusters.len() {
             tables.push(device.memory.len() as u64);
             let costs = host.table(cluster).expect("no device").into_iter();
             device.memory.extend(costs.map(|cost| cost.min(NEVER.into()) as i32));
         }
         let first = device.memory.len();
-        for slot in &layout.slots {
-            slots.push((device.memory.len() as u64, device.offsets.len() as u64));
-            device.memory.resize(device.memory.len() + slot.entries, UNSET);
-            device.offsets.extend_from_slice(&slot.lie.offsets);
+        for separator in &layout.separators {
+            separators.push((device.memory.len() as u64, device.offsets.len() as u64));
+            device.memory.resize(device.memory.len() + separator.entries, UNSET);
+            device.offsets.extend_from_slice(&separator.map.offsets);
         }
         for pass in 0..5 {
             let kind = Kind { forward: pass % 2 == 0, symmetric: pass > 2 };
             let waves = layout.pass(kind, &Stop::new()).expect("nobody stops");
             let table = |cluster: u32| tables[cluster as usize];
-            let words = Words::new(&waves, &layout.clusters, &layout.slots, table, |slot| slots[slot as usize]);
+            let words = Words::new(&waves, &layout.clusters, &layout.separators, table, |separator| {
+                separators[separator as usize]
+            });
             device.memory[first..].fill(UNSET);
             for wave in &words.waves {
                 device.relax(&words, wave.operations.clone(), range);

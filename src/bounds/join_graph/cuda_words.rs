@@ -1,18 +1,9 @@
 //! Passes over a join graph as words for the kernels (kernels/joingraph.cu): which block of threads does what.
 
-use super::schedule::{Cluster, Move, Slot, Wave};
-use crate::elimination::table::strides;
+use super::schedule::{Cluster, Move, Separator, Wave};
+use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK, DEVICE, SHORT_WALK, WALK};
+use crate::tensor::strides;
 use std::ops::Range;
-
-/// Blocks of a table that a block of threads walks, at most.
-const BLOCKS: usize = 64;
-/// Entries that a block of threads walks, about: as many as this where a wave has work for all multiprocessors, else fewer.
-const WALK: usize = 1 << 14;
-const SHORT_WALK: usize = 1 << 11;
-/// Blocks of threads that a device has at a time, about.
-const DEVICE: usize = 512;
-/// Entries of slots for a block of threads.
-const CHUNK: u64 = 4096;
 
 /// `Operation` of kernels/joingraph.cu.
 #[repr(C)]
@@ -23,19 +14,19 @@ pub(crate) struct OperationWords {
     pub count: u32,
     pub chunk: u32,
     pub first: u32,
-    pub digits: u32,
+    pub axes: u32,
     pub sizes: u32,
     pub strides: u32,
-    pub lies: u32,
+    pub maps: u32,
     pub inputs: u32,
     pub output: u32,
 }
 
-/// `Lie` of kernels/joingraph.cu.
+/// `StrideMap` of kernels/joingraph.cu.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LieWords {
-    pub slot: u64,
+    pub separator: u64,
     pub offsets: u64,
 }
 
@@ -52,7 +43,7 @@ pub(crate) struct MoveWords {
     pub number: u32,
 }
 
-/// Blocks of threads of a wave, as places in the map.
+/// Tiles of threads of a wave, as places in the map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaveWords {
     pub operations: Range<u32>,
@@ -63,7 +54,7 @@ pub(crate) struct WaveWords {
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub operations: Vec<OperationWords>,
-    pub lies: Vec<LieWords>,
+    pub maps: Vec<LieWords>,
     pub sizes: Vec<u32>,
     pub strides: Vec<u64>,
     pub moves: Vec<MoveWords>,
@@ -72,13 +63,14 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Of waves on clusters; `table` is a cluster's address, `slot` those of a slot and of its offsets.
+    /// Of waves on clusters; `table` is a cluster's address, `separator` those of a message and of
+    /// its offsets.
     pub fn new(
         waves: &[Wave],
         clusters: &[Cluster],
-        slots: &[Slot],
+        separators: &[Separator],
         table: impl Fn(u32) -> u64,
-        slot: impl Fn(u32) -> (u64, u64),
+        separator: impl Fn(u32) -> (u64, u64),
     ) -> Words {
         let mut words = Words::default();
         for wave in waves {
@@ -87,29 +79,29 @@ impl Words {
             let walk = (entries / DEVICE).clamp(SHORT_WALK, WALK);
             for operation in &wave.operations {
                 let cluster = &clusters[operation.cluster as usize];
-                let lies = || operation.inputs.iter().copied().chain(operation.output);
+                let maps = || operation.inputs.iter().copied().chain(operation.output);
                 let first = OperationWords {
                     table: table(operation.cluster),
-                    size: cluster.blocks.size as u32,
-                    count: cluster.blocks.count() as u32,
-                    chunk: (walk / cluster.blocks.size).clamp(1, BLOCKS) as u32,
+                    size: cluster.tiles.size as u32,
+                    count: cluster.tiles.count() as u32,
+                    chunk: (walk / cluster.tiles.size).clamp(1, BLOCKS) as u32,
                     first: words.map.len() as u32,
-                    digits: cluster.blocks.outer.len() as u32,
+                    axes: cluster.tiles.outer.len() as u32,
                     sizes: words.sizes.len() as u32,
                     strides: words.strides.len() as u32,
-                    lies: words.lies.len() as u32,
+                    maps: words.maps.len() as u32,
                     inputs: operation.inputs.len() as u32,
                     output: u32::from(operation.output.is_some()),
                 };
-                words.lies.extend(lies().map(|own| {
-                    let (slot, offsets) = slot(own);
-                    LieWords { slot, offsets }
+                words.maps.extend(maps().map(|own| {
+                    let (separator, offsets) = separator(own);
+                    LieWords { separator, offsets }
                 }));
                 let own = strides(&cluster.sizes);
-                for digit in walked(cluster, operation.output.map(|own| &slots[own as usize])) {
-                    words.sizes.push(cluster.sizes[digit] as u32);
-                    words.strides.push(own[digit] as u64);
-                    words.strides.extend(lies().map(|own| slots[own as usize].lie.strides[digit] as u64));
+                for axis in walked(cluster, operation.output.map(|own| &separators[own as usize])) {
+                    words.sizes.push(cluster.sizes[axis] as u32);
+                    words.strides.push(own[axis] as u64);
+                    words.strides.extend(maps().map(|own| separators[own as usize].map.strides[axis] as u64));
                 }
                 let number = words.operations.len() as u32;
                 words.map.extend((0..first.count.div_ceil(first.chunk)).map(|_| number));
@@ -117,17 +109,17 @@ impl Words {
             }
             let middle = words.map.len() as u32;
             for &what in &wave.moves {
-                let (a, b) = what.slots();
+                let (a, b) = what.separators();
                 let (kind, parts) = match what {
                     Move::Push(..) => (0, 1),
                     Move::Share(_, _, parts) => (1, parts),
                     Move::Level(..) => (2, 1),
                 };
-                let entries = slots[a as usize].entries as u64;
+                let entries = separators[a as usize].entries as u64;
                 let number = words.moves.len() as u32;
                 let first = words.map.len() as u32;
                 words.map.extend((0..entries.div_ceil(CHUNK)).map(|_| number));
-                let (from, to) = (slot(a).0, b.map_or(0, |b| slot(b).0));
+                let (from, to) = (separator(a).0, b.map_or(0, |b| separator(b).0));
                 words.moves.push(MoveWords { from, to, entries, kind, parts, first, number: a });
             }
             words.waves.push(WaveWords { operations: start..middle, moves: middle..words.map.len() as u32 });
@@ -136,12 +128,12 @@ impl Words {
     }
 }
 
-/// The outer digits of a table in the order of a walk, the fastest first: those that the output does not have, so that a thread
-/// has the least of several blocks before it tells; then as they lie in memory.
-fn walked(cluster: &Cluster, output: Option<&Slot>) -> Vec<usize> {
-    let mut digits: Vec<usize> = (0..cluster.blocks.outer.len()).rev().collect();
-    if let Some(slot) = output {
-        digits.sort_by_key(|&digit| slot.lie.strides[digit] != 0);
+/// The outer digits of a table in the order of a walk, the fastest first: those that the output does not have, so that
+/// a thread has the least of several blocks before it tells; then as they lie in memory.
+fn walked(cluster: &Cluster, output: Option<&Separator>) -> Vec<usize> {
+    let mut axes: Vec<usize> = (0..cluster.tiles.outer.len()).rev().collect();
+    if let Some(separator) = output {
+        axes.sort_by_key(|&axis| separator.map.strides[axis] != 0);
     }
-    digits
+    axes
 }

@@ -1,13 +1,14 @@
 //! Cost shifting between the mini-buckets of a plan: the join graph (Ihler, Flerova, Dechter, Otten, "Join-graph based
 //! cost-shifting schemes", 2012).
 //!
-//! Each mini-bucket is a table over all its variables, the sum of its functions. What a table costs at least for each
-//! combination of the variables that it shares with another may move there: down along the plan all of it, which is
-//! mini-buckets with moment matching; back a share; or half of the difference, along every edge. No entry ever becomes negative, so
-//! what has become constant is a bound at any time, and it never falls. Integers throughout: what a division leaves over stays.
+//! Each mini-bucket is a table over all its variables, the sum of its functions. The least cost of a table for each
+//! combination of the variables that it shares with another may move there: all of it forward along the plan
+//! (mini-buckets with moment matching), a damped part backward, or half of the difference along every edge (averaged,
+//! as in diffusion). No entry becomes negative, so the constant is a bound at any time and never falls. All costs are
+//! integers; the remainder of a division stays.
 //!
-//! Here is which passes are made and when they end; [`schedule`](self::schedule) says what a pass does, and
-//! [`tables`](self::tables) or a device ([`cuda`](crate::elimination::cuda)) do it.
+//! This file says which passes are made and when they end, [`schedule`](self::schedule) what a pass does; the
+//! [`tables`](self::tables) of the host or of a device ([`cuda`](crate::elimination::cuda)) do it.
 
 pub(crate) mod cuda;
 #[cfg(test)]
@@ -19,12 +20,14 @@ pub(crate) mod schedule;
 pub(crate) mod sequence;
 pub(crate) mod tables;
 
-pub use sequence::{DeviceGraphs, Graphs};
+pub use sequence::{DeviceUse, Graphs};
 
+use crate::bounds::tuning::DEVICE_SPEED;
+use crate::bounds::tuning::join_graph::{DEVICE_POLL, LONG_PASSES, PASSES, POLL};
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
+use crate::elimination::Progress;
 use crate::elimination::plan::{Plan, Source};
-use crate::elimination::run::Progress;
 use crate::elimination::table;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
@@ -39,22 +42,13 @@ use schedule::{Kind, Layout, Wave};
 use std::sync::Arc;
 use tables::{Host, Tables};
 
-/// Passes, at most: then others have their turn.
-const PASSES: u32 = 24;
-/// The same along all edges alike.
-const LONG_PASSES: u32 = 8;
-/// Entries between two looks at the stop flag: some milliseconds of a core, or of a device.
-const SLICE: u64 = 1 << 22;
-const DEVICE_SLICE: u64 = 1 << 33;
-/// Entries that a device looks at while a core looks at one, about.
-const DEVICE_SPEED: u64 = 512;
-
 /// When to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     /// After one pass down: mini-buckets with moment matching.
     Once,
-    /// Down and back, until a pass back and down gains less than an eighth of all: larger mini-buckets gain more in the time.
+    /// Down and back, until a pass back and down gains less than an eighth of all: larger mini-buckets gain more in the
+    /// time.
     Short,
     /// Along all edges alike, which gains more in the long run, until it is less than a ten-thousandth of the bound.
     Long,
@@ -121,8 +115,8 @@ impl JoinGraph {
         JoinGraph::made(problem.clone(), problem.top, Origin::Problem(problem.clone()), plan, patience, stop)
     }
 
-    /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order. `None` within a
-    /// pass, and once `stop` is set.
+    /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order.
+    /// `None` within a pass, and once `stop` is set.
     pub fn after(self, outline: Arc<Problem>, plan: &Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
         if self.is_within_pass() {
             return None;
@@ -210,8 +204,8 @@ impl JoinGraph {
         Layout::entries_of(plan).saturating_mul(if plan.cap().max(1) < i32::LARGEST { 4 } else { 8 })
     }
 
-    /// Makes tables and moves costs for about `work` entries, on a device for more. Where that fails the bound stays, and
-    /// `trouble` says why nothing else does.
+    /// Makes tables and moves costs for about `work` entries, on a device for more. Where that fails the bound stays,
+    /// and `trouble` says why nothing else does.
     pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let end = self.work.saturating_add(work);
         while !self.done && self.constant < self.range && !self.layout.clusters.is_empty() {
@@ -238,8 +232,8 @@ impl JoinGraph {
             },
         };
         let most = match self.gpu {
-            None => work.min(SLICE),
-            Some(_) => work.saturating_mul(DEVICE_SPEED).min(DEVICE_SLICE),
+            None => work.min(POLL),
+            Some(_) => work.saturating_mul(DEVICE_SPEED).min(DEVICE_POLL),
         };
         let (first, mut done) = (self.at, 0);
         while self.at < waves.len() && done < most {
@@ -308,7 +302,8 @@ impl JoinGraph {
         Ok(())
     }
 
-    /// Whether what has left some tables has not come to others yet. Where there is no solution that makes no difference.
+    /// Whether what has left some tables has not come to others yet. Where there is no solution that makes no
+    /// difference.
     fn is_within_pass(&self) -> bool {
         self.at > 0 && self.constant < self.range
     }
@@ -353,8 +348,8 @@ impl JoinGraph {
         self.constant = self.constant.min(self.range);
     }
 
-    /// What a solution with each value costs at least: the constant and what each table that has the variable takes for the value.
-    /// [`FORBIDDEN`] where no solution of interest has it.
+    /// What a solution with each value costs at least: the constant and what each table that has the variable takes for
+    /// the value. [`FORBIDDEN`] where no solution of interest has it.
     pub fn value_bounds(&mut self) -> Vec<Vec<Cost>> {
         let mut sums: Vec<Vec<Cost>> = self.problem.domains.iter().map(|&d| vec![self.constant; d as usize]).collect();
         let own = match self.tables.as_mut().map(|tables| tables.marginals()) {
@@ -387,8 +382,8 @@ impl JoinGraph {
         (0..self.plan.steps.len()).map(move |step| self.plan.scope(step).into_iter().map(variable).collect())
     }
 
-    /// The problem whose functions are the mini-buckets as they are, without their entries: what a plan needs to know. All
-    /// costs are more than any, so that a plan's are cut at the limit only, which is this graph's.
+    /// The problem whose functions are the mini-buckets as they are, without their entries: what a plan needs to know.
+    /// All costs are more than any, so that a plan's are cut at the limit only, which is this graph's.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -417,8 +412,8 @@ impl JoinGraph {
         }
     }
 
-    /// The problem whose functions are the mini-buckets as they are; `None` before the tables are made, and within a pass, when what
-    /// has left some of them has not come to others yet.
+    /// The problem whose functions are the mini-buckets as they are; `None` before the tables are made, and within a
+    /// pass, when what has left some of them has not come to others yet.
     ///
     /// # Errors
     /// Those of a device that has them.

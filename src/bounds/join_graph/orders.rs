@@ -1,15 +1,9 @@
-//! Which order join graphs go along next. Which variables meet in a mini-bucket is much a matter of luck: of scen06 the first order
-//! ends at 1710, another at 2472. One round of passes shows which (results/notes/shifting.md), so several orders have a round each, and
-//! the best of them goes on.
+//! Which order the next join graph follows. The variables that meet in a mini-bucket depend on chance: on scen06 the
+//! first order ends at 1710, another at 2472. One round of passes shows which is better (results/notes/shifting.md), so
+//! several orders have a round each and the best of them goes on.
 
+use crate::bounds::tuning::join_graph::{FIRST_ORDERS, ORDERS, WORTHWHILE};
 use crate::model::Cost;
-
-/// Orders that have a round before the best of them goes on.
-const FIRST: u32 = 9;
-/// Orders at most.
-const ORDERS: u32 = 25;
-/// The part of the bound that a round must gain for another along the same order.
-const WORTHWHILE: Cost = 500;
 
 /// What comes after a round of passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +65,11 @@ impl Orders {
         if leads {
             self.best = Some((bound, self.at));
         }
-        self.chosen = self.tried >= FIRST && leads;
+        self.chosen = self.tried >= FIRST_ORDERS && leads;
         if self.chosen {
             return Next::Further;
         }
-        if self.tried == FIRST && !self.settled {
+        if self.tried == FIRST_ORDERS && !self.settled {
             self.chosen = true;
             return self.along(at);
         }
@@ -97,7 +91,8 @@ impl Orders {
 mod tests {
     use super::*;
 
-    /// The numbers of the orders whose graphs are made, where the n-th gains `gains[n]` in its first round and then half as much in each.
+    /// The numbers of the orders whose graphs are made, where the n-th gains `gains[n]` in its first round and then
+    /// half as much in each.
     fn walk(gains: &[Cost], others: bool) -> Vec<u32> {
         let (mut orders, mut all, mut bound, mut at) = (Orders::default(), vec![0], 0, 0);
         let mut gain = gains[0];
@@ -123,16 +118,16 @@ mod tests {
         gains[3] = 2000;
         gains[11] = 3000;
         let all = walk(&gains, true);
-        let first: Vec<u32> = (0..FIRST).collect();
-        assert_eq!(all[..FIRST as usize], first);
-        assert_eq!(all[FIRST as usize..][..4], [3, FIRST, FIRST + 1, FIRST + 2]);
+        let first: Vec<u32> = (0..FIRST_ORDERS).collect();
+        assert_eq!(all[..FIRST_ORDERS as usize], first);
+        assert_eq!(all[FIRST_ORDERS as usize..][..4], [3, FIRST_ORDERS, FIRST_ORDERS + 1, FIRST_ORDERS + 2]);
         assert_eq!(all.last(), Some(&(ORDERS - 1)));
     }
 
     #[test]
     fn where_the_last_of_the_first_leads_it_goes_on_at_once() {
         let mut gains = vec![1000; ORDERS as usize];
-        gains[FIRST as usize - 1] = 2000;
+        gains[FIRST_ORDERS as usize - 1] = 2000;
         let all: Vec<u32> = (0..ORDERS).collect();
         assert_eq!(walk(&gains, true), all);
     }

@@ -1,4 +1,4 @@
-//! What was done over a join graph, in terms that others can do again: its mini-buckets, the edges between them, how many passes.
+//! The passes over a join graph, for a certificate: its mini-buckets, the edges between them, how many passes.
 
 use super::schedule::Layout;
 use crate::elimination::plan::Plan;
@@ -17,7 +17,8 @@ pub struct MiniBucket {
 /// Passes over a join graph, those on their way included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passes {
-    /// The mini-buckets in the order of the plan; those of one variable follow each other, all but the first having one beside.
+    /// The mini-buckets in the order of the plan; those of one variable follow each other, all but the first having one
+    /// beside.
     pub clusters: Vec<MiniBucket>,
     /// Passes down and back, alternately.
     pub directed: u32,

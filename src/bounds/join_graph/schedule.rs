@@ -1,15 +1,14 @@
-//! What passes over a join graph do, decided once for whoever does it: CPU threads or a device, with the same result to the last bit.
+//! The moves of a pass over a join graph, the same for CPU threads and devices, with the same result to the last bit.
 //!
-//! A pass is a sequence of moves along edges. A move reads what the tables at its ends cost at least for each combination of what
-//! they share, and leaves a change for each end; a table takes all its changes when it is read next, so that it is gone through
-//! once a move and not three times. Moves that read different tables, after all changes to them are known, share a wave: the
-//! operations of a wave on tables, then its moves. The waves are the sequence's own dependencies, so their result is the
-//! sequence's, whatever runs beside what.
+//! A pass is a sequence of moves along edges. A move reads the least costs of the tables at its ends for each
+//! combination of their shared variables, and leaves a change for each end; a table takes all its changes when it is
+//! read next, in one visit. Moves of different tables whose changes are known share a wave: first operations on tables,
+//! then moves. Waves keep the dependencies of the sequence, so the result is the sequence's.
 
 use crate::elimination::plan::{Plan, Source, Step};
 use crate::error::Error;
 use crate::stop::Stop;
-use crate::tensor::tiles::{Blocks, Lie};
+use crate::tensor::tiles::{StrideMap, Tiles};
 
 /// Changes that a table takes at a time (kernels/joingraph.cu).
 pub(crate) const INPUTS: usize = 8;
@@ -19,15 +18,15 @@ pub(crate) const INPUTS: usize = 8;
 pub(crate) struct Cluster {
     /// Sizes of its digits, the variable that is eliminated first.
     pub sizes: Vec<usize>,
-    pub blocks: Blocks,
+    pub tiles: Tiles,
     pub entries: usize,
 }
 
 /// A smaller table along a cluster's: what moves.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct Separator {
     pub cluster: u32,
-    pub lie: Lie,
+    pub map: StrideMap,
     pub entries: usize,
 }
 
@@ -36,16 +35,16 @@ pub(crate) struct Slot {
 pub(crate) struct Layout {
     pub clusters: Vec<Cluster>,
     /// Two for each edge; one for each cluster without a parent, whose least cost becomes constant.
-    pub slots: Vec<Slot>,
+    pub separators: Vec<Separator>,
     links: Vec<Links>,
     /// Clusters of each variable of the plan's sequence.
     first: Vec<u32>,
 }
 
-/// The edges of a cluster, by their first slots. An edge's slots follow each other.
+/// The edges of a cluster, by their first separator messages. An edge's separator messages follow each other.
 #[derive(Debug, Default)]
 struct Links {
-    /// To the one that takes its message, or to nobody.
+    /// To the one that takes its message; none for a root.
     parent: u32,
     orphan: bool,
     /// From those whose messages it takes.
@@ -54,7 +53,7 @@ struct Links {
     sibling: Option<u32>,
 }
 
-/// What happens to the contents of slots, by their numbers. What is left besides becomes constant.
+/// What happens to the contents of separator messages, by their numbers. What is left besides becomes constant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
     /// All of the first to the second, if there is one.
@@ -92,8 +91,8 @@ pub(crate) struct Kind {
 }
 
 impl Layout {
-    /// The graph of a plan's mini-buckets: each with the one that takes its message, and with the one before it of the same
-    /// variable that it shares most with.
+    /// The graph of a plan's mini-buckets: each with the one that takes its message, and with the one before it of the
+    /// same variable that it shares most with.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -104,37 +103,38 @@ impl Layout {
             |scope: &[u32]| -> Vec<usize> { scope.iter().map(|&p| plan.domains[p as usize] as usize).collect() };
         let clusters = stop.each(&scopes).map(|scope| Ok(Cluster::new(sizes(scope?))));
         let clusters: Vec<Cluster> = clusters.collect::<Result<_, Error>>()?;
-        let mut slots: Vec<Slot> = Vec::new();
-        let mut slot = |cluster: usize, shared: &[u32]| {
-            slots.push(clusters[cluster].slot(cluster, &scopes[cluster], shared, &sizes(shared)));
-            slots.len() as u32 - 1
+        let mut separators: Vec<Separator> = Vec::new();
+        let mut separator = |cluster: usize, shared: &[u32]| {
+            separators.push(clusters[cluster].separator(cluster, &scopes[cluster], shared, &sizes(shared)));
+            separators.len() as u32 - 1
         };
         let mut links: Vec<Links> = scopes.iter().map(|_| Links { orphan: true, ..Links::default() }).collect();
         for item in stop.each(plan.steps.iter().enumerate()) {
             let (index, step) = item?;
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
-                    let edge = slot(from as usize, &input.scope);
-                    let _ = slot(index, &input.scope);
+                    let edge = separator(from as usize, &input.scope);
+                    let _ = separator(index, &input.scope);
                     (links[from as usize].parent, links[from as usize].orphan) = (edge, false);
                     links[index].children.push(edge);
                 }
             }
             if let Some((other, shared)) = sibling(plan, &scopes, index) {
-                links[index].sibling = Some(slot(other, &shared));
-                let _ = slot(index, &shared);
+                links[index].sibling = Some(separator(other, &shared));
+                let _ = separator(index, &shared);
             }
         }
         for (index, links) in links.iter_mut().enumerate().filter(|(_, links)| links.orphan) {
-            links.parent = slot(index, &[]);
+            links.parent = separator(index, &[]);
         }
-        Ok(Layout { clusters, slots, links, first: plan.first.clone() })
+        Ok(Layout { clusters, separators, links, first: plan.first.clone() })
     }
 
-    /// The clusters at the other ends of a cluster's edges: the one that takes its message, and the one before it of the same variable.
+    /// The clusters at the other ends of a cluster's edges: the one that takes its message, and the one before it of
+    /// the same variable.
     pub fn neighbours(&self, cluster: usize) -> (Option<u32>, Option<u32>) {
         let links = &self.links[cluster];
-        let of = |slot: u32| self.slots[slot as usize].cluster;
+        let of = |separator: u32| self.separators[separator as usize].cluster;
         ((!links.orphan).then(|| of(links.parent + 1)), links.sibling.map(of))
     }
 
@@ -150,11 +150,11 @@ impl Layout {
         plan.steps.iter().enumerate().map(own).fold(0, u64::saturating_add)
     }
 
-    /// Entries of all tables and slots.
+    /// Entries of all tables and separator messages.
     pub fn entries(&self) -> u64 {
         let clusters = self.clusters.iter().map(|cluster| cluster.entries as u64);
-        let slots = self.slots.iter().map(|slot| slot.entries as u64);
-        clusters.chain(slots).fold(0, u64::saturating_add)
+        let separators = self.separators.iter().map(|separator| separator.entries as u64);
+        clusters.chain(separators).fold(0, u64::saturating_add)
     }
 
     /// A pass over all variables; at its end all tables have all their changes.
@@ -215,13 +215,13 @@ fn sibling(plan: &Plan, scopes: &[Vec<u32>], index: usize) -> Option<(usize, Vec
 
 impl Cluster {
     fn new(sizes: Vec<usize>) -> Cluster {
-        Cluster { blocks: Blocks::new(&sizes), entries: sizes.iter().product(), sizes }
+        Cluster { tiles: Tiles::new(&sizes), entries: sizes.iter().product(), sizes }
     }
 
     /// A table over some of a cluster's positions.
-    pub fn slot(&self, cluster: usize, scope: &[u32], shared: &[u32], sizes: &[usize]) -> Slot {
+    pub fn separator(&self, cluster: usize, scope: &[u32], shared: &[u32], sizes: &[usize]) -> Separator {
         let places: Vec<_> = scope.iter().map(|p| shared.binary_search(p).ok()).collect();
-        Slot { cluster: cluster as u32, lie: self.blocks.lie(&places, sizes), entries: sizes.iter().product() }
+        Separator { cluster: cluster as u32, map: self.tiles.map(&places, sizes), entries: sizes.iter().product() }
     }
 }
 
@@ -236,8 +236,8 @@ struct Scheduler<'a> {
 }
 
 impl Scheduler<'_> {
-    fn cluster(&self, slot: u32) -> u32 {
-        self.layout.slots[slot as usize].cluster
+    fn cluster(&self, separator: u32) -> u32 {
+        self.layout.separators[separator as usize].cluster
     }
 
     fn wave(&mut self, number: usize) -> &mut Wave {
@@ -273,20 +273,20 @@ impl Scheduler<'_> {
             Move::Level(a, b) => ([Some(a), Some(b)], [Some(a), Some(b)]),
         };
         let mut number = 0;
-        for slot in reads.into_iter().flatten() {
-            let cluster = self.cluster(slot);
+        for separator in reads.into_iter().flatten() {
+            let cluster = self.cluster(separator);
             self.take(cluster, INPUTS);
             number = number.max(self.free[cluster as usize]);
         }
-        for slot in reads.into_iter().flatten() {
-            let cluster = self.cluster(slot);
+        for separator in reads.into_iter().flatten() {
+            let cluster = self.cluster(separator);
             let inputs = std::mem::take(&mut self.pending[cluster as usize]);
-            self.place(number, Operation { cluster, inputs, output: Some(slot) });
+            self.place(number, Operation { cluster, inputs, output: Some(separator) });
         }
         self.wave(number).moves.push(what);
-        for slot in changes.into_iter().flatten() {
-            let cluster = self.cluster(slot) as usize;
-            self.pending[cluster].push(slot);
+        for separator in changes.into_iter().flatten() {
+            let cluster = self.cluster(separator) as usize;
+            self.pending[cluster].push(separator);
             self.free[cluster] = self.free[cluster].max(number + 1);
         }
     }

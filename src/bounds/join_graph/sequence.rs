@@ -1,13 +1,15 @@
-//! The way up by join graphs: mini-buckets of growing z, costs shifted between them, each graph made of the tables that the last one
-//! left. A larger z gains more than further passes (results/notes/shifting.md), so each has few; the last that fits in memory goes on.
-//! A device also goes along other orders ([`orders`]).
+//! Join graphs of growing z: each is made of the tables that the last one left. A larger z gains more than further
+//! passes (results/notes/shifting.md), so each has few; the last that fits in memory goes on. A device also takes other
+//! orders ([`orders`]).
 
 use super::orders::{Next, Orders};
 use super::passes::Passes;
 use super::{JoinGraph, Patience};
 use crate::bounds::cost_shifting::Shift;
-use crate::bounds::schedule::sizes::Ladder;
+use crate::bounds::schedule::sizes::SizeSchedule;
 use crate::bounds::shifting::{Between, Shifting};
+use crate::bounds::tuning::DEVICE_WORTHWHILE;
+use crate::bounds::tuning::join_graph::{CHECKED_LARGEST, DEVICE_LARGEST, FIRST_Z, GROWTH, LARGEST, LEADING};
 use crate::elimination::cuda::Gpu;
 use crate::elimination::plan::{Limits, Plan};
 use crate::error::Error;
@@ -17,28 +19,12 @@ use crate::rng::mix;
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Entries of a graph at most on the CPU, whatever the memory: a pass over more takes longer than a second.
-const LARGEST: u64 = 1 << 26;
-/// The same on a device.
-const DEVICE_LARGEST: u64 = 1 << 34;
-/// The same where a certificate is wanted, on any device: whoever checks it makes as many passes, on a CPU, with entries of 64 bits.
-const CHECKED_LARGEST: u64 = 1 << 23;
-/// Entries from which on a graph is not small to a device.
-const DEVICE: u64 = 1 << 21;
-/// How many times the entries the next graph has at least, where there is room.
-const GROWTH: u64 = 4;
-/// Variables of the first graph's mini-buckets: with two of them there is little to gain after shifting between functions.
-const FIRST: u32 = 3;
-
-/// What a graph's work counts less than that of a run of mini-buckets: on satellite schedules it gains more.
-const LEADING: u64 = 4;
-
 /// Which graphs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Graphs {
     /// None.
     None,
-    /// Each of the network as it is and with one pass: mini-buckets with moment matching.
+    /// Each of the original network and with one pass: mini-buckets with moment matching.
     Matching,
     /// Each of the tables that the last one left.
     Growing,
@@ -49,20 +35,18 @@ fn host_bytes(plan: &Plan) -> u64 {
     JoinGraph::bytes(plan).saturating_add(plan.joint_entries.saturating_mul(size_of::<Cost>() as u64))
 }
 
-/// Which of them a device takes, if there is one.
+/// Who else a device works for, which says what pays there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceGraphs {
-    /// None: their sizes depend on its free memory.
-    None,
-    /// Those that the CPU cannot take, as it has other work.
-    Large,
-    /// All but small ones.
-    Most,
+pub enum DeviceUse {
+    /// A search: the device takes exact eliminations, and join graphs that the CPU cannot take.
+    Shared,
+    /// Nothing: it takes all but what is small.
+    Exclusive,
 }
 
 /// Graphs of growing z.
 #[derive(Debug)]
-pub(crate) struct GraphWay {
+pub(crate) struct GraphStrategy {
     /// What the first graph is made of.
     problem: Arc<Problem>,
     shift: Arc<Shift>,
@@ -95,27 +79,27 @@ pub(crate) struct GraphWay {
     pub reached: Option<(Cost, Cost)>,
 }
 
-impl GraphWay {
-    /// Graphs of a shifted problem, along a ladder's first order and of its z if it has a fixed one.
+impl GraphStrategy {
+    /// Graphs of a shifted problem, along a size schedule's first order and of its z if it has a fixed one.
     pub fn new(
         problem: &Arc<Problem>,
         shift: &Arc<Shift>,
-        ladder: &Ladder,
+        sizes: &SizeSchedule,
         graphs: Graphs,
         gpu: Option<&Arc<Gpu>>,
-        on_device: DeviceGraphs,
-    ) -> Option<GraphWay> {
-        let (problem, shift, order) = (problem.clone(), shift.clone(), ladder.order()?.clone());
-        let fixed = ladder.fixed();
-        let begin = fixed.unwrap_or(if graphs == Graphs::Matching { 2 } else { FIRST }) - 1;
-        Some(GraphWay {
+        device_use: DeviceUse,
+    ) -> Option<GraphStrategy> {
+        let (problem, shift, order) = (problem.clone(), shift.clone(), sizes.order()?.clone());
+        let fixed = sizes.fixed();
+        let begin = fixed.unwrap_or(if graphs == Graphs::Matching { 2 } else { FIRST_Z }) - 1;
+        Some(GraphStrategy {
             problem,
             shift,
             first: order.clone(),
             order,
             graphs,
-            gpu: gpu.filter(|_| on_device != DeviceGraphs::None).cloned(),
-            large: if on_device == DeviceGraphs::Large { LARGEST } else { DEVICE },
+            gpu: gpu.cloned(),
+            large: if device_use == DeviceUse::Shared { LARGEST } else { DEVICE_WORTHWHILE },
             most: u64::MAX,
             left: None,
             z: begin,
@@ -132,7 +116,7 @@ impl GraphWay {
     }
 
     /// Graphs that somebody can follow who checks a certificate.
-    pub fn checked(mut self, wanted: bool) -> GraphWay {
+    pub fn checked(mut self, wanted: bool) -> GraphStrategy {
         self.most = if wanted { CHECKED_LARGEST } else { u64::MAX };
         self
     }
@@ -191,8 +175,8 @@ impl GraphWay {
         Some((Shifting { name, between: Between::MiniBuckets(graph, self.shift.clone()) }, bytes))
     }
 
-    /// The first plan of a larger z with several times the entries, else the largest with more of them that fits; and whether a
-    /// device takes it.
+    /// The first plan of a larger z with several times the entries, else the largest with more of them that fits; and
+    /// whether a device takes it.
     fn grow(
         &self,
         problem: &Problem,
@@ -243,10 +227,11 @@ impl GraphWay {
         Plan::until(problem, &self.order, &limits, stop)
     }
 
-    /// Whether a device takes the next graph, and is soon done with it: the first time that graphs grow, and then along the first
-    /// orders as long as no other way has come much further: what graphs have gained is seven eighths of what leads to `best`.
+    /// Whether a device takes the next graph, and is soon done with it: the first time that graphs grow, and then along
+    /// the first orders as long as no other way has come much further: what graphs have gained is seven eighths of what
+    /// leads to `best`.
     pub fn is_brief(&self, best: Cost) -> bool {
-        let large = self.large == DEVICE || self.entries.saturating_mul(GROWTH) >= self.large;
+        let large = self.large == DEVICE_WORTHWHILE || self.entries.saturating_mul(GROWTH) >= self.large;
         let begins = self.orders.is_at_first();
         let grows = begins && !self.last;
         let begin = self.shift.bound(self.problem.constant);
@@ -266,7 +251,7 @@ impl GraphWay {
         self.along.is_some()
     }
 
-    /// Graphs of the network as it is, along an order with other ties.
+    /// Graphs of the original network, along an order with other ties.
     fn begin_again(&mut self, number: u32, stop: &Stop) {
         self.order = match number {
             0 => self.first.clone(),
@@ -279,8 +264,8 @@ impl GraphWay {
         (self.z, self.entries) = (self.begin, 0);
     }
 
-    /// A graph has come to a bound; what it left is what the next is made of. Where its device failed all begins again on the CPU.
-    /// Whether there was no better one along another order.
+    /// A graph has come to a bound; what it left is what the next is made of. Where its device failed all begins again
+    /// on the CPU. Whether there was no better one along another order.
     pub fn note(&mut self, graph: JoinGraph, work: u64, bound: Cost) -> bool {
         if graph.tables().is_none() && graph.on_device() {
             (self.gpu, self.left, self.last, self.done) = (None, None, false, false);

@@ -1,23 +1,21 @@
-//! The tables of a join graph in the host's memory, and what does a pass's waves there: any number of threads, with the same result.
+//! The tables of a join graph in host memory, and its waves: any number of threads, with the same result.
 
 use super::Origin;
-use super::schedule::{Cluster, Kind, Layout, Move, Operation, Slot, Wave};
+use super::schedule::{Cluster, Kind, Layout, Move, Operation, Separator, Wave};
+use crate::bounds::tuning::join_graph::SHARED;
 use crate::device::DeviceError;
 use crate::elimination::plan::{Input, Plan, Source};
 use crate::elimination::table;
-use crate::elimination::table::strides;
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
-use crate::tensor::tiles::{Lie, Movable, relax};
+use crate::tensor::strides;
+use crate::tensor::tiles::{Movable, StrideMap, relax};
 use rayon::prelude::*;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Entries looked at in a wave from which on several threads are worth it.
-const SHARED: u64 = 1 << 15;
 
 /// The tables of a join graph, wherever they are.
 pub(crate) trait Tables: Debug + Send + Sync {
@@ -41,7 +39,8 @@ pub(crate) trait Tables: Debug + Send + Sync {
     /// The device's.
     fn constant(&mut self) -> Result<Cost, DeviceError>;
 
-    /// For each digit of each table the least cost of each of its values, [`crate::tensor::tiles::NEVER`] where none is allowed.
+    /// For each digit of each table the least cost of each of its values, [`crate::tensor::tiles::NEVER`] where none is
+    /// allowed.
     ///
     /// # Errors
     /// The device's.
@@ -65,7 +64,7 @@ pub(crate) trait Tables: Debug + Send + Sync {
 pub(crate) struct Host<E> {
     layout: Arc<Layout>,
     tables: Vec<Storage<E>>,
-    slots: Vec<Vec<E>>,
+    separators: Vec<Vec<E>>,
     constant: Cost,
 }
 
@@ -76,7 +75,7 @@ struct Job<'a, E> {
     least: Vec<E>,
 }
 
-/// The slots that a move changes.
+/// The separator messages that a move changes.
 struct Change<E> {
     what: Move,
     from: Vec<E>,
@@ -85,7 +84,7 @@ struct Change<E> {
 }
 
 impl<E: Movable> Host<E> {
-    /// The sums of the functions of each mini-bucket; what costs `range` is not allowed. `None` once `stop` is set.
+    /// The sums of the functions of each mini-bucket; what costs `range` is forbidden. `None` once `stop` is set.
     ///
     /// # Errors
     /// Those of a device that has tables of the origin.
@@ -104,40 +103,42 @@ impl<E: Movable> Host<E> {
             let limit = E::from_cost(range.min(E::NEVER.cost()));
             for input in &plan.steps[index].inputs {
                 if let Some(costs) = lay_out::<E>(origin, plan, input, range)? {
-                    let lie = source(index, cluster, plan, input).lie;
-                    relax(&mut table, &cluster.blocks, &[(&lie, &costs)], None, limit);
+                    let map = source(index, cluster, plan, input).map;
+                    relax(&mut table, &cluster.tiles, &[(&map, &costs)], None, limit);
                 }
             }
             Ok(table)
         };
         let tables: Result<_, _> = layout.clusters.par_iter().enumerate().map(build).collect();
         let tables = tables?;
-        let slots: Result<_, Error> = stop.each(&layout.slots).map(|slot| Ok(vec![E::NEVER; slot?.entries])).collect();
-        Ok(slots.ok().map(|slots| Host { layout: layout.clone(), tables, slots, constant: 0 }))
+        let separators: Result<_, Error> =
+            stop.each(&layout.separators).map(|separator| Ok(vec![E::NEVER; separator?.entries])).collect();
+        Ok(separators.ok().map(|separators| Host { layout: layout.clone(), tables, separators, constant: 0 }))
     }
 
     fn operate(&mut self, wave: &Wave, limit: E, stop: &Stop) {
         let mut jobs: Vec<Job<'_, E>> = Vec::with_capacity(wave.operations.len());
         for operation in &wave.operations {
-            let least = operation.output.map(|slot| std::mem::take(&mut self.slots[slot as usize]));
+            let least = operation.output.map(|separator| std::mem::take(&mut self.separators[separator as usize]));
             let table = std::mem::take(&mut self.tables[operation.cluster as usize]);
             jobs.push(Job { operation, table, least: least.unwrap_or_default() });
         }
-        let Layout { clusters, slots, .. } = &*self.layout;
-        let values = &self.slots;
+        let Layout { clusters, separators, .. } = &*self.layout;
+        let values = &self.separators;
         let work = |job: &mut Job<'_, E>| {
             if stop.is_set() {
                 return;
             }
-            let inputs: Vec<(&Lie, &[E])> = job
+            let inputs: Vec<(&StrideMap, &[E])> = job
                 .operation
                 .inputs
                 .iter()
-                .map(|&slot| (&slots[slot as usize].lie, &values[slot as usize][..]))
+                .map(|&separator| (&separators[separator as usize].map, &values[separator as usize][..]))
                 .collect();
             job.least.fill(E::NEVER);
-            let output = job.operation.output.map(|slot| (&slots[slot as usize].lie, &mut job.least[..]));
-            relax(&mut job.table, &clusters[job.operation.cluster as usize].blocks, &inputs, output, limit);
+            let output =
+                job.operation.output.map(|separator| (&separators[separator as usize].map, &mut job.least[..]));
+            relax(&mut job.table, &clusters[job.operation.cluster as usize].tiles, &inputs, output, limit);
         };
         if wave.work >= SHARED {
             jobs.par_iter_mut().for_each(work)
@@ -146,8 +147,8 @@ impl<E: Movable> Host<E> {
         }
         for Job { operation, table, least } in jobs {
             self.tables[operation.cluster as usize] = table;
-            if let Some(slot) = operation.output {
-                self.slots[slot as usize] = least;
+            if let Some(separator) = operation.output {
+                self.separators[separator as usize] = least;
             }
         }
     }
@@ -156,9 +157,9 @@ impl<E: Movable> Host<E> {
         if stop.is_set() {
             return;
         }
-        let mut take = |slot: u32| std::mem::take(&mut self.slots[slot as usize]);
+        let mut take = |separator: u32| std::mem::take(&mut self.separators[separator as usize]);
         let begin = |&what: &Move| {
-            let (from, to) = what.slots();
+            let (from, to) = what.separators();
             Change { what, from: take(from), to: to.map(&mut take).unwrap_or_default(), lowest: 0 }
         };
         let mut changes: Vec<Change<E>> = wave.moves.iter().map(begin).collect();
@@ -168,10 +169,10 @@ impl<E: Movable> Host<E> {
             changes.iter_mut().for_each(Change::make);
         }
         for Change { what, from, to, lowest } in changes {
-            let (a, b) = what.slots();
-            self.slots[a as usize] = from;
+            let (a, b) = what.separators();
+            self.separators[a as usize] = from;
             if let Some(b) = b {
-                self.slots[b as usize] = to;
+                self.separators[b as usize] = to;
             }
             self.constant = (self.constant + lowest).min(range);
         }
@@ -179,8 +180,8 @@ impl<E: Movable> Host<E> {
 }
 
 impl Move {
-    /// The slots whose contents it changes.
-    pub fn slots(self) -> (u32, Option<u32>) {
+    /// The separator messages whose contents it changes.
+    pub fn separators(self) -> (u32, Option<u32>) {
         match self {
             Move::Push(from, to) => (from, to),
             Move::Share(a, b, _) | Move::Level(a, b) => (a, Some(b)),
@@ -258,7 +259,7 @@ impl<E: Movable> Tables for Host<E> {
     fn marginals(&mut self) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError> {
         let least = |(table, cluster): (&Storage<E>, &Cluster)| {
             let steps = strides(&cluster.sizes);
-            let digit = |(&size, &step): (&usize, &usize)| {
+            let axis = |(&size, &step): (&usize, &usize)| {
                 let mut least = vec![E::NEVER; size];
                 for (run, costs) in table.chunks(step).enumerate() {
                     let lowest = costs.iter().copied().min().unwrap_or(E::NEVER);
@@ -266,7 +267,7 @@ impl<E: Movable> Tables for Host<E> {
                 }
                 least.into_iter().map(wide).collect()
             };
-            cluster.sizes.iter().zip(&steps).map(digit).collect()
+            cluster.sizes.iter().zip(&steps).map(axis).collect()
         };
         Ok(self.tables.par_iter().zip(&self.layout.clusters).map(least).collect())
     }
@@ -282,9 +283,9 @@ pub(crate) fn wide<E: Movable>(entry: E) -> Cost {
 }
 
 /// How an input of a mini-bucket lies along its table.
-pub(crate) fn source(index: usize, cluster: &Cluster, plan: &Plan, input: &Input) -> Slot {
+pub(crate) fn source(index: usize, cluster: &Cluster, plan: &Plan, input: &Input) -> Separator {
     let sizes: Vec<usize> = input.scope.iter().map(|&p| plan.domains[p as usize] as usize).collect();
-    cluster.slot(index, &plan.scope(index), &input.scope, &sizes)
+    cluster.separator(index, &plan.scope(index), &input.scope, &sizes)
 }
 
 /// An input as a table; `None` for messages, which are never made.
@@ -308,7 +309,7 @@ pub(crate) fn lay_out<E: Movable>(
         (Source::Function(f), Origin::Problem(problem)) => {
             let variables: Vec<u32> = input.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
             let cap = E::NEVER.cost();
-            let mut costs = table::lay_out(&problem.functions[f as usize], &variables, &problem.domains, cap);
+            let mut costs = table::costs(&problem.functions[f as usize], &variables, &problem.domains, cap);
             costs.iter_mut().for_each(|cost: &mut E| *cost = entry(cost.cost()));
             return Ok(Some(costs));
         }

@@ -1,4 +1,4 @@
-//! A plan of a climb, and what its bound means for the network.
+//! An elimination plan of the schedule, and what its bound means for the original network.
 
 use crate::bounds::Proof;
 use crate::bounds::cost_shifting::Shift;
@@ -23,7 +23,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// The bound on the network as it is.
+    /// The bound on the original network.
     pub fn lower_bound(&self, outcome: &Outcome) -> Cost {
         let bound = outcome.lower_bound();
         self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
@@ -41,7 +41,7 @@ impl Attempt {
         Some(if self.by_rows { joined.by_rows(plan) } else { joined.eliminated(plan, &self.problem) })
     }
 
-    /// Whether it is for the network as it is: only its messages speak of that network's costs.
+    /// Whether it is for the original network: only its messages speak of that network's costs.
     pub fn is_plain(&self) -> bool {
         self.shift.is_none()
     }

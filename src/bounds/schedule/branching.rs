@@ -1,24 +1,15 @@
-//! Turns of searches over values, between plans and join graphs.
+//! Turns of branch and bound, between plans and join graphs.
 
-use super::{BEHIND, Climb, FIRST_TURN, SEARCH_MEMORY, Stage, is_behind, weight};
+use super::{BoundSchedule, Stage, is_behind, weight};
 use crate::bounds::branch::{Branch, Style};
+use crate::bounds::tuning::schedule::{
+    BEHIND, ENDING, FIRST_TURN, HOPELESS, LESS_TIME, LIGHT_PART, LIGHT_TIME, MORE_TIME, SEARCH_MEMORY, TRIED,
+};
 use crate::model::Cost;
 use crate::stop::Stop;
 
-/// The part of the work that the light search has before an exact plan and while join graphs grow.
-const LIGHT_PART: u64 = 4;
-/// The light search has one part in so many of the time for bounds, whatever leads: more once the larger part of its way is done, as far as it can
-/// tell; less once it has tried for a while and will not end before it has taken so many times as much, and beside a device, which waits meanwhile.
-const MORE_TIME: u64 = 2;
-const LIGHT_TIME: u64 = 3;
-const LESS_TIME: u64 = 8;
-const TRIED: u64 = 1 << 30;
-const HOPELESS: u64 = 1000;
-/// A search that will end before it has taken so many times the work so far leads to a proof: only such a part of its own counts.
-const ENDING: u64 = 8;
-
-/// What the light search has taken, and everything else: nanoseconds, or work where a run must be repeated. Work is no measure
-/// of time: a join graph's was found to take six times as long as a search's.
+/// What the light search has taken, and everything else: nanoseconds, or work where a run must be repeated. Work is no
+/// measure of time: a join graph's was found to take six times as long as a search's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
     light: u64,
@@ -54,7 +45,7 @@ impl Stage {
         match self {
             Stage::Shift(shifting) if shifting.is_of_functions() => "cost shifting",
             Stage::Shift(_) => "join graph",
-            Stage::Run(_, plan) if plan.rows.is_some() => "sparse elimination",
+            Stage::Run(_, plan) if plan.placement.rows.is_some() => "sparse elimination",
             Stage::Run(_, plan) if plan.exact => "bucket elimination",
             Stage::Run(..) => "mini-buckets",
             Stage::Branch(..) => "branch and bound",
@@ -62,9 +53,10 @@ impl Stage {
     }
 }
 
-impl Climb {
-    /// A turn of the light search where it has had less than its part of the time: others that lead, or seem to, would keep it from its proof.
-    /// Nor may it keep them from theirs: on SPOT5 42b it believes for ever that half of the way is done (results/notes/branch.md).
+impl BoundSchedule {
+    /// A turn of the light search where it has had less than its part of the time: others that lead, or seem to, would
+    /// keep it from its proof. Nor may it keep them from theirs: on SPOT5 42b it believes for ever that half of the way
+    /// is done (results/notes/branch.md).
     pub(crate) fn owed(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
         let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
         let search = &self.searches[at].0;
@@ -80,20 +72,20 @@ impl Climb {
         spent.owes_light(parts).then(|| self.turn(at, ub))
     }
 
-    /// The turn of a search that has had no more work than the plans, all of them together with the next one; any, where there is
-    /// none. Work of those that are not about to lead counts more here, too. Where a large plan had come before the turns of
-    /// as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
+    /// The turn of a search that has had no more work than the plans, all of them together with the next one; any,
+    /// where there is none. Work of those that are not about to lead counts more here, too. Where a large plan had come
+    /// before the turns of as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
     pub(crate) fn search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         let plans = self.pending.is_some();
-        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|way| way.is_behind(self.best));
-        let slow = slow && self.graphs.as_ref().is_none_or(|way| is_behind(way.reached, self.best));
+        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|strategy| strategy.is_behind(self.best));
+        let slow = slow && self.graphs.as_ref().is_none_or(|strategy| is_behind(strategy.reached, self.best));
         let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
         let due = |weight: u64| !plans || weight <= planned;
         while let Some(style) = self.styles.pop() {
-            let memory = self.ladder.memory() / SEARCH_MEMORY;
-            if let Some(search) = Branch::new(&self.problem, ub, self.ladder.order()?, memory, style, stop) {
+            let memory = self.sizes.memory() / SEARCH_MEMORY;
+            if let Some(search) = Branch::new(&self.problem, ub, self.sizes.order()?, memory, style, stop) {
                 self.reserve(memory);
-                let mut search = if self.journal { search.keep_forks() } else { search };
+                let mut search = if self.journal { search.keep_trace() } else { search };
                 if let Some(gpu) = &self.gpu {
                     search.board(gpu);
                 }
@@ -114,7 +106,8 @@ impl Climb {
         Some(self.turn(at, ub))
     }
 
-    /// A turn of a search: as much again as before. Shorter ones, up to level with the plans, were worse (results/notes/shifting.md).
+    /// A turn of a search: as much again as before. Shorter ones, up to level with the plans, were worse
+    /// (results/notes/shifting.md).
     fn turn(&mut self, at: usize, ub: Option<Cost>) -> Stage {
         let (mut search, _) = self.searches.swap_remove(at);
         if let Some(ub) = ub {
@@ -124,8 +117,9 @@ impl Climb {
         Stage::Branch(Box::new(search), work)
     }
 
-    /// The turn of the light search that it has before an exact plan and while join graphs grow: up to a part of the work, up to all of it
-    /// where such a part will do for the rest. It proves small networks in less time than graphs take to grow.
+    /// The turn of the light search that it has before an exact plan and while join graphs grow: up to a part of the
+    /// work, up to all of it where such a part will do for the rest. It proves small networks in less time than graphs
+    /// take to grow.
     pub(crate) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         if self.styles.last() == Some(&Style::Light) {
             return self.search(ub, stop);
@@ -136,8 +130,9 @@ impl Climb {
         (done < part || done < self.work && left < part).then(|| self.turn(at, ub))
     }
 
-    /// Whether a search will have come to its end before it has taken [`ENDING`] times the work of all plans and its own so far, as far as it
-    /// can tell. Its bound does not: that of CELAR6-SUB2 is a third of the optimum after half of the work.
+    /// Whether a search will have come to its end before it has taken [`ENDING`] times the work of all plans and its
+    /// own so far, as far as it can tell. Its bound does not: that of CELAR6-SUB2 is a third of the optimum after half
+    /// of the work.
     fn is_ending(&self, search: &Branch) -> bool {
         search.work_left() / ENDING <= self.work.saturating_add(search.work_done())
     }
@@ -160,11 +155,11 @@ impl Climb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::{Ladder, trivial_bound};
+    use crate::bounds::BoundChoice;
+    use crate::bounds::{SizeSchedule, trivial_bound};
     use crate::elimination::Progress;
     use crate::model::Problem;
     use crate::order::{Method, best_orders};
-    use crate::search::BoundChoice;
     use crate::stop::Stop;
     use std::sync::Arc;
 
@@ -175,12 +170,13 @@ mod tests {
         let reducer = crate::reduce::Reducer::new(&network, false, &stop).expect("no limit");
         let problem: Arc<Problem> = Arc::new(reducer.problem());
         let orders = best_orders(&problem, &[Method::MinFill], 1, 2, 1, &stop);
-        let mut climb = Climb::new(&problem, Ladder::new(orders, 1 << 28, None), BoundChoice::Auto.means());
+        let mut schedule =
+            BoundSchedule::new(&problem, SizeSchedule::new(orders, 1 << 28, None), BoundChoice::Auto.strategies());
         let (mut spent, mut owed, mut best) = (Spent::default(), 0, trivial_bound(&problem));
         for _ in 0..40 {
-            let waits = climb.searches.iter().any(|(search, _)| search.style() == Style::Light);
+            let waits = schedule.searches.iter().any(|(search, _)| search.style() == Style::Light);
             let owes = waits && spent.owes_light(LIGHT_TIME);
-            let Some(stage) = climb.next(None, spent, &stop) else { break };
+            let Some(stage) = schedule.next(None, spent, &stop) else { break };
             assert!(stage.is_light() || !owes, "{stage:?}");
             owed += u32::from(owes);
             // the others take three times as long
@@ -189,14 +185,14 @@ mod tests {
                 Stage::Shift(mut shifting) => {
                     assert_eq!(shifting.advance(u64::MAX, &stop), Progress::Done);
                     best = best.max(shifting.lower_bound(problem.top));
-                    climb.shifted(*shifting, &stop);
+                    schedule.shifted(*shifting, &stop);
                 }
-                Stage::Run(attempt, _) => climb.note(&attempt, best),
+                Stage::Run(attempt, _) => schedule.note(&attempt, best),
                 // its turn may be as short as one likes
                 Stage::Branch(mut search, _) => {
                     let before = search.lower_bound();
                     let _ = search.advance(1, &stop);
-                    climb.searched(search, before);
+                    schedule.searched(search, before);
                 }
             }
         }

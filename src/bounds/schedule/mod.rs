@@ -1,7 +1,7 @@
-//! What raises the bound next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on the
-//! network as it is and as it was shifted, and searches over values in between. Shifting doubles the bound on satellite
-//! schedules and lowers it on frequency assignment (results/notes/shifting.md), which only searches prove
-//! (results/notes/branch.md), so all of them climb; those that are not about to lead by smaller steps.
+//! Which stage comes next: elimination where it is exact at once, else cost shifting, then mini-buckets of growing z on
+//! the original and on the shifted network, with turns of branch and bound between them. Shifting doubles the bound on
+//! satellite schedules and lowers it on frequency assignment (results/notes/shifting.md), which only branch and bound
+//! proves (results/notes/branch.md). So all strategies go on; those far from the lead get less work.
 
 mod attempt;
 mod branching;
@@ -11,11 +11,13 @@ pub(crate) mod sizes;
 mod tests;
 
 use super::branch::{Branch, Style};
+use super::choice::Strategies;
 use super::cost_shifting::Shift;
 use super::join_graph::passes::Passes;
-use super::join_graph::sequence::{DeviceGraphs, GraphWay, Graphs};
+use super::join_graph::sequence::{DeviceUse, GraphStrategy, Graphs};
 use super::shifting::{Between, Shifting};
 use super::trivial_bound;
+use crate::bounds::tuning::schedule::{BEHIND, BEYOND, FIRST_TURN, FREE, LONG_EXACT, ROW, SEARCH_MEMORY};
 use crate::elimination::cuda::Gpu;
 use crate::elimination::plan::Plan;
 use crate::elimination::run::Outcome;
@@ -24,67 +26,27 @@ use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 pub use attempt::Attempt;
 pub use branching::Spent;
-use rows::RowWay;
-pub use sizes::{Ladder, Rung};
+use rows::SparseStrategy;
+pub use sizes::{SizeSchedule, SizeStep};
 use std::sync::Arc;
 
-/// How many times as much its work counts for a way that another rung like the last would not bring into the lead. Such a way
-/// was given up at first: on SPOT5 505 plain mini-buckets pass the shifted ones at z = 16.
-const BEHIND: u64 = 4;
-/// Work on bounds of values that need not be earned by work on bounds of the network: less than a second.
-const FREE: u64 = 100_000_000;
-/// How many times the work of a join graph's plan is worth running plain on what the graph left.
-const BEYOND: u64 = 4;
-/// Work of the first turn of a search: a tenth of a second. Each turn doubles the search's work.
-const FIRST_TURN: u64 = 1 << 26;
-/// Work of an exact plan on the CPU that the light search has its part of: some tenths of a second. Promedas_24 has one of 2.4e9, whose
-/// tables would have taken half a minute where memory is slow to come, and a light search that proves it in 0.3 s.
-const LONG_EXACT: u64 = 1 << 28;
-/// Combinations that could be looked at in the time of a row.
-const ROW: u64 = 8;
-/// The part of the memory that a search may take.
-const SEARCH_MEMORY: u64 = 8;
-
-/// Which ways are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Means {
-    /// Mini-buckets of the network as it is.
-    pub plain: bool,
-    /// Cost shifting.
-    pub shift: bool,
-    /// Mini-buckets of the shifted network.
-    pub shifted: bool,
-    /// Shifting between mini-buckets.
-    pub graphs: Graphs,
-    /// Exact elimination by rows of what shifting leaves.
-    pub rows: bool,
-    /// Searches over values.
-    pub branch: &'static [Style],
-}
-
-impl Means {
-    /// Cost shifting between functions alone.
-    const SHIFT: Means =
-        Means { plain: false, shift: true, shifted: false, graphs: Graphs::None, rows: false, branch: &[] };
-}
-
-/// The ways to a better bound on one network.
+/// The strategies for a better bound on one network, and whose turn it is.
 #[derive(Debug)]
-pub struct Climb {
+pub struct BoundSchedule {
     problem: Arc<Problem>,
-    ladder: Ladder,
-    means: Means,
+    sizes: SizeSchedule,
+    strategies: Strategies,
     /// Whether shifting keeps a journal.
     journal: bool,
     begun: bool,
-    /// Whether an exact plan with tables in files may still come, once all ways have ended.
+    /// Whether an exact plan with tables in files may still come, once all strategies have ended.
     spill: bool,
-    plain: Option<Way>,
-    shifted: Option<Way>,
-    graphs: Option<GraphWay>,
+    plain: Option<Strategy>,
+    shifted: Option<Strategy>,
+    graphs: Option<GraphStrategy>,
     /// The name, for plans, of what the last graph left, until they go on with that.
     left: Option<String>,
-    rows: Option<RowWay>,
+    rows: Option<SparseStrategy>,
     /// Searches not begun; those that wait for their turn, with what their last one gained.
     styles: Vec<Style>,
     searches: Vec<(Branch, Cost)>,
@@ -93,52 +55,52 @@ pub struct Climb {
     /// Combinations of all plans so far, the next one included.
     work: u64,
     gpu: Option<Arc<Gpu>>,
-    device_graphs: DeviceGraphs,
+    device_use: DeviceUse,
     best: Cost,
-    /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of what join
-    /// graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
+    /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of
+    /// what join graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
     gains: bool,
-    /// What join graphs have of the memory.
+    /// Bytes of memory that join graphs have.
     graph_bytes: u64,
-    /// Work of the rungs, and of bounds of values.
+    /// Work of the steps, and of bounds of values.
     forward: u64,
     backward: u64,
-    /// How far the dearest value was above the bound of its rung.
+    /// Distance of the dearest value from the bound of its plan.
     reach: Option<Cost>,
 }
 
 /// A network and the plans for it.
 #[derive(Debug)]
-struct Way {
+struct Strategy {
     problem: Arc<Problem>,
     shift: Option<Arc<Shift>>,
     /// What was done over join graphs until there was the problem.
     graphs: Vec<Arc<Passes>>,
     /// Goes before the names of plans.
     prefix: String,
-    ladder: Ladder,
-    /// The best bound, and what the last rungs gained; nothing is known before the first.
+    sizes: SizeSchedule,
+    /// The best bound, and what the last steps gained; nothing is known before the first.
     reached: Option<(Cost, Cost)>,
 }
 
-impl Way {
-    /// The work of the last rung, as it counts.
+impl Strategy {
+    /// The work of the last step, as it counts.
     fn weight(&self, best: Cost) -> u64 {
-        weight(self.ladder.work(), self.reached, best)
+        weight(self.sizes.work(), self.reached, best)
     }
 
-    /// Whether another rung like the last would not lead.
+    /// Whether another step like the last would not lead.
     fn is_behind(&self, best: Cost) -> bool {
         is_behind(self.reached, best)
     }
 }
 
-/// The work of what was last done on a way, as it counts.
+/// The work of what was last done in a strategy, as it counts.
 fn weight(work: u64, reached: Option<(Cost, Cost)>, best: Cost) -> u64 {
     work.saturating_mul(if is_behind(reached, best) { BEHIND } else { 1 })
 }
 
-/// Whether as much again as a way, or a search, gained last would not bring it into the lead.
+/// Whether as much again as a strategy, or a search, gained last would not bring it into the lead.
 fn is_behind(reached: Option<(Cost, Cost)>, best: Cost) -> bool {
     reached.is_some_and(|(bound, gain)| bound.saturating_add(gain) < best)
 }
@@ -146,45 +108,37 @@ fn is_behind(reached: Option<(Cost, Cost)>, best: Cost) -> bool {
 /// What to do next.
 #[derive(Debug)]
 pub enum Stage {
-    /// To shift costs ([`Shifting::advance`]), then [`Climb::shifted`].
+    /// To shift costs ([`Shifting::advance`]), then [`BoundSchedule::shifted`].
     Shift(Box<Shifting>),
-    /// To run a plan on the attempt's network, then [`Climb::note`].
+    /// To run a plan on the attempt's network, then [`BoundSchedule::note`].
     Run(Box<Attempt>, Plan),
-    /// To search for so much work ([`Branch::advance`]), then [`Climb::searched`].
+    /// To search for so much work ([`Branch::advance`]), then [`BoundSchedule::searched`].
     Branch(Box<Branch>, u64),
 }
 
-/// What there is to say of a plan that failed, and what bounds go on with.
-pub fn what_fails(error: &Error) -> String {
-    match error {
-        Error::Memory(_) => format!("{error}; going on with half of the memory for tables"),
-        _ => format!("{error}; going on without tables in files"),
-    }
-}
-
-impl Climb {
-    /// Ways for `problem`, plans by copies of `ladder`. Shifting and the shifted network may each take a quarter of its memory,
-    /// which the plans then have less.
-    pub fn new(problem: &Arc<Problem>, ladder: Ladder, means: Means) -> Climb {
-        let way = || Way {
+impl BoundSchedule {
+    /// Strategies for `problem`, plans by copies of `sizes`. Shifting and the shifted network may each take a quarter
+    /// of its memory, which the plans then have less.
+    pub fn new(problem: &Arc<Problem>, sizes: SizeSchedule, strategies: Strategies) -> BoundSchedule {
+        let strategy = || Strategy {
             problem: problem.clone(),
             shift: None,
             graphs: Vec::new(),
             prefix: String::new(),
-            ladder: ladder.clone(),
+            sizes: sizes.clone(),
             reached: None,
         };
-        let plain = means.plain.then(way);
+        let plain = strategies.plain.then(strategy);
         // taken from the end
-        let styles = means.branch.iter().rev().copied().collect();
+        let styles = strategies.branch.iter().rev().copied().collect();
         let (problem, best) = (problem.clone(), Cost::MIN);
-        Climb {
+        BoundSchedule {
             problem,
-            ladder,
-            means,
+            sizes,
+            strategies,
             journal: false,
             begun: false,
-            spill: means.plain,
+            spill: strategies.plain,
             plain,
             shifted: None,
             graphs: None,
@@ -195,7 +149,7 @@ impl Climb {
             pending: None,
             work: 0,
             gpu: None,
-            device_graphs: DeviceGraphs::None,
+            device_use: DeviceUse::Shared,
             gains: false,
             graph_bytes: 0,
             best,
@@ -206,8 +160,8 @@ impl Climb {
     }
 
     /// Searches may use a device, also those that have begun, and so may some join graphs.
-    pub fn on(mut self, gpu: Option<&Arc<Gpu>>, graphs: DeviceGraphs) -> Climb {
-        (self.gpu, self.device_graphs) = (gpu.cloned(), graphs);
+    pub fn on(mut self, gpu: Option<&Arc<Gpu>>, device_use: DeviceUse) -> BoundSchedule {
+        (self.gpu, self.device_use) = (gpu.cloned(), device_use);
         if let Some(gpu) = gpu {
             self.searches.iter_mut().for_each(|(search, _)| search.board(gpu));
         }
@@ -215,22 +169,23 @@ impl Climb {
     }
 
     /// Elimination is exact up to so much work without mini-buckets before it.
-    pub fn exact_work(mut self, work: u64) -> Climb {
-        self.ladder = self.ladder.exact_work(work);
+    pub fn exact_work(mut self, work: u64) -> BoundSchedule {
+        self.sizes = self.sizes.exact_work(work);
         self
     }
 
     /// Shifting keeps a journal and searches what they branch on, for a certificate.
-    pub fn keep_journal(mut self, keep: bool) -> Climb {
+    pub fn keep_journal(mut self, keep: bool) -> BoundSchedule {
         self.journal = keep;
         self
     }
 
-    /// Goes on with searches that another climb began, perhaps on a network whose solutions include all better ones of this.
+    /// Goes on with searches that another schedule began, perhaps on a network whose solutions include all better ones
+    /// of this.
     pub fn resume(&mut self, searches: Vec<Branch>) {
         for search in searches {
             self.styles.retain(|&style| style != search.style());
-            self.reserve(self.ladder.memory() / SEARCH_MEMORY);
+            self.reserve(self.sizes.memory() / SEARCH_MEMORY);
             self.searches.push((search, 0));
         }
     }
@@ -244,24 +199,24 @@ impl Climb {
     /// it.
     pub fn after(&mut self, failure: &Error) {
         if matches!(failure, Error::Memory(_)) {
-            self.reserve(self.ladder.memory() / 2);
+            self.reserve(self.sizes.memory() / 2);
         }
         self.without_spill();
     }
 
     fn without_spill(&mut self) {
         self.spill = false;
-        self.ladder.without_spill();
-        for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
-            way.ladder.without_spill();
+        self.sizes.without_spill();
+        for strategy in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
+            strategy.sizes.without_spill();
         }
     }
 
     /// Leaves bytes to others than the plans.
     fn reserve(&mut self, bytes: u64) {
-        self.ladder.reserve(bytes);
-        for way in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
-            way.ladder.reserve(bytes);
+        self.sizes.reserve(bytes);
+        for strategy in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
+            strategy.sizes.reserve(bytes);
         }
     }
 
@@ -276,11 +231,12 @@ impl Climb {
                 if self.journal {
                     shift.keep_journal();
                 }
-                // beside a search each of many small launches would wait for the search's (results/notes/bounds-cuda.md)
-                let gpu = self.gpu.as_ref().filter(|_| self.device_graphs == DeviceGraphs::Most);
-                let shift = shift.on(gpu, self.means == Means::SHIFT);
+                // beside a search each of many small launches would wait for the search's
+                // (results/notes/bounds-cuda.md)
+                let gpu = self.gpu.as_ref().filter(|_| self.device_use == DeviceUse::Exclusive);
+                let shift = shift.on(gpu, self.strategies == Strategies::SHIFT);
                 let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
-                if self.means.shift {
+                if self.strategies.shift {
                     return Some(Stage::Shift(Box::new(shifting)));
                 }
                 self.shifted(shifting, stop);
@@ -290,13 +246,13 @@ impl Climb {
             return Some(stage);
         }
         if self.pending.is_none() {
-            self.pending = self.rung(ub, stop);
+            self.pending = self.next_plan(ub, stop);
         }
-        // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound more than
-        // anything else in the time
+        // what takes little comes first: an exact plan, and join graphs that grow on a device, which raise the bound
+        // more than anything else in the time
         let (first, long) = match &self.pending {
             Some(Stage::Run(_, plan)) => {
-                let first = self.ladder.affords(plan);
+                let first = self.sizes.affords(plan);
                 (first, first && self.gpu.is_none() && plan.work() > LONG_EXACT)
             }
             Some(Stage::Shift(shifting)) => {
@@ -321,11 +277,11 @@ impl Climb {
         self.pending.take().or_else(|| self.by_rows(ub, u64::MAX, stop)).filter(|_| !stop.is_set())
     }
 
-    /// The next plan or join graph of the way that is next.
-    fn rung(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+    /// The next plan or join graph of the strategy that is next.
+    fn next_plan(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         while !stop.is_set() {
-            let weight_of = |way: &Option<Way>| way.as_ref().map(|way| way.weight(self.best));
-            let graphs = self.graphs.as_ref().map(|way| weight(way.work, way.reached, self.best));
+            let weight_of = |strategy: &Option<Strategy>| strategy.as_ref().map(|strategy| strategy.weight(self.best));
+            let graphs = self.graphs.as_ref().map(|strategy| weight(strategy.work, strategy.reached, self.best));
             let others = [weight_of(&self.shifted), weight_of(&self.plain)];
             let brief = self.graphs.as_ref().is_some_and(|graphs| graphs.is_brief(self.best));
             if brief || graphs.is_some_and(|graphs| others.iter().flatten().all(|&other| graphs <= other)) {
@@ -346,21 +302,22 @@ impl Climb {
             if !plain && self.gains {
                 let _ = self.follow_graphs();
             }
-            let slot = if plain { &mut self.plain } else { &mut self.shifted };
-            let way = slot.as_mut()?;
-            let limit = match (&way.shift, ub) {
+            let strategy_slot = if plain { &mut self.plain } else { &mut self.shifted };
+            let strategy = strategy_slot.as_mut()?;
+            let limit = match (&strategy.shift, ub) {
                 (Some(shift), Some(ub)) => Some(shift.scaled(ub)),
                 (_, ub) => ub,
             };
-            match way.ladder.next(&way.problem, limit, stop).ok()? {
-                Some(Rung { name, work, plan, .. }) => {
+            match strategy.sizes.next(&strategy.problem, limit, stop).ok()? {
+                Some(SizeStep { name, work, plan, .. }) => {
                     self.work = self.work.saturating_add(work);
-                    let name = way.prefix.clone() + &name;
-                    let (problem, shift, graphs) = (way.problem.clone(), way.shift.clone(), way.graphs.clone());
+                    let name = strategy.prefix.clone() + &name;
+                    let (problem, shift, graphs) =
+                        (strategy.problem.clone(), strategy.shift.clone(), strategy.graphs.clone());
                     let attempt = Attempt { name, work, problem, shift, graphs, by_rows: false };
                     return Some(Stage::Run(Box::new(attempt), plan));
                 }
-                None => *slot = None,
+                None => *strategy_slot = None,
             }
         }
         None
@@ -369,20 +326,20 @@ impl Climb {
     /// Plans of the shifted network go on with what the last graph left; whether the memory takes that.
     fn follow_graphs(&mut self) -> bool {
         let (Some(prefix), Some(graphs)) = (self.left.take(), &self.graphs) else { return true };
-        let Some(problem) = graphs.problem(self.ladder.memory() / 4).map(Arc::new) else { return false };
-        if let Some(way) = &mut self.rows {
-            (way.problem, way.graphs, way.prefix) = (problem.clone(), graphs.passes(), prefix.clone());
+        let Some(problem) = graphs.problem(self.sizes.memory() / 4).map(Arc::new) else { return false };
+        if let Some(strategy) = &mut self.rows {
+            (strategy.problem, strategy.graphs, strategy.prefix) = (problem.clone(), graphs.passes(), prefix.clone());
         }
-        if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
-            (way.problem, way.graphs, way.prefix) = (problem, graphs.passes(), prefix);
+        if let Some(strategy) = self.shifted.as_mut().filter(|_| self.gains) {
+            (strategy.problem, strategy.graphs, strategy.prefix) = (problem, graphs.passes(), prefix);
         }
         true
     }
 
     /// An exact plan with tables in files: it may take long, so all else comes first.
     fn spilled(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
-        let last = std::mem::take(&mut self.spill).then(|| self.ladder.last(&self.problem, ub, stop));
-        let Rung { name, work, plan, .. } = last??;
+        let last = std::mem::take(&mut self.spill).then(|| self.sizes.last(&self.problem, ub, stop));
+        let SizeStep { name, work, plan, .. } = last??;
         self.work = self.work.saturating_add(work);
         let attempt =
             Attempt { name, work, problem: self.problem.clone(), shift: None, graphs: Vec::new(), by_rows: false };
@@ -391,11 +348,11 @@ impl Climb {
 
     /// The next join graph. It may take half of the memory, which the plans then have less.
     fn next_graph(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Shifting> {
-        if self.graphs.as_ref().is_some_and(GraphWay::begins_again) {
+        if self.graphs.as_ref().is_some_and(GraphStrategy::begins_again) {
             let _ = self.follow_graphs();
         }
         let held = self.graph_bytes;
-        let (shifting, bytes) = self.graphs.as_mut()?.next(ub, (self.ladder.memory() + held) / 2, stop)?;
+        let (shifting, bytes) = self.graphs.as_mut()?.next(ub, (self.sizes.memory() + held) / 2, stop)?;
         self.reserve(bytes.saturating_sub(held));
         self.graph_bytes = bytes.max(held);
         Some(shifting)
@@ -403,9 +360,9 @@ impl Climb {
 
     /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
     fn shifts(&self) -> bool {
-        let exact = self.means.plain && self.ladder.affordable();
-        let wanted = self.means.shift || self.means.graphs != Graphs::None || self.means.rows;
-        wanted && !exact && Shift::bytes(&self.problem).0 <= self.ladder.memory() / 4
+        let exact = self.strategies.plain && self.sizes.affordable();
+        let wanted = self.strategies.shift || self.strategies.graphs != Graphs::None || self.strategies.rows;
+        wanted && !exact && Shift::bytes(&self.problem).0 <= self.sizes.memory() / 4
     }
 
     /// Costs are shifted: what comes next works on what they left. Nothing does once `stop` is set.
@@ -418,29 +375,37 @@ impl Climb {
                     self.gpu = None;
                 }
                 let (own, shifted) = Shift::bytes(&self.problem);
-                let goes_on = self.means.shifted || self.means.graphs != Graphs::None || self.means.rows;
-                if !goes_on || shifted > self.ladder.memory() / 4 {
+                let goes_on = self.strategies.shifted || self.strategies.graphs != Graphs::None || self.strategies.rows;
+                if !goes_on || shifted > self.sizes.memory() / 4 {
                     return;
                 }
                 self.reserve(own + shifted);
                 self.gains = bound > trivial_bound(&self.problem);
                 let Ok(problem) = shift.problem(stop) else { return };
                 let (problem, shift) = (Arc::new(problem), Arc::new(shift));
-                if self.means.rows {
+                if self.strategies.rows {
                     let (begin, constant) = (shift.scaled(trivial_bound(&self.problem)), problem.constant);
                     let (problem, shift, prefix) = (problem.clone(), shift.clone(), prefix.clone());
-                    self.rows =
-                        Some(RowWay { problem, shift, graphs: Vec::new(), prefix, begin, constant, tried: None });
+                    self.rows = Some(SparseStrategy {
+                        problem,
+                        shift,
+                        graphs: Vec::new(),
+                        prefix,
+                        begin,
+                        constant,
+                        tried: None,
+                    });
                 }
-                if self.means.graphs != Graphs::None {
+                if self.strategies.graphs != Graphs::None {
                     let gpu = self.gpu.as_ref();
-                    let way = GraphWay::new(&problem, &shift, &self.ladder, self.means.graphs, gpu, self.device_graphs);
-                    self.graphs = way.map(|way| way.checked(self.journal));
+                    let strategy =
+                        GraphStrategy::new(&problem, &shift, &self.sizes, self.strategies.graphs, gpu, self.device_use);
+                    self.graphs = strategy.map(|strategy| strategy.checked(self.journal));
                 }
                 // the same network, where nothing was gained
-                if self.means.shifted && self.gains {
-                    let (ladder, shift) = (self.ladder.clone(), Some(shift));
-                    self.shifted = Some(Way { problem, shift, graphs: Vec::new(), prefix, ladder, reached: None });
+                if self.strategies.shifted && self.gains {
+                    let (sizes, shift) = (self.sizes.clone(), Some(shift));
+                    self.shifted = Some(Strategy { problem, shift, graphs: Vec::new(), prefix, sizes, reached: None });
                 }
             }
             Between::MiniBuckets(graph, shift) => {
@@ -448,12 +413,12 @@ impl Climb {
                 self.work = self.work.saturating_add(work);
                 if graphs.note(graph, work, bound) {
                     self.left = Some(prefix);
-                    if let Some(way) = &mut self.rows {
-                        way.constant = shift.scaled(bound);
+                    if let Some(strategy) = &mut self.rows {
+                        strategy.constant = shift.scaled(bound);
                     }
                 }
-                if let Some(way) = self.shifted.as_mut().filter(|_| self.gains) {
-                    way.ladder.follow(graphs.entries().saturating_mul(BEYOND));
+                if let Some(strategy) = self.shifted.as_mut().filter(|_| self.gains) {
+                    strategy.sizes.follow(graphs.entries().saturating_mul(BEYOND));
                 }
             }
         }
@@ -466,17 +431,17 @@ impl Climb {
             self.best = self.best.max(bound);
             return;
         }
-        let way = if attempt.is_plain() { &mut self.plain } else { &mut self.shifted };
-        if let Some(way) = way {
+        let strategy = if attempt.is_plain() { &mut self.plain } else { &mut self.shifted };
+        if let Some(strategy) = strategy {
             // of several orders at one z the best counts
-            let (before, gain) = way.reached.unwrap_or((self.problem.constant, 0));
-            way.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
+            let (before, gain) = strategy.reached.unwrap_or((self.problem.constant, 0));
+            strategy.reached = Some((before.max(bound), (bound - before).max(gain / 2)));
         }
         self.best = self.best.max(bound);
     }
 
-    /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below `ub`, as the
-    /// last time tells, within the memory of a plan and about as much work as the attempts took.
+    /// What solutions with each value cost at least, by an attempt that is done. Only where that may forbid some below
+    /// `ub`, as the last time tells, within the memory of a plan and about as much work as the attempts took.
     pub fn value_bounds(
         &mut self,
         attempt: &Attempt,
@@ -492,7 +457,11 @@ impl Climb {
         let gap = ub.saturating_sub(attempt.lower_bound(outcome));
         let hopeless = self.reach.is_some_and(|reach| gap / 2 > reach);
         let dear = self.backward.saturating_add(work) > self.forward.saturating_add(FREE);
-        if plan.exact || hopeless || dear || plan.table_bytes + plan.peak_bytes > self.ladder.memory() {
+        if plan.exact
+            || hopeless
+            || dear
+            || plan.placement.table_bytes + plan.placement.peak_bytes > self.sizes.memory()
+        {
             return None;
         }
         self.backward += work;

@@ -1,20 +1,18 @@
-//! The way by rows: exact elimination of what shifting left, by lists of what a better solution may use.
+//! The strategy of sparse tables: exact elimination of what shifting left, listing only entries below the limit.
 
-use super::{Attempt, Climb, Stage};
+use super::{Attempt, BoundSchedule, Stage};
 use crate::bounds::cost_shifting::Shift;
 use crate::bounds::join_graph::passes::Passes;
-use crate::bounds::sparse::RowLimits;
+use crate::bounds::tuning::schedule::SPARSE_MEMORY;
+use crate::elimination::RowLimits;
 use crate::elimination::plan::Plan;
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Memory of a try: lists that pay are no longer, and to sort more takes seconds.
-const ROW_MEMORY: u64 = 1 << 29;
-
-/// What shifting, or the last join graph, left: exact elimination by rows may do.
+/// What shifting, or the last join graph, left for exact elimination with sparse tables.
 #[derive(Debug)]
-pub(crate) struct RowWay {
+pub(crate) struct SparseStrategy {
     pub problem: Arc<Problem>,
     pub shift: Arc<Shift>,
     pub graphs: Vec<Arc<Passes>>,
@@ -26,40 +24,45 @@ pub(crate) struct RowWay {
     pub tried: Option<(Cost, u64)>,
 }
 
-impl RowWay {
-    /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little smaller
-    /// is no reason.
+impl SparseStrategy {
+    /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little
+    /// smaller is no reason.
     fn is_worthwhile(&self, gap: Cost, work: u64) -> bool {
         let closer = |last: Cost| gap < last && gap <= last - last / 4;
         self.tried.is_none_or(|(last, allowed)| allowed < u64::MAX && (closer(last) || work / 4 >= allowed))
     }
 }
 
-impl Climb {
-    /// Elimination by rows, with as much work as all plans and searches so far, where the gap has become a good deal smaller.
+impl BoundSchedule {
+    /// Elimination with sparse tables, with as much work as all plans and searches so far, where the gap has become a
+    /// good deal smaller.
     pub(crate) fn by_rows(&mut self, ub: Option<Cost>, work: u64, stop: &Stop) -> Option<Stage> {
-        let way = self.rows.as_mut()?;
+        let strategy = self.rows.as_mut()?;
         // costs of the network are whole: what is of interest costs no more than the next one below
-        let limit = ub.map(|ub| way.shift.scaled(ub.saturating_sub(1)).saturating_add(1)).map(|ub| ub.min(FORBIDDEN));
-        let gap = limit.map_or(way.problem.top, |limit| limit.min(way.problem.top)).saturating_sub(way.constant);
-        // rows are few once bounds have come the larger part of the way: on frequency assignment, where they do not, tries took
-        // half of the time for nothing
-        if work < u64::MAX && gap > way.constant - way.begin || !way.is_worthwhile(gap, work) {
+        let limit =
+            ub.map(|ub| strategy.shift.scaled(ub.saturating_sub(1)).saturating_add(1)).map(|ub| ub.min(FORBIDDEN));
+        let gap = limit
+            .map_or(strategy.problem.top, |limit| limit.min(strategy.problem.top))
+            .saturating_sub(strategy.constant);
+        // rows are few once bounds have come the larger part of the way: on frequency assignment, where they do not,
+        // tries took half of the time for nothing
+        if work < u64::MAX && gap > strategy.constant - strategy.begin || !strategy.is_worthwhile(gap, work) {
             return None;
         }
-        way.tried = Some((gap, work));
+        strategy.tried = Some((gap, work));
         if !self.follow_graphs() {
             return None;
         }
-        let way = self.rows.as_ref()?;
-        let bytes = if work < u64::MAX { ROW_MEMORY } else { u64::MAX };
-        let limits = RowLimits { bytes: bytes.min(self.ladder.memory()), work };
-        let Some(plan) = Plan::by_rows(&way.problem, self.ladder.order()?, limit, limits, stop) else {
+        let strategy = self.rows.as_ref()?;
+        let bytes = if work < u64::MAX { SPARSE_MEMORY } else { u64::MAX };
+        let limits = RowLimits { bytes: bytes.min(self.sizes.memory()), work };
+        let Some(plan) = Plan::by_rows(&strategy.problem, self.sizes.order()?, limit, limits, stop) else {
             self.rows = None;
             return None;
         };
-        let (problem, shift, name) = (way.problem.clone(), Some(way.shift.clone()), way.prefix.clone() + "sparse-be");
-        let graphs = way.graphs.clone();
+        let (problem, shift, name) =
+            (strategy.problem.clone(), Some(strategy.shift.clone()), strategy.prefix.clone() + "sparse-be");
+        let graphs = strategy.graphs.clone();
         Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, graphs, by_rows: true }), plan))
     }
 }

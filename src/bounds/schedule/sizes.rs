@@ -1,19 +1,20 @@
-//! Which plan to run next.
+//! Which elimination plan comes next.
 
+use crate::bounds::tuning::EXACT_WORK;
 use crate::elimination::plan::{Limits, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
 use crate::stop::Stop;
 
-/// A plan to run, with what it is called and takes.
+/// A plan to run, with its name and work.
 #[derive(Clone, Debug)]
-pub struct Rung {
+pub struct SizeStep {
     /// `be` or `mbe(z)`.
     pub name: String,
     /// Combinations it looks at, with what files take ([`Plan::work`]).
     pub work: u64,
-    /// Which of the ladder's orders it follows.
+    /// Which of the size schedule's orders it follows.
     pub order: usize,
     /// What to run.
     pub plan: Plan,
@@ -22,10 +23,10 @@ pub struct Rung {
 /// Plans of growing strength under a memory limit: bucket elimination at once where it is affordable,
 /// otherwise mini-buckets of growing z, each z with every order.
 ///
-/// Each rung at least doubles the work of the last, so that all of them together take at most about twice
-/// the time of the last one that was finished. Nothing here depends on anything but its arguments.
+/// Each step at least doubles the work of the last, so that all of them together take at most about twice the time of
+/// the last one that was finished. Nothing here depends on anything but its arguments.
 #[derive(Clone, Debug)]
-pub struct Ladder {
+pub struct SizeSchedule {
     orders: Vec<Order>,
     memory: u64,
     spill: u64,
@@ -37,26 +38,24 @@ pub struct Ladder {
     done: bool,
 }
 
-/// Combinations up to which elimination is exact right away: a few seconds of two cores.
-const EXACT_WORK: u64 = 3_000_000_000;
-
-impl Ladder {
-    /// A ladder over `orders` (the best first) with tables of at most `memory` bytes, of growing z or of a
-    /// fixed one.
-    pub fn new(orders: Vec<Order>, memory: u64, z: Option<u32>) -> Ladder {
+impl SizeSchedule {
+    /// A size schedule over `orders` (the best first) with tables of at most `memory` bytes, of growing z or of a fixed
+    /// one.
+    pub fn new(orders: Vec<Order>, memory: u64, z: Option<u32>) -> SizeSchedule {
         let done = orders.is_empty();
-        Ladder { orders, memory, spill: 0, fixed: z, exact_work: EXACT_WORK, z: 0, order: 0, work: 0, done }
+        SizeSchedule { orders, memory, spill: 0, fixed: z, exact_work: EXACT_WORK, z: 0, order: 0, work: 0, done }
     }
 
     /// Changes the work up to which elimination is exact without trying mini-buckets first.
-    pub fn exact_work(mut self, work: u64) -> Ladder {
+    pub fn exact_work(mut self, work: u64) -> SizeSchedule {
         self.exact_work = work;
         self
     }
 
-    /// Lets files take so many bytes of messages for an exact plan that does not fit into memory. It is [`Ladder::last`], or the only
-    /// rung where it takes little work or [`Ladder::exact_work`] sets no limit.
-    pub fn spill(mut self, bytes: u64) -> Ladder {
+    /// Lets files take so many bytes of messages for an exact plan that does not fit into memory. It is
+    /// [`SizeSchedule::last`], or the only step where it takes little work or [`SizeSchedule::exact_work`] sets no
+    /// limit.
+    pub fn spill(mut self, bytes: u64) -> SizeSchedule {
         self.spill = bytes;
         self
     }
@@ -68,8 +67,8 @@ impl Ladder {
         self.done &= self.z > 0;
     }
 
-    /// Leaves out rungs of less work, for a network whose like has been bounded before.
-    pub fn above(mut self, work: u64) -> Ladder {
+    /// Leaves out steps of less work, for a network whose like has been bounded before.
+    pub fn above(mut self, work: u64) -> SizeSchedule {
         self.work = work;
         self
     }
@@ -84,7 +83,7 @@ impl Ladder {
         self.orders.first()
     }
 
-    /// Goes on with the first order alone, and with rungs of more than twice this work.
+    /// Goes on with the first order alone, and with steps of more than twice this work.
     pub fn follow(&mut self, work: u64) {
         self.orders.truncate(1);
         self.order = 0;
@@ -123,7 +122,7 @@ impl Ladder {
     ///
     /// # Errors
     /// [`Error::Stopped`] once `stop` is set.
-    pub fn next(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<Rung>, Error> {
+    pub fn next(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<SizeStep>, Error> {
         if self.done {
             return Ok(None);
         }
@@ -135,11 +134,11 @@ impl Ladder {
                     let plan = self.plan(problem, ub, None, stop)?;
                     if self.affords(&plan) {
                         self.done = true;
-                        return Ok(Some(self.rung(plan)));
+                        return Ok(Some(self.size_step(plan)));
                     }
                 }
                 self.z = 1;
-                return self.climb(problem, ub, stop);
+                return self.larger(problem, ub, stop);
             }
         } else if self.order + 1 < self.orders.len() {
             self.order += 1;
@@ -148,15 +147,15 @@ impl Ladder {
             return Ok(None);
         } else {
             self.order = 0;
-            return self.climb(problem, ub, stop);
+            return self.larger(problem, ub, stop);
         }
         let plan = self.plan(problem, ub, Some(self.z), stop)?;
         self.done = plan.exact;
-        Ok(Some(self.rung(plan)))
+        Ok(Some(self.size_step(plan)))
     }
 
     /// The first plan of a larger z with at least twice the work.
-    fn climb(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<Rung>, Error> {
+    fn larger(&mut self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Option<SizeStep>, Error> {
         let enough = |plan: &Plan, work: u64| plan.exact || plan.joint_entries / 2 >= work;
         // plans are cheap but not free: where z hardly matters, take longer and longer strides
         let (mut low, mut stride) = (self.z, 1);
@@ -187,15 +186,15 @@ impl Ladder {
         self.z = high;
         self.done = found.exact;
         self.work = found.joint_entries;
-        Ok(Some(self.rung(found)))
+        Ok(Some(self.size_step(found)))
     }
 
     /// The exact plan with files, for when nothing else is left; `None` where z is fixed or there is no room, and once
     /// `stop` is set.
-    pub fn last(&self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Option<Rung> {
+    pub fn last(&self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Option<SizeStep> {
         let wanted = self.spill > 0 && self.fixed.is_none() && !self.orders.is_empty();
         let plan = if wanted { self.plan(problem, ub, None, stop).ok()? } else { return None };
-        (plan.spilled_bytes() > 0).then(|| self.rung(plan))
+        (plan.spilled_bytes() > 0).then(|| self.size_step(plan))
     }
 
     fn plan(&self, problem: &Problem, ub: Option<Cost>, z: Option<u32>, stop: &Stop) -> Result<Plan, Error> {
@@ -203,7 +202,7 @@ impl Ladder {
         Plan::until(problem, &self.orders[self.order], &limits, stop)
     }
 
-    fn rung(&self, plan: Plan) -> Rung {
-        Rung { name: plan.name(), work: plan.work(), order: self.order, plan }
+    fn size_step(&self, plan: Plan) -> SizeStep {
+        SizeStep { name: plan.name(), work: plan.work(), order: self.order, plan }
     }
 }

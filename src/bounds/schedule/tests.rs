@@ -2,13 +2,13 @@
 
 use super::super::{JoinGraph, Patience};
 use super::*;
+use crate::bounds::BoundChoice;
 use crate::bounds::shifting::Between;
 use crate::elimination::tests::{assignments, random, run, shuffled};
 use crate::elimination::{Limits, Progress};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, best_orders};
 use crate::rng::Rng;
-use crate::search::BoundChoice;
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -149,30 +149,33 @@ fn no_method_passes_the_optimum() {
         let (_, choice) = BoundChoice::ALL[rng.index(BoundChoice::ALL.len())];
         let z = [None, None, Some(2), Some(3)][rng.index(4)];
         let memory = [1 << 30, 1 << 30, 2000, 100][rng.index(4)];
-        let mut climb =
-            Climb::new(&problem, Ladder::new(orders, memory, z).exact_work(rng.below(3) / 2 * 1000), choice.means());
+        let mut schedule = BoundSchedule::new(
+            &problem,
+            SizeSchedule::new(orders, memory, z).exact_work(rng.below(3) / 2 * 1000),
+            choice.strategies(),
+        );
         let (mut best, mut spent) = (trivial_bound(&problem), Spent::default());
-        while let Some(stage) = climb.next((rng.below(2) == 0).then_some(limit), spent, &Stop::new()) {
+        while let Some(stage) = schedule.next((rng.below(2) == 0).then_some(limit), spent, &Stop::new()) {
             spent.note(stage.is_light(), 1 + rng.below(100));
             stages += 1;
             let (bound, values) = match stage {
                 Stage::Shift(mut shifting) => {
                     while shifting.advance(1000, &stop) == Progress::More {}
                     let known = (shifting.lower_bound(limit), Some(shifting.value_bounds()));
-                    climb.shifted(*shifting, &Stop::new());
+                    schedule.shifted(*shifting, &Stop::new());
                     known
                 }
                 Stage::Run(attempt, plan) => {
                     let outcome = run(&attempt.problem, plan);
                     let bound = attempt.lower_bound(&outcome);
-                    climb.note(&attempt, bound);
-                    (bound.min(limit), climb.value_bounds(&attempt, &outcome, limit, &stop))
+                    schedule.note(&attempt, bound);
+                    (bound.min(limit), schedule.value_bounds(&attempt, &outcome, limit, &stop))
                 }
                 Stage::Branch(mut branch, work) => {
                     let (end, before) = (branch.work_done() + work, branch.lower_bound());
                     while branch.advance(1000, &stop) == Progress::More && branch.work_done() < end {}
                     let bound = branch.lower_bound();
-                    climb.searched(branch, before);
+                    schedule.searched(branch, before);
                     (bound.min(limit), None)
                 }
             };

@@ -1,4 +1,4 @@
-//! What `fangs bound` may be asked.
+//! The options of `fangs bound`.
 
 use crate::cli::help;
 use crate::cli::input::{Input, InputFlags};
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub struct BoundFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// Stop after so much wall-clock time, loading included: 30, 500ms, 5m, 1h 30m
+    /// Stop after this wall-clock time, loading included: 30, 500ms, 5m, 1h 30m
     #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,
         help_heading = help::BUDGET)]
     time: Duration,

@@ -1,4 +1,4 @@
-//! What a run has proven and found, and who is told.
+//! The results of a run, and their listeners.
 
 use super::Config;
 use crate::cli::{Exit, output};
@@ -11,15 +11,15 @@ use fangs::stop::Stop;
 use fangs::{Error, formats, record};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is proven and found so far, until the run ends.
+/// The results so far, until the run ends.
 pub type Told = Arc<Mutex<Option<Found>>>;
 
-/// Looks at what is found, or changes it. [`Error::Stopped`] once the run has ended.
+/// Reads or changes the results. [`Error::Stopped`] once the run has ended.
 pub fn with<T>(told: &Told, work: impl FnOnce(&mut Found) -> T) -> Result<T, Error> {
     told.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(work).ok_or(Error::Stopped)
 }
 
-/// What is proven and found so far, and who is told.
+/// The results so far, and their listeners.
 pub struct Found {
     network: &'static Network,
     config: &'static Config,
@@ -35,7 +35,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Begins with the bound that the functions' minima give.
+    /// Begins with the bound of the functions' minima.
     pub fn new(
         network: &'static Network,
         config: &'static Config,
@@ -62,7 +62,7 @@ impl Found {
         }
     }
 
-    /// What no solution worth finding reaches.
+    /// The cost that a better solution must stay below.
     pub fn upper(&self) -> Cost {
         self.best.as_ref().map_or(self.network.top(), |(cost, ..)| *cost)
     }
@@ -82,7 +82,7 @@ impl Found {
 
     /// A bound, with its proof where there is one that is wanted.
     pub fn raise(&mut self, bound: Cost, name: &str, proof: Option<Proof>) -> Result<(), Error> {
-        // without a solution a bound may only say that there is none
+        // without a solution, a bound can at most prove infeasibility
         let (upper, bound) = (self.upper(), bound.min(self.network.top()));
         if bound > upper {
             return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
@@ -95,14 +95,15 @@ impl Found {
             self.lower = bound;
             self.tell(EventKind::Bound);
         }
-        if let Some(proof) = proof {
+        // also where more is known that has no proof
+        if let Some(proof) = proof.filter(|_| bound > self.proof.0) {
             self.proof = (bound, proof);
         }
         self.report.exact |= self.lower >= upper;
         Ok(())
     }
 
-    /// Tells a tick where one is due.
+    /// Sends a tick where one is due.
     pub fn tick(&mut self) {
         let now = self.clock.seconds();
         if now >= self.next_tick {
@@ -111,7 +112,7 @@ impl Found {
         }
     }
 
-    /// Tells an event.
+    /// Sends an event.
     pub fn tell(&mut self, kind: EventKind) {
         let units = self.network.units();
         let time_s = self.clock.seconds();
@@ -134,7 +135,7 @@ impl Found {
         self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));
     }
 
-    /// Tells the end, writes the certificate, and sums up.
+    /// Sends the end, writes the certificate, and returns the summary.
     pub fn finish(mut self, certificate: Option<ReplacedFile>, stop: &Stop) -> Result<Exit, Error> {
         self.tell(EventKind::End);
         let mut written = true;

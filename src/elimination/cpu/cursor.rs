@@ -1,6 +1,7 @@
 //! Which tile of an output table is being made.
 
 use super::kernel::Join;
+use crate::algebra::Semiring;
 
 /// Where the tiles are: the outer digits and the offset of each input.
 pub(crate) struct Cursor {
@@ -10,7 +11,7 @@ pub(crate) struct Cursor {
 
 impl Cursor {
     /// At tile number `tile`; the only place that divides.
-    pub fn new<E>(join: &Join<'_, E>, mut tile: usize) -> Self {
+    pub fn new<S: Semiring>(join: &Join<'_, S>, mut tile: usize) -> Self {
         let mut digits = vec![0; join.sizes.len()];
         for (digit, &size) in digits.iter_mut().zip(&join.sizes).rev() {
             *digit = tile % size;
@@ -26,7 +27,7 @@ impl Cursor {
     /// Goes to the next tile; returns the slowest digit that moved, counted from 1. After the last tile it is
     /// back at the first.
     #[inline(always)]
-    pub fn advance<E>(&mut self, join: &Join<'_, E>) -> usize {
+    pub fn advance<S: Semiring>(&mut self, join: &Join<'_, S>) -> usize {
         for digit in (0..self.digits.len()).rev() {
             let size = join.sizes[digit];
             self.digits[digit] += 1;

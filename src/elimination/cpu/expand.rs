@@ -3,7 +3,7 @@
 //! All writes are of whole vectors: a chunk of ten entries is one write of sixteen, and what is too much is
 //! written over by the next chunk. Lengths known to the compiler take the place of loops and their remainders.
 
-use crate::elimination::table::Entry;
+use crate::algebra::Entry;
 
 /// Entries that a run needs beyond its end, to be written over.
 pub(crate) const PAD: usize = 16;

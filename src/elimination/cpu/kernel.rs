@@ -1,4 +1,4 @@
-//! The fused kernel: join the inputs of a mini-bucket and take the minimum over one variable, tile by tile.
+//! The fused kernel: combines the inputs of a mini-bucket and folds over one variable, tile by tile.
 //!
 //! The joint table never exists. Outputs are made in *tiles*: all combinations of the output's fastest digits,
 //! enough of them for long stretches of every input. The digits outside the tile (*outer* digits) are a mixed-radix
@@ -12,18 +12,19 @@
 //! - a run a row (*lane*): read in place where it has all digits of the row, otherwise expanded (see [`Run`]), once
 //!   for all rows that differ in digits that it does not read.
 //!
-//! So the innermost loop is `out = min(out, base + lane + lane...)` over the blocks of a row, for a few values of the
-//! eliminated variable at a time: with more of them the loads would jump between more places than caches and
-//! prefetchers follow.
+//! So the innermost loop is `out = fold(out, combine(base, lane, lane...))` over the blocks of a row, for a few
+//! values of the eliminated variable at a time: with more of them the loads would jump between more places than
+//! caches and prefetchers follow.
 //!
 //! Where there are more inputs than lanes, those of slow *levels*, by the fastest outer digit that they read, are
 //! summed into stages of a tile's size, made anew only when one of their digits moves; the last stage is a lane.
 
 use super::cursor::Cursor;
 use super::expand::{Digit, PAD, Run, offsets, row_digits, set_starts};
+use crate::algebra::Entry;
+use crate::algebra::{Semiring, TERMS};
 use crate::elimination::plan::Input;
-pub(crate) use crate::elimination::table::Entry;
-use crate::elimination::table::strides;
+use crate::tensor::strides;
 
 /// A tile has at least this many outputs if the table has: long stretches of every input.
 const TILE: usize = 1 << 10;
@@ -33,9 +34,7 @@ const LARGEST_TILE: usize = 1 << 12;
 const SLAB: usize = 1 << 17;
 /// Slabs beyond this are not staged at all; a tile is then a single output (domains of many thousand values).
 const LARGEST_SLAB: usize = 1 << 22;
-/// Capped entries that add up within the entry type (see `Plan::new`): so many inputs need no cap on the way.
-const TERMS: usize = 5;
-/// Inputs read row by row, beside the sums of scalars; one less where there is a stage.
+/// Inputs read row by row, beside the combined scalars; one less where there is a stage.
 const LANES: usize = TERMS - 1;
 /// Values of the eliminated variable in one pass over a tile: so few that each input is read in long stretches.
 const VALUES: usize = 4;
@@ -93,6 +92,9 @@ pub(crate) struct Operand<'a, E> {
     pub(crate) index: usize,
 }
 
+/// An input by its level and whether it is read in place, with its digits within the tile.
+type Sorted<'a, E> = (usize, bool, Vec<Digit>, Operand<'a, E>);
+
 /// Inputs that move with the same outer digit.
 struct Level<'a, E> {
     /// The fastest outer digit that they read, counted from 1; 0 for none.
@@ -123,33 +125,33 @@ struct Single<'a, E> {
 }
 
 /// A mini-bucket, ready to run.
-pub(crate) struct Join<'a, E> {
+pub(crate) struct Join<'a, S: Semiring> {
     shape: Shape,
     pub(crate) sizes: Box<[usize]>,
-    levels: Vec<Level<'a, E>>,
+    levels: Vec<Level<'a, S::Entry>>,
     /// Outputs of a row: of its digits each lane reads all, or else is expanded.
     row: usize,
     /// Where each row of the tile begins, in each of the lanes and last in the stage.
     starts: Box<[[u32; LANES]]>,
-    lanes: Vec<Lane<'a, E>>,
-    singles: Vec<Single<'a, E>>,
+    lanes: Vec<Lane<'a, S::Entry>>,
+    singles: Vec<Single<'a, S::Entry>>,
     pub(crate) operands: usize,
     stages: usize,
-    cap: E,
+    semiring: S,
 }
 
-impl<'a, E: Entry> Join<'a, E> {
+impl<'a, S: Semiring> Join<'a, S> {
     /// `scope` is the output's, `inputs` hold the scopes of `tables`.
     pub fn new(
         shape: Shape,
         scope: &[u32],
         domains: &[u32],
-        inputs: impl Iterator<Item = (&'a [u32], &'a [E])>,
-        cap: E,
+        inputs: impl Iterator<Item = (&'a [u32], &'a [S::Entry])>,
+        semiring: S,
     ) -> Self {
         let size = |p: &u32| domains[*p as usize] as usize;
         let sizes: Box<[usize]> = scope[..shape.outer].iter().map(size).collect();
-        let mut sorted: Vec<(usize, bool, Vec<Digit>, Operand<'a, E>)> = Vec::new();
+        let mut sorted: Vec<Sorted<'a, S::Entry>> = Vec::new();
         for (own, table) in inputs {
             let steps = strides(&own.iter().map(size).collect::<Vec<_>>());
             let step = |p: &u32| own.binary_search(p).map_or(0, |digit| steps[digit]);
@@ -168,7 +170,7 @@ impl<'a, E: Entry> Join<'a, E> {
         // few inputs are all read in place; of many, those that move with every tile, and the others are summed
         let most = if wide > LANES { LANES - 1 } else { LANES };
         let mut rows = Vec::new();
-        let mut levels: Vec<Level<'a, E>> = Vec::new();
+        let mut levels: Vec<Level<'a, S::Entry>> = Vec::new();
         let mut stages = 0;
         let late = sorted.len().saturating_sub(most);
         for (place, (digit, _, inner, mut operand)) in sorted.into_iter().enumerate() {
@@ -216,7 +218,7 @@ impl<'a, E: Entry> Join<'a, E> {
         if stages > 0 {
             set_starts(&mut starts, lanes.len(), &steps.take(split).collect::<Vec<_>>());
         }
-        Join { shape, sizes, levels, row, starts: starts.into(), lanes, singles, operands, stages, cap }
+        Join { shape, sizes, levels, row, starts: starts.into(), lanes, singles, operands, stages, semiring }
     }
 
     /// Outputs of a tile.
@@ -225,21 +227,21 @@ impl<'a, E: Entry> Join<'a, E> {
     }
 
     /// Computes whole tiles, the first being number `first` of the output.
-    pub fn run(&self, first: usize, out: &mut [E]) {
+    pub fn run(&self, first: usize, out: &mut [S::Entry]) {
         pulp::Arch::new().dispatch(Vectorised { join: self, first, out });
     }
 
     #[inline(always)]
-    fn tiles(&self, first: usize, out: &mut [E]) {
+    fn tiles(&self, first: usize, out: &mut [S::Entry]) {
         let Shape { tile, domain, .. } = self.shape;
         let mut cursor = Cursor::new(self, first);
-        let mut base = vec![E::default(); (self.levels.len() + 1) * domain];
-        let mut stages = vec![E::default(); self.stages * domain * self.pitch()];
-        let mut spread = vec![E::default(); self.stages.min(1) * self.pitch()];
+        let mut base = vec![self.semiring.one(); (self.levels.len() + 1) * domain];
+        let mut stages = vec![S::Entry::default(); self.stages * domain * self.pitch()];
+        let mut spread = vec![S::Entry::default(); self.stages.min(1) * self.pitch()];
         let longest = self.lanes.iter().map(|lane| lane.stretch).max().unwrap_or(0) + PAD;
-        let mut expanded = vec![E::default(); self.lanes.len() * domain.min(VALUES) * longest];
-        let mut padded = vec![E::default(); tile / self.row * self.padded()];
-        let mut bases = vec![[E::default(); VALUES]; self.starts.len()];
+        let mut expanded = vec![S::Entry::default(); self.lanes.len() * domain.min(VALUES) * longest];
+        let mut padded = vec![S::Entry::default(); tile / self.row * self.padded()];
+        let mut bases = vec![[S::Entry::default(); VALUES]; self.starts.len()];
         let mut moved = 0;
         for out in out.chunks_exact_mut(tile) {
             for (index, level) in self.levels.iter().enumerate() {
@@ -251,7 +253,7 @@ impl<'a, E: Entry> Join<'a, E> {
             let stage = self.levels.last().and_then(|level| level.stage).map(|s| &stages[s * domain * self.pitch()..]);
             let whole = self.row == self.padded();
             let least = if whole { &mut *out } else { &mut padded[..] };
-            least.fill(self.cap);
+            least.fill(self.semiring.zero());
             let mut from = 0;
             while from < domain {
                 let values = match domain - from {
@@ -294,7 +296,14 @@ impl<'a, E: Entry> Join<'a, E> {
 
     /// Sums a level onto the one before it.
     #[inline(always)]
-    fn refresh(&self, index: usize, offsets: &[usize], base: &mut [E], stages: &mut [E], spread: &mut [E]) {
+    fn refresh(
+        &self,
+        index: usize,
+        offsets: &[usize],
+        base: &mut [S::Entry],
+        stages: &mut [S::Entry],
+        spread: &mut [S::Entry],
+    ) {
         let Shape { tile, domain, .. } = self.shape;
         let level = &self.levels[index];
         let (before, sums) = base[index * domain..][..2 * domain].split_at_mut(domain);
@@ -302,7 +311,7 @@ impl<'a, E: Entry> Join<'a, E> {
         for scalar in &level.scalars {
             let from = &scalar.table[offsets[scalar.index]..];
             for (sum, &x) in sums.iter_mut().zip(from.iter().step_by(scalar.stride)) {
-                *sum = (*sum + x).min(self.cap);
+                *sum = self.semiring.settle(self.semiring.combine(*sum, x));
             }
         }
         if level.staged.is_empty() {
@@ -331,18 +340,18 @@ impl<'a, E: Entry> Join<'a, E> {
                 match slower {
                     Some(slower) => {
                         for ((sum, &x), &y) in own.iter_mut().zip(slower).zip(addend) {
-                            *sum = x + y;
+                            *sum = self.semiring.combine(x, y);
                         }
                     }
                     None => {
                         for (sum, &x) in own.iter_mut().zip(addend) {
-                            *sum = *sum + x;
+                            *sum = self.semiring.combine(*sum, x);
                         }
                     }
                 }
                 if self.operands > TERMS {
                     for sum in own {
-                        *sum = self.cap.min(*sum);
+                        *sum = self.semiring.settle(*sum);
                     }
                 }
             }
@@ -360,22 +369,23 @@ impl<'a, E: Entry> Join<'a, E> {
     #[inline(always)]
     fn pass<const V: usize>(
         &self,
-        base: &[E],
+        base: &[S::Entry],
         offsets: &[usize],
         from: usize,
-        bases: &mut [[E; VALUES]],
-        slabs: &[Slabs<'_, E>; LANES],
-        least: &mut [E],
+        bases: &mut [[S::Entry; VALUES]],
+        slabs: &[Slabs<'_, S::Entry>; LANES],
+        least: &mut [S::Entry],
     ) {
-        let mut sums = [E::default(); VALUES];
+        let mut sums = [self.semiring.one(); VALUES];
         sums[..V].copy_from_slice(&base[..V]);
         bases.fill(sums);
         for Single { operand, starts, stretch } in &self.singles {
             let table = &operand.table[offsets[operand.index]..];
-            let slabs: [&[E]; V] = std::array::from_fn(|value| &table[(from + value) * operand.stride..][..*stretch]);
+            let slabs: [&[S::Entry]; V] =
+                std::array::from_fn(|value| &table[(from + value) * operand.stride..][..*stretch]);
             for (bases, &start) in bases.iter_mut().zip(starts) {
                 for (base, slab) in bases.iter_mut().zip(&slabs) {
-                    *base = *base + slab[start as usize];
+                    *base = self.semiring.combine(*base, slab[start as usize]);
                 }
             }
         }
@@ -392,17 +402,17 @@ impl<'a, E: Entry> Join<'a, E> {
     #[inline(always)]
     fn rows<const N: usize, const V: usize>(
         &self,
-        bases: &[[E; VALUES]],
-        slabs: &[Slabs<'_, E>; LANES],
-        least: &mut [E],
+        bases: &[[S::Entry; VALUES]],
+        slabs: &[Slabs<'_, S::Entry>; LANES],
+        least: &mut [S::Entry],
     ) {
-        let slabs: [[&[E]; V]; N] = std::array::from_fn(|lane| {
+        let slabs: [[&[S::Entry]; V]; N] = std::array::from_fn(|lane| {
             let (table, stride) = slabs[lane];
             std::array::from_fn(|value| &table[value * stride..])
         });
         for ((least, bases), starts) in least.chunks_exact_mut(self.padded()).zip(bases).zip(&self.starts) {
             for (block, least) in least.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
-                let mut sums = [[E::default(); BLOCK]; V];
+                let mut sums = [[self.semiring.one(); BLOCK]; V];
                 for (sums, &base) in sums.iter_mut().zip(bases) {
                     *sums = [base; BLOCK];
                 }
@@ -411,13 +421,13 @@ impl<'a, E: Entry> Join<'a, E> {
                     let at = start.wrapping_add((block * BLOCK) as u32) as usize;
                     for (sums, slab) in sums.iter_mut().zip(slabs) {
                         for (sum, &x) in sums.iter_mut().zip(&slab[at..at + BLOCK]) {
-                            *sum = *sum + x;
+                            *sum = self.semiring.combine(*sum, x);
                         }
                     }
                 }
                 for sums in sums {
                     for (least, sum) in least.iter_mut().zip(sums) {
-                        *least = sum.min(*least);
+                        *least = self.semiring.fold(*least, sum);
                     }
                 }
             }
@@ -450,23 +460,23 @@ impl<E: Entry> Lane<'_, E> {
 
 /// The loops, compiled once more for the vector instructions that the processor turns out to have. A type of
 /// its own: a closure would not be inlined into the function that has them.
-struct Vectorised<'j, 'a, E> {
-    join: &'j Join<'a, E>,
+struct Vectorised<'j, 'a, S: Semiring> {
+    join: &'j Join<'a, S>,
     first: usize,
-    out: &'j mut [E],
+    out: &'j mut [S::Entry],
 }
 
-impl<E: Entry> pulp::WithSimd for Vectorised<'_, '_, E> {
+impl<S: Semiring> pulp::WithSimd for Vectorised<'_, '_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
+    fn with_simd<V: pulp::Simd>(self, _: V) {
         self.join.tiles(self.first, self.out);
     }
 }
 
-impl<'a, E> Join<'a, E> {
-    pub(crate) fn each(&self) -> impl Iterator<Item = &Operand<'a, E>> {
+impl<'a, S: Semiring> Join<'a, S> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Operand<'a, S::Entry>> {
         self.levels
             .iter()
             .flat_map(|level| level.scalars.iter().chain(&level.staged))

@@ -1,13 +1,14 @@
 //! Which register tile a step takes, and how the tiles of a block are shared out: by a model of the time of an output.
 //!
-//! Of each input a block reads what its box of outputs needs, through the second-level cache; each thread then reads what
-//! its tile needs, through the first; loads and sums are instructions. The weights are fitted to runs of buckets of
-//! three inputs on an H200, where kernels mostly wait for loads (results/notes/bucket-cuda.md). They decide nothing but speed.
+//! Of each input a block reads what its box of outputs needs, through the second-level cache; each thread then reads
+//! what its tile needs, through the first; loads and sums are instructions. The weights are fitted to runs of buckets
+//! of three inputs on an H200, where kernels mostly wait for loads (results/notes/bucket-cuda.md). They decide
+//! nothing but speed.
 
 use super::tile::{Shape, TILE_THREADS, extent, waste, within};
 
-/// Register tiles: along three digits or two, and neighbours along the fastest digit. Sixteen bytes of neighbours are one
-/// load, where tables allow it.
+/// Register tiles: along three digits or two, and neighbours along the fastest digit. Sixteen bytes of neighbours are
+/// one load, where tables allow it.
 const TILES: [[u32; 4]; 12] = [
     [4, 2, 2, 4],
     [3, 2, 2, 4],

@@ -1,19 +1,21 @@
 //! An assignment out of the messages of a finished run, where those are: on the device.
 //!
 //! kernels/assign.cu walks the reverse elimination order; here is what it reads: for each position the tables that
-//! [`CostToGo::rate`](crate::elimination::CostToGo::rate) looks up, as addresses and strides. Functions go up as they are, not
-//! capped, so that ratings are the CPU's. (Beams of states that drew their values from the same ratings brought nothing:
-//! results/notes/bounds-cuda.md.)
+//! [`CostToGo::rate`](crate::elimination::CostToGo::rate) looks up, as addresses and strides. Functions go up as they
+//! are, not capped, so that ratings are the CPU's. (Beams of states that drew their values from the same ratings
+//! brought nothing: results/notes/bounds-cuda.md.)
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::execution::Resident;
+use super::execution::{Element, Resident};
 use super::program::Program;
-use super::{DECODER, Gpu, entry};
+use super::{DECODER, Gpu};
+use crate::algebra::{CostEntry, MinSum};
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
-use crate::elimination::plan::{Plan, Source, Width};
+use crate::elimination::plan::{Plan, Source};
 use crate::elimination::table;
 use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::tensor::strides;
 use std::sync::Arc;
 
 /// Entries of functions that are copied, at most: a gigabyte.
@@ -112,11 +114,11 @@ impl Layout {
                         Source::Function(f) => {
                             let function = &problem.functions[f as usize];
                             let at = layout.functions.len() as u64;
-                            let entries = table::lay_out(function, &function.scope, &problem.domains, FORBIDDEN);
+                            let entries = table::costs(function, &function.scope, &problem.domains, FORBIDDEN);
                             layout.functions.extend_from_slice(&entries);
                             let sizes: Vec<usize> =
                                 function.scope.iter().map(|&v| problem.domains[v as usize] as usize).collect();
-                            let strides = table::strides(&sizes);
+                            let strides = strides(&sizes);
                             let digits = function.scope.iter().zip(strides);
                             let digits = digits.map(|(&v, stride)| (position[v as usize], stride as u64));
                             layout.term(FUNCTION, at, place as u32, digits);
@@ -161,12 +163,12 @@ impl Layout {
 
 /// Makes an assignment on the device that has the messages.
 #[derive(Debug)]
-pub(crate) struct Pilot {
-    messages: Arc<Resident>,
+pub(crate) struct Decoder<'a> {
+    gpu: &'a Arc<Gpu>,
     kernel: Kernel,
     guide: Guide,
     _memory: Memory,
-    sequence: Vec<u32>,
+    sequence: &'a [u32],
 }
 
 /// What the guide points to.
@@ -179,15 +181,15 @@ struct Memory {
     _functions: CudaSlice<Cost>,
 }
 
-impl Pilot {
-    /// Begins to compile what pilots take.
-    pub(crate) fn begin(gpu: &Gpu, plan: &Plan) {
-        gpu.begin(DECODER, &Self::expression(plan.width));
+impl<'a> Decoder<'a> {
+    /// Begins to compile what it takes.
+    pub(crate) fn begin<E: Element>(gpu: &Gpu) {
+        gpu.begin(DECODER, &Self::expression(E::NAME));
     }
 
-    /// The kernel's name.
-    pub(crate) fn expression(width: Width) -> String {
-        format!("grow<{}>", entry(width))
+    /// The kernel's name, for entries of a C type.
+    pub(crate) fn expression(entry: &str) -> String {
+        format!("grow<{entry}>")
     }
 
     /// Shared memory that its kernel may ask for.
@@ -195,21 +197,25 @@ impl Pilot {
         limit.saturating_sub(OWN)
     }
 
-    /// A pilot for messages on a device; `None` where functions or domains are too large for it.
-    pub(crate) fn new(messages: &Arc<Resident>, problem: &Problem, plan: &Plan) -> Result<Option<Pilot>, DeviceError> {
+    /// For messages on a device; `None` where functions or domains are too large for it.
+    pub(crate) fn new<E: CostEntry + Element>(
+        messages: &'a Resident<MinSum<E>>,
+        problem: &Problem,
+        plan: &'a Plan,
+    ) -> Result<Option<Self>, DeviceError> {
         let gpu = messages.gpu();
         let cuda = gpu.cuda();
         let row = plan.domains.iter().copied().max().unwrap_or(0);
         let fits = u64::from(row) * 8 <= u64::from(Self::shared(cuda.info.shared_memory));
         let Some(mut layout) = Layout::new(problem, plan, messages.program()).filter(|_| fits) else { return Ok(None) };
-        let kernel = gpu.kernel(DECODER, &Self::expression(plan.width))?;
+        let kernel = gpu.kernel(DECODER, &Self::expression(E::NAME))?;
         let stream = cuda.stream();
         let functions = cuda.upload(&layout.functions)?;
         let (own, theirs) = (functions.device_ptr(stream).0, messages.address());
         for term in &mut layout.terms {
             term.address = match term.kind {
                 FUNCTION => own + term.address * size_of::<Cost>() as u64,
-                _ => theirs + term.address * plan.width.bytes(),
+                _ => theirs + term.address * size_of::<E>() as u64,
             };
         }
         let (places, terms) = (cuda.upload(&layout.places)?, cuda.upload(&layout.terms)?);
@@ -223,7 +229,7 @@ impl Pilot {
             row,
         };
         let _memory = Memory { _places: places, _terms: terms, _digits: digits, _unary: unary, _functions: functions };
-        Ok(Some(Pilot { messages: messages.clone(), kernel, guide, _memory, sequence: plan.sequence.clone() }))
+        Ok(Some(Decoder { gpu, kernel, guide, _memory, sequence: &plan.sequence }))
     }
 
     /// What [`Outcome::assign`](crate::elimination::Outcome::assign) makes.
@@ -231,11 +237,11 @@ impl Pilot {
     /// # Errors
     /// The device's.
     pub(crate) fn assign(&self) -> Result<Vec<u32>, DeviceError> {
-        let cuda = self.messages.gpu().cuda();
+        let cuda = self.gpu.cuda();
         let positions = self.sequence.len();
         let mut values = cuda.zeros::<u32>(positions)?;
-        // SAFETY: the arguments are grow's; `values` has a number for each position, and all that the guide points to is held by
-        // `self`.
+        // SAFETY: the arguments are grow's; `values` has a number for each position, and all that the guide points to
+        // is held by `self`.
         unsafe {
             self.kernel.launch(cuda.stream(), (1, 32, 8 * self.guide.row), |arguments| {
                 let _ = arguments.arg(&self.guide).arg(&mut values);

@@ -2,17 +2,14 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::decoder::Pilot;
-use super::program::{Content, DeviceTable, Program};
+use super::program::{Content, DeviceTable, Program, Room};
 use super::tile::{Chip, Variant};
 use super::words::BoxWords;
-use super::{BUCKET, Gpu, entry};
+use super::{BUCKET, Gpu};
+use crate::algebra::Entry;
+use crate::algebra::{CostEntry, Counting, MinSum, Semiring};
 use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
-use crate::elimination::cpu::kernel::Entry;
-use crate::elimination::plan::{Plan, Width};
-use crate::elimination::run::{Store, Tables};
-use crate::elimination::table;
-use crate::model::{Cost, Problem};
+use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::ops::Range;
@@ -24,9 +21,41 @@ pub(crate) const SLICE: u64 = 1 << 35;
 const STAGED: u64 = 1 << 24;
 
 /// An entry on both sides.
-pub(crate) trait Element: Entry + DeviceRepr + ValidAsZeroBits {}
-impl Element for i32 {}
-impl Element for i64 {}
+pub(crate) trait Element: Entry + DeviceRepr + ValidAsZeroBits {
+    /// Its C type.
+    const NAME: &'static str;
+}
+impl Element for i32 {
+    const NAME: &'static str = "int";
+}
+impl Element for i64 {
+    const NAME: &'static str = "long long";
+}
+impl Element for u64 {
+    const NAME: &'static str = "unsigned long long";
+}
+
+/// A semiring that kernels know (kernels/semiring.cuh).
+pub(crate) trait DeviceSemiring: Semiring<Entry: Element> + DeviceRepr {
+    /// Its type there.
+    fn name() -> String;
+}
+
+// SAFETY: one number, as the kernels have it.
+unsafe impl<E: Element> DeviceRepr for MinSum<E> {}
+impl<E: CostEntry + Element> DeviceSemiring for MinSum<E> {
+    fn name() -> String {
+        format!("MinSum<{}>", E::NAME)
+    }
+}
+
+// SAFETY: one number, as the kernels have it.
+unsafe impl DeviceRepr for Counting {}
+impl DeviceSemiring for Counting {
+    fn name() -> String {
+        "Counting".into()
+    }
+}
 
 /// `Program` of kernels/bucket.cu.
 #[repr(C)]
@@ -62,37 +91,29 @@ struct Descriptors {
     addresses: Addresses,
 }
 
-/// Device memory of tables.
-#[derive(Debug)]
-enum Memory {
-    I32(CudaSlice<i32>),
-    I64(CudaSlice<i64>),
-}
-
 /// A program with its kernels and descriptors: it can be launched.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct Loaded<S> {
     pub program: Program,
     /// Its kernels, as far as they are there, with what they are called.
     kernels: Vec<(Variant, Option<Kernel>)>,
     descriptors: Descriptors,
-    width: Width,
-    cap: Cost,
+    semiring: S,
 }
 
-impl Loaded {
+impl<S: DeviceSemiring> Loaded<S> {
     /// Begins to compile what is missing and puts the descriptors on the device.
     ///
     /// # Errors
     /// The device's.
-    pub fn new(gpu: &Gpu, program: Program, plan: &Plan) -> Result<Self, DeviceError> {
+    pub fn new(gpu: &Gpu, program: Program, semiring: S) -> Result<Self, DeviceError> {
         let begun = |variant: Variant| {
-            gpu.begin(variant.text(), &variant.expression(entry(plan.width)));
+            gpu.begin(variant.text(), &variant.expression(&S::name()));
             (variant, None)
         };
         let kernels = program.variants().into_iter().map(begun).collect();
         let descriptors = describe(gpu, &program)?;
-        Ok(Loaded { program, kernels, descriptors, width: plan.width, cap: plan.cap() })
+        Ok(Loaded { program, kernels, descriptors, semiring })
     }
 
     /// Whether the kernel of a launch is there; waits for it for some milliseconds.
@@ -101,12 +122,11 @@ impl Loaded {
     /// The compiler's or the driver's.
     pub fn ready(&mut self, gpu: &Gpu, index: usize) -> Result<bool, DeviceError> {
         let wanted = self.program.launches[index].variant;
-        let width = self.width;
         let Some((_, kernel)) = self.kernels.iter_mut().find(|(variant, _)| *variant == wanted) else {
             return Ok(false);
         };
         if kernel.is_none() {
-            *kernel = gpu.poll(wanted.text(), &wanted.expression(entry(width)))?;
+            *kernel = gpu.poll(wanted.text(), &wanted.expression(&S::name()))?;
         }
         Ok(kernel.is_some())
     }
@@ -128,21 +148,17 @@ impl Loaded {
     pub unsafe fn launch(&self, gpu: &Gpu, index: usize, memory: u64) -> Result<(), DeviceError> {
         let launch = &self.program.launches[index];
         let shape = (launch.blocks, launch.variant.threads(), launch.variant.shared());
-        let (short, long) = (self.cap as i32, self.cap);
         let addresses = Addresses { memory, ..self.descriptors.addresses };
         let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
-        // SAFETY: the arguments are those of join_each, or of join_tile and join_staged; all addresses lie in the caller's memory and in that
-        // of the descriptors.
+        // SAFETY: the arguments are those of join_each, or of join_tile and join_staged; all addresses lie in the
+        // caller's memory and in that of the descriptors.
         unsafe {
             self.kernel(index)?.launch(gpu.cuda().stream(), shape, |arguments| {
                 let _ = match &tiled {
                     Some(words) => arguments.arg(&memory).arg(words),
                     None => arguments.arg(&addresses).arg(&launch.first),
                 };
-                let _ = match self.width {
-                    Width::I32 => arguments.arg(&short),
-                    Width::I64 => arguments.arg(&long),
-                };
+                let _ = arguments.arg(&self.semiring);
             })
         }
     }
@@ -150,37 +166,30 @@ impl Loaded {
 
 /// A program on its way.
 #[derive(Debug)]
-pub(crate) struct Execution {
+pub(crate) struct Execution<S: DeviceSemiring> {
     gpu: Arc<Gpu>,
-    loaded: Loaded,
-    memory: Memory,
+    loaded: Loaded<S>,
+    memory: CudaSlice<S::Entry>,
     next: usize,
     work_done: u64,
+    /// The result, once all is done.
+    total: S::Entry,
 }
 
-impl Execution {
+impl<S: DeviceSemiring> Execution<S> {
     /// Puts everything on the device; `None` where a plan does not fit into its free memory.
     ///
     /// # Errors
     /// The device's.
-    pub fn new(gpu: Arc<Gpu>, problem: &Problem, plan: &Plan) -> Result<Option<Self>, DeviceError> {
-        let (free, bytes) = (gpu.budget()?, plan.width.bytes());
-        let Ok(program) = Program::new(plan, free / bytes, &Chip::new(&gpu.cuda().info)) else { return Ok(None) };
-        let loaded = Loaded::new(&gpu, program, plan)?;
-        let memory = match plan.width {
-            Width::I32 => Memory::I32(fill(&gpu, &loaded.program, problem, plan)?),
-            Width::I64 => Memory::I64(fill(&gpu, &loaded.program, problem, plan)?),
-        };
-        if plan.keep_messages {
-            Pilot::begin(&gpu, plan);
-        }
-        let work_done = loaded.program.filled;
-        Ok(Some(Execution { gpu, loaded, memory, next: 0, work_done }))
-    }
-
-    /// Combinations done.
-    pub fn work_done(&self) -> u64 {
-        self.work_done
+    pub fn new(gpu: Arc<Gpu>, task: Task<'_, S>) -> Result<Option<Self>, DeviceError> {
+        let (free, bytes) = (gpu.budget()?, size_of::<S::Entry>() as u64);
+        let room = Room { keep_messages: task.placement.keep_messages, bytes, entries: free / bytes };
+        let chip = Chip::new(&gpu.cuda().info);
+        let Ok(program) = Program::new(task.plan, room, &chip) else { return Ok(None) };
+        let loaded = Loaded::new(&gpu, program, task.semiring)?;
+        let memory = fill(&gpu, &loaded.program, task)?;
+        let (work_done, total) = (loaded.program.filled, task.semiring.one());
+        Ok(Some(Execution { gpu, loaded, memory, next: 0, work_done, total }))
     }
 
     /// Whether all kernels are there; waits for them for some milliseconds.
@@ -193,30 +202,9 @@ impl Execution {
         Ok(true)
     }
 
-    /// Does about `work` combinations, or a few milliseconds of the device if that is more; returns whether all is
-    /// done. Nothing is waited for but the end, and a kernel that is not compiled yet for some milliseconds.
-    pub fn advance(&mut self, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
-        let mut left = work.max(SLICE);
-        while self.next < self.launches() && left > 0 && !stop.is_set() {
-            if !self.loaded.ready(&self.gpu, self.next)? {
-                break;
-            }
-            self.launch(self.next)?;
-            let work = self.loaded.program.launches[self.next].work;
-            left = left.saturating_sub(work.max(1));
-            self.work_done += work;
-            self.next += 1;
-        }
-        self.gpu.cuda().synchronize()?;
-        Ok(self.next == self.launches())
-    }
-
     fn launch(&self, index: usize) -> Result<(), DeviceError> {
         let stream = self.gpu.cuda().stream();
-        let memory = match &self.memory {
-            Memory::I32(memory) => memory.device_ptr(stream).0,
-            Memory::I64(memory) => memory.device_ptr(stream).0,
-        };
+        let memory = self.memory.device_ptr(stream).0;
         // SAFETY: the memory was made for the program.
         unsafe { self.loaded.launch(&self.gpu, index, memory) }
     }
@@ -228,24 +216,20 @@ impl Execution {
         self.gpu.cuda().median_ms(1, repeats, all)
     }
 
-    /// The sum of all messages without variables.
-    pub fn total(&self) -> Result<Cost, DeviceError> {
+    /// All messages without variables, combined.
+    fn combined(&self) -> Result<S::Entry, DeviceError> {
         let Range { start, end } = self.loaded.program.constants;
-        let range = start as usize..end as usize;
-        if range.is_empty() {
-            return Ok(0);
-        }
+        let (range, semiring) = (start as usize..end as usize, self.loaded.semiring);
         let cuda = self.gpu.cuda();
-        let constants: Vec<Cost> = match &self.memory {
-            Memory::I32(memory) => cuda.read(&memory.slice(range))?.into_iter().map(Cost::from).collect(),
-            Memory::I64(memory) => cuda.read(&memory.slice(range))?,
-        };
-        Ok(constants.into_iter().fold(0, Cost::saturating_add))
+        let constants = if range.is_empty() { Vec::new() } else { cuda.read(&self.memory.slice(range))? };
+        let settled = |total, constant| semiring.settle(semiring.combine(total, constant));
+        Ok(constants.into_iter().fold(semiring.one(), settled))
     }
 
     /// The messages, all of them on the device.
-    pub fn leave(self) -> Resident {
-        Resident { gpu: self.gpu, program: self.loaded.program, memory: self.memory, host: OnceLock::new() }
+    pub fn leave(self) -> Resident<S> {
+        let Execution { gpu, loaded: Loaded { program, .. }, memory, .. } = self;
+        Resident { gpu, program, memory, host: OnceLock::new() }
     }
 
     /// How many launches it takes.
@@ -260,6 +244,42 @@ impl Execution {
             Some(format!("{} x {} ({} registers)", launch.blocks, kernel.name(), kernel.registers()))
         };
         self.loaded.program.launches.iter().enumerate().filter_map(launch).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl<S: DeviceSemiring> Executor<S> for Execution<S> {
+    /// A few milliseconds of the device if that is more. Nothing is waited for but the end, and a kernel that is not
+    /// compiled yet for some milliseconds.
+    fn advance(&mut self, _: Task<'_, S>, work: u64, stop: &Stop) -> Result<Progress, Failure> {
+        let mut left = work.max(SLICE);
+        while self.next < self.launches() && left > 0 && !stop.is_set() {
+            if !self.loaded.ready(&self.gpu, self.next)? {
+                break;
+            }
+            self.launch(self.next)?;
+            let work = self.loaded.program.launches[self.next].work;
+            left = left.saturating_sub(work.max(1));
+            self.work_done += work;
+            self.next += 1;
+        }
+        self.gpu.cuda().synchronize()?;
+        if self.next < self.launches() {
+            return Ok(Progress::More);
+        }
+        self.total = self.combined()?;
+        Ok(Progress::Done)
+    }
+
+    fn work_done(&self) -> u64 {
+        self.work_done
+    }
+
+    fn on_device(&self) -> bool {
+        true
+    }
+
+    fn finish(self: Box<Self>) -> (S::Entry, Box<dyn Messages<S>>) {
+        (self.total, Box::new(self.leave()))
     }
 }
 
@@ -287,29 +307,26 @@ fn describe(gpu: &Gpu, program: &Program) -> Result<Descriptors, DeviceError> {
 }
 
 /// What the host puts into a table, in the plan's layout; nothing for what others make.
-pub(crate) fn lay_out<E: Entry>(problem: &Problem, plan: &Plan, table: &DeviceTable) -> Storage<E> {
+pub(crate) fn lay_out<S: Semiring>(task: Task<'_, S>, table: &DeviceTable) -> Storage<S::Entry> {
     match table.content {
-        Content::Unary(variable) => {
-            let costs = problem.unary[variable as usize].iter();
-            costs.map(|&cost| E::from_cost(cost.min(plan.cap()))).collect()
-        }
-        Content::Function(function) => {
-            let scope: Vec<u32> = table.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
-            table::lay_out(&problem.functions[function as usize], &scope, &problem.domains, plan.cap())
-        }
+        Content::Source(source) => task.table(source, &table.scope),
         Content::Message(_) | Content::Made => Storage::default(),
     }
 }
 
 /// Memory for all tables, those of the host filled.
-fn fill<E: Element>(gpu: &Gpu, program: &Program, problem: &Problem, plan: &Plan) -> Result<CudaSlice<E>, DeviceError> {
+fn fill<S: DeviceSemiring>(
+    gpu: &Gpu,
+    program: &Program,
+    task: Task<'_, S>,
+) -> Result<CudaSlice<S::Entry>, DeviceError> {
     let cuda = gpu.cuda();
-    let mut memory = cuda.reserve::<E>(program.entries.max(1) as usize)?;
+    let mut memory = cuda.reserve::<S::Entry>(program.entries.max(1) as usize)?;
     let mut filled: Vec<_> = program.tables.iter().filter(|table| table.content != Content::Made).collect();
     filled.sort_by_key(|table| table.at);
     // neighbours go up together: thousands of small copies would take longer than the elimination
-    let (mut staged, mut start): (Vec<E>, u64) = (Vec::new(), 0);
-    let mut flush = |staged: &mut Vec<E>, start: u64| {
+    let (mut staged, mut start): (Vec<S::Entry>, u64) = (Vec::new(), 0);
+    let mut flush = |staged: &mut Vec<S::Entry>, start: u64| {
         let place = start as usize..start as usize + staged.len();
         let copied = match staged.is_empty() {
             true => Ok(()),
@@ -325,87 +342,83 @@ fn fill<E: Element>(gpu: &Gpu, program: &Program, problem: &Problem, plan: &Plan
             flush(&mut staged, start)?;
             start = table.at;
         }
-        staged.resize((table.at - start) as usize, E::default());
-        let entries = lay_out::<E>(problem, plan, table);
+        staged.resize((table.at - start) as usize, S::Entry::default());
+        let entries = lay_out(task, table);
         for row in entries.chunks(table.row as usize) {
             staged.extend_from_slice(row);
-            staged.resize(staged.len() + (table.pitch - table.row) as usize, E::default());
+            staged.resize(staged.len() + (table.pitch - table.row) as usize, S::Entry::default());
         }
     }
     flush(&mut staged, start)?;
     Ok(memory)
 }
 
-/// Messages of a finished run in device memory, and on the host once somebody wants them all.
+/// Messages of a finished run in device memory, and on the host once they are asked for.
 #[derive(Debug)]
-pub(crate) struct Resident {
+pub(crate) struct Resident<S: Semiring> {
     gpu: Arc<Gpu>,
     program: Program,
-    memory: Memory,
-    host: OnceLock<Option<Tables>>,
+    memory: CudaSlice<S::Entry>,
+    host: OnceLock<Option<Vec<Storage<S::Entry>>>>,
 }
 
-impl Resident {
-    /// All messages, copied from the device when first asked for. `None` where that fails or the host's memory does
-    /// not take them.
-    pub fn tables(&self) -> Option<&Tables> {
-        let copy = || {
-            let bytes = (self.program.kept.end - self.program.kept.start) * if self.is_long() { 8 } else { 4 };
-            // once as they come and once cut apart
-            (bytes <= crate::memory::available() / 3).then(|| self.download().ok()).flatten()
-        };
-        self.host.get_or_init(copy).as_ref()
-    }
-
+impl<S: DeviceSemiring> Resident<S> {
     /// The device.
-    pub fn gpu(&self) -> &Arc<Gpu> {
+    pub(crate) fn gpu(&self) -> &Arc<Gpu> {
         &self.gpu
     }
 
-    /// How the tables lie in its memory, and where that begins.
+    /// How the tables lie in its memory.
     pub(crate) fn program(&self) -> &Program {
         &self.program
     }
 
+    /// Where its memory begins.
     pub(crate) fn address(&self) -> u64 {
-        let stream = self.gpu.cuda().stream();
-        match &self.memory {
-            Memory::I32(memory) => memory.device_ptr(stream).0,
-            Memory::I64(memory) => memory.device_ptr(stream).0,
-        }
+        self.memory.device_ptr(self.gpu.cuda().stream()).0
     }
 
-    /// The messages, if they are on the host already.
-    pub fn copied(&self) -> Option<&Tables> {
-        self.host.get().and_then(Option::as_ref)
-    }
-
-    fn is_long(&self) -> bool {
-        matches!(self.memory, Memory::I64(_))
-    }
-
-    fn download(&self) -> Result<Tables, DeviceError> {
-        Ok(match &self.memory {
-            Memory::I32(memory) => Tables::I32(self.store(memory)?),
-            Memory::I64(memory) => Tables::I64(self.store(memory)?),
-        })
-    }
-
-    fn store<E: Element>(&self, memory: &CudaSlice<E>) -> Result<Store<E>, DeviceError> {
+    fn download(&self) -> Result<Vec<Storage<S::Entry>>, DeviceError> {
         let kept = self.program.kept.start as usize..self.program.kept.end as usize;
         let entries = match kept.is_empty() {
             true => Vec::new(),
-            false => self.gpu.cuda().read(&memory.slice(kept))?,
+            false => self.gpu.cuda().read(&self.memory.slice(kept))?,
         };
-        let mut store = Store::new(self.program.messages.len());
-        for (message, &table) in store.messages.iter_mut().zip(&self.program.messages) {
-            *message = whole(&self.program.tables[table], &entries);
-        }
-        Ok(store)
+        Ok(self.program.messages.iter().map(|&table| whole(&self.program.tables[table], &entries)).collect())
     }
 
-    /// Single entries of messages, given as steps of the plan and indices.
-    pub fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<Cost>, DeviceError> {
+    fn gather(&self, places: impl Iterator<Item = u64>) -> Result<Vec<S::Entry>, DeviceError> {
+        let cuda = self.gpu.cuda();
+        let stream = cuda.stream();
+        let kernel = self.gpu.kernel(BUCKET, &format!("gather<{}>", S::Entry::NAME))?;
+        let base = self.address();
+        let addresses: Vec<u64> = places.map(|at| base + at * size_of::<S::Entry>() as u64).collect();
+        let count = addresses.len() as u32;
+        let addresses = cuda.upload(&addresses)?;
+        let mut entries = cuda.zeros::<S::Entry>(count as usize)?;
+        // SAFETY: the arguments are gather's; the addresses lie within the memory.
+        unsafe {
+            kernel.launch(stream, (count.div_ceil(128), 128, 0), |arguments| {
+                let _ = arguments.arg(&addresses).arg(&mut entries).arg(&count);
+            })?;
+        }
+        cuda.read(&entries)
+    }
+}
+
+impl<S: DeviceSemiring> Messages<S> for Resident<S> {
+    fn tables(&self) -> Option<&[Storage<S::Entry>]> {
+        let copy = || {
+            let bytes = (self.program.kept.end - self.program.kept.start) * size_of::<S::Entry>() as u64;
+            // once as they come and once cut apart
+            (self.program.room.keep_messages && bytes <= crate::memory::available() / 3)
+                .then(|| self.download().ok())
+                .flatten()
+        };
+        self.host.get_or_init(copy).as_deref()
+    }
+
+    fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<S::Entry>, Failure> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
@@ -413,36 +426,15 @@ impl Resident {
             let table = &self.program.tables[self.program.messages[step as usize]];
             table.at + table.place(index)
         };
-        match &self.memory {
-            Memory::I32(memory) => {
-                let entries = self.gather(memory, wanted.iter().map(at), "int")?;
-                Ok(entries.into_iter().map(Cost::from).collect())
-            }
-            Memory::I64(memory) => self.gather(memory, wanted.iter().map(at), "long long"),
-        }
+        Ok(self.gather(wanted.iter().map(at))?)
     }
 
-    fn gather<E: Element>(
-        &self,
-        memory: &CudaSlice<E>,
-        places: impl Iterator<Item = u64>,
-        name: &str,
-    ) -> Result<Vec<E>, DeviceError> {
-        let cuda = self.gpu.cuda();
-        let stream = cuda.stream();
-        let kernel = self.gpu.kernel(BUCKET, &format!("gather<{name}>"))?;
-        let base = memory.device_ptr(stream).0;
-        let addresses: Vec<u64> = places.map(|at| base + at * size_of::<E>() as u64).collect();
-        let count = addresses.len() as u32;
-        let addresses = cuda.upload(&addresses)?;
-        let mut entries = cuda.zeros::<E>(count as usize)?;
-        // SAFETY: the arguments are gather's; the addresses lie within `memory`.
-        unsafe {
-            kernel.launch(stream, (count.div_ceil(128), 128, 0), |arguments| {
-                let _ = arguments.arg(&addresses).arg(&mut entries).arg(&count);
-            })?;
-        }
-        cuda.read(&entries)
+    fn are_remote(&self) -> bool {
+        self.host.get().and_then(Option::as_ref).is_none()
+    }
+
+    fn on_device(&self) -> Option<&Resident<S>> {
+        Some(self)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Elimination on a CUDA device: the same plan, the same messages to the last bit.
 //!
-//! [`Program`](program::Program) lays a plan out (tables in device memory, steps in levels, launches), [`tile`] decides how a
-//! step is cut, kernels/bucket.cu and kernels/staged.cu compute. Functions go up once, messages stay where they were made; what a level
-//! of the bucket tree needs runs in one launch for each kernel that its steps take, and the host waits at the end of
-//! a slice of work only. A plan whose tables do not fit runs in [`parts`], with the host as the place of all messages
-//! ([`stream`]).
+//! [`Program`](program::Program) lays a plan out (tables in device memory, steps in levels, launches), [`tile`]
+//! decides how a step is cut, kernels/bucket.cu and kernels/staged.cu compute. Functions go up once, messages stay
+//! where they were made; what a level of the bucket tree needs runs in one launch for each kernel that its steps
+//! take, and the host waits at the end of a slice of work only. A plan whose tables do not fit runs in [`parts`],
+//! with the host as the place of all messages ([`stream`]).
 
 mod choose;
 mod decoder;
@@ -17,13 +17,18 @@ mod stream;
 mod tile;
 mod words;
 
-pub(crate) use decoder::Pilot;
-pub(crate) use execution::{Execution, Resident};
+pub(crate) use decoder::Decoder;
+pub(crate) use execution::{DeviceSemiring, Element, Execution, Resident};
 pub(crate) use stream::Streamed;
 
-use super::plan::{Plan, Width};
+use super::executor::{Failure, Messages, Task};
+use super::plan::{EliminationPlan, Plan, Width};
+use super::sparse::DeviceRows;
+use crate::algebra::{CostEntry, Counting, MinSum};
 use crate::device::{Cuda, DeviceError, Kernel, Source};
+use crate::kernels;
 use crate::model::{Cost, Problem};
+use program::Room;
 use stage::Staged;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -78,10 +83,14 @@ impl Gpu {
 
     /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
     pub fn bytes(plan: &Plan) -> u64 {
+        Gpu::bytes_of(plan, plan.placement.keep_messages, plan.costs.width.bytes())
+    }
+
+    fn bytes_of(plan: &EliminationPlan, keep_messages: bool, entry_bytes: u64) -> u64 {
+        let room = Room { keep_messages, bytes: entry_bytes, entries: 0 };
         // it is laid out as far as its size
-        let entries =
-            program::Program::new(plan, 0, &Chip::default()).map_or_else(|entries| entries, |program| program.entries);
-        entries.saturating_mul(plan.width.bytes())
+        let program = program::Program::new(plan, room, &Chip::default());
+        program.map_or_else(|entries| entries, |program| program.entries).saturating_mul(entry_bytes)
     }
 
     /// Begins to compile a kernel.
@@ -105,11 +114,11 @@ impl Gpu {
         if let Some(kernel) = known().get(expression) {
             return Ok(Some(kernel.clone()));
         }
-        let Some(module) = self.cuda.poll(&Source::embedded(text).kernel(expression), patience)? else {
+        let Some(module) = self.cuda.poll(&kernels::source(text).kernel(expression), patience)? else {
             return Ok(None);
         };
         let shared = match text {
-            DECODER => Pilot::shared(self.cuda.info.shared_memory),
+            DECODER => Decoder::shared(self.cuda.info.shared_memory),
             STAGED => self.cuda.info.shared_memory,
             _ => 0,
         };
@@ -152,14 +161,33 @@ pub fn measure(
     repeats: usize,
     entries: &[u64],
 ) -> Result<Measured, DeviceError> {
-    let Some(mut execution) = Execution::new(gpu.clone(), problem, plan)? else {
+    match plan.costs.width {
+        Width::I32 => measure_entries::<i32>(gpu, problem, plan, repeats, entries),
+        Width::I64 => measure_entries::<i64>(gpu, problem, plan, repeats, entries),
+    }
+}
+
+fn measure_entries<E: CostEntry + Element>(
+    gpu: &Arc<Gpu>,
+    problem: &Problem,
+    plan: &Plan,
+    repeats: usize,
+    entries: &[u64],
+) -> Result<Measured, DeviceError> {
+    let semiring = MinSum { cap: E::from_cost(plan.cap()) };
+    let task = Task { plan: &plan.structure, placement: &plan.placement, factors: problem, semiring };
+    let Some(mut execution) = Execution::new(gpu.clone(), task)? else {
         return Err(DeviceError::Unusable(format!("{} takes {} bytes of the device", plan.name(), Gpu::bytes(plan))));
     };
     let ms = execution.time(repeats)?;
     let (launch, launches) = (execution.describe(), execution.launches());
     let resident = execution.leave();
     let wanted: Vec<(u32, u64)> = entries.iter().map(|&index| (0, index)).collect();
-    Ok(Measured { ms, entries: resident.entries(&wanted)?, launch, launches })
+    let entries = resident.entries(&wanted).map_err(|failure| match failure {
+        Failure::Device(error) => error,
+        Failure::Host(error) => DeviceError::Unusable(error.to_string()),
+    })?;
+    Ok(Measured { ms, entries: entries.into_iter().map(E::cost).collect(), launch, launches })
 }
 
 /// The texts of the kernels: steps in tiles or one by one, large steps of few inputs, the decoder.
@@ -167,47 +195,41 @@ pub(crate) const BUCKET: &str = "bucket.cu";
 pub(crate) const STAGED: &str = "staged.cu";
 pub(crate) const DECODER: &str = "assign.cu";
 
-/// The name of an entry type in the kernels.
-fn entry(width: Width) -> &'static str {
-    match width {
-        Width::I32 => "int",
-        Width::I64 => "long long",
-    }
-}
-
 /// Sources of every kind of kernel that plans may ask for, to compile without a device.
 pub fn sources() -> Vec<Source> {
     let few = |runs, singles| Kinds::Few { runs, singles };
-    let mut source = Source::embedded(BUCKET);
-    for width in [Width::I32, Width::I64] {
-        let entry = entry(width);
-        source = source.kernel(format!("gather<{entry}>")).kernel(Variant::Each.expression(entry));
-        let tiles: &[[u32; 4]] = match width {
-            Width::I32 => &[[4, 2, 2, 4], [5, 5, 2, 1]],
-            Width::I64 => &[[2, 2, 2, 1]],
-        };
-        for &tile in tiles {
-            for kinds in [[few(1, 0); 4], [Kinds::Many; 4]] {
-                source =
-                    source.kernel(Variant::Tile(tile, [kinds[0], kinds[1], kinds[2], Kinds::NONE]).expression(entry));
+    let small: &[[u32; 4]] = &[[2, 2, 2, 1]];
+    let semirings = [
+        (MinSum::<i32>::name(), i32::NAME, &[[4, 2, 2, 4], [5, 5, 2, 1]][..]),
+        (MinSum::<i64>::name(), i64::NAME, small),
+        (Counting::name(), u64::NAME, small),
+    ];
+    let mut source = kernels::source(BUCKET);
+    for (semiring, entry, tiles) in &semirings {
+        source = source.kernel(format!("gather<{entry}>")).kernel(Variant::Each.expression(semiring));
+        for &tile in *tiles {
+            let [one, many] = [[few(1, 0); 3], [Kinds::Many; 3]].map(|[a, b, c]| [a, b, c, Kinds::NONE]);
+            for kinds in [one, many, [few(1, 1), Kinds::NONE, few(0, 1), Kinds::Many]] {
+                source = source.kernel(Variant::Tile(tile, kinds).expression(semiring));
             }
-            source =
-                source.kernel(Variant::Tile(tile, [few(1, 1), Kinds::NONE, few(0, 1), Kinds::Many]).expression(entry));
         }
     }
-    source =
-        source.kernel(Variant::Tile([5, 2, 1, 4], [Kinds::NONE, few(2, 1), few(1, 1), Kinds::NONE]).expression("int"));
+    let short = MinSum::<i32>::name();
+    let kinds = [Kinds::NONE, few(2, 1), few(1, 1), Kinds::NONE];
+    source = source.kernel(Variant::Tile([5, 2, 1, 4], kinds).expression(&short));
     let staged = |tile, tiles, lanes, inputs| {
-        Variant::Staged(Staged { tile, tiles, lanes, blocks: 1 }, inputs).expression(entry(Width::I32))
+        Variant::Staged(Staged { tile, tiles, lanes, blocks: 1 }, inputs).expression(&short)
     };
-    let staged = Source::embedded(STAGED)
+    let staged = kernels::source(STAGED)
         .kernel(staged([5, 5, 3], [1, 5, 3], 16, [1, 1, 1]))
         .kernel(staged([4, 4, 4], [2, 2, 2], 20, [2, 2, 1]))
         .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
-    let pilot = Source::embedded(DECODER);
-    let pilot = [Width::I32, Width::I64].into_iter().fold(pilot, |all, width| all.kernel(Pilot::expression(width)));
-    vec![source, staged, pilot]
+    let decoder = [i32::NAME, i64::NAME].into_iter().map(Decoder::expression);
+    let decoder = decoder.fold(kernels::source(DECODER), Source::kernel);
+    vec![source, staged, decoder, DeviceRows::kernels()]
 }
 
+#[cfg(test)]
+mod emulator;
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,13 @@
 //! A plan whose tables do not fit into a device's memory, as parts that do: plain data, decided before anything runs.
 //!
-//! The host holds every message. A part is a run of steps whose tables fit together: what earlier parts sent it is copied
-//! to the device, what its steps send each other stays there, and its messages are copied back. A step that does not fit
-//! alone is *cut* into slices ([`Cut`]). To a device a slice is a step like others, over smaller domains.
+//! The host holds every message. A part is a run of steps whose tables fit together: what earlier parts sent it is
+//! copied to the device, what its steps send each other stays there, and its messages are copied back. A step that
+//! does not fit alone is *cut* into slices ([`Cut`]). To a device a slice is a step like others, over smaller
+//! domains.
 
-use super::program::{ALIGNMENT, Program};
+use super::program::{ALIGNMENT, Program, Room};
 use super::tile::Chip;
-use crate::elimination::plan::Plan;
+use crate::elimination::plan::EliminationPlan;
 use crate::elimination::slices::Cut;
 use std::ops::Range;
 
@@ -23,12 +24,12 @@ pub(crate) struct Part {
     pub entries: u64,
 }
 
-/// Shares a plan out in parts of up to `limit` entries. `None` where not even slices of single entries fit.
-pub(crate) fn parts(plan: &Plan, limit: u64) -> Option<Vec<Part>> {
+/// Shares a plan out in parts that fit. `None` where not even slices of single entries fit.
+pub(crate) fn parts(plan: &EliminationPlan, room: Room) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     let mut first = 0;
     while first < plan.steps.len() {
-        let part = run(plan, first, limit).or_else(|| cut(plan, first, limit))?;
+        let part = run(plan, first, room).or_else(|| cut(plan, first, room))?;
         first = part.steps.end;
         parts.push(part);
     }
@@ -36,13 +37,13 @@ pub(crate) fn parts(plan: &Plan, limit: u64) -> Option<Vec<Part>> {
 }
 
 /// The longest run of steps from `first` on that fits. A function that is lowered is made by the host and fits always.
-fn run(plan: &Plan, first: usize, limit: u64) -> Option<Part> {
+fn run(plan: &EliminationPlan, first: usize, room: Room) -> Option<Part> {
     let (mut best, mut stride, mut grows) = (None, 1, true);
     let mut end = first;
     while stride > 0 {
         let steps = first..end + stride;
-        let entries = if steps.end <= plan.steps.len() { extent(plan, steps.clone()) } else { u64::MAX };
-        if entries <= limit {
+        let entries = if steps.end <= plan.steps.len() { extent(plan, steps.clone(), room) } else { u64::MAX };
+        if entries <= room.entries {
             end = steps.end;
             best = Some(Part { steps, cut: None, entries });
         } else {
@@ -55,13 +56,14 @@ fn run(plan: &Plan, first: usize, limit: u64) -> Option<Part> {
 }
 
 /// The largest slices of a step of which two fit.
-fn cut(plan: &Plan, index: usize, limit: u64) -> Option<Part> {
-    let entries = |cut: Cut| extent(&cut.of(plan, index), index..index + 1).next_multiple_of(ALIGNMENT);
-    let cut = Cut::largest(plan, &plan.steps[index], SLICES, |cut| entries(cut) <= limit / 2)?;
+fn cut(plan: &EliminationPlan, index: usize, room: Room) -> Option<Part> {
+    let entries = |cut: Cut| extent(&cut.of(plan, index), index..index + 1, room).next_multiple_of(ALIGNMENT);
+    let cut = Cut::largest(plan, &plan.steps[index], SLICES, |cut| entries(cut) <= room.entries / 2)?;
     Some(Part { steps: index..index + 1, cut: Some(cut), entries: entries(cut) })
 }
 
 /// Entries that some steps take together.
-fn extent(plan: &Plan, steps: Range<usize>) -> u64 {
-    Program::part(plan, steps, 0, &Chip::default()).map_or_else(|entries| entries, |program| program.entries)
+fn extent(plan: &EliminationPlan, steps: Range<usize>, room: Room) -> u64 {
+    Program::part(plan, steps, Room { entries: 0, ..room }, &Chip::default())
+        .map_or_else(|entries| entries, |program| program.entries)
 }

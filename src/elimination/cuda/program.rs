@@ -9,7 +9,7 @@ mod table;
 
 use super::tile::{Chip, Digit, Geometry, INPUTS, Shape, Variant};
 use super::words::{BoxWords, DigitWords, InputWords, StepWords};
-use crate::elimination::plan::{Plan, Source};
+use crate::elimination::plan::{EliminationPlan, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;
 pub(crate) use table::{Content, DeviceTable};
@@ -49,9 +49,22 @@ pub(crate) struct Launch {
     pub work: u64,
 }
 
+/// What a program may take and should leave.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Room {
+    /// Whether messages stay.
+    pub keep_messages: bool,
+    /// Bytes of an entry.
+    pub bytes: u64,
+    /// Entries of device memory.
+    pub entries: u64,
+}
+
 /// Everything that the device needs to know.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
+    /// What it was made for.
+    pub room: Room,
     pub tables: Vec<DeviceTable>,
     /// By step of the plan, the table of its message.
     pub messages: Vec<usize>,
@@ -75,12 +88,12 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Lays out a plan in up to `limit` entries for a device; nothing here needs it.
+    /// Lays out a plan for a device; nothing here needs it.
     ///
     /// # Errors
     /// The entries that it takes where those are more.
-    pub fn new(plan: &Plan, limit: u64, chip: &Chip) -> Result<Program, u64> {
-        Program::part(plan, 0..plan.steps.len(), limit, chip)
+    pub fn new(plan: &EliminationPlan, room: Room, chip: &Chip) -> Result<Program, u64> {
+        Program::part(plan, 0..plan.steps.len(), room, chip)
     }
 
     /// Lays out some steps of a plan, which take the messages of earlier ones from the host. Its messages are those of
@@ -88,12 +101,12 @@ impl Program {
     ///
     /// # Errors
     /// As above.
-    pub fn part(plan: &Plan, steps: Range<usize>, limit: u64, chip: &Chip) -> Result<Program, u64> {
-        let mut program = Program::default();
+    pub fn part(plan: &EliminationPlan, steps: Range<usize>, room: Room, chip: &Chip) -> Result<Program, u64> {
+        let mut program = Program { room, ..Program::default() };
         let mut tasks = Vec::new();
         for step in &plan.steps[steps.clone()] {
-            if let (true, Some(Source::Function(f))) = (step.lowered, step.inputs.first().map(|input| input.source)) {
-                let table = program.table(plan, step.scope.clone(), Content::Function(f), 0);
+            if let (true, Some(source @ Source::Function(_))) = (step.lowered, step.inputs.first().map(|i| i.source)) {
+                let table = program.table(plan, step.scope.clone(), Content::Source(source), 0);
                 program.messages.push(table);
                 program.filled += step.joint;
                 continue;
@@ -106,11 +119,7 @@ impl Program {
                         Some(own) => program.messages[own],
                         None => program.table(plan, input.scope.clone(), Content::Message(from), 0),
                     },
-                    Source::Function(f) => program.table(plan, input.scope.clone(), Content::Function(f), 0),
-                    Source::Unary => {
-                        let variable = plan.sequence[step.position as usize];
-                        program.table(plan, input.scope.clone(), Content::Unary(variable), 0)
-                    }
+                    source => program.table(plan, input.scope.clone(), Content::Source(source), 0),
                 })
                 .collect();
             let inputs = program.pre_join(plan, inputs, step.joint, &mut tasks);
@@ -118,15 +127,15 @@ impl Program {
             program.messages.push(output);
         }
         tasks.sort_by_key(|task| task.level);
-        program.place(plan, &tasks);
-        if program.entries > limit {
+        program.place(&tasks);
+        if program.entries > room.entries {
             return Err(program.entries);
         }
         program.describe(plan, &tasks, chip);
         Ok(program)
     }
 
-    fn table(&mut self, plan: &Plan, scope: Box<[u32]>, content: Content, made: u32) -> usize {
+    fn table(&mut self, plan: &EliminationPlan, scope: Box<[u32]>, content: Content, made: u32) -> usize {
         self.tables.push(DeviceTable::new(scope, &plan.domains, content, made));
         self.tables.len() - 1
     }
@@ -134,7 +143,7 @@ impl Program {
     /// A step that makes a new table.
     fn task(
         &mut self,
-        plan: &Plan,
+        plan: &EliminationPlan,
         scope: Box<[u32]>,
         inputs: Vec<usize>,
         position: Option<u32>,
@@ -151,7 +160,13 @@ impl Program {
     }
 
     /// Adds up inputs until there are few enough for a kernel, and where it makes a large step cheaper.
-    fn pre_join(&mut self, plan: &Plan, inputs: Vec<usize>, joint: u64, tasks: &mut Vec<Task>) -> Vec<usize> {
+    fn pre_join(
+        &mut self,
+        plan: &EliminationPlan,
+        inputs: Vec<usize>,
+        joint: u64,
+        tasks: &mut Vec<Task>,
+    ) -> Vec<usize> {
         if inputs.len() <= INPUTS && joint < WORTHWHILE {
             return inputs;
         }
@@ -224,7 +239,7 @@ impl Program {
 
     /// Gives every table its place: constants, messages that are kept, what the host fills, and scratch that is used
     /// again once its last reader is done.
-    fn place(&mut self, plan: &Plan, tasks: &[Task]) {
+    fn place(&mut self, tasks: &[Task]) {
         let mut message = vec![false; self.tables.len()];
         for &table in &self.messages {
             message[table] = true;
@@ -237,8 +252,9 @@ impl Program {
             }
         }
         self.constants = 0..end;
+        let keep_messages = self.room.keep_messages;
         let stays = |table: usize, own: &DeviceTable| {
-            !own.scope.is_empty() && (message[table] && (plan.keep_messages || own.content != Content::Made))
+            !own.scope.is_empty() && (message[table] && (keep_messages || own.content != Content::Made))
         };
         let filled = |table: usize, own: &DeviceTable| !message[table] && own.content != Content::Made;
         let mut put = |tables: &mut [DeviceTable], which: &dyn Fn(usize, &DeviceTable) -> bool| {
@@ -279,8 +295,8 @@ impl Program {
     }
 
     /// Descriptors and launches.
-    fn describe(&mut self, plan: &Plan, tasks: &[Task], chip: &Chip) {
-        let bytes = plan.width.bytes();
+    fn describe(&mut self, plan: &EliminationPlan, tasks: &[Task], chip: &Chip) {
+        let bytes = self.room.bytes;
         let mut previous = 0;
         for level in tasks.chunk_by(|a, b| a.level == b.level) {
             for task in level {
@@ -295,7 +311,7 @@ impl Program {
     }
 
     /// Sizes and strides of a task, its digits merged.
-    fn shape(&self, plan: &Plan, task: &Task) -> Shape {
+    fn shape(&self, plan: &EliminationPlan, task: &Task) -> Shape {
         let domains = &plan.domains;
         let inputs: Vec<(&[u32], Vec<u64>)> = task
             .inputs

@@ -37,8 +37,8 @@ const WARPS: u32 = 12;
 const REGISTERS: u32 = 16384;
 const SCHEDULERS: u32 = 4;
 const SCALARS: u32 = 10;
-/// Clocks of a warp's load from a stage, of a row's copy, of each 128 bytes that it touches, and of a warp's writing of an
-/// output.
+/// Clocks of a warp's load from a stage, of a row's copy, of each 128 bytes that it touches, and of a warp's writing
+/// of an output.
 const LOAD: f64 = 0.77;
 const ROW: f64 = 0.31;
 const LINE: f64 = 1.0;
@@ -115,8 +115,8 @@ struct Tile {
     cost: f64,
 }
 
-/// Cuts a step for the staged kernel. None where it cannot make the step: all inputs must have rows along the fastest digit,
-/// which share two digits of a tile.
+/// Cuts a step for the staged kernel. None where it cannot make the step: all inputs must have rows along the fastest
+/// digit, which share two digits of a tile.
 pub(crate) fn stage(shape: &Shape, bytes: u64, chip: &Chip) -> Option<Geometry> {
     let rows = shape.runs(PIECE) && shape.digits.last()?.inputs.iter().all(|&stride| stride == 1);
     if !rows || bytes != u64::from(ENTRY) || shape.slabs.len() > TERMS || chip.shared == 0 {

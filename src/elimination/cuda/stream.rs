@@ -1,95 +1,49 @@
 //! A plan on a device whose memory does not hold its tables: part by part, with the host as the place of all messages.
 //!
-//! The slices of a step that is cut take turns in two halves of the memory: while one is computed, the inputs of the next
-//! are copied to the device and the message of the last one back, on a stream of their own.
+//! The slices of a step that is cut take turns in two halves of the memory: while one is computed, the inputs of the
+//! next are copied to the device and the message of the last one back, on a stream of their own.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use super::Gpu;
-use super::execution::{Element, Loaded, SLICE, lay_out};
+use super::execution::{DeviceSemiring, Loaded, SLICE, lay_out};
 use super::parts::{Part, parts};
-use super::program::{Content, Program};
+use super::program::{Content, Program, Room};
 use super::staging::{Staging, Window, gather, scatter, windows};
 use super::tile::Chip;
 use crate::device::{CudaEvent, CudaSlice, CudaStream, DeviceError, DevicePtr};
-use crate::elimination::plan::{Input, Plan, Source, Width};
-use crate::elimination::run::{Store, Tables};
+use crate::elimination::cpu::Store;
+use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
+use crate::elimination::plan::EliminationPlan;
 use crate::elimination::slices::Stretch;
-use crate::elimination::table;
 use crate::memory;
-use crate::model::Problem;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::sync::Arc;
 
-/// A plan on its way, of either entry type.
+/// A plan on its way.
 #[derive(Debug)]
-pub(crate) enum Streamed {
-    I32(Box<Stream<i32>>),
-    I64(Box<Stream<i64>>),
-}
-
-impl Streamed {
-    /// Shares a plan out and takes memory on both sides.
-    ///
-    /// # Errors
-    /// The device's, and a plan that the host's memory does not hold either.
-    pub fn new(gpu: &Arc<Gpu>, problem: &Arc<Problem>, plan: &Plan) -> Result<Self, DeviceError> {
-        Ok(match plan.width {
-            Width::I32 => Streamed::I32(Box::new(Stream::new(gpu, problem, plan)?)),
-            Width::I64 => Streamed::I64(Box::new(Stream::new(gpu, problem, plan)?)),
-        })
-    }
-
-    /// Does about `work` combinations, or what takes the device some milliseconds; returns whether all is done.
-    pub fn advance(&mut self, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
-        match self {
-            Streamed::I32(stream) => stream.advance(work, stop),
-            Streamed::I64(stream) => stream.advance(work, stop),
-        }
-    }
-
-    /// Combinations done.
-    pub fn work_done(&self) -> u64 {
-        match self {
-            Streamed::I32(stream) => stream.work_done,
-            Streamed::I64(stream) => stream.work_done,
-        }
-    }
-
-    /// The messages.
-    pub fn finish(self) -> Tables {
-        match self {
-            Streamed::I32(stream) => Tables::I32(stream.store),
-            Streamed::I64(stream) => Tables::I64(stream.store),
-        }
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Stream<E> {
+pub(crate) struct Streamed<S: DeviceSemiring> {
     gpu: Arc<Gpu>,
-    problem: Arc<Problem>,
-    plan: Plan,
     parts: std::vec::IntoIter<Part>,
-    open: Option<Open<E>>,
+    open: Option<Open<S>>,
     copies: Arc<CudaStream>,
     /// Goes before the memory: its buffers wait for their copies.
-    staging: Staging<E>,
-    memory: CudaSlice<E>,
-    store: Store<E>,
+    staging: Staging<S::Entry>,
+    memory: CudaSlice<S::Entry>,
+    store: Store<S>,
     work_done: u64,
 }
 
 /// A part at work.
 #[derive(Debug)]
-struct Open<E> {
+struct Open<S: DeviceSemiring> {
     part: Part,
     /// The plan, over the domains of a slice where the part is cut.
-    plan: Plan,
-    loaded: Loaded,
+    plan: EliminationPlan,
+    loaded: Loaded<S>,
     /// By table, the functions laid out.
-    functions: Vec<Storage<E>>,
+    functions: Vec<Storage<S::Entry>>,
     /// The slice at work and how many there are; whether its inputs were sent, and the next of its launches.
     slice: u64,
     slices: u64,
@@ -104,9 +58,9 @@ struct Open<E> {
     work_before: u64,
 }
 
-impl<E> Open<E> {
+impl<S: DeviceSemiring> Open<S> {
     /// The step that is cut, and where a slice of it begins.
-    fn begin(&self, whole: &Plan, slice: u64) -> Vec<(u32, u64)> {
+    fn begin(&self, whole: &EliminationPlan, slice: u64) -> Vec<(u32, u64)> {
         let step = &whole.steps[self.part.steps.start];
         self.part.cut.map_or_else(Vec::new, |cut| cut.begin(whole, step, slice))
     }
@@ -117,20 +71,26 @@ impl<E> Open<E> {
     }
 }
 
-impl<E: Element> Stream<E> {
-    fn new(gpu: &Arc<Gpu>, problem: &Arc<Problem>, plan: &Plan) -> Result<Self, DeviceError> {
-        let (free, bytes) = (gpu.budget()?, plan.width.bytes());
-        let (own, available) = (plan.peak_bytes.max(plan.table_bytes), memory::available());
+impl<S: DeviceSemiring> Streamed<S> {
+    /// Shares a plan out and takes memory on both sides.
+    ///
+    /// # Errors
+    /// The device's, and a plan that the host's memory does not hold either.
+    pub fn new(gpu: &Arc<Gpu>, task: Task<'_, S>) -> Result<Self, DeviceError> {
+        let Task { plan, placement, .. } = task;
+        let (free, bytes) = (gpu.budget()?, size_of::<S::Entry>() as u64);
+        let (own, available) = (placement.peak_bytes.max(placement.table_bytes), memory::available());
         if own > available {
-            let taken = Gpu::bytes(plan);
+            let taken = Gpu::bytes_of(plan, placement.keep_messages, bytes);
             return Err(DeviceError::Unusable(format!(
-                "{} takes {taken} bytes of the device, {free} are free, and {own} bytes of the host, {available} are free",
+                "{} takes {taken} bytes of the device, {free} are free, \
+                 and {own} bytes of the host, {available} are free",
                 plan.name()
             )));
         }
         // a part's messages are all copied back
-        let plan = Plan { keep_messages: true, ..plan.clone() };
-        let parts = parts(&plan, free / bytes).ok_or_else(|| {
+        let room = Room { keep_messages: true, bytes, entries: free / bytes };
+        let parts = parts(plan, room).ok_or_else(|| {
             DeviceError::Unusable(format!(
                 "{} does not fit in slices: {free} bytes of the device are free",
                 plan.name()
@@ -142,53 +102,32 @@ impl<E: Element> Stream<E> {
         let staging = Staging::new(cuda)?;
         let memory = cuda.reserve(needed.unwrap_or(0).max(1) as usize)?;
         cuda.wait(&copies, &cuda.mark(cuda.stream())?)?;
-        let store = Store::new(plan.steps.len());
-        let (gpu, problem, parts) = (gpu.clone(), problem.clone(), parts.into_iter());
-        Ok(Stream { gpu, problem, plan, parts, open: None, copies, staging, memory, store, work_done: 0 })
+        let (gpu, parts, store) = (gpu.clone(), parts.into_iter(), Store::new(task));
+        Ok(Streamed { gpu, parts, open: None, copies, staging, memory, store, work_done: 0 })
     }
 
-    fn advance(&mut self, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
-        let mut left = work.max(SLICE);
-        loop {
-            let open = match self.open.take() {
-                Some(open) => Some(open),
-                None => self.open_next()?,
-            };
-            let Some(mut open) = open else { return Ok(true) };
-            if !self.work(&mut open, &mut left, stop)? {
-                self.open = Some(open);
-                self.gpu.cuda().synchronize()?;
-                return Ok(false);
-            }
-            self.close(&open);
-        }
-    }
-
-    fn open_next(&mut self) -> Result<Option<Open<E>>, DeviceError> {
+    fn open_next(&mut self, task: Task<'_, S>) -> Result<Option<Open<S>>, DeviceError> {
         let Some(part) = self.parts.next() else { return Ok(None) };
+        let whole = task.plan;
         let first = part.steps.start;
-        let plan = part.cut.map_or_else(|| self.plan.clone(), |cut| cut.of(&self.plan, first));
+        let plan = part.cut.map_or_else(|| whole.clone(), |cut| cut.of(whole, first));
         let mut device = part.steps.clone();
         for index in part.steps.clone() {
-            let step = &self.plan.steps[index];
-            self.store.messages[index] = match (step.lowered, &step.inputs[..]) {
-                (true, [Input { source: Source::Function(f), .. }]) => {
-                    let scope: Vec<u32> = step.scope.iter().map(|&p| self.plan.sequence[p as usize]).collect();
-                    table::lay_out(&self.problem.functions[*f as usize], &scope, &self.problem.domains, self.plan.cap())
-                }
-                _ => Storage::new(step.entries as usize),
-            };
+            let step = &whole.steps[index];
+            let message = task.lowered(step);
+            self.store.messages[index] = message.unwrap_or_else(|| Storage::new(step.entries as usize));
         }
         if part.entries == 0 {
             // the host has made all of it
             device = first..first;
         }
-        let program = Program::part(&plan, device, part.entries, &Chip::new(&self.gpu.cuda().info))
+        let room = Room { keep_messages: true, bytes: size_of::<S::Entry>() as u64, entries: part.entries };
+        let program = Program::part(&plan, device, room, &Chip::new(&self.gpu.cuda().info))
             .map_err(|entries| DeviceError::Unusable(format!("a part of {} entries takes {entries}", part.entries)))?;
-        let functions = program.tables.iter().map(|table| lay_out(&self.problem, &self.plan, table)).collect();
+        let functions = program.tables.iter().map(|table| lay_out(task, table)).collect();
         let held = [vec![None; program.tables.len()], vec![None; program.tables.len()]];
-        let loaded = Loaded::new(&self.gpu, program, &plan)?;
-        let slices = part.cut.map_or(1, |cut| cut.slices(&self.plan, &self.plan.steps[first]));
+        let loaded = Loaded::new(&self.gpu, program, task.semiring)?;
+        let slices = part.cut.map_or(1, |cut| cut.slices(whole, &whole.steps[first]));
         Ok(Some(Open {
             part,
             plan,
@@ -206,17 +145,23 @@ impl<E: Element> Stream<E> {
     }
 
     /// Goes on with a part; `false` where the work is spent or it was stopped.
-    fn work(&mut self, open: &mut Open<E>, left: &mut u64, stop: &Stop) -> Result<bool, DeviceError> {
+    fn work(
+        &mut self,
+        whole: &EliminationPlan,
+        open: &mut Open<S>,
+        left: &mut u64,
+        stop: &Stop,
+    ) -> Result<bool, DeviceError> {
         let gpu = self.gpu.clone();
         let cuda = gpu.cuda();
-        let joint: u64 = self.plan.steps[open.part.steps.clone()].iter().map(|step| step.joint).sum();
+        let joint: u64 = whole.steps[open.part.steps.clone()].iter().map(|step| step.joint).sum();
         while open.slice < open.slices {
-            if stop.is_set() || (!open.sent && !self.send(open, stop)?) {
+            if stop.is_set() || (!open.sent && !self.send(whole, open, stop)?) {
                 return Ok(false);
             }
             open.sent = true;
             let (half, base) = open.place(open.slice);
-            let address = self.memory.device_ptr(cuda.stream()).0 + base * size_of::<E>() as u64;
+            let address = self.memory.device_ptr(cuda.stream()).0 + base * size_of::<S::Entry>() as u64;
             while let Some(launch) = open.loaded.program.launches.get(open.launch).copied() {
                 if *left == 0 || stop.is_set() || !open.loaded.ready(&gpu, open.launch)? {
                     return Ok(false);
@@ -227,7 +172,7 @@ impl<E: Element> Stream<E> {
                 open.launch += 1;
             }
             open.computed[half] = Some(cuda.mark(cuda.stream())?);
-            if !self.collect(open, stop)? {
+            if !self.collect(whole, open, stop)? {
                 return Ok(false);
             }
             open.pending = Some(open.slice);
@@ -236,28 +181,28 @@ impl<E: Element> Stream<E> {
             let share = u128::from(joint) * u128::from(open.slice) / u128::from(open.slices);
             self.work_done = open.work_before + share as u64;
         }
-        self.collect(open, stop)
+        self.collect(whole, open, stop)
     }
 
     /// Copies to the device what a slice reads and its half of the memory does not hold yet.
-    fn send(&mut self, open: &mut Open<E>, stop: &Stop) -> Result<bool, DeviceError> {
+    fn send(&mut self, whole: &EliminationPlan, open: &mut Open<S>, stop: &Stop) -> Result<bool, DeviceError> {
         let cuda = self.gpu.cuda();
         let (half, base) = open.place(open.slice);
         // the slice before the last was made there
         if let Some(computed) = &open.computed[half] {
             cuda.wait(&self.copies, computed)?;
         }
-        let begin = open.begin(&self.plan, open.slice);
+        let begin = open.begin(whole, open.slice);
         let tables = &open.loaded.program.tables;
         let stretches: Vec<Stretch> =
-            tables.iter().map(|table| Stretch::new(&table.scope, &self.plan, &open.plan, &begin)).collect();
+            tables.iter().map(|table| Stretch::new(&table.scope, whole, &open.plan, &begin)).collect();
         let missing = |&table: &usize| {
             tables[table].content != Content::Made && open.held[half][table] != Some(stretches[table].offset)
         };
         let missing: Vec<usize> = (0..tables.len()).filter(missing).collect();
         let windows = windows(tables, missing.clone(), self.staging.room());
         let (messages, functions) = (&self.store.messages, &open.functions);
-        let fill = |window: &Window, out: &mut [E]| {
+        let fill = |window: &Window, out: &mut [S::Entry]| {
             for share in &window.shares {
                 let table = &tables[share.table];
                 let source = match table.content {
@@ -280,14 +225,14 @@ impl<E: Element> Stream<E> {
     }
 
     /// Copies the messages of the slice before back.
-    fn collect(&mut self, open: &mut Open<E>, stop: &Stop) -> Result<bool, DeviceError> {
+    fn collect(&mut self, whole: &EliminationPlan, open: &mut Open<S>, stop: &Stop) -> Result<bool, DeviceError> {
         let Some(slice) = open.pending else { return Ok(true) };
         let cuda = self.gpu.cuda();
         let (half, base) = open.place(slice);
         if let Some(computed) = &open.computed[half] {
             cuda.wait(&self.copies, computed)?;
         }
-        let begin = open.begin(&self.plan, slice);
+        let begin = open.begin(whole, slice);
         let program = &open.loaded.program;
         let made = |&table: &usize| program.tables[table].content == Content::Made;
         let chosen: Vec<usize> = program.messages.iter().copied().filter(made).collect();
@@ -297,10 +242,10 @@ impl<E: Element> Stream<E> {
         }
         let windows = windows(&program.tables, chosen, self.staging.room());
         let messages = &mut self.store.messages;
-        let take = |window: &Window, entries: &[E]| {
+        let take = |window: &Window, entries: &[S::Entry]| {
             for share in &window.shares {
                 let table = &program.tables[share.table];
-                let stretch = Stretch::new(&table.scope, &self.plan, &open.plan, &begin);
+                let stretch = Stretch::new(&table.scope, whole, &open.plan, &begin);
                 let at = (table.at + share.from - window.at) as usize;
                 let own = &entries[at..at + share.entries as usize];
                 scatter(own, table, share.from, stretch, &mut messages[step[share.table]]);
@@ -312,13 +257,37 @@ impl<E: Element> Stream<E> {
         open.pending = None;
         Ok(true)
     }
+}
 
-    fn close(&mut self, open: &Open<E>) {
-        for index in open.part.steps.clone() {
-            if self.plan.steps[index].scope.is_empty() {
-                let constant = self.store.messages[index].first().map_or(0, |entry| entry.cost());
-                self.store.total = self.store.total.saturating_add(constant);
+impl<S: DeviceSemiring> Executor<S> for Streamed<S> {
+    /// What takes the device some milliseconds, if that is more.
+    fn advance(&mut self, task: Task<'_, S>, work: u64, stop: &Stop) -> Result<Progress, Failure> {
+        let mut left = work.max(SLICE);
+        loop {
+            let open = match self.open.take() {
+                Some(open) => Some(open),
+                None => self.open_next(task)?,
+            };
+            let Some(mut open) = open else { return Ok(Progress::Done) };
+            if !self.work(task.plan, &mut open, &mut left, stop)? {
+                self.open = Some(open);
+                self.gpu.cuda().synchronize()?;
+                return Ok(Progress::More);
             }
+            open.part.steps.for_each(|index| self.store.count(task, index));
         }
+    }
+
+    fn work_done(&self) -> u64 {
+        self.work_done
+    }
+
+    fn on_device(&self) -> bool {
+        true
+    }
+
+    /// The messages are where the CPU would have left them.
+    fn finish(self: Box<Self>) -> (S::Entry, Box<dyn Messages<S>>) {
+        self.store.finish()
     }
 }

@@ -1,12 +1,13 @@
 //! The program of a plan, executed on the host as its descriptors say.
 
+use super::emulator::{Emulator, room, task};
 use super::execution::lay_out;
 use super::parts::parts;
-use super::program::{Content, DeviceTable, Program};
-use super::stage::{GROUPS, Staged};
+use super::program::{Content, DeviceTable, Program, Room};
+use super::stage::Staged;
 use super::staging::{gather, scatter, windows};
-use super::tile::{Chip, INPUTS, Kinds, Variant};
-use super::words::{BoxWords, DigitWords, InputWords};
+use super::tile::{Chip, INPUTS, Variant};
+use super::words::BoxWords;
 use crate::elimination::plan::{Plan, Source, Step};
 use crate::elimination::slices::Stretch;
 use crate::elimination::table;
@@ -19,204 +20,12 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::sync::Arc;
 
-/// What the kernels do, thread by thread, on 64-bit entries; memory starts as garbage, which gaps may spread to gaps only.
-struct Emulator<'a> {
-    program: &'a Program,
-    memory: Vec<Cost>,
-    bytes: u64,
-    cap: Cost,
-}
-
-impl<'a> Emulator<'a> {
-    fn new(program: &'a Program, problem: &Problem, plan: &Plan) -> Self {
-        let mut memory = vec![-7; program.entries as usize];
-        for table in &program.tables {
-            let filled: Storage<Cost> = lay_out(problem, plan, table);
-            for (index, &entry) in filled.iter().enumerate() {
-                memory[(table.at + table.place(index as u64)) as usize] = entry;
-            }
-        }
-        Emulator::over(program, plan, memory)
-    }
-
-    fn over(program: &'a Program, plan: &Plan, memory: Vec<Cost>) -> Self {
-        Emulator { program, memory, bytes: plan.width.bytes(), cap: plan.cap() }
-    }
-
-    fn entry(&self, at: u64) -> Cost {
-        assert_eq!(at % self.bytes, 0);
-        self.memory[(at / self.bytes) as usize]
-    }
-
-    fn run(&mut self) {
-        for launch in &self.program.launches {
-            // what a launch writes, no block of it may read: written at its end
-            let mut written = Vec::new();
-            for block in launch.first..launch.first + launch.blocks {
-                match (launch.tiled, launch.variant) {
-                    (Some(step), Variant::Staged(staged, inputs)) => {
-                        self.staged(&staged, inputs, &self.program.tiled[step], block, &mut written);
-                    }
-                    (Some(step), _) => self.tiled(launch.variant, &self.program.tiled[step], block, &mut written),
-                    (None, _) => self.each(block, &mut written),
-                }
-            }
-            for (at, entry) in written {
-                self.memory[(at / self.bytes) as usize] = entry;
-            }
-        }
-    }
-
-    fn each(&self, block: u32, written: &mut Vec<(u64, Cost)>) {
-        let step = self.program.steps[self.program.map[block as usize] as usize];
-        let columns = step.inputs as usize + 1;
-        let digits = &self.program.digits[step.digit_at as usize..][..step.digits as usize];
-        let inputs = &self.program.inputs[step.input_at as usize..][..step.inputs as usize];
-        let strides =
-            |digit: usize, column: usize| self.program.strides[step.stride_at as usize + digit * columns + column];
-        for thread in (0..step.threads).step_by(1 << step.split) {
-            let values = values(digits, step.spread, block - step.first, thread >> step.split);
-            let at = |table: u64, column: usize| {
-                let digits = values.iter().enumerate();
-                table + digits.map(|(digit, &value)| strides(digit, column) * u64::from(value)).sum::<u64>()
-            };
-            let sum = |a: u64| {
-                inputs.iter().enumerate().map(|(k, input)| self.entry(at(input.table, k) + a * input.slab)).sum()
-            };
-            let least: Cost = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
-            written.push((at(step.out, columns - 1), least.min(self.cap)));
-        }
-    }
-
-    fn staged(&self, staged: &Staged, inputs: [u32; 3], step: &BoxWords, block: u32, written: &mut Vec<(u64, Cost)>) {
-        let Staged { tile, tiles, lanes, .. } = *staged;
-        let starts = values(&step.digit[..step.digits as usize], 0, block, 0);
-        let at = |table: u64, column: usize| {
-            let digits = starts.iter().enumerate();
-            table + digits.map(|(digit, &value)| step.stride[digit][column] * u64::from(value)).sum::<u64>()
-        };
-        // where value `own` of tile `number` of a digit of the tile is, from the beginning of the box
-        let value =
-            |digit: usize, number: u32, own: u32| (number * tile[digit]).min(step.values[digit] - tile[digit]) + own;
-        // by group its first input
-        let begins = [0, step.ends[0], step.ends[1], step.ends[2]];
-        assert_eq!(begins[3], step.inputs);
-        let mut least = vec![self.cap; (tile.iter().product::<u32>() * staged.threads()) as usize];
-        for slab in 0..u64::from(step.domain) {
-            // a stage as it is filled, by input
-            let mut stages = Vec::new();
-            for (group, [a, b]) in GROUPS.into_iter().enumerate() {
-                assert_eq!(inputs[group], begins[group + 1] - begins[group]);
-                for k in begins[group]..begins[group + 1] {
-                    let input = &step.input[k as usize];
-                    assert_eq!(input.tile[(0..3).find(|digit| *digit != a && *digit != b).unwrap()], 0);
-                    let mut stage = Vec::new();
-                    for row in 0..tile[a] * tile[b] * tiles[a] * tiles[b] {
-                        let (number, own) = (row % (tiles[a] * tiles[b]), row / (tiles[a] * tiles[b]));
-                        let first = u64::from(value(a, number / tiles[b], own / tile[b]));
-                        let second = u64::from(value(b, number % tiles[b], own % tile[b]));
-                        let place = at(input.table, k as usize) + slab * input.slab;
-                        let place = place + first * u64::from(input.tile[a]) + second * u64::from(input.tile[b]);
-                        assert_eq!(place % 16, 0);
-                        stage.extend((0..u64::from(lanes)).map(|lane| self.entry(place + lane * self.bytes)));
-                    }
-                    stages.push((a, b, stage));
-                }
-            }
-            for (output, least) in least.iter_mut().enumerate() {
-                let (number, own, lane) = staged_output(staged, output as u32);
-                let entry = |&(a, b, ref stage): &(usize, usize, Vec<Cost>)| {
-                    let row = (own[a] * tile[b] + own[b]) * tiles[a] * tiles[b] + number[a] * tiles[b] + number[b];
-                    stage[(row * lanes + lane) as usize]
-                };
-                *least = (*least).min(stages.iter().map(entry).fold(0, Cost::saturating_add));
-            }
-        }
-        for (output, least) in least.into_iter().enumerate() {
-            let (number, own, lane) = staged_output(staged, output as u32);
-            let along: u64 = (0..3).map(|d| u64::from(value(d, number[d], own[d])) * step.tile[d]).sum();
-            written.push((at(step.out, step.inputs as usize) + along + u64::from(lane) * self.bytes, least));
-        }
-    }
-
-    fn tiled(&self, variant: Variant, step: &BoxWords, block: u32, written: &mut Vec<(u64, Cost)>) {
-        let Variant::Tile([rx, ry, rz, run], kinds) = variant else { panic!("{variant:?}") };
-        let inputs = &step.input[..step.inputs as usize];
-        for thread in 0..step.threads {
-            let values = values(&step.digit[..step.digits as usize], step.spread, block, thread);
-            let at = |table: u64, column: usize| {
-                let digits = values.iter().enumerate();
-                table + digits.map(|(digit, &value)| step.stride[digit][column] * u64::from(value)).sum::<u64>()
-            };
-            for place in 0..rx * ry * rz * run {
-                let neighbour = u64::from(place % run);
-                let own = [place / run % rx, place / run / rx % ry, place / run / rx / ry].map(u64::from);
-                let sum = |a: u64| -> Cost {
-                    let entry = |(k, input): (usize, &InputWords)| {
-                        // an input does not read the digit that its group leaves out
-                        let group = step.ends.iter().position(|&end| (k as u32) < end).unwrap();
-                        if let Some(missing) = [2, 1, 0].get(group) {
-                            assert_eq!(input.tile[*missing], 0);
-                        }
-                        let place = k as u32 - if group == 0 { 0 } else { step.ends[group - 1] };
-                        let side = match kinds[group] {
-                            Kinds::Few { runs, singles } => {
-                                assert!(place < runs + singles);
-                                run > 1 && place < runs
-                            }
-                            Kinds::Many => run > 1 && input.run != 0,
-                        };
-                        let along: u64 = (0..3).map(|digit| own[digit] * u64::from(input.tile[digit])).sum();
-                        let at = at(input.table, k) + a * input.slab + along;
-                        if side {
-                            assert_eq!(at % (u64::from(run) * self.bytes), 0);
-                        }
-                        self.entry(at + if side { neighbour * self.bytes } else { 0 })
-                    };
-                    inputs.iter().enumerate().map(entry).fold(0, Cost::saturating_add)
-                };
-                let least = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
-                let along: u64 = (0..3).map(|digit| own[digit] * step.tile[digit]).sum();
-                let at = at(step.out, inputs.len()) + along + neighbour * self.bytes;
-                written.push((at, least.min(self.cap)));
-            }
-        }
-    }
-}
-
-/// Of an output of a box in stages: its tile's number along each digit, its place in the tile, and its lane.
-fn staged_output(staged: &Staged, output: u32) -> ([u32; 3], [u32; 3], u32) {
-    let Staged { tile: [x, y, z], tiles: [_, ty, tz], lanes, .. } = *staged;
-    let (thread, own) = (output / (x * y * z), output % (x * y * z));
-    let number = thread / lanes;
-    ([number / tz / ty, number / tz % ty, number % tz], [own / z / y, own / z % y, own % z], thread % lanes)
-}
-
 /// An H200 to which many steps are worth a kernel for their box.
 const CHIP: Chip = Chip { multiprocessors: 132, shared: 232_448, staged: 1 << 17 };
 
-/// The values of all digits where a thread begins.
-fn values(digits: &[DigitWords], spread: u32, block: u32, mut rank: u32) -> Vec<u32> {
-    let mut values = Vec::new();
-    for (number, digit) in digits.iter().enumerate() {
-        let start = (block / digit.below % digit.boxes * digit.extent * digit.tile).min(digit.last);
-        if number >= spread as usize {
-            assert_eq!(digit.extent, 1);
-            values.push(start);
-            continue;
-        }
-        let quotient = (rank * digit.magic) >> 20;
-        assert_eq!(quotient, rank / digit.extent);
-        values.push((start + rank % digit.extent * digit.tile).min(digit.last));
-        rank = quotient;
-    }
-    assert_eq!(rank, 0);
-    values
-}
-
 /// Messages of a program against those of the CPU; returns the kernels that it took.
 fn conforms(problem: &Arc<Problem>, plan: &Plan, chip: &Chip) -> Vec<Variant> {
-    let program = Program::new(plan, u64::MAX, chip).expect("no limit");
+    let program = Program::new(plan, room(plan, u64::MAX), chip).expect("no limit");
     assert!(program.inputs.len() <= INPUTS * program.steps.len());
     let mut emulator = Emulator::new(&program, problem, plan);
     emulator.run();
@@ -224,7 +33,7 @@ fn conforms(problem: &Arc<Problem>, plan: &Plan, chip: &Chip) -> Vec<Variant> {
     let work: u64 = program.launches.iter().map(|launch| launch.work).sum();
     assert_eq!(work + program.filled, plan.joint_entries);
     let constants = program.constants.clone().map(|at| emulator.memory[at as usize]).fold(0, Cost::saturating_add);
-    if plan.keep_messages {
+    if plan.placement.keep_messages {
         for (step, expected) in messages(&outcome).iter().enumerate() {
             let table = &program.tables[program.messages[step]];
             let own = |index: usize| emulator.memory[(table.at + table.place(index as u64)) as usize];
@@ -232,7 +41,11 @@ fn conforms(problem: &Arc<Problem>, plan: &Plan, chip: &Chip) -> Vec<Variant> {
             assert_eq!(own, expected[..], "step {step} of {}", plan.steps.len());
         }
     }
-    let bound = if constants >= plan.cap { plan.limit } else { (problem.constant + constants).min(plan.limit) };
+    let bound = if constants >= plan.costs.cap {
+        plan.costs.limit
+    } else {
+        (problem.constant + constants).min(plan.costs.limit)
+    };
     assert_eq!(bound, outcome.lower_bound());
     program.variants()
 }
@@ -249,7 +62,7 @@ fn programs_of_random_plans_make_the_messages_of_the_cpu() {
         let mut plan =
             Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub });
         if round.is_multiple_of(5) {
-            plan.width = Width::I64;
+            plan.costs.width = Width::I64;
         }
         let _ = conforms(&problem, &plan, &CHIP);
     }
@@ -303,8 +116,8 @@ fn many_inputs_are_joined_before() {
 const THREE: &[&[u32]] = &[&[1], &[2], &[3]];
 const FOUR: &[&[u32]] = &[&[1, 2, 3], &[3, 4, 5], &[5, 6, 7], &[7, 8, 9]];
 
-/// A bucket of functions of variable 0 and `w` others, `d` values each, that each leave out some of those; without their
-/// tables where there is no generator.
+/// A bucket of functions of variable 0 and `w` others, `d` values each, that each leave out some of those; without
+/// their tables where there is no generator.
 fn bucket(d: u32, w: u32, left_out: &[&[u32]], mut rng: Option<&mut Rng>) -> (Arc<Problem>, Plan) {
     let function = |left_out: &&[u32]| {
         let scope: Box<[u32]> = (0..=w).filter(|v| !left_out.contains(v)).collect();
@@ -336,7 +149,7 @@ fn staged_buckets_make_the_messages_of_the_cpu() {
     let cases: [(u32, u32, &[&[u32]]); 5] = [(4, 8, THREE), (5, 7, THREE), (7, 6, THREE), (16, 4, THREE), (4, 8, five)];
     for (d, w, left_out) in cases {
         let (_, plan) = bucket(d, w, left_out, None);
-        let program = Program::new(&plan, u64::MAX, &CHIP).expect("no limit");
+        let program = Program::new(&plan, room(&plan, u64::MAX), &CHIP).expect("no limit");
         let taken = program.variants();
         assert!(taken.iter().any(|variant| matches!(variant, Variant::Staged(..))), "d = {d}: {taken:?}");
         let (problem, plan) = bucket(d, w, left_out, Some(&mut rng));
@@ -346,15 +159,15 @@ fn staged_buckets_make_the_messages_of_the_cpu() {
 
 /// A plan in parts of little device memory, executed on the host as its descriptors say. Returns parts and slices.
 fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Option<(usize, u64)> {
-    let plan = Plan { keep_messages: true, ..plan.clone() };
-    let parts = parts(&plan, limit)?;
+    let room = Room { keep_messages: true, ..room(plan, limit) };
+    let parts = parts(plan, room)?;
     assert_eq!(parts.first().map_or(0, |part| part.steps.start), 0);
     assert!(parts.windows(2).all(|pair| pair[0].steps.end == pair[1].steps.start));
     assert_eq!(parts.last().map_or(0, |part| part.steps.end), plan.steps.len());
     let lowered = |step: &Step| -> Vec<Cost> {
         let Source::Function(f) = step.inputs[0].source else { panic!("{step:?}") };
         let scope: Vec<u32> = step.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
-        table::lay_out(&problem.functions[f as usize], &scope, &problem.domains, plan.cap()).to_vec()
+        table::costs(&problem.functions[f as usize], &scope, &problem.domains, plan.cap()).to_vec()
     };
     let mut own: Vec<Vec<Cost>> = Vec::new();
     let mut slices = 0;
@@ -367,18 +180,19 @@ fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Opt
             continue;
         }
         let first = part.steps.start;
-        let slice = part.cut.map_or_else(|| plan.clone(), |cut| cut.of(&plan, first));
-        let program = Program::part(&slice, part.steps.clone(), part.entries, &CHIP).expect("it was looked at");
-        let count = part.cut.map_or(1, |cut| cut.slices(&plan, &plan.steps[first]));
+        let slice = part.cut.map_or_else(|| plan.structure.clone(), |cut| cut.of(plan, first));
+        let program = Program::part(&slice, part.steps.clone(), Room { entries: part.entries, ..room }, &CHIP)
+            .expect("it was looked at");
+        let count = part.cut.map_or(1, |cut| cut.slices(plan, &plan.steps[first]));
         for number in 0..count {
-            let begin = part.cut.map_or_else(Vec::new, |cut| cut.begin(&plan, &plan.steps[first], number));
-            let mut emulator = Emulator::over(&program, &plan, vec![-7; program.entries as usize]);
-            let stretch = |table: &DeviceTable| Stretch::new(&table.scope, &plan, &slice, &begin);
+            let begin = part.cut.map_or_else(Vec::new, |cut| cut.begin(plan, &plan.steps[first], number));
+            let mut emulator = Emulator::over(&program, plan, vec![-7; program.entries as usize]);
+            let stretch = |table: &DeviceTable| Stretch::new(&table.scope, plan, &slice, &begin);
             let filled = |&table: &usize| program.tables[table].content != Content::Made;
             for own_window in windows(&program.tables, (0..program.tables.len()).filter(filled).collect(), window) {
                 for share in &own_window.shares {
                     let table = &program.tables[share.table];
-                    let laid_out: Storage<Cost> = lay_out(problem, &plan, table);
+                    let laid_out: Storage<Cost> = lay_out(task(problem, plan), table);
                     let source = match table.content {
                         Content::Message(from) => &own[from as usize][..],
                         _ => &laid_out,
@@ -402,7 +216,9 @@ fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Opt
         }
         slices += count;
     }
-    for (step, expected) in messages(&run(problem, plan.clone())).iter().enumerate() {
+    let mut kept = plan.clone();
+    kept.placement.keep_messages = true;
+    for (step, expected) in messages(&run(problem, kept)).iter().enumerate() {
         assert_eq!(own[step], expected[..], "step {step} of {}: {:?}", plan.steps.len(), plan.steps[step]);
     }
     Some((parts.len(), slices))
@@ -420,7 +236,7 @@ fn parts_of_plans_make_the_messages_of_the_cpu() {
         let mut plan =
             Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub: None });
         if round.is_multiple_of(5) {
-            plan.width = Width::I64;
+            plan.costs.width = Width::I64;
         }
         let limit = [200, 300, 500, 1 << 20][rng.index(4)];
         match streamed(&problem, &plan, limit, [1, 7, 64, 1000][rng.index(4)]) {
@@ -473,13 +289,13 @@ fn a_box_is_laid_out_as_the_kernels_declare_it() {
     assert_eq!((offset_of!(BoxWords, input), offset_of!(BoxWords, stride), size_of::<BoxWords>()), (376, 760, 2008));
 }
 
-/// What is chosen for buckets of `fangs bench mbe` on an H200: where their boxes were measured, none was faster by more than a
-/// fiftieth. The last one has inputs without the fastest digit, for which tiles in registers were faster.
+/// What is chosen for buckets of `fangs bench mbe` on an H200: where their boxes were measured, none was faster by
+/// more than a fiftieth. The last one has inputs without the fastest digit, for which tiles in registers were faster.
 #[test]
 fn measured_buckets_take_their_boxes() {
     let taken = |d: u32, w: u32, left_out: &[&[u32]]| {
         let (_, plan) = bucket(d, w, left_out, None);
-        let variants = Program::new(&plan, u64::MAX, &CHIP).expect("no limit").variants();
+        let variants = Program::new(&plan, room(&plan, u64::MAX), &CHIP).expect("no limit").variants();
         assert_eq!(variants.len(), 1);
         variants[0]
     };

@@ -69,8 +69,8 @@ impl Shape {
         Shape { digits: merged, ..self }
     }
 
-    /// Whether `run` neighbours along the fastest digit lie side by side in every table that reads it, at multiples of so
-    /// many entries. The digit may then be rounded up: rows that are so far apart have room behind them.
+    /// Whether `run` neighbours along the fastest digit lie side by side in every table that reads it, at multiples
+    /// of so many entries. The digit may then be rounded up: rows that are so far apart have room behind them.
     pub fn runs(&self, run: u32) -> bool {
         let Some((fastest, slower)) = self.digits.split_last() else { return false };
         let aligned = |stride: u64| stride.is_multiple_of(u64::from(run));
@@ -348,8 +348,8 @@ pub(crate) struct Cuts {
     pub blocks: u64,
 }
 
-/// Cuts every digit into boxes of `extents` tiles of `tile` values, the last tile beginning at `last`; given are the orders
-/// of the digits among the threads of a block and among the blocks, fastest first.
+/// Cuts every digit into boxes of `extents` tiles of `tile` values, the last tile beginning at `last`; given are the
+/// orders of the digits among the threads of a block and among the blocks, fastest first.
 pub(crate) fn cut(
     shape: &Shape,
     threads: &[usize],

@@ -2,42 +2,48 @@
 
 use super::Spill;
 use crate::elimination::cpu::kernel::Shape;
-use crate::elimination::plan::{Plan, Source, THREADS, temporary};
+use crate::elimination::plan::{EliminationPlan, Placement, Source, THREADS, temporary};
 use crate::elimination::slices::{Cut, entries};
 use std::sync::Arc;
 
-/// Entries of a slice of a message, at most: some milliseconds of work, and for a slow disk some tenths of a second with what it reads,
-/// after which a run can be told to stop.
+/// Entries of a slice of a message, at most: some milliseconds of work, and for a slow disk some tenths of a second
+/// with what it reads, after which a run can be told to stop.
 const MOST_SLICE: u64 = 1 << 22;
-/// Slices of a step, at least, where it has more than [`LEAST_SLICE`] entries: so that the disk works beside the processor.
+/// Slices of a step, at least, where it has more than [`LEAST_SLICE`] entries: so that the disk works beside the
+/// processor.
 const SLICES: u64 = 8;
 const LEAST_SLICE: u64 = 1 << 18;
-/// Decides which messages of an exact plan go to files of at most `room` bytes, so that all else fits into `memory`. `None`
-/// where that cannot be.
-pub(crate) fn share(mut plan: Plan, memory: u64, room: u64) -> Option<Plan> {
+
+/// Decides which messages of an exact plan go to files of at most `room` bytes, so that all else fits into `memory`.
+/// `None` where that cannot be.
+pub(crate) fn share(
+    plan: &EliminationPlan,
+    placement: &mut Placement,
+    entry_bytes: u64,
+    (memory, room): (u64, u64),
+) -> Option<()> {
     let mut sizes: Vec<u64> = plan.steps.iter().map(|step| step.entries).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
     for least in sizes {
         let files: Vec<bool> = plan.steps.iter().map(|step| !step.scope.is_empty() && step.entries >= least).collect();
         let filed = plan.steps.iter().zip(&files).filter(|(_, filed)| **filed);
-        let bytes = filed.map(|(step, _)| step.entries * plan.width.bytes()).sum();
+        let bytes = filed.map(|(step, _)| step.entries * entry_bytes).sum();
         if bytes > room {
             return None;
         }
         let mut spill = Spill { files, cuts: vec![None; plan.steps.len()], bytes };
-        if let Some(peak) = cut_all(&plan, &mut spill, memory) {
-            plan.peak_bytes = peak;
-            plan.spill = Some(Arc::new(spill));
-            return Some(plan);
+        if let Some(peak) = cut_all(plan, placement.keep_messages, entry_bytes, &mut spill, memory) {
+            placement.peak_bytes = peak;
+            placement.spill = Some(Arc::new(spill));
+            return Some(());
         }
     }
     None
 }
 
 /// Cuts the steps that need it. Returns the bytes of memory that are taken at the worst moment, if they are there.
-fn cut_all(plan: &Plan, spill: &mut Spill, memory: u64) -> Option<u64> {
-    let bytes = plan.width.bytes();
+fn cut_all(plan: &EliminationPlan, keep_messages: bool, bytes: u64, spill: &mut Spill, memory: u64) -> Option<u64> {
     let (mut alive, mut peak) = (0, 0);
     for (index, step) in plan.steps.iter().enumerate() {
         let concerned = spill.concerns(plan, index);
@@ -51,7 +57,7 @@ fn cut_all(plan: &Plan, spill: &mut Spill, memory: u64) -> Option<u64> {
             temporary(step, &plan.domains).saturating_mul(bytes)
         };
         peak = peak.max(alive.saturating_add(own).saturating_add(temporary));
-        if !plan.keep_messages {
+        if !keep_messages {
             let consumed = step.inputs.iter().filter_map(|input| match input.source {
                 Source::Message(from) if !spill.files[from as usize] => Some(plan.steps[from as usize].entries * bytes),
                 _ => None,
@@ -67,7 +73,7 @@ fn cut_all(plan: &Plan, spill: &mut Spill, memory: u64) -> Option<u64> {
 }
 
 /// How a step is cut so that it takes no more than so many entries besides what stays, and how many it takes.
-fn cut(plan: &Plan, spill: &Spill, index: usize, room: u64) -> Option<(Option<Cut>, u64)> {
+fn cut(plan: &EliminationPlan, spill: &Spill, index: usize, room: u64) -> Option<(Option<Cut>, u64)> {
     let step = &plan.steps[index];
     let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
     let laid_out: u64 = functions.map(|input| entries(&input.scope, &plan.domains)).sum();

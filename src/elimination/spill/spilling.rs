@@ -1,13 +1,14 @@
 //! A run whose large messages lie in files.
 
-use super::{DISK_WORK, Spill, disk, failed};
+use super::{DISK_WORK, Spill, disk, failed, has_room};
+use crate::algebra::Entry;
+use crate::algebra::Semiring;
 use crate::elimination::cpu::kernel::{Join, Shape};
-use crate::elimination::plan::{Plan, Source, Step};
-use crate::elimination::run::{Progress, Store, fill, load, poll};
+use crate::elimination::cpu::{Store, fill, poll};
+use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
+use crate::elimination::plan::{EliminationPlan, Source, Step};
 use crate::elimination::slices::{Cut, Stretch, entries};
-use crate::elimination::table::Entry;
 use crate::error::Error;
-use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::fs::File;
@@ -31,51 +32,52 @@ impl TableFile {
 
 /// The run, with what is at work.
 #[derive(Debug)]
-pub(crate) struct Spilling<E> {
+pub(crate) struct Spilled<S: Semiring> {
     spill: Arc<Spill>,
     folder: PathBuf,
     /// The step at work.
-    pub step: usize,
-    pub store: Store<E>,
+    step: usize,
+    store: Store<S>,
     /// By step, its message's file.
     files: Vec<Option<TableFile>>,
-    open: Option<Open<E>>,
-    pub work_done: u64,
+    open: Option<Open<S::Entry>>,
+    work_done: u64,
 }
 
 /// A step that goes in slices.
 #[derive(Debug)]
 struct Open<E> {
     /// The plan, over the domains of a slice.
-    plan: Plan,
+    plan: EliminationPlan,
     cut: Option<Cut>,
     /// By input, functions and unary costs as a whole.
     functions: Vec<Storage<E>>,
     slice: u64,
     slices: u64,
-    /// By input what the slice at work and the next one have copies of, and the slice's message and that of the one before.
+    /// By input what the slice at work and the next one have copies of, and the slice's message and that of the one
+    /// before.
     now: Vec<Storage<E>>,
     next: Vec<Storage<E>>,
     made: Storage<E>,
     before: Storage<E>,
     /// Whether the inputs of the slice at work are there.
     ready: bool,
-    message: Message<E>,
+    message: Growing<E>,
     work_before: u64,
 }
 
 /// Where a message grows.
 #[derive(Debug)]
-enum Message<E> {
+enum Growing<E> {
     File(TableFile),
     Memory(Storage<E>),
 }
 
-impl<E: Entry> Message<E> {
+impl<E: Entry> Growing<E> {
     fn write(&mut self, from: u64, entries: &[E]) -> io::Result<()> {
         match self {
-            Message::File(file) => file.write(from, entries),
-            Message::Memory(table) => {
+            Growing::File(file) => file.write(from, entries),
+            Growing::Memory(table) => {
                 table[from as usize..from as usize + entries.len()].copy_from_slice(entries);
                 Ok(())
             }
@@ -84,48 +86,34 @@ impl<E: Entry> Message<E> {
 }
 
 impl<E> Open<E> {
-    fn begin(&self, whole: &Plan, step: &Step, slice: u64) -> Vec<(u32, u64)> {
+    fn begin(&self, whole: &EliminationPlan, step: &Step, slice: u64) -> Vec<(u32, u64)> {
         self.cut.map_or_else(Vec::new, |cut| cut.begin(whole, step, slice))
     }
 }
 
-impl<E: Entry> Spilling<E> {
-    pub fn new(plan: &Plan, spill: Arc<Spill>, folder: PathBuf) -> Self {
-        let files = plan.steps.iter().map(|_| None).collect();
-        Spilling { spill, folder, step: 0, store: Store::new(plan.steps.len()), files, open: None, work_done: 0 }
-    }
-
-    /// Does about `work`, at least one slice.
-    pub fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Error> {
-        let mut left = work.max(1);
-        while self.step < plan.steps.len() {
-            if left == 0 || stop.is_set() {
-                return Ok(Progress::More);
-            }
-            let before = self.work_done;
-            if self.spill.concerns(plan, self.step) {
-                self.slice(problem, plan)?;
-            } else {
-                let (spent, finished) = self.store.slice(problem, plan, self.step, left.min(poll()))?;
-                self.work_done += spent;
-                self.step += usize::from(finished);
-            }
-            left = left.saturating_sub((self.work_done - before).max(1));
-        }
-        Ok(Progress::Done)
+impl<S: Semiring> Spilled<S> {
+    /// Prepares a run with files in a folder.
+    ///
+    /// # Errors
+    /// A folder that has too little room by now.
+    pub fn new(task: Task<'_, S>, spill: Arc<Spill>, folder: PathBuf) -> Result<Self, Error> {
+        has_room(&spill, &folder)?;
+        let files = task.plan.steps.iter().map(|_| None).collect();
+        Ok(Spilled { spill, folder, step: 0, store: Store::new(task), files, open: None, work_done: 0 })
     }
 
     /// Begins a step that goes in slices.
-    fn open(&self, problem: &Problem, plan: &Plan) -> Result<Open<E>, Error> {
+    fn open(&self, task: Task<'_, S>) -> Result<Open<S::Entry>, Error> {
+        let plan = task.plan;
         let (index, step) = (self.step, &plan.steps[self.step]);
         let cut = self.spill.cuts[index];
-        let functions = step.inputs.iter().map(|input| load(problem, plan, step, input)).collect();
+        let functions = step.inputs.iter().map(|input| task.load(input)).collect();
         let slice = cut.map_or_else(|| plan.clone(), |cut| cut.of(plan, index));
         let message = if self.spill.files[index] {
             let file = tempfile::tempfile_in(&self.folder).map_err(|source| self.failed("cannot write", source))?;
-            Message::File(TableFile(file))
+            Growing::File(TableFile(file))
         } else {
-            Message::Memory(Storage::new(step.entries as usize))
+            Growing::Memory(Storage::new(step.entries as usize))
         };
         let empty = || step.inputs.iter().map(|_| Storage::default()).collect();
         let entries = slice.steps[index].entries as usize;
@@ -147,11 +135,12 @@ impl<E: Entry> Spilling<E> {
     }
 
     /// Computes a slice while the one before is written and the next is read.
-    fn slice(&mut self, problem: &Problem, plan: &Plan) -> Result<(), Error> {
+    fn slice(&mut self, task: Task<'_, S>) -> Result<(), Error> {
+        let plan = task.plan;
         let step = &plan.steps[self.step];
         let mut open = match self.open.take() {
             Some(open) => open,
-            None => self.open(problem, plan)?,
+            None => self.open(task)?,
         };
         if !open.ready {
             let mut now = std::mem::take(&mut open.now);
@@ -159,16 +148,17 @@ impl<E: Entry> Spilling<E> {
             open.now = now;
         }
         let (at, last) = (open.slice, open.slice + 1 == open.slices);
-        let offset =
-            |open: &Open<E>, slice| Stretch::new(&step.scope, plan, &open.plan, &open.begin(plan, step, slice)).offset;
+        let offset = |open: &Open<S::Entry>, slice| {
+            Stretch::new(&step.scope, plan, &open.plan, &open.begin(plan, step, slice)).offset
+        };
         let written = at.checked_sub(1).map(|before| offset(&open, before));
         let own = offset(&open, at);
         let (mut made, mut next) = (std::mem::take(&mut open.made), std::mem::take(&mut open.next));
         let before = std::mem::take(&mut open.before);
-        let mut message = std::mem::replace(&mut open.message, Message::Memory(Storage::default()));
+        let mut message = std::mem::replace(&mut open.message, Growing::Memory(Storage::default()));
         let (this, shared) = (&*self, &open);
         let ((), moved) = rayon::join(
-            || this.compute(plan, shared, &mut made),
+            || this.compute(task, shared, &mut made),
             || {
                 if let Some(offset) = written {
                     message.write(offset, &before).map_err(|source| this.failed("cannot write", source))?;
@@ -182,7 +172,7 @@ impl<E: Entry> Spilling<E> {
         moved?;
         if last {
             message.write(own, &made).map_err(|source| self.failed("cannot write", source))?;
-            self.close(plan, message, open.work_before);
+            self.close(task, message, open.work_before);
             return Ok(());
         }
         let done = u128::from(self.work_of(plan)) * u128::from(at + 1) / u128::from(open.slices);
@@ -193,13 +183,14 @@ impl<E: Entry> Spilling<E> {
     }
 
     /// The work of the step at work, with that of its file.
-    fn work_of(&self, plan: &Plan) -> u64 {
+    fn work_of(&self, plan: &EliminationPlan) -> u64 {
         let step = &plan.steps[self.step];
-        let filed = if self.spill.files[self.step] { step.entries * size_of::<E>() as u64 * DISK_WORK } else { 0 };
+        let filed =
+            if self.spill.files[self.step] { step.entries * size_of::<S::Entry>() as u64 * DISK_WORK } else { 0 };
         step.joint.saturating_add(filed)
     }
 
-    fn compute(&self, plan: &Plan, open: &Open<E>, out: &mut Storage<E>) {
+    fn compute(&self, task: Task<'_, S>, open: &Open<S::Entry>, out: &mut Storage<S::Entry>) {
         let step = &open.plan.steps[self.step];
         let shape = Shape::new(&step.scope, &open.plan.domains, open.plan.domains[step.position as usize] as usize);
         let tables = step.inputs.iter().enumerate().map(|(place, input)| {
@@ -210,13 +201,18 @@ impl<E: Entry> Spilling<E> {
             };
             (&input.scope[..], &table[..])
         });
-        let cap = E::from_cost(plan.cap);
-        let join = Join::new(shape, &step.scope, &open.plan.domains, tables, cap);
+        let join = Join::new(shape, &step.scope, &open.plan.domains, tables, task.semiring);
         fill(&join, shape.domain as u64, 0, out);
     }
 
     /// Copies what a slice reads of tables in files, and of others that it reads only parts of.
-    fn read(&self, plan: &Plan, open: &Open<E>, slice: u64, copies: &mut [Storage<E>]) -> io::Result<()> {
+    fn read(
+        &self,
+        plan: &EliminationPlan,
+        open: &Open<S::Entry>,
+        slice: u64,
+        copies: &mut [Storage<S::Entry>],
+    ) -> io::Result<()> {
         let step = &plan.steps[self.step];
         let begin = open.begin(plan, step, slice);
         for (place, (input, copy)) in step.inputs.iter().zip(copies).enumerate() {
@@ -249,10 +245,11 @@ impl<E: Entry> Spilling<E> {
     }
 
     /// The message of the step at work is there.
-    fn close(&mut self, plan: &Plan, message: Message<E>, work_before: u64) {
+    fn close(&mut self, task: Task<'_, S>, message: Growing<S::Entry>, work_before: u64) {
+        let plan = task.plan;
         self.work_done = work_before.saturating_add(self.work_of(plan));
         let step = &plan.steps[self.step];
-        if !plan.keep_messages {
+        if !task.placement.keep_messages {
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
                     self.files[from as usize] = None;
@@ -261,39 +258,68 @@ impl<E: Entry> Spilling<E> {
             }
         }
         match message {
-            Message::File(file) => self.files[self.step] = Some(file),
-            Message::Memory(table) => self.store.keep(plan, self.step, table),
+            Growing::File(file) => self.files[self.step] = Some(file),
+            Growing::Memory(table) => self.store.keep(task, self.step, table),
         }
         self.step += 1;
     }
 
-    /// Single entries of messages, given as steps and indices.
-    pub fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<Cost>, Error> {
+    fn failed(&self, action: &'static str, source: io::Error) -> Error {
+        failed(&self.folder, action, source)
+    }
+}
+
+impl<S: Semiring> Executor<S> for Spilled<S> {
+    fn advance(&mut self, task: Task<'_, S>, work: u64, stop: &Stop) -> Result<Progress, Failure> {
+        let mut left = work.max(1);
+        while self.step < task.plan.steps.len() {
+            if left == 0 || stop.is_set() {
+                return Ok(Progress::More);
+            }
+            let before = self.work_done;
+            if self.spill.concerns(task.plan, self.step) {
+                self.slice(task)?;
+            } else {
+                let (spent, finished) = self.store.slice(task, self.step, left.min(poll()))?;
+                self.work_done += spent;
+                self.step += usize::from(finished);
+            }
+            left = left.saturating_sub((self.work_done - before).max(1));
+        }
+        Ok(Progress::Done)
+    }
+
+    fn work_done(&self) -> u64 {
+        self.work_done
+    }
+
+    fn finish(self: Box<Self>) -> (S::Entry, Box<dyn Messages<S>>) {
+        (self.store.total, self)
+    }
+}
+
+impl<S: Semiring> Messages<S> for Spilled<S> {
+    fn tables(&self) -> Option<&[Storage<S::Entry>]> {
+        None
+    }
+
+    fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<S::Entry>, Failure> {
         let entry = |&(step, index): &(u32, u64)| match &self.files[step as usize] {
             Some(file) => {
-                let mut entry = [E::default()];
+                let mut entry = [S::Entry::default()];
                 file.read(index, &mut entry).map_err(|source| self.failed("cannot read", source))?;
-                Ok(entry[0].cost())
+                Ok(entry[0])
             }
-            None => Ok(self.store.messages[step as usize][index as usize].cost()),
+            None => Ok(self.store.messages[step as usize][index as usize]),
         };
         wanted.iter().map(entry).collect()
     }
 
-    /// All messages, copied to memory.
-    #[cfg(test)]
-    pub fn read_all(mut self, plan: &Plan) -> Result<Store<E>, Error> {
-        for (index, file) in self.files.iter().enumerate() {
-            if let Some(file) = file {
-                let mut table = Storage::new(plan.steps[index].entries as usize);
-                file.read(0, &mut table).map_err(|source| self.failed("cannot read", source))?;
-                self.store.messages[index] = table;
-            }
-        }
-        Ok(self.store)
+    fn are_remote(&self) -> bool {
+        true
     }
 
-    fn failed(&self, action: &'static str, source: io::Error) -> Error {
-        failed(&self.folder, action, source)
+    fn are_in_files(&self) -> bool {
+        true
     }
 }

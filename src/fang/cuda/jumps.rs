@@ -1,8 +1,8 @@
 //! Many jumps of a stream at once, as a linear map.
 //!
-//! The CPU's population splits a stream off for one successor after the other, each jump 256 steps long. A jump is linear
-//! in the 256 bits of the state, so that a power of it takes every stream of a generation to its place in the next one, all
-//! of them at a time (`kernels/streams.cu`).
+//! The CPU's population derives one stream for each successor in turn, each jump 256 steps long. A jump is linear in
+//! the 256 bits of the state, so a power of it takes all streams of a generation to their places in the next one at the
+//! same time (`advance` in `kernels/fang.cuh`).
 
 use crate::rng::Rng;
 

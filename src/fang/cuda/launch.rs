@@ -30,7 +30,7 @@ pub(crate) struct Pass {
 // SAFETY: the same fields in the same order and sizes as on the device, without padding.
 unsafe impl DeviceRepr for Pass {}
 
-/// Threads that a multiprocessor should have at least: a warp for each of its four schedulers. More threads a state do not pay
+/// Least threads for a multiprocessor: a warp for each of its four schedulers. More threads for a state do not pay
 /// where there are two warps already.
 const BUSY: u32 = 128;
 
@@ -51,8 +51,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What is fast for so many states on a device of so many multiprocessors: the fewest threads that keep all ratings in
-    /// registers (where that takes too many, ratings are made twice); more where states alone would leave the device idle.
+    /// The launch shape for a number of states and of multiprocessors: the fewest threads that keep all ratings in
+    /// registers (where these are too many, ratings are computed twice), or more where the states alone would leave the
+    /// device idle.
     pub fn new(heuristics: &[Heuristic], states: usize, multiprocessors: u32) -> Self {
         let threads = |h: &Heuristic| h.possibilities.div_ceil(h.width).div_ceil(h.keep.max(1));
         let packs = |h: &Heuristic| h.possibilities.div_ceil(h.width);
@@ -65,7 +66,7 @@ impl Shape {
         Self::of(threads, heuristics)
     }
 
-    /// Groups of so many threads, with what they can keep.
+    /// Groups of `threads` threads, with what they can keep.
     pub fn of(threads: u32, heuristics: &[Heuristic]) -> Self {
         let parts = heuristics.iter().map(|h| h.parts).max().unwrap_or(1) as u32;
         let threads = threads.max(parts);

@@ -7,6 +7,7 @@ use super::{Domain, Heuristic};
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Source};
 use crate::fang::Active;
 use crate::fang::manhattan::{Manhattan, Points};
+use crate::kernels;
 use crate::rng::Rng;
 
 /// `Plane` of the text.
@@ -19,7 +20,7 @@ pub struct Plane {
     reciprocal: u32,
 }
 
-// SAFETY: the same fields in the same order and sizes as on the device; what follows the last one is read by nobody.
+// SAFETY: the same fields in the same order and sizes as on the device, which reads nothing after the last one.
 unsafe impl DeviceRepr for Plane {}
 
 /// The workload with its goals on a device.
@@ -45,7 +46,7 @@ impl ManhattanOnDevice {
         Ok(ManhattanOnDevice { manhattan: manhattan.clone(), load, _goals: goals, plane })
     }
 
-    /// The most that two ratings of a variable differ by: each distance changes by at most one a cell.
+    /// The largest difference of two ratings of a variable: each distance changes by at most one a cell.
     fn spread(&self) -> u64 {
         2 * self.load as u64 * (self.manhattan.side() as u64 - 1)
     }
@@ -57,7 +58,7 @@ unsafe impl Domain for ManhattanOnDevice {
     type Problem = Plane;
 
     fn source(&self) -> Source {
-        Source::embedded("manhattan.cuh")
+        kernels::source("manhattan.cuh")
     }
 
     fn heuristics(&self) -> Vec<Heuristic> {
@@ -67,7 +68,7 @@ unsafe impl Domain for ManhattanOnDevice {
         let packed = (5..=1023).contains(&side) && self.spread() <= 31743 && (1..=16).contains(&self.load);
         let (name, width, parts) =
             if packed { (format!("ManhattanPacked<{}>", self.load), 4, 2) } else { ("Manhattan".into(), 1, 1) };
-        // Two registers a pack, and two a goal. Up to 40 packs are faster than more threads, 20 beside 16 goals.
+        // Two registers for each pack and each goal. Up to 40 packs are faster than more threads, 20 with 16 goals.
         let keep = 40 - 20 * self.load.min(16) / 16;
         vec![Heuristic { name, possibilities, width, parts, keep, largest_sum: possibilities as u64 * self.spread() }]
     }

@@ -1,4 +1,5 @@
-//! FANG on a device: states live there, heuristics are CUDA text, and picks equal those of the CPU's engine bit for bit.
+//! FANG on a device: states stay there, heuristics are CUDA text, and picks equal those of the CPU's engine bit for
+//! bit.
 //!
 //! To bring a domain to the device, once it is on the CPU (see [`fang`](crate::fang)):
 //!
@@ -24,6 +25,7 @@ pub use population::Population;
 
 use super::{Active, State};
 use crate::device::{DeviceRepr, Source};
+use crate::kernels;
 use crate::rng::Rng;
 
 /// A heuristic in CUDA text and what its launches must know.
@@ -31,13 +33,14 @@ use crate::rng::Rng;
 pub struct Heuristic {
     /// Its struct, template arguments included.
     pub name: String,
-    /// The most possibilities of a variable that it serves.
+    /// Most possibilities of a variable that it serves.
     pub possibilities: usize,
     /// Possibilities that it rates together, `WIDTH`.
     pub width: usize,
-    /// Parts that its cursors do not pass between, `PARTS`.
+    /// Parts that its cursors do not cross, `PARTS`.
     pub parts: usize,
-    /// The most packs that a thread should keep in registers before more threads share a state, or ratings are made twice.
+    /// The most packs a thread keeps in registers; beyond that more threads share a state, or ratings are computed
+    /// twice.
     pub keep: usize,
     /// No sum of a variable's weights is larger.
     pub largest_sum: u64,
@@ -47,11 +50,12 @@ pub struct Heuristic {
 ///
 /// # Safety
 ///
-/// With the problem given and for states of `words` words, the heuristics must read and write nothing else on the device.
+/// With the problem given and for states of `words` words, the heuristics must read and write nothing else on the
+/// device.
 pub unsafe trait Domain {
     /// The state on the CPU.
     type State: State;
-    /// What heuristics read beside a state: the `Problem` of the text, laid out as there.
+    /// The `Problem` of the text, laid out as there: data that heuristics read beside a state.
     type Problem: DeviceRepr;
 
     /// The text that defines the heuristics.
@@ -71,7 +75,7 @@ pub unsafe trait Domain {
     /// How many words a state takes on the device, beside its active set and its stream.
     fn words(&self) -> usize;
 
-    /// The problem, with addresses of what it holds on the device.
+    /// The problem, with the addresses of its device memory.
     fn problem(&self) -> &Self::Problem;
 
     /// Writes a state's words.
@@ -85,13 +89,13 @@ pub unsafe trait Domain {
 pub fn sources() -> Vec<Source> {
     let manhattan = |load| format!("ManhattanPacked<{load}>");
     vec![
-        Source::embedded("bench_paper.cu").kernel("paper<256, Manhattan>"),
-        Source::embedded("manhattan.cuh")
+        kernels::source("bench_paper.cu").kernel("paper<256, Manhattan>"),
+        kernels::source("manhattan.cuh")
             .kernel(format!("pass<32, true, u32, Slot<{}, 10>>", manhattan(1)))
             .kernel(format!("pass<64, true, u32, Slot<{}, 18>>", manhattan(16)))
             .kernel(format!("pass<128, true, u64, Slot<{}, 0>>", manhattan(1)))
             .kernel("pass<8, true, u64, Slot<Manhattan, 0>>"),
-        Source::embedded("table.cuh")
+        kernels::source("table.cuh")
             .kernel("pass<4, true, u64, Slot<Table<STRAIGHT>, 2>, Slot<Table<TURNED>, 2>, Slot<Table<WAKING>, 2>>")
             .kernel("pass<1024, false, u64, Slot<Table<STRAIGHT>, 0>>"),
     ]

@@ -10,8 +10,8 @@ use crate::fang::{Active, Order, State};
 use crate::rng::Rng;
 use std::sync::Arc;
 
-/// States on a device and the buffer that their successors are made in; the twin of the CPU's
-/// [`Population`](crate::fang::Population), generation by generation.
+/// States on a device and the buffer for their successors; equal to the CPU's [`Population`](crate::fang::Population),
+/// generation by generation.
 #[derive(Debug)]
 pub struct Population<D: Domain> {
     domain: D,
@@ -31,13 +31,13 @@ struct States {
     count: usize,
     words: CudaSlice<u32>,
     active: CudaSlice<u64>,
-    /// Where their streams stand, four words each.
+    /// The place of their streams, four words each.
     rngs: CudaSlice<u64>,
 }
 
 impl States {
     fn new(cuda: &Cuda, count: usize, variables: usize, words: usize) -> Result<Self, DeviceError> {
-        // drivers differ in what they think of taking no bytes
+        // not all drivers can allocate zero bytes
         Ok(States {
             count,
             words: cuda.zeros((count * words).max(1))?,
@@ -47,8 +47,8 @@ impl States {
     }
 }
 
-/// The streams of the clones of a generation. Each is a jump ahead of the one before, on the CPU made one after the other;
-/// as long as the number of clones stays, a pass makes those of the next generation from its own.
+/// The streams of the clones of a generation. Each is a jump ahead of the one before; the CPU makes them in turn. While
+/// the number of clones stays, a pass makes those of the next generation from its own.
 #[derive(Debug)]
 struct Streams {
     seeds: Rng,
@@ -103,13 +103,14 @@ impl Streams {
     }
 }
 
-/// Where device memory is.
+/// The address of device memory.
 pub(crate) fn address<T>(cuda: &Cuda, memory: &CudaSlice<T>) -> u64 {
     memory.device_ptr(cuda.stream()).0
 }
 
 impl<D: Domain> Population<D> {
-    /// A population of `states`. As on the CPU, successor values are split off `seeds`, those of the given states included.
+    /// A population of `states`. As on the CPU, the streams of successors are split off `seeds`, also those of the
+    /// given states.
     ///
     /// # Errors
     /// What the device or the compiler refuses.
@@ -118,7 +119,7 @@ impl<D: Domain> Population<D> {
         Self::with_shape(cuda, domain, states, seeds, shape)
     }
 
-    /// The same with an instance of the kernel that somebody else chose. It decides nothing but the time taken.
+    /// The same with a given instance of the kernel, which affects only the time taken.
     pub fn with_shape(
         cuda: &Arc<Cuda>,
         domain: D,
@@ -183,7 +184,7 @@ impl<D: Domain> Population<D> {
         &self.domain
     }
 
-    /// The words of the successors that were made last.
+    /// The words of the last successors.
     pub(crate) fn made(&self) -> Result<Vec<u32>, DeviceError> {
         self.cuda.read(&self.target.words)
     }
@@ -203,7 +204,7 @@ impl<D: Domain> Population<D> {
         Ok(())
     }
 
-    /// Makes successors beside the states, which stay.
+    /// Makes successors and keeps the states.
     pub fn make(&mut self, successors: usize, order: Order) -> Result<(), DeviceError> {
         let list = match order {
             Order::List(variables) => Some(self.cuda.upload(if variables.is_empty() { &[0] } else { variables })?),
@@ -229,7 +230,7 @@ impl<D: Domain> Population<D> {
         }
     }
 
-    /// What a pass over the states works on, with a target that is large enough.
+    /// The arguments of a pass over the states, with a target that is large enough.
     pub(crate) fn arguments(
         &mut self,
         successors: usize,
@@ -242,7 +243,7 @@ impl<D: Domain> Population<D> {
             u32::try_from(what).map_err(|_| DeviceError::Unusable(format!("{what} {unit} are too many for a device")))
         };
         if self.target.count != count {
-            // the old buffer goes before the new one comes
+            // frees the old buffer before it allocates the new one
             self.target = States::new(&self.cuda, 0, variables, words)?;
             self.target = States::new(&self.cuda, count, variables, words)?;
         }

@@ -9,13 +9,13 @@ use std::collections::hash_map::Entry;
 use std::f64::consts::LN_10;
 use std::sync::Arc;
 
-/// Digits kept where no number of them is asked for.
+/// Default number of digits.
 const DECIMALS: u32 = 9;
 
 /// Most digits: rounding a potential to a double moves its logarithm by less than 2^-6 units then.
 const MOST_DECIMALS: u32 = 14;
 
-/// Digits that a file must allow, entries left out that no good assignment uses.
+/// Fewest digits that a file must allow, without entries that no good assignment uses.
 const FEWEST_DECIMALS: u32 = 3;
 
 /// The sum over the functions of their largest finite cost stays below this, so that no sum of costs comes near
@@ -29,7 +29,7 @@ const LARGEST_COST: f64 = (1u64 << 46) as f64;
 /// ln 10 less the double nearest to it.
 const LN_10_REST: f64 = -2.170_756_223_382_249_4e-16;
 
-/// A network before its costs are made.
+/// A network before its costs are computed.
 pub(super) struct Parts {
     /// The variables.
     pub builder: Builder,
@@ -39,12 +39,12 @@ pub(super) struct Parts {
     pub scale: Scale,
     /// Digits asked for.
     pub precision: Option<u32>,
-    /// Variables that have only one value in every assignment that counts.
+    /// Variables with the same value in every assignment that counts.
     pub fixed: Vec<(u32, u32)>,
 }
 
 impl Parts {
-    /// Makes the network.
+    /// Computes the costs.
     ///
     /// # Errors
     /// Numbers that differ too much for 64-bit costs; [`Error::Stopped`].
@@ -62,9 +62,9 @@ impl Parts {
         let Some(decimals) = decimals else {
             let largest = self.numbers.iter().map(|own| self.scale.largest(own, f64::INFINITY)).fold(0.0, f64::max);
             return Err(Error::Usage(format!(
-                "{file}: logarithms of up to {largest:e} differ too much for 64-bit costs with {fewest} decimals, and no \
-                 assignment was found that shows the largest ones to be needless (write 0, or -inf in .LG, for what is \
-                 impossible; --precision takes fewer decimals)"
+                "{file}: logarithms of up to {largest:e} differ too much for 64-bit costs with {fewest} decimals, \
+                 and no assignment was found that shows the largest ones to be needless (write 0, or -inf in .LG, for \
+                 what is impossible; --precision takes fewer decimals)"
             )));
         };
         self.with(decimals, reach, stop)
@@ -79,7 +79,7 @@ impl Parts {
                 return Err(Error::Stopped);
             }
             let sizes: Vec<_> = scope.iter().map(|&v| builder.domain(v)).collect();
-            // functions of the same numbers are converted once
+            // functions with the same numbers are converted once
             match first.entry((Arc::as_ptr(own), sizes)) {
                 Entry::Occupied(known) => drop(builder.shared(scope, *known.get())?),
                 Entry::Vacant(new) => drop(new.insert(builder.dense(scope, scale.costs(own, decimals, dear))?)),
@@ -138,7 +138,7 @@ impl Scale {
             (Scale::Potentials, Stated::Double(potential)) => -potential.ln(),
             (Scale::Potentials, Stated::Decimal(potential)) => -ln(potential),
             (Scale::Logarithms, Stated::Double(log)) => -log,
-            // far below any unit; reading refuses those above all doubles
+            // far below any unit; the reader refuses those above all doubles
             (Scale::Logarithms, Stated::Decimal(_)) => 0.0,
         }
     }
@@ -154,7 +154,7 @@ impl Scale {
         }
     }
 
-    /// The largest finite |logarithm| of a cost of up to `dear`; without decimals two logarithms tell.
+    /// The largest finite |logarithm| of a cost up to `dear`; without decimals two logarithms suffice.
     fn largest(self, own: &Numbers, dear: f64) -> f64 {
         let logs = |stated: &mut dyn Iterator<Item = Stated>| {
             let logs = stated.map(|stated| self.minus_log(stated));
@@ -178,7 +178,8 @@ impl Scale {
             |log: f64| if log == f64::INFINITY || log > dear { FORBIDDEN } else { (log * units).round() as Cost };
         match own.as_doubles() {
             Some(doubles) => {
-                let mut last = (f64::NAN, 0); // neighbouring entries are often equal, and a logarithm costs more than a look
+                // neighbouring entries are often equal, and a logarithm costs more than a comparison
+                let mut last = (f64::NAN, 0);
                 let convert = |&entry: &f64| {
                     if entry != last.0 {
                         last = (entry, cost(self.minus_log(Stated::Double(entry))));

@@ -1,34 +1,34 @@
-//! Which entries matter where a file's values differ too much for 64-bit costs: an entry that costs more than all of a
-//! *witness*, whatever the other functions cost, is in no assignment as good as the witness.
+//! The entries that matter where a file's values differ too much for 64-bit costs. An entry that costs more than all of
+//! a *witness*, whatever the other functions cost, is in no assignment as good as the witness.
 
 use crate::error::Error;
 use crate::model::Builder;
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// Looks at entries for each entry of the file that descents to a witness may take.
+/// Work of the descents to a witness, in visits for each entry of the file.
 const LOOKS: u64 = 64;
 
-/// What sums of differences are taken larger by: far more than doubles lose, far less than what is left out.
+/// Relative margin for sums of differences: far more than doubles lose, far less than what is left out.
 const MARGIN: f64 = 1.0 + 1.0 / (1 << 20) as f64;
 
 /// Entries within reach.
 pub(super) struct Reach {
-    /// For each function what an entry costs at most.
+    /// For each function the largest cost of an entry within reach.
     pub dear: Vec<f64>,
-    /// The assignment that shows it; none where all entries are within reach.
+    /// The witness; none where all entries are within reach.
     pub witness: Option<Box<[u32]>>,
 }
 
 impl Reach {
-    /// Every entry of so many functions.
+    /// Every entry of `functions` functions.
     pub fn all(functions: usize) -> Self {
         Reach { dear: vec![f64::INFINITY; functions], witness: None }
     }
 }
 
-/// The reach of the best assignment that some descents find, which gives the variables of `fixed` their values. Every
-/// entry is within reach where all that were found are impossible.
+/// The reach of the best assignment of some descents that give the variables of `fixed` their values. Every entry is
+/// within reach where all of these assignments are impossible.
 pub(super) fn near_a_witness(
     builder: &Builder,
     scopes: &[Box<[u32]>],
@@ -73,7 +73,7 @@ struct Descent<'a> {
     functions: Vec<Vec<usize>>,
     free: Vec<usize>,
     values: Vec<u32>,
-    /// Entries looked at.
+    /// Entries visited.
     looks: u64,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// Gives one variable after the other its best value until none gets a better one.
+    /// Gives each variable in turn its best value until none improves.
     fn run(&mut self, stop: &Stop) -> Result<(), Error> {
         let mut better = true;
         while better {
@@ -124,8 +124,7 @@ impl<'a> Descent<'a> {
         Ok(())
     }
 
-    /// What the functions of a variable cost with one of its values: how many are impossible, and the sum of the
-    /// others.
+    /// The cost of a value of a variable in its functions: the number of impossible entries, and the sum of the others.
     fn cost(&self, v: usize, value: u32) -> (u32, f64) {
         self.functions[v].iter().fold((0, 0.0), |(impossible, sum), &function| {
             let cost = self.entry_with(function, |u| if u == v { value } else { self.values[u] });

@@ -1,37 +1,36 @@
-//! Warnings about files whose writers are known to list the variables of tables in another order than the format's.
+//! Warnings about programs known to list the variables of tables in another order than the format's.
 
 use crate::formats::tokens::{Place, Repeated, Tokens};
 
-/// How far a sum of probabilities may be from 1 that a writer rounded to two digits, over many values.
+/// Largest deviation from 1 of a sum of probabilities rounded to two digits, over many values.
 const ROUNDED_SUM: f64 = 0.05;
 
-/// The one writer of comments that is known lists the variables of large tables in another order than the format's.
+/// The only known writer of comments lists the variables of large tables in another order than the format's.
 pub(super) fn warn_of_comments(tokens: &mut Tokens<'_>, scopes: &[Box<[u32]>]) {
     if let Some(place) = tokens.commented
         && scopes.iter().any(|scope| scope.len() > 2)
     {
-        let message = "comments as pyAgrum writes them: tables of three and more variables are read as listed, though pyAgrum \
-                       lists the variables in another order than that of the entries";
+        let message = "comments as pyAgrum writes them: tables of three and more variables are read as listed, though \
+                       pyAgrum lists the variables in another order than that of the entries";
         tokens.warn(place, message.into());
     }
 }
 
-/// Whether BAYES tables, with the first variable running fastest, are distributions of the variable listed last, and as
-/// listed they are not.
+/// Whether BAYES tables are distributions of the variable listed last only if the first variable runs fastest.
 pub(super) struct Reversed {
     possible: bool,
     tables: Repeated,
 }
 
 impl Reversed {
-    /// Nothing is found out where `possible` is false.
+    /// Checks nothing where `possible` is false.
     pub(super) fn new(possible: bool) -> Self {
         Reversed { possible, tables: Repeated::default() }
     }
 
     pub(super) fn note(&mut self, size: usize, table: &[f64], place: Place) {
         let rows = table.len() / size;
-        // 0 is what stands for rows that cannot be
+        // 0 marks rows of impossible conditions
         let is_one = |sum: f64| sum == 0.0 || (sum - 1.0).abs() < ROUNDED_SUM;
         let sums = |entry: &dyn Fn(usize, usize) -> usize| {
             (0..rows).all(|row| is_one((0..size).map(|value| table[entry(row, value)]).sum()))
@@ -46,8 +45,8 @@ impl Reversed {
         if self.possible {
             self.tables.warn(tokens, |times| {
                 format!(
-                    "a BAYES table ({times} in all) that is a distribution of its last variable only if the first one runs \
-                     fastest, as pgmpy writes it; read with the last one fastest, as the format has it"
+                    "a BAYES table ({times} in all) that is a distribution of its last variable only if the first one \
+                     runs fastest, as pgmpy writes it; read with the last one fastest, as the format has it"
                 )
             });
         }

@@ -10,7 +10,7 @@ use crate::model::{Cost, FORBIDDEN};
 const COMBINATIONS: u64 = 1 << 20;
 
 impl Reader<'_, '_> {
-    /// Reads what follows the default cost -1 of a global function, if a word does. Returns the function's number.
+    /// Reads the global function after a default cost of -1, if there is one. Returns the function's number.
     pub(super) fn global(&mut self) -> Result<Option<u32>, Error> {
         if !self.tokens.peek()?.first().is_some_and(u8::is_ascii_alphabetic) {
             return Ok(None);
@@ -63,7 +63,7 @@ impl Reader<'_, '_> {
         Ok(Some(function))
     }
 
-    /// A price so many times; what reaches `top` is forbidden.
+    /// A multiple of a price; what reaches `top` is forbidden.
     fn times(&self, price: Cost, times: u64) -> Cost {
         let cost = i128::from(price) * i128::from(times);
         let is_forbidden = times > 0 && price >= FORBIDDEN || cost >= i128::from(self.top);

@@ -1,8 +1,8 @@
-//! The arithmetic of expressions: IEEE doubles with + - * / and square roots, each rounded once, in a fixed order. The device
-//! does the same (`kernels/expression.cuh`), so that weights are equal to the last bit.
+//! The arithmetic of expressions: IEEE doubles with + - * / and square roots, each rounded once, in a fixed order. The
+//! device does the same (`kernels/expression.cuh`), so weights are equal to the last bit.
 //!
-//! Libraries differ in the last digits of exp and log, so both are made here of the four operations: Taylor's series, whose
-//! coefficients anybody can check, long enough for doubles. Nothing is contracted to a fused multiply-add.
+//! Libraries differ in the last digits of exp and log, so both are built from the four operations: Taylor series with
+//! checkable coefficients, long enough for doubles. Nothing is contracted to a fused multiply-add.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -54,7 +54,7 @@ pub fn exp(x: f64) -> f64 {
     if x.is_nan() { x } else { scaled }
 }
 
-/// The natural logarithm, within a unit or two in the last place; minus infinity of 0, no number below.
+/// The natural logarithm, within a unit or two in the last place; minus infinity at 0, NaN below.
 #[inline(always)]
 pub fn log(x: f64) -> f64 {
     // numbers below 2^-1022 have no leading bit: 2^54 gives them one
@@ -85,13 +85,13 @@ pub fn log(x: f64) -> f64 {
     if x < 0.0 || x.is_nan() { f64::NAN } else { result }
 }
 
-/// The lesser one; no number where one of them is none.
+/// The lesser one; NaN where one of them is NaN.
 #[inline(always)]
 pub fn min(a: f64, b: f64) -> f64 {
     if a < b || a.is_nan() { a } else { b }
 }
 
-/// The larger one; no number where one of them is none.
+/// The larger one; NaN where one of them is NaN.
 #[inline(always)]
 pub fn max(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
@@ -138,14 +138,14 @@ pub enum Binary {
     Differ,
 }
 
-/// Functions of all values of a variable. All of them come to the same in any order.
+/// Functions of all values of a variable. Their results do not depend on the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Aggregate {
     /// The least.
     Min,
     /// The largest.
     Max,
-    /// For how many a truth value holds.
+    /// The number of values for which it is true.
     Count,
 }
 
@@ -194,7 +194,7 @@ impl Aggregate {
         }
     }
 
-    /// With one more value. The sum turns -0 into 0: which of the two comes first must not show.
+    /// With one more value. The sum turns -0 into 0, so that the order does not show.
     #[inline(always)]
     pub fn with(self, so_far: f64, x: f64) -> f64 {
         match self {
@@ -205,11 +205,11 @@ impl Aggregate {
     }
 }
 
-/// The weight of the dearest value.
+/// The largest weight.
 pub const LARGEST: u32 = 1 << 20;
 
-/// A weight as an integer: `weight / largest` of [`LARGEST`], rounded to the nearest, ties to even; `LARGEST` at most. 0 for
-/// what is not above 0. Where `largest` is infinite, so must be the weight.
+/// A weight as an integer: `weight / largest` of [`LARGEST`], rounded to nearest, ties to even, at most `LARGEST`; 0
+/// for weights not above 0. Where `largest` is infinite, so must be the weight.
 #[inline(always)]
 pub fn scale(weight: f64, largest: f64) -> u32 {
     let share = if largest == f64::INFINITY { truth(weight == largest) } else { weight / largest };

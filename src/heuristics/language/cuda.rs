@@ -5,28 +5,28 @@ use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Id, Node};
 use crate::device::Source;
 use crate::heuristics::INPUTS;
+use crate::kernels;
 use std::fmt::Write;
 
 /// The text of an example, for tests without a device.
-pub fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     let example = include_str!("../../../heuristics/boltzmann.toml");
     let heuristic = Heuristic::parse("boltzmann.toml", example, &[]);
     let text = heuristic.map_or_else(|error| format!("#error {error}\n"), |heuristic| heuristic.cuda("Example"));
-    vec![Source { name: "heuristic.cu".into(), text, constants: Vec::new(), kernels: Vec::new() }]
+    vec![kernels::own("heuristic.cu", text)]
 }
 
 impl Heuristic {
-    /// A struct of functions that a device weighs values by, called `name`; it includes `inputs.cuh` and `expression.cuh`.
+    /// The CUDA struct `name`, whose functions weight values; it includes `inputs.cuh` and `expression.cuh`.
     ///
-    /// `Known` is what is known of a value and its visit: [`INPUTS`], and `table_NAME` for each table of the user's, which `look` looks
-    /// up. A visit makes
-    /// `PASSES` passes over its values: each adds to the aggregates, from `none()` on, what `accumulate` makes of a value.
-    /// Parts of the values begin with copies of what the passes before came to, and are joined by `merge` in any order. Then `weight` is the integer of a value, and
-    /// `nonsense` whether it is 0 because it is no number. `active` reads only what is known of the variable, `EARLY` says
-    /// that `least` is not among it.
+    /// `Known` holds the inputs of a value and its visit: [`INPUTS`], and `table_NAME` for each of the user's tables,
+    /// read by `look`. A visit makes `PASSES` passes over its values. In each, `accumulate` adds a value to the
+    /// aggregates, from `none()` on; parts of the values start from copies of the last pass's aggregates, and `merge`
+    /// joins parts in any order. Then `weight` is a value's integer weight, and `nonsense` whether it is 0 because it
+    /// is not a number. `active` reads only the variable's inputs; `EARLY` says that it does not read `least`.
     pub fn cuda(&self, name: &str) -> String {
         let mut text = Text { heuristic: self, text: String::new() };
-        // what is written to a string is written
+        // writing to a string cannot fail
         let _ = text.write(name);
         text.text
     }
@@ -143,7 +143,7 @@ impl Text<'_> {
         writeln!(self.text, "    }}\n")
     }
 
-    /// Writes what leads to `roots`, aggregates being known; returns what stands for each root.
+    /// Writes the operations of `roots`, given the aggregates; returns the name of each root.
     fn nodes(&mut self, roots: &[Id], indent: &str) -> Result<Vec<String>, std::fmt::Error> {
         let dag = &self.heuristic.meaning.dag;
         let mut needed = vec![false; dag.len()];
@@ -161,7 +161,7 @@ impl Text<'_> {
         Ok(roots.iter().map(|&root| self.operand(root)).collect())
     }
 
-    /// What stands for a node where it is read.
+    /// The expression that reads a node.
     fn operand(&self, id: Id) -> String {
         match self.heuristic.meaning.dag.get(id).node {
             Node::Constant(bits) => constant(f64::from_bits(bits)),
@@ -175,7 +175,7 @@ impl Text<'_> {
         }
     }
 
-    /// The operation of a node that is no name.
+    /// The operation of a node that has no name.
     fn line(&self, id: Id) -> Option<String> {
         let of = |id| self.operand(id);
         Some(match self.heuristic.meaning.dag.get(id).node {

@@ -1,9 +1,9 @@
-//! Typed expressions as a graph of operations: equal parts are one node, and what constants say is worked out at once.
+//! Typed expressions as a graph of operations: equal parts share a node, and constants are folded.
 
 use super::arithmetic::{Aggregate, Binary, Unary};
 use rustc_hash::FxHashMap;
 
-/// The number of a node. What it reads has lesser numbers.
+/// The number of a node. Its operands have lesser numbers.
 pub(super) type Id = usize;
 
 /// An operation. All numbers are doubles, truth values 1 and 0.
@@ -29,14 +29,14 @@ pub(super) enum Node {
     Aggregate(Aggregate, Id),
 }
 
-/// What is known of a node.
+/// A node's operation and type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     /// The operation.
     pub node: Node,
     /// Whether there is a number for each value.
     pub column: bool,
-    /// How many aggregates have to be known one after the other before it.
+    /// The length of the longest chain of aggregates before it.
     pub level: usize,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Dag {
 }
 
 impl Node {
-    /// What it reads.
+    /// Its operands.
     pub fn operands(self) -> impl Iterator<Item = Id> {
         let operands = match self {
             Node::Unary(_, x) | Node::Aggregate(_, x) => [Some(x), None, None],
@@ -84,7 +84,7 @@ impl Dag {
         self.add(Node::Constant(number.to_bits()))
     }
 
-    /// A node, the one that is there already if there is one.
+    /// The node of an operation, shared with an equal one.
     pub fn add(&mut self, node: Node) -> Id {
         if let Some(id) = self.folded(node) {
             return id;
@@ -105,7 +105,7 @@ impl Dag {
         id
     }
 
-    /// What comes to a constant, or to one of its operands.
+    /// Simplifies an operation to a constant or to one of its operands.
     fn folded(&mut self, node: Node) -> Option<Id> {
         match node {
             Node::Unary(function, x) => self.constant(x).map(|x| self.number(function.apply(x))),

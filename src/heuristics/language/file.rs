@@ -1,4 +1,4 @@
-//! The TOML file of a heuristic: which keys it has, and where each expression stands.
+//! The TOML file of a heuristic: its keys, and the place of each expression.
 
 use super::resolve::{CONSTANTS, FUNCTIONS};
 use super::syntax::{Expr, KEYWORDS, parse};
@@ -18,18 +18,18 @@ type Value<'a> = Spanned<DeValue<'a>>;
 /// The expressions that a file may have.
 pub(super) const EXPRESSIONS: [&str; 5] = ["active", "allowed", "rating", "weight", "largest"];
 
-/// Everything else.
+/// The other keys.
 const OTHERS: [&str; 4] = ["about", "let", "tables", "groups"];
 
-/// The most bytes of a file, which somebody wrote by hand.
+/// The most bytes of a file, as files are written by hand.
 const LARGEST: u64 = 1 << 20;
 
-/// A file, read and not yet understood.
+/// A file that is read but not resolved.
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
     /// The text.
     pub text: Text,
-    /// What its author says of it.
+    /// The author's description.
     pub about: String,
     /// The expressions by name: those of [`EXPRESSIONS`], and named parts.
     pub expressions: Vec<(String, Expr)>,
@@ -170,7 +170,7 @@ impl File {
     }
 }
 
-/// The files of tables that a file names, as far as it can be understood; none where it is a pipe.
+/// The files of tables that a file names, as far as it can be parsed; none where it is a pipe.
 pub(super) fn tables_of(path: &Path) -> Vec<PathBuf> {
     if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return Vec::new();
@@ -182,7 +182,7 @@ pub(super) fn tables_of(path: &Path) -> Vec<PathBuf> {
     tables.values().filter_map(|table| Some(folder.join(source(table).ok()?.0))).collect()
 }
 
-/// Why a file was not read on.
+/// Why reading a file failed.
 #[derive(Debug)]
 enum Stopped {
     Here(Box<Wrong>),
@@ -195,7 +195,7 @@ impl From<Wrong> for Stopped {
     }
 }
 
-/// The entries of a table as they stand in the file.
+/// The entries of a table with their places in the file.
 fn in_order<'a, 'b>(table: &'a DeTable<'b>) -> Vec<(&'a Spanned<std::borrow::Cow<'b, str>>, &'a Value<'b>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -222,7 +222,7 @@ fn mistyped(value: &Value<'_>, found: &DeValue<'_>, expected: &str) -> Wrong {
     Wrong::new(value.span(), expected).found(found)
 }
 
-/// A number as tables have them.
+/// A number of a table.
 fn finite(value: &Value<'_>, text: &str) -> Result<f64, Wrong> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| Wrong::new(value.span(), "a finite number in decimals"))

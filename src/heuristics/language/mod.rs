@@ -1,13 +1,13 @@
-//! Heuristics that users write: a small TOML file says which variables are visited and what their values weigh, in expressions
-//! over what is known of a visit ([`INPUTS`]) and tables of their own.
+//! Heuristics that users write: a small TOML file says which variables are visited and how their values are weighted,
+//! in expressions over the inputs of a visit ([`INPUTS`]) and tables of their own.
 //!
 //! ```text
-//! file ─ file, syntax ─► trees ─ resolve ─► graph of operations (dag) ─┬─ program: columns on the CPU
-//!                                                                      └─ cuda: text for a device
+//! file ─ file, syntax ─► trees ─ resolve ─► operations (dag) ─┬─ program: columns on the CPU
+//!                                                             └─ cuda: text for a device
 //! ```
 //!
-//! Both sides do the same arithmetic in doubles (`arithmetic`), so that they draw from equal weights. docs/heuristics-language.md
-//! is the reference of the language.
+//! Both sides do the same arithmetic in doubles (`arithmetic`), so they draw from equal weights.
+//! docs/heuristics-language.md is the reference of the language.
 
 pub mod arithmetic;
 mod cuda;
@@ -19,7 +19,7 @@ mod syntax;
 mod tables;
 mod text;
 
-pub use cuda::sources;
+pub(crate) use cuda::sources;
 pub use program::{Numbers, Scratch};
 pub use resolve::{CONSTANTS, FUNCTIONS, Function};
 pub use tables::Table;
@@ -44,19 +44,20 @@ pub struct Heuristic {
     needs: Needs,
     /// The user's tables, and the number of each variable's group.
     tables: Vec<Table>,
-    /// Places of the columns that are read.
+    /// Places of the input columns that are read.
     columns: Vec<usize>,
     active: Program,
     /// Its roots: the weights, and what the largest is.
     weights: Program,
 }
 
-/// What the values of a visit weigh.
+/// The weights of a visit's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weighed {
     /// The sum of the weights.
     pub sum: u64,
-    /// The first value whose weight is no number, if there is one. Such values weigh 0; the others weigh what they do without them.
+    /// The first value whose weight is not a number, if there is one. Such values weigh 0; the others keep their
+    /// weights.
     pub nonsense: Option<usize>,
 }
 
@@ -65,12 +66,12 @@ impl Heuristic {
     ///
     /// # Errors
     /// Where the file or one of its tables is wrong, with line and column and the names that exist; [`Error::Waiting`]
-    /// where `stop` is set before a pipe has said all.
+    /// where `stop` is set before a pipe is at its end.
     pub fn read(path: &Path, variables: &[Variable], stop: &Stop) -> Result<Heuristic, Error> {
         Heuristic::of(File::read(path, &Variables::of(variables), stop)?)
     }
 
-    /// Reads a text that messages call `file`; tables are looked for where the program runs.
+    /// Reads a text that messages call `file`; tables are searched in the working directory.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -87,7 +88,7 @@ impl Heuristic {
         Heuristic::of(File::read(path, &Variables::default(), stop)?).map(|_| ())
     }
 
-    /// The files of tables that the file at `path` names, as far as it can be understood; none where it is a pipe.
+    /// The files of tables that the file at `path` names, as far as it can be parsed; none where it is a pipe.
     pub fn tables_of(path: &Path) -> Vec<PathBuf> {
         file::tables_of(path)
     }
@@ -115,7 +116,7 @@ impl Heuristic {
         &self.file.text.file
     }
 
-    /// What its author says of it.
+    /// The author's description.
     pub fn about(&self) -> &str {
         &self.file.about
     }
@@ -125,7 +126,7 @@ impl Heuristic {
         self.needs
     }
 
-    /// What says whether a variable is active, as the file has it, and the inputs that it uses.
+    /// The file's expression of `active`, and the inputs that it uses.
     pub fn condition(&self) -> (&str, Needs) {
         let active = self.file.expressions.iter().find(|(name, _)| name == "active");
         let text = active.and_then(|(_, expression)| self.file.text.text.get(expression.at.clone()));
@@ -138,27 +139,27 @@ impl Heuristic {
         names.zip(&self.tables)
     }
 
-    /// Whether the variable may get a new value. `variable` is its number in the network; of the inputs only scalars are read.
+    /// Whether the variable may get a new value. `variable` is its number in the network; only scalar inputs are read.
     pub fn active(&self, variable: usize, inputs: &impl Numbers, scratch: &mut Scratch) -> bool {
         let visit = Visit { inputs, variable, tables: &self.tables, length: 0 };
         self.active.run(&visit, scratch);
         matches!(self.active.result(0, &visit, scratch), View::One(holds) if holds != 0.0)
     }
 
-    /// Weighs the values of a variable: as many as `weights` has places. `variable` is its number in the network, and the input
-    /// `value` holds the values' numbers there, which the user's tables go by.
+    /// Weights the values of a variable, one for each place in `weights`. `variable` is its number in the network; the
+    /// input `value` holds the values' numbers there, which index the user's tables.
     pub fn weigh(&self, variable: usize, inputs: &impl Numbers, scratch: &mut Scratch, weights: &mut [u32]) -> Weighed {
         let visit = Visit { inputs, variable, tables: &self.tables, length: weights.len() };
         if self.columns.iter().any(|&place| inputs.column(place).len() < weights.len()) {
-            // a driver that does not fill what is needed
+            // the driver has not filled the inputs it needs
             weights.fill(0);
             return Weighed { sum: 0, nonsense: Some(0) };
         }
         pulp::Arch::new().dispatch(Weigh { heuristic: self, visit, scratch, weights })
     }
 
-    /// A line about a weight that is no number: the file, the variable and its value by their numbers in the network, and all that
-    /// the heuristic knew. `value` is its place among the weights.
+    /// A line about a weight that is not a number: the file, the variable and its value by their numbers in the
+    /// network, and all inputs. `value` is its place among the weights.
     pub fn explain(&self, variable: usize, inputs: &impl Numbers, value: usize) -> String {
         let used = INPUTS.iter().enumerate().filter(|(_, input)| self.needs.any(input.needs));
         let input = |(place, input): (usize, &Input)| {
@@ -181,7 +182,7 @@ impl Heuristic {
     }
 }
 
-/// [`Heuristic::weigh`] with the widest vectors of this machine: closures are not inlined into what knows them.
+/// [`Heuristic::weigh`] with the widest vectors of this machine; a type, as closures are not inlined into such code.
 struct Weigh<'a, 'b, N> {
     heuristic: &'a Heuristic,
     visit: Visit<'a, N>,
@@ -206,7 +207,7 @@ impl<N: Numbers> pulp::WithSimd for Weigh<'_, '_, N> {
     }
 }
 
-/// Integers for weights, where `top` becomes the largest; `told` where the file says what that is.
+/// Integer weights, where `top` becomes the largest; `told` where the file states the largest.
 #[inline(always)]
 fn scaled(reals: View<'_>, top: f64, told: bool, weights: &mut [u32]) -> Weighed {
     let mut nan = false;

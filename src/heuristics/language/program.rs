@@ -1,12 +1,12 @@
-//! Graphs of operations as flat lists: what does not depend on the value is done once a visit, the rest column by column,
-//! in storage that is reused.
+//! Graphs of operations as flat lists: operations independent of the value run once a visit, the others column by
+//! column, in reused storage.
 
 use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Dag, Id, Node};
 use super::tables::Table;
 use crate::heuristics::INPUTS;
 
-/// What is known of a visit, by the places of [`INPUTS`].
+/// The inputs of a visit, by the places of [`INPUTS`].
 pub trait Numbers {
     /// A number of the visit.
     fn scalar(&self, place: usize) -> f64;
@@ -15,7 +15,7 @@ pub trait Numbers {
     fn column(&self, place: usize) -> &[f64];
 }
 
-/// A list of operations and what comes of them.
+/// A list of operations and the places of their results.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     operations: Vec<Operation>,
@@ -25,7 +25,7 @@ pub(super) struct Program {
     columns: usize,
 }
 
-/// An operation and the slot that its result goes to, a scalar's or a column's.
+/// An operation and the register of its result, a scalar's or a column's.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     does: Does,
@@ -61,10 +61,10 @@ pub struct Scratch {
     columns: Vec<Vec<f64>>,
 }
 
-/// What a program reads.
+/// The operands of a program.
 #[derive(Debug)]
 pub(super) struct Visit<'a, N> {
-    /// What the driver knows.
+    /// The driver's inputs.
     pub inputs: &'a N,
     /// The variable's number in the network.
     pub variable: usize,
@@ -82,10 +82,10 @@ pub(super) enum View<'a> {
 }
 
 impl Program {
-    /// The operations that lead to `roots`.
+    /// The operations that compute `roots`.
     pub fn new(dag: &Dag, roots: &[Id]) -> Program {
         let needed = dag.needed(roots);
-        // a slot is free again after the last operation that reads it
+        // a register is free again after the last operation that reads it
         let mut last: Vec<Id> = (0..dag.len()).collect();
         for id in (0..dag.len()).filter(|&id| needed[id]) {
             dag.get(id).node.operands().for_each(|operand| last[operand] = id);
@@ -142,7 +142,7 @@ impl Program {
         scratch.view(self.results[root], visit)
     }
 
-    /// Does all operations.
+    /// Runs all operations.
     #[inline(always)]
     pub fn run(&self, visit: &Visit<'_, impl Numbers>, scratch: &mut Scratch) {
         scratch.make_room(self.scalars, self.columns, visit.length);
@@ -159,7 +159,7 @@ impl Program {
 }
 
 impl Scratch {
-    /// Grows to what a program takes; a no-op from the largest domain on.
+    /// Grows to the size of a program; a no-op once the largest domain was seen.
     #[inline(always)]
     fn make_room(&mut self, scalars: usize, columns: usize, length: usize) {
         if self.scalars.len() < scalars {
@@ -187,7 +187,7 @@ impl Scratch {
         }
     }
 
-    /// A scalar operation: its operands are scalars, but for an aggregate's.
+    /// A scalar operation: its operands are scalars, except an aggregate's.
     #[inline(always)]
     fn scalar(&self, does: Does, visit: &Visit<'_, impl Numbers>) -> f64 {
         let one = |operand| match self.view(operand, visit) {
@@ -206,7 +206,7 @@ impl Scratch {
         }
     }
 
-    /// An operation that leads to a column.
+    /// An operation whose result is a column.
     #[inline(always)]
     fn column(&self, does: Does, visit: &Visit<'_, impl Numbers>, to: &mut [f64]) {
         let view = |operand| self.view(operand, visit);
@@ -227,7 +227,7 @@ impl Scratch {
     }
 }
 
-/// Numbers that are worked out together.
+/// Numbers processed together.
 const PACK: usize = 8;
 
 #[inline(always)]
@@ -330,7 +330,7 @@ fn aggregate(function: Aggregate, numbers: &[f64]) -> f64 {
     }
 }
 
-/// The largest number above 0, or 0; what is no number is passed over.
+/// The largest number above 0, or 0; NaN is skipped.
 #[inline(always)]
 pub(super) fn largest(numbers: View<'_>) -> f64 {
     let larger = |a: f64, b: f64| if b > a { b } else { a };

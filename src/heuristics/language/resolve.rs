@@ -1,4 +1,4 @@
-//! What expressions mean: names are looked up, types checked, and everything becomes nodes of one graph.
+//! The meaning of expressions: names are looked up, types checked, and everything becomes nodes of one graph.
 
 use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Dag, Id, Node};
@@ -18,7 +18,7 @@ pub struct Function {
     pub name: &'static str,
     /// How it is called.
     pub call: &'static str,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub about: &'static str,
     /// The least and the largest number of arguments.
     arguments: (usize, usize),
@@ -55,14 +55,14 @@ pub const FUNCTIONS: [Function; 11] = [
     function("best", "best(x)", 1, 1, "the least of the values that `allowed` allows; infinite where it allows none"),
 ];
 
-/// What there is by default.
+/// Defaults.
 const RATING: &str = "cost";
 const WEIGHT: &str = "exp((min(rating) - rating) / temperature)";
 
-/// How deep names lead to names, so that no file overflows the stack.
+/// Deepest nesting of names, so that no file overflows the stack.
 const DEPTH: usize = 400;
 
-/// What a file says.
+/// The meaning of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Meaning {
     /// All nodes.
@@ -88,17 +88,17 @@ struct Resolver<'a> {
     file: &'a File,
     dag: Dag,
     known: FxHashMap<&'a str, (Id, Type)>,
-    /// Names that are being looked up, each because of the one before.
+    /// Names that are being looked up, each for the one before.
     open: Vec<&'a str>,
     depth: usize,
-    /// Whether values are not known yet.
+    /// Whether values are still unknown.
     early: bool,
 }
 
 type Typed = Result<(Id, Type), Wrong>;
 
 impl Meaning {
-    /// The meaning of a file.
+    /// Resolves a file.
     pub fn of(file: &File) -> Result<Meaning, Wrong> {
         let dag = Dag::default();
         let mut resolver = Resolver { file, dag, known: FxHashMap::default(), open: Vec::new(), depth: 0, early: true };
@@ -108,7 +108,7 @@ impl Meaning {
         };
         resolver.early = false;
         for (name, expression) in &file.expressions {
-            // those that nobody uses are checked too
+            // unused expressions are checked too
             let _ = resolver.named(name, expression)?;
         }
         let rating = resolver.rating()?.0;
@@ -174,7 +174,7 @@ impl<'a> Resolver<'a> {
         self.named(name, expression).map(|(id, _)| id)
     }
 
-    /// The rating, which is a column: else aggregates of it would mean nothing.
+    /// The rating, always a column: aggregates of a scalar would be meaningless.
     fn rating(&mut self) -> Typed {
         match self.part("rating") {
             Some((name, expression)) => {
@@ -255,7 +255,7 @@ impl<'a> Resolver<'a> {
         let table = self.file.tables.iter().position(|(table, _)| table == name);
         let group = self.file.groups.iter().position(|group| group == name);
         let constant = CONSTANTS.iter().find(|(constant, _)| *constant == name);
-        // a part that comes too early is found where it is used
+        // a name that is used too early is reported where it is used
         let early = std::mem::replace(&mut self.early, false);
         let typed = if name == "rating" {
             self.rating()?
@@ -283,7 +283,7 @@ impl<'a> Resolver<'a> {
         self.in_time(typed, expression)
     }
 
-    /// Refuses what is known of values where they are not known yet.
+    /// Refuses inputs of values while values are unknown.
     fn in_time(&self, typed: (Id, Type), expression: &Expr) -> Typed {
         let known = self.dag.get(typed.0);
         if self.early && (known.column || known.level > 0) {
@@ -350,7 +350,7 @@ impl<'a> Resolver<'a> {
                         let allowed = self.named_truth(part, allowed)?;
                         let nothing = self.dag.number(f64::INFINITY);
                         let id = self.dag.add(Node::Choose(allowed, id, nothing));
-                        // where `allowed` is a constant, so may this be
+                        // where `allowed` is constant, this may be constant too
                         let column = self.dag.get(id).column;
                         (if column { self.dag.add(Node::Aggregate(Aggregate::Min, id)) } else { id }, Type::Number)
                     }

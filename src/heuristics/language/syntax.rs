@@ -16,18 +16,18 @@ use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Location, Stateful, Stream};
 use winnow::token::{one_of, take_while};
 
-/// An expression as it stands in a text.
+/// An expression with its place in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expr {
-    /// What it is.
+    /// The expression.
     pub kind: Kind,
-    /// Where it stands.
+    /// Its place.
     pub at: Range<usize>,
-    /// Levels of expressions in it.
+    /// Levels of nesting in it.
     depth: u32,
 }
 
-/// What an expression is.
+/// The kinds of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// `2.5`
@@ -66,18 +66,18 @@ pub(super) enum Operator {
     Or,
 }
 
-/// How deep expressions nest, so that no file overflows the stack.
+/// Deepest nesting of expressions, so that no file overflows the stack.
 const DEPTH: u32 = 100;
 
 type In<'s> = Stateful<LocatingSlice<&'s str>, State>;
 type Out<T> = ModalResult<T, Failure>;
 
-/// What the parser carries along.
+/// State of the parser.
 #[derive(Clone, Debug)]
 struct State {
-    /// Where the text begins in its file.
+    /// The place of the text in its file.
     base: usize,
-    /// Where the brackets and signs began that are open.
+    /// The places of open brackets and signs.
     open: Vec<usize>,
 }
 
@@ -85,10 +85,10 @@ struct State {
 #[derive(Clone, Debug, PartialEq)]
 struct Failure(Box<Wrong>);
 
-/// What operators other than `+`, `-`, `/` and words are made of, and what people write for them.
+/// Characters of operators other than `+`, `-` and `/`, and wrong spellings of operators.
 const SYMBOLS: fn(char) -> bool = |c| "<>=!*&|^%?".contains(c);
 
-/// Words that are no names.
+/// Reserved words.
 pub(super) const KEYWORDS: [&str; 3] = ["and", "or", "not"];
 
 const OPERAND: &str = "a number, a name, `(`, `-` or `not`";
@@ -124,7 +124,7 @@ fn rest<'s>(input: &In<'s>) -> &'s str {
     input.peek_slice(input.eof_offset())
 }
 
-/// The word that the input stands before.
+/// The next word of the input.
 fn word(input: &In<'_>) -> Range<usize> {
     let (start, rest) = (here(input), rest(input));
     let first = rest.chars().next().map_or(0, char::len_utf8);
@@ -162,7 +162,7 @@ fn whole(input: &mut In<'_>) -> Out<Expr> {
     Ok(parsed)
 }
 
-/// Checks that one of `ends`, or the end of the text, follows an expression; `named` is what messages call that.
+/// Checks that one of `ends`, or the end of the text, follows an expression; `named` is its name in messages.
 fn end(input: &mut In<'_>, ends: &str, named: &str) -> Out<()> {
     let _ = multispace0.parse_next(input)?;
     if rest(input).chars().next().map_or(ends.is_empty(), |next| ends.contains(next)) {
@@ -193,7 +193,7 @@ fn open(input: &mut In<'_>, at: usize) -> Out<()> {
     if input.state.open.len() > DEPTH as usize { too_deep(at..at + 1) } else { Ok(()) }
 }
 
-/// A keyword, and not the beginning of a name.
+/// A keyword, not the beginning of a name.
 fn keyword<'s>(text: &'static str) -> impl Parser<In<'s>, (), ErrMode<Failure>> {
     name.verify(move |found: &str| found == text).void()
 }

@@ -1,4 +1,4 @@
-//! What the user knows of variables and values: tables from CSV files, and groups.
+//! The user's numbers for variables and values: tables from CSV files, and groups.
 
 use super::text::{Wrong, names, quote};
 use crate::error::{Error, ParseError};
@@ -8,7 +8,8 @@ use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
-/// The variables of a network by index and by name. Without a network nothing is looked up: files are checked alone then.
+/// The variables of a network by index and by name. Without a network, files are checked alone and nothing is looked
+/// up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables<'a> {
     all: Option<&'a [Variable]>,
@@ -27,7 +28,7 @@ impl<'a> Variables<'a> {
         self.all.map_or(0, <[Variable]>::len)
     }
 
-    /// The variable that a name or an index means; nothing without a network.
+    /// The variable of a name or an index; none without a network.
     fn find(&self, text: &str) -> Result<Option<usize>, Wrong> {
         let Some(all) = self.all else { return Ok(None) };
         let known = self.by_name.get(text).copied();
@@ -39,7 +40,7 @@ impl<'a> Variables<'a> {
         })
     }
 
-    /// The value of a variable that a name or an index means.
+    /// The value of a variable by its name or index.
     fn value(&self, variable: usize, text: &str) -> Result<usize, Wrong> {
         let Some(variable) = self.all.and_then(|all| all.get(variable)) else { return Ok(0) };
         let named = variable.values.as_deref().unwrap_or_default();
@@ -52,7 +53,7 @@ impl<'a> Variables<'a> {
         })
     }
 
-    /// What messages call a variable.
+    /// The name of a variable in messages.
     fn shown(&self, variable: usize) -> String {
         let name = self.all.and_then(|all| all.get(variable)?.name.as_deref());
         name.map_or_else(|| format!("variable {variable}"), |name| format!("variable {variable} ({name})"))
@@ -70,7 +71,7 @@ pub(super) struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Takes a variable in.
+    /// Adds a variable.
     pub fn take(&mut self, text: &str, variables: &Variables<'_>) -> Result<(), Wrong> {
         let Some(variable) = variables.find(text)? else { return Ok(()) };
         let before = self.of[variable];
@@ -103,7 +104,7 @@ impl Table {
         self.by_value
     }
 
-    /// The number of a variable; no number where there is no such variable.
+    /// The number of a variable; NaN where there is no such variable.
     pub fn number(&self, variable: usize) -> f64 {
         self.numbers.get(variable).copied().unwrap_or(f64::NAN)
     }

@@ -3,55 +3,55 @@
 use crate::error::{Error, ParseError};
 use std::ops::Range;
 
-/// What a message quotes of a text.
+/// Longest quotation of a text in a message.
 const QUOTED: usize = 40;
 
-/// A text and what messages call it.
+/// A text and its name in messages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
     /// The file as the user named it.
     pub file: String,
-    /// What stands there.
+    /// The text.
     pub text: String,
 }
 
-/// A place in a text and what is wrong there.
+/// An error at a place in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wrong {
     /// The place, in bytes.
     pub at: Range<usize>,
-    /// What stands there; the text itself where this says nothing.
+    /// What was found; the text itself where this is empty.
     pub found: Option<String>,
-    /// What should.
+    /// What was expected.
     pub expected: String,
-    /// What may help.
+    /// A hint.
     pub hint: Option<String>,
 }
 
 impl Wrong {
-    /// The text at a place is not what it should be.
+    /// An unexpected text at a place.
     pub fn new(at: Range<usize>, expected: impl Into<String>) -> Self {
         Wrong { at, found: None, expected: expected.into(), hint: None }
     }
 
-    /// With other words for what stands there.
+    /// With other words for what was found.
     pub fn found(self, found: impl Into<String>) -> Self {
         Wrong { found: Some(found.into()), ..self }
     }
 
-    /// With what may help.
+    /// With a hint.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Wrong { hint: Some(hint.into()), ..self }
     }
 
-    /// With what may help, if anything does.
+    /// With a hint, if there is one.
     pub fn hinted(self, hint: Option<String>) -> Self {
         Wrong { hint, ..self }
     }
 }
 
 impl Text {
-    /// The error of what is wrong at a place of this text.
+    /// The error in this text.
     pub fn error(&self, wrong: Wrong) -> Error {
         let before = self.text.get(..wrong.at.start).unwrap_or(&self.text);
         let line = before.matches('\n').count() as u64 + 1;
@@ -68,7 +68,7 @@ impl Text {
     }
 }
 
-/// A piece of text as a message shows it: printable, short, one line.
+/// A piece of text for a message: printable, short, one line.
 pub(super) fn quote(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
     let shown: String = first.chars().take(QUOTED).flat_map(char::escape_debug).collect();
@@ -76,7 +76,7 @@ pub(super) fn quote(text: &str) -> String {
     format!("`{shown}{more}`")
 }
 
-/// The names that exist, as a message lists them, and the one that was meant, if one is near.
+/// The names that exist, for a message, and the one that was probably meant.
 pub(in crate::heuristics) fn names<'a>(
     known: impl Iterator<Item = &'a str> + Clone,
     found: &str,

@@ -1,22 +1,22 @@
-//! What part of the plane a chart shows, and what its axes say.
+//! The section of the plane that a chart shows, and the labels of its axes.
 
 use super::svg::{MINUS, power};
 use super::{Curve, TimeScale};
 use std::ops::Range;
 
-/// Spans of numbers up to here are finite. Costs are 64-bit, so none comes near.
+/// Spans of numbers up to here are finite. Costs have 64 bits, so none comes near.
 const LARGEST: f64 = 1e30;
-/// Parts of the height behind a break of the axis, and of the break itself.
+/// Parts of the height beyond a break of the axis, and of the break itself.
 const BEHIND: f64 = 0.08;
 const BREAK: f64 = 0.025;
-/// How far from the later part of curves their beginnings may be and stand with it, as a multiple of its height.
+/// Largest distance of a curve's beginning from its later part that needs no break, as a multiple of its height.
 const NEAR: f64 = 3.0;
-/// Labels of an axis are below this.
+/// Upper limit for labels of an axis.
 const LONGEST: f64 = 1e6;
-/// Letters of the labels at its ends, at most.
+/// Most letters of the labels at its ends.
 const LETTERS: usize = 11;
 
-/// A place that an axis marks, and what it says there.
+/// A marked place of an axis, and its label.
 pub type Tick = (f64, String);
 
 /// The time axis.
@@ -24,7 +24,7 @@ pub type Tick = (f64, String);
 pub struct TimeAxis {
     range: Range<f64>,
     log: bool,
-    /// Whether something changed before it begins.
+    /// Whether something changed before its beginning.
     pub is_cut: bool,
 }
 
@@ -37,7 +37,7 @@ impl TimeAxis {
         let log = match scale {
             TimeScale::Log => true,
             TimeScale::Linear => false,
-            // half of what happens would be squeezed into the first twentieth of the picture
+            // half of the changes would be squeezed into the first twentieth of the picture
             TimeScale::Auto => changes.get(changes.len() / 2).is_some_and(|&median| median * 20.0 < end),
         };
         let first = changes.first().copied().unwrap_or(end);
@@ -46,7 +46,7 @@ impl TimeAxis {
         TimeAxis { range: start..end, log, is_cut: first < start }
     }
 
-    /// Where a time is, as part of the axis; what came before the axis begins is at its beginning.
+    /// The place of a time, as part of the axis; earlier times are at its beginning.
     pub fn place(&self, time: f64) -> f64 {
         let Range { start, end } = self.range;
         let place = if self.log { (time / start).ln() / (end / start).ln() } else { (time - start) / (end - start) };
@@ -59,7 +59,7 @@ impl TimeAxis {
         if self.log { start * (end / start).powf(part) } else { start + (end - start) * part }
     }
 
-    /// Places of the axis; those between labels have none.
+    /// Places of the axis; those between labels are empty.
     pub fn ticks(&self) -> Vec<Tick> {
         let Range { start, end } = self.range;
         if !self.log {
@@ -81,12 +81,12 @@ impl TimeAxis {
     }
 }
 
-/// The axis of costs. Curves start far off, and what matters happens near their ends, so what is far above or below
-/// stands behind a break, on a scale of its own.
+/// The axis of costs. Curves start far off, and the interesting changes are near their ends, so distant parts lie
+/// beyond a break, on a scale of their own.
 #[derive(Debug)]
 pub struct CostAxis {
     main: Range<f64>,
-    /// Where the axis ends behind a break.
+    /// The ends of the axis beyond a break.
     below: Option<f64>,
     above: Option<f64>,
 }
@@ -101,7 +101,7 @@ impl CostAxis {
         let shown = [0.5, 0.25, 0.1, 0.0].iter().filter_map(|&from| extremes(curves, time.at(from)));
         let shown = shown.into_iter().find(|(low, high)| high - low > 1e-3 * low.abs().max(high.abs()));
         let (low, high) = shown.map_or((least, greatest), |(low, high)| {
-            // what is near the rest stands with it
+            // nearby parts need no break
             let span = high - low;
             let low = if low - least < NEAR * span { least } else { low - span };
             (low, if greatest - high < NEAR * span { greatest } else { high + span })
@@ -118,12 +118,12 @@ impl CostAxis {
         }
     }
 
-    /// Where a cost is, as part of the axis.
+    /// The place of a cost, as part of the axis.
     pub fn place(&self, cost: f64) -> f64 {
         let cost = cost.clamp(-LARGEST, LARGEST);
         let Range { start, end } = self.main;
         let (low, high) = self.ends();
-        // what is behind a break begins at its far side
+        // the part beyond a break begins at its far side
         match (self.below, self.above) {
             (Some(least), _) if cost < start => (low - BREAK) * (cost - least) / (start - least),
             (_, Some(greatest)) if cost > end => high + BREAK + (1.0 - high - BREAK) * (cost - end) / (greatest - end),
@@ -138,13 +138,13 @@ impl CostAxis {
         below.into_iter().chain(self.above.map(|_| high + BREAK / 2.0))
     }
 
-    /// Where the main part begins and ends.
+    /// The beginning and the end of the main part.
     fn ends(&self) -> (f64, f64) {
         let behind = |end: Option<f64>| if end.is_some() { BEHIND } else { 0.0 };
         (behind(self.below), 1.0 - behind(self.above))
     }
 
-    /// What its labels are of, and its places.
+    /// The unit of its labels, and its places.
     pub fn ticks(&self) -> (Labels, Vec<Tick>) {
         let step = step(self.main.clone(), 8);
         let labels = Labels::of(&self.main, step);
@@ -158,7 +158,7 @@ impl CostAxis {
 /// How the costs of an axis are written: less an offset, in a power of ten.
 #[derive(Debug, PartialEq)]
 pub struct Labels {
-    /// What is taken off where numbers would have too many digits in common.
+    /// The offset, where numbers would have too many digits in common.
     pub offset: f64,
     /// The power.
     pub exponent: i32,
@@ -187,7 +187,7 @@ impl Labels {
         grouped(&format!("{:.*}", self.digits, self.scaled(cost)))
     }
 
-    /// Of a number that may be far off, only what fits beside the others.
+    /// A number that may be far off, with as many digits as the others.
     fn short(&self, cost: f64) -> String {
         let label = self.label(cost);
         if label.chars().count() <= LETTERS {
@@ -199,7 +199,7 @@ impl Labels {
     }
 }
 
-/// Digits in groups of three, behind the minus of formulas.
+/// Digits in groups of three, with the minus of formulas.
 pub fn grouped(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| (MINUS, rest));
     let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
@@ -213,26 +213,26 @@ pub fn grouped(number: &str) -> String {
     text + fraction
 }
 
-/// The distance of about so many ticks: one, two or five times a power of ten.
+/// The distance of about `ticks` ticks: one, two or five times a power of ten.
 fn step(range: Range<f64>, ticks: u32) -> f64 {
     let rough = (range.end - range.start) / f64::from(ticks);
     let power = 10f64.powf(rough.log10().floor());
     [1.0, 2.0, 5.0].map(|factor| factor * power).into_iter().find(|&step| step >= rough).unwrap_or(10.0 * power)
 }
 
-/// The multiples of a step in a range; none where numbers are too coarse to be told apart.
+/// The multiples of a step in a range; none where floating-point numbers are too coarse.
 fn multiples(range: Range<f64>, step: f64) -> impl Iterator<Item = f64> {
     let (first, last) = ((range.start / step - 1e-9).ceil(), (range.end / step + 1e-9).floor());
     let count = if first.abs().max(last.abs()) < 1e15 { (last - first + 1.0).clamp(0.0, 100.0) as u32 } else { 0 };
     (0..count).map(move |k| (first + f64::from(k)) * step)
 }
 
-/// Decimals that tell multiples of a step apart.
+/// Decimals that distinguish multiples of a step.
 fn digits(step: f64) -> usize {
     (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize
 }
 
-/// When the curves change, ascending.
+/// The times at which the curves change, ascending.
 fn changes(curves: &[Curve]) -> Vec<f64> {
     let pairs = curves.iter().flat_map(|curve| curve.points.iter().zip(curve.points.iter().skip(1)));
     let changed = pairs.filter(|(before, after)| (before.found, before.bound) != (after.found, after.bound));
@@ -241,7 +241,7 @@ fn changes(curves: &[Curve]) -> Vec<f64> {
     times
 }
 
-/// The least and the greatest number that a curve takes from a time on.
+/// The least and the greatest number of a curve from a time on.
 fn extremes(curves: &[Curve], from: f64) -> Option<(f64, f64)> {
     let points = curves.iter().flat_map(|curve| {
         let start = curve.points.partition_point(|point| point.time <= from).saturating_sub(1);

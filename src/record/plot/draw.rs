@@ -1,5 +1,4 @@
-//! The picture of a chart: what a run found is a solid line, what is proven a dashed one, and between them is a light
-//! band.
+//! The picture of a chart: the cost found is a solid line, the bound a dashed one, and between them is a light band.
 
 use super::axis::{CostAxis, TimeAxis, grouped};
 use super::legend::{self, Key};
@@ -7,7 +6,7 @@ use super::style::{self, Shape};
 use super::svg::{Anchor, FONT_SIZE, MINUS, Style, Svg, power, width_of};
 use super::{Chart, Curve, Point};
 
-/// The width of a picture: at half its size it fills a column of a paper, and its text is still read.
+/// The width of a picture: at half its size it fills a column of a paper with readable text.
 const WIDTH: f64 = 640.0;
 /// The height of the plane.
 const HEIGHT: f64 = 320.0;
@@ -48,7 +47,7 @@ impl Plane {
             let Some(cost) = side(point).filter(|&cost| last != Some(cost)) else { continue };
             let corner = self.at(point.time.max(from), cost);
             match corners.last().copied() {
-                // what came before is not seen
+                // earlier changes are not visible
                 Some((x, _)) if x == corner.0 && corners.len() == 1 => corners.clear(),
                 Some((_, y)) => corners.push((corner.0, y)),
                 None => {}
@@ -120,7 +119,7 @@ pub(super) fn draw(chart: &Chart) -> String {
     svg.text(((plane.left + plane.right) / 2.0, bottom - 0.3 * LINE), Anchor::Middle, "time (s)");
     let mut title = match curves.iter().filter(|curve| curve.maximise).count() {
         0 => "cost".to_string(),
-        // of the formats read, those that maximise are the ones of potentials
+        // of all formats, only those of potentials maximise
         all if all == curves.len() => "log value (larger is better)".into(),
         _ => "cost, or log value".into(),
     };
@@ -174,7 +173,7 @@ fn draw_curves(svg: &mut Svg, curves: &[Curve], plane: &Plane) {
     }
 }
 
-/// Where a curve bears the marks of its run: evenly over the time axis, each run's a little later than the last one's.
+/// The marks of a run on its curve: evenly over the time axis, each run's a little later than the last one's.
 fn spread(
     curve: &Curve,
     side: fn(&Point) -> Option<f64>,
@@ -199,7 +198,7 @@ fn draw_shape(svg: &mut Svg, (x, y): (f64, f64), shape: Shape, color: &str, fill
     svg.path(&outline, true, Style { fill: Some((inside, 1.0)), stroke: Some((edge, width)), dashed: false });
 }
 
-/// Curves are cut where the axis is.
+/// Curves are cut at the breaks of the axis.
 fn draw_breaks(svg: &mut Svg, plane: &Plane) {
     for part in plane.costs.breaks() {
         let y = plane.y(part);

@@ -5,12 +5,12 @@ use super::axis::grouped;
 use super::style::{self, Shape};
 use super::svg::width_of;
 
-/// The width of a sample of a line, and of the space beside it.
+/// The width of a sample line, and of the space after it.
 pub const SAMPLE: f64 = 28.0;
 pub const SPACE: f64 = 6.0;
-/// Between columns.
+/// The space between columns.
 const GAP: f64 = 18.0;
-/// Where all runs are meant.
+/// The color for all runs.
 const ALL: &str = "#555";
 
 /// A line of the legend.
@@ -18,13 +18,13 @@ const ALL: &str = "#555";
 pub struct Key {
     pub color: &'static str,
     pub line: bool,
-    /// Also that the shape is hollow.
+    /// Also makes the shape hollow.
     pub dashed: bool,
     pub shape: Option<Shape>,
     pub text: String,
 }
 
-/// The lines of the legend: what each kind of line is, and which run has which color.
+/// The lines of the legend: the meaning of each kind of line, and the color of each run.
 pub fn keys(curves: &[Curve]) -> [Vec<Key>; 2] {
     let (alone, color) = match curves {
         [curve] => (Some(curve), style::color(0)),
@@ -59,7 +59,7 @@ pub fn keys(curves: &[Curve]) -> [Vec<Key>; 2] {
     [kinds, runs]
 }
 
-/// Where the columns begin into which some lines fit, and where the last one ends: as many as the width allows.
+/// The beginnings of the columns of some lines, and the end of the last one: as many columns as the width allows.
 pub fn columns(keys: &[Key], width: f64) -> Vec<f64> {
     let needs = |key: &Key| if key.line || key.shape.is_some() { SAMPLE + SPACE } else { 0.0 } + width_of(&key.text);
     let starts = |columns: usize| {
@@ -79,7 +79,7 @@ pub fn columns(keys: &[Key], width: f64) -> Vec<f64> {
     (2..=keys.len()).rev().map(starts).find(fits).unwrap_or_else(|| starts(1))
 }
 
-/// What is known of a run in the end.
+/// The final result of a run.
 fn known(curve: &Curve) -> String {
     match (curve.found(), curve.bound()) {
         (None, None) => String::new(),

@@ -1,6 +1,6 @@
 //! Convergence charts: what one or several runs found and proved, over time.
 //!
-//! PNG and PDF are made from the same SVG, with a font of our own, so that text appears on machines that have none.
+//! PNG and PDF are made from the same SVG, with an embedded font, so that text appears on machines without fonts.
 
 mod axis;
 mod draw;
@@ -17,7 +17,7 @@ use resvg::{tiny_skia, usvg};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is known at a time. Between two points nothing changes.
+/// The results at a time. Between two points nothing changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Seconds.
@@ -28,10 +28,10 @@ pub struct Point {
     pub bound: Option<f64>,
 }
 
-/// What a run found and proved.
+/// The solutions and bounds of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub label: String,
     /// Whether larger is better.
     pub maximise: bool,
@@ -52,7 +52,7 @@ impl Curve {
         self.points.iter().rev().find_map(|point| point.bound)
     }
 
-    /// When optimality was proved, and the optimum: when something changed for the last time.
+    /// When optimality was proved, and the optimum: the last change.
     fn proved(&self) -> Option<(f64, f64)> {
         let end = self.points.last().filter(|_| self.optimal)?;
         let known = |point: &Point| (point.found, point.bound);
@@ -139,7 +139,7 @@ enum Kind {
     Pdf,
 }
 
-/// A picture file; what kind of picture follows from its extension.
+/// A picture file; its extension decides the kind.
 #[derive(Debug)]
 pub struct PictureFile {
     file: ReplacedFile,

@@ -1,4 +1,4 @@
-//! A picture as PDF: paths as they are, text as its outlines, so that no reader needs a font.
+//! A picture as PDF: paths unchanged, text as its outlines, so that no reader needs a font.
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -11,7 +11,7 @@ use std::io::Write;
 /// A point of PDF is a 72nd of an inch, a unit of SVG a 96th.
 const UNIT: f32 = 0.75;
 
-/// Writes a picture of paths and text in plain colors, which is all that charts are made of.
+/// Writes a picture of paths and text in plain colors, the only parts of charts.
 pub fn write(tree: &Tree) -> std::io::Result<Vec<u8>> {
     let (width, height) = (tree.size().width() * UNIT, tree.size().height() * UNIT);
     let mut page = Page { content: Content::new(), opacities: Vec::new() };

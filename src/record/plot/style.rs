@@ -1,11 +1,11 @@
-//! How runs are told apart: each pair of a color and a shape is one run's.
+//! How runs are distinguished: each run has its own pair of a color and a shape.
 
 /// Colors that people with any color vision can tell apart on white (Okabe and Ito), yellow left out.
 const COLORS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
-/// As many as have no factor in common with the colors.
+/// A number without a common factor with that of the colors.
 const SHAPES: [Shape; 5] = [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond, Shape::Down];
 
-/// What marks a place of a curve.
+/// The marks of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     Circle,
@@ -46,7 +46,7 @@ pub fn shape(run: usize) -> Shape {
     SHAPES[run % SHAPES.len()]
 }
 
-/// The width of lines among so many runs.
+/// The width of lines where `runs` runs are drawn.
 pub fn width(runs: usize) -> f64 {
     if runs > 4 { 1.4 } else { 2.0 }
 }

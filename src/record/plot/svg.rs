@@ -1,22 +1,22 @@
-//! The few elements of SVG that charts are made of.
+//! The few elements of SVG used in charts.
 
 use std::fmt::{Display, Write};
 
 /// Size of most text, in units of the picture.
 pub const FONT_SIZE: f64 = 14.0;
-/// About how wide a letter is, as part of the size of its font.
+/// Approximate width of a letter, as part of the size of its font.
 const LETTER: f64 = 0.58;
 
 /// The minus of formulas.
 pub const MINUS: &str = "\u{2212}";
 
-/// About how wide a text is, or a piece of markup.
+/// Approximate width of a text, or of a piece of markup.
 pub fn width_of(text: &str) -> f64 {
     let shown = text.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text).chars().count());
     shown.sum::<usize>() as f64 * LETTER * FONT_SIZE
 }
 
-/// Which point of a text its place is.
+/// The point of a text that its place refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Its beginning.
@@ -27,10 +27,10 @@ pub enum Anchor {
     End,
 }
 
-/// How a path looks.
+/// The style of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Style<'a> {
-    /// The color inside and how opaque it is; nothing where there is none.
+    /// The fill color and its opacity; none for no fill.
     pub fill: Option<(&'a str, f64)>,
     /// The color of the line and its width.
     pub stroke: Option<(&'a str, f64)>,
@@ -73,12 +73,12 @@ impl Svg {
         self.put(if style.dashed { " stroke-dasharray=\"7 4\"/>\n" } else { "/>\n" });
     }
 
-    /// Draws a line of text whose base line begins, has its middle or ends at a place.
+    /// Draws a line of text whose base line begins at a place, has its middle there, or ends there.
     pub fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str) {
         self.markup(at, anchor, &escaped(text));
     }
 
-    /// The same of text that has markup already, and needs no escapes.
+    /// The same for text with markup, without escapes.
     pub fn markup(&mut self, at: (f64, f64), anchor: Anchor, markup: &str) {
         self.styled(at, anchor, "", markup);
     }
@@ -115,7 +115,7 @@ impl Svg {
     }
 
     fn put(&mut self, text: impl Display) {
-        // writing to a string does not fail
+        // writing to a string cannot fail
         let _ = write!(self.0, "{text}");
     }
 }
@@ -125,7 +125,7 @@ pub fn power(exponent: i32) -> String {
     format!("10<tspan baseline-shift=\"super\" font-size=\"70%\">{exponent}</tspan>")
 }
 
-/// As XML wants text; control characters are not allowed there, not even escaped.
+/// A text for XML; control characters are not allowed there, not even escaped.
 fn escaped(text: &str) -> String {
     let text = text.replace(|letter: char| letter.is_control() || ('\u{fffe}'..='\u{ffff}').contains(&letter), " ");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")

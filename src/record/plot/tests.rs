@@ -24,7 +24,7 @@ fn paths<'a>(svg: &'a str, with: &'a str) -> impl Iterator<Item = &'a str> {
     svg.lines().filter(move |line| line.starts_with("<path") && line.contains(with))
 }
 
-/// Where a path begins, and where it ends.
+/// The beginning and the end of a path.
 fn ends(path: &str) -> Option<[f64; 4]> {
     let places = path.split('"').nth(1)?;
     let mut numbers = places.split(['M', 'L', 'Z', ' ']).filter_map(|number| number.parse().ok());
@@ -48,7 +48,7 @@ fn svg_is_well_formed_and_says_what_is_what() -> Result<(), Box<dyn std::error::
     Ok(())
 }
 
-/// Lines go by what they mean: the value found is solid, above the bound or below it.
+/// Lines have fixed meanings: the value found is solid, above the bound or below it.
 #[test]
 fn what_was_found_is_solid_in_either_sense() -> Result<(), Box<dyn std::error::Error>> {
     for maximise in [false, true] {
@@ -83,7 +83,7 @@ fn a_proof_is_marked_where_it_came() {
     assert_eq!(Curve { optimal: true, ..Curve::default() }.proved(), None);
 }
 
-/// The first solution stands behind a break, and the axis says where.
+/// The first solution lies beyond a break, and the axis labels it.
 #[test]
 fn wild_starts_stand_behind_a_break() {
     let svg = chart(vec![run("x")]).svg();

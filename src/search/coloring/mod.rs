@@ -13,7 +13,7 @@ mod tests;
 
 use super::context::graph;
 use super::event::{Event, StoppedBy, Summary};
-use super::options::{BoundChoice, Options};
+use super::options::Options;
 use super::run::Run;
 use super::run::goal::reached;
 use super::run::handover::DeviceHandover;
@@ -21,6 +21,7 @@ use super::run::initial::InitialSolution;
 use super::run::messages::{Ending, Message, Totals};
 use super::run::publisher::EventPublisher;
 use super::{Clock, checked, search, summary};
+use crate::bounds::BoundChoice;
 use crate::check;
 use crate::error::Error;
 use crate::formats::{Graph, conflicts};

@@ -50,14 +50,6 @@ pub(crate) enum Message {
     Warning(String),
 }
 
-/// What there is to say of tables in files.
-pub(crate) enum Spilling {
-    /// A plan that has some begins.
-    Begun(String),
-    /// They could not be written or read, or there was no memory for one.
-    Failed(String),
-}
-
 /// The accounts of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {

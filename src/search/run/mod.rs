@@ -1,5 +1,6 @@
 //! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
-//! counted work, so that with a budget of rounds nothing depends on the clock; the publisher keeps the clock and reports.
+//! counted work, so that with a budget of rounds nothing depends on the clock; the publisher keeps the clock and
+//! reports.
 
 pub(crate) mod clock;
 pub(crate) mod goal;
@@ -20,21 +21,20 @@ use super::drivers::annealing::state::{Elite, LONGEST};
 use super::drivers::guided;
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
-use super::scheduler::bounds::Step;
 use super::scheduler::budget::TimeBudget;
 use super::scheduler::concurrent_bounds::ConcurrentBounds;
-use super::scheduler::driver::{Core, Effort, Pool, SearchContext};
+use super::scheduler::driver::{Effort, Pool, SearchContext};
 use super::scheduler::group::DriverGroup;
 use super::scheduler::portfolio::Portfolio;
 use super::scheduler::threads::ThreadSplit;
-use crate::bounds::Proof;
+use crate::bounds::{BoundResult, Proof};
 use crate::check;
 use crate::device::Opened;
 use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::heuristics::Needs;
 use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
-use crate::reduce::{Reducer, ValueBounds};
+use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
@@ -60,7 +60,7 @@ pub(crate) struct Run<'a> {
     options: &'a Options,
     stop: &'a Stop,
     tell: &'a mut dyn FnMut(Message),
-    core: Core,
+    core: ReducedProblem,
     context: Arc<SearchContext>,
     pool: Pool,
     group: DriverGroup,
@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
         }
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
         let (totals, meeting) = (Totals::default(), Meeting::new(first.upper.min(network.top()), stop));
-        let core = Core { reducer: Arc::new(reducer), problem };
+        let core = ReducedProblem { reducer: Arc::new(reducer), problem };
         let proof = Proof::reductions(&core.reducer).map(Box::new);
         tell(Message::Bound { bound: lower, source: "trivial".into(), totals, proof });
         if settled(network, options, first.found(), lower) {
@@ -211,7 +211,7 @@ impl<'a> Run<'a> {
         while let Some(mut step) = self.bounds.finished() {
             self.take(&mut step)?;
         }
-        self.tell_of_trouble();
+        self.tell_of_bounds();
         self.tell_of_losses();
         let (z, induced_width) = self.bounds.widths();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
@@ -306,7 +306,7 @@ impl<'a> Run<'a> {
     }
 
     /// A solution of the core: lifted, checked on the network, and kept if it is better.
-    fn core_solution(&mut self, core: &Core, assignment: &[u32], source: &str) -> Result<(), Error> {
+    fn core_solution(&mut self, core: &ReducedProblem, assignment: &[u32], source: &str) -> Result<(), Error> {
         let expected = core.problem.cost(assignment);
         let solution = core.reducer.lift(assignment);
         let cost = self.solution(solution, source)?;
@@ -348,17 +348,16 @@ impl<'a> Run<'a> {
     /// that must be repeated takes turns; otherwise the search goes on beside a slice where a device does it, or
     /// another thread does the slice.
     fn bound_slice(&mut self) -> Result<bool, Error> {
-        let (upper, seed) = (self.upper.min(self.network.top()), self.options.seed);
+        let upper = self.upper.min(self.network.top());
         if let Some(step) = self.bounds.finished() {
             self.follow(step)?;
             return Ok(true);
         }
-        self.tell_of_trouble();
-        self.tell_of_files();
+        self.tell_of_bounds();
         self.tell_of_losses();
         if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.budget.search_work > 0 || !self.has_search {
-                self.bounds.begin(&self.core, upper, seed, self.context.is_large(), self.stop);
+                self.bounds.begin(&self.core, upper, self.context.is_large(), self.stop);
             }
             return Ok(false);
         }
@@ -367,26 +366,29 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         let Some(bounds) = self.bounds.here() else { return Ok(false) };
-        self.budget.note_bounds(bounds.spent());
-        let due =
-            if alone { !bounds.is_done() } else { bounds.is_due(self.budget.with_a_slice(), self.budget.is_stalled()) };
+        self.budget.note_bounds(bounds.bounder.spent());
+        let due = if alone {
+            !bounds.bounder.is_done()
+        } else {
+            bounds.is_due(self.budget.with_a_slice(), self.budget.is_stalled())
+        };
         if !due {
             return Ok(false);
         }
         // slices leave threads idle: in turns a run of two used one and a half (results/scheduler)
         if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && !bounds.takes_turns() {
-            self.bounds.begin(&self.core, upper, seed, true, self.stop);
+            self.bounds.begin(&self.core, upper, true, self.stop);
             return Ok(false);
         }
         let slice = || {
             threads::panic_on_purpose("bounds");
-            bounds.slice(&self.core, upper, seed, self.stop)
+            bounds.slice(&self.core, upper, self.stop)
         };
         let step = threads::caught(slice).unwrap_or_else(|what| {
             self.bounds.lose(what);
             None
         });
-        self.tell_of_files();
+        self.tell_of_bounds();
         if let Some(step) = step {
             self.follow(step)?;
         }
@@ -394,37 +396,37 @@ impl<'a> Run<'a> {
     }
 
     /// What follows from a finished rung.
-    fn follow(&mut self, mut step: Step) -> Result<(), Error> {
+    fn follow(&mut self, mut step: BoundResult) -> Result<(), Error> {
         let (before, reason) = (self.gap(), step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned());
         self.take(&mut step)?;
         if self.reached().is_some() {
             return Ok(());
         }
         if let Some(assignment) = &step.assignment {
-            self.offer_projected(&step.core.reducer.lift(assignment));
+            self.offer_projected(&step.reduced.reducer.lift(assignment));
         }
         let closed = (before - self.gap()) as f64 / before.max(1) as f64;
         if let Some(bounds) = self.bounds.here() {
             bounds.note(closed);
         }
         if let Some(values) = &step.value_bounds {
-            self.values.learn(&step.core.reducer, values, reason);
+            self.values.learn(&step.reduced.reducer, values, reason);
             self.look_at_reduced();
             let (removable, of) = self.values.removable(&self.core.reducer, self.upper.min(self.network.top()));
             if removable > of / WORTH_TIGHTENING {
                 self.tighten();
             }
         }
-        if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.core.problem, &self.core.problem)) {
+        if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.reduced.problem, &self.core.problem)) {
             self.group.guide(outcome);
         }
         Ok(())
     }
 
     /// The solution and the bound of a finished rung.
-    fn take(&mut self, step: &mut Step) -> Result<(), Error> {
+    fn take(&mut self, step: &mut BoundResult) -> Result<(), Error> {
         if let Some(assignment) = &step.assignment {
-            self.core_solution(&step.core, assignment, &step.source)?;
+            self.core_solution(&step.reduced, assignment, &step.source)?;
         }
         // a bound of the core speaks of what is better than the incumbent
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof.take());

@@ -3,7 +3,8 @@
 use super::{Run, fits_search};
 use crate::bounds::Proof;
 use crate::model::Problem;
-use crate::search::scheduler::driver::{Core, SearchContext};
+use crate::reduce::ReducedProblem;
+use crate::search::scheduler::driver::SearchContext;
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -25,7 +26,7 @@ impl Run<'_> {
         if size(&problem) == size(&self.core.problem) {
             return;
         }
-        let new = Core { reducer, problem: Arc::new(problem) };
+        let new = ReducedProblem { reducer, problem: Arc::new(problem) };
         self.raise(new.problem.constant, "reduce", Proof::reductions(&new.reducer));
         if self.reached().is_some() {
             return;

@@ -1,9 +1,9 @@
 //! What has failed in a run that goes on without it.
 
 use super::Run;
-use super::messages::{Message, Spilling};
+use super::messages::Message;
+use crate::bounds::Notice;
 use crate::device::DeviceError;
-use crate::search::scheduler::bounds::Bounds;
 use crate::search::scheduler::portfolio::Lost;
 
 impl Run<'_> {
@@ -18,10 +18,14 @@ impl Run<'_> {
         }
     }
 
-    /// Whether bounds have lost their device.
-    pub(super) fn tell_of_trouble(&mut self) {
-        if let Some(error) = self.bounds.here().and_then(Bounds::take_trouble) {
-            (self.tell)(Message::Warning(format!("bounds go on on the CPU: {error}")));
+    /// What bounds have to tell besides results.
+    pub(super) fn tell_of_bounds(&mut self) {
+        while let Some(notice) = self.bounds.here().and_then(|bounds| bounds.bounder.take_notice()) {
+            (self.tell)(match notice {
+                Notice::Spilling(text) => Message::Note(text),
+                Notice::PlanFailed(text) => Message::Warning(text),
+                Notice::DeviceLost(error) => Message::Warning(format!("bounds go on on the CPU: {error}")),
+            });
         }
     }
 
@@ -34,15 +38,6 @@ impl Run<'_> {
         for Lost { source, what } in self.group.take_lost() {
             let message = format!("{source} ended by an internal error ({what}); the run goes on without");
             (self.tell)(Message::Lost { source: source.into(), message });
-        }
-    }
-
-    /// Whether tables are in files, or cannot be.
-    pub(super) fn tell_of_files(&mut self) {
-        match self.bounds.here().and_then(Bounds::take_spilling) {
-            Some(Spilling::Begun(text)) => (self.tell)(Message::Note(text)),
-            Some(Spilling::Failed(text)) => (self.tell)(Message::Warning(text)),
-            None => {}
         }
     }
 }

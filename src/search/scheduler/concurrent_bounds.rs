@@ -1,12 +1,13 @@
-//! The bounds in turn with the search, or beside it: where a device searches, the CPU has nothing better to do than
-//! bounds, and drivers that no device has ([`DriverGroup`](super::group::DriverGroup)).
+//! The bounds in turn with the search, or concurrently: while a device searches, the CPU works on bounds and on the
+//! drivers that no device has ([`DriverGroup`](super::group::DriverGroup)).
 
 use super::background::BackgroundTask;
-use super::bounds::{Bounds, Step};
-use super::driver::Core;
+use super::bounds::Bounds;
 use super::threads::{ThreadSplit, Threads};
+use crate::bounds::BoundResult;
 use crate::elimination::Gpu;
 use crate::model::Cost;
+use crate::reduce::ReducedProblem;
 use crate::search::options::Options;
 use crate::search::run::goal::Meeting;
 use crate::stop::{Cause, Stop};
@@ -54,11 +55,11 @@ struct Shared {
     /// Whether they have a device at work.
     device: AtomicBool,
     /// Steps that the search has not followed yet.
-    steps: Mutex<VecDeque<Step>>,
+    steps: Mutex<VecDeque<BoundResult>>,
 }
 
 impl Shared {
-    fn steps(&self) -> MutexGuard<'_, VecDeque<Step>> {
+    fn steps(&self) -> MutexGuard<'_, VecDeque<BoundResult>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -126,13 +127,12 @@ impl ConcurrentBounds {
         self.task.here()
     }
 
-    /// Begins with slices on a thread of their own, unless they are on their way or there is nothing left to do. They
-    /// go on until they are recalled or have something to say besides steps: one a round left the threads idle while a
-    /// device had rounds of two seconds. Of a large core it is `one`: the search made a tenth fewer moves there, and
-    /// bounds are far from it anyway.
-    pub fn begin(&mut self, core: &Core, upper: Cost, seed: u64, one: bool, stop: &Stop) {
+    /// Begins slices on a thread of their own, unless they are on their way or nothing is left. They go on until
+    /// recalled or a notice: one slice a round left threads idle beside device rounds of two seconds. `one` is for
+    /// large problems, where the search made a tenth fewer moves otherwise.
+    pub fn begin(&mut self, core: &ReducedProblem, upper: Cost, one: bool, stop: &Stop) {
         self.shared.upper.store(upper, Ordering::Relaxed);
-        if self.here().is_none_or(|bounds| bounds.is_done()) {
+        if self.here().is_none_or(|bounds| bounds.bounder.is_done()) {
             return;
         }
         let _ = self.widths();
@@ -148,17 +148,21 @@ impl ConcurrentBounds {
                 let upper = shared.upper.load(Ordering::Relaxed);
                 let many = leading.as_ref().filter(|_| bounds.lead());
                 shared.lead.store(many.is_some(), Ordering::Relaxed);
-                shared.device.store(bounds.use_device(), Ordering::Relaxed);
-                let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, seed, &stop));
+                shared.device.store(bounds.bounder.is_on_device(), Ordering::Relaxed);
+                let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, &stop));
                 if let Some(step) = step {
                     if let Some(assignment) = &step.assignment {
-                        meeting.found(step.core.problem.cost(assignment));
+                        meeting.found(step.reduced.problem.cost(assignment));
                     }
                     // it speaks of what is better than the best total then known
                     meeting.proved(step.lower.min(upper));
                     shared.steps().push_back(step);
                 }
-                if shared.recalled.load(Ordering::Relaxed) || stop.is_set() || bounds.is_done() || bounds.has_news() {
+                if shared.recalled.load(Ordering::Relaxed)
+                    || stop.is_set()
+                    || bounds.bounder.is_done()
+                    || bounds.bounder.has_notices()
+                {
                     break;
                 }
             }
@@ -185,7 +189,7 @@ impl ConcurrentBounds {
     }
 
     /// The next step of slices beside the search.
-    pub fn finished(&mut self) -> Option<Step> {
+    pub fn finished(&mut self) -> Option<BoundResult> {
         if self.task.back().is_some() {
             if std::mem::take(&mut self.rebased) {
                 self.rebase();
@@ -212,7 +216,7 @@ impl ConcurrentBounds {
     pub fn rebase(&mut self) {
         self.recall();
         match self.here() {
-            Some(bounds) => bounds.rebase(),
+            Some(bounds) => bounds.bounder.rebase(),
             None => self.rebased = true,
         }
     }
@@ -223,10 +227,10 @@ impl ConcurrentBounds {
         let _ = self.task.wait_for(PATIENCE);
     }
 
-    /// The best z of a finished rung and the induced width of the best order, as far as they have come back.
+    /// The best z of a finished step and the induced width of the best order, as far as they have come back.
     pub fn widths(&mut self) -> (Option<u32>, Option<u32>) {
         if let Some(bounds) = self.task.here() {
-            self.widths = (bounds.best_z(), bounds.induced_width());
+            self.widths = (bounds.bounder.best_z(), bounds.bounder.induced_width());
         }
         self.widths
     }
@@ -239,11 +243,11 @@ mod tests {
     use crate::reduce::Reducer;
 
     /// All steps that follow from one beginning.
-    fn steps(bounds: &mut ConcurrentBounds, core: &Core, upper: Cost, stop: &Stop) -> Vec<Step> {
-        bounds.begin(core, upper, 1, false, stop);
+    fn steps(bounds: &mut ConcurrentBounds, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
+        bounds.begin(core, upper, false, stop);
         let mut steps = Vec::new();
         loop {
-            let ended = bounds.here().is_none_or(|bounds| bounds.is_done());
+            let ended = bounds.here().is_none_or(|bounds| bounds.bounder.is_done());
             match bounds.finished() {
                 Some(step) => steps.push(step),
                 None if ended && bounds.here().is_some() => return steps,
@@ -257,7 +261,7 @@ mod tests {
         let stop = Stop::new();
         let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
-        let core = Core { problem: Arc::new(reducer.problem()), reducer };
+        let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
         let bounds = |meeting: &Meeting| ConcurrentBounds::new(&Options::default(), None, meeting.clone());
 
         let open = Meeting::new(network.top(), &stop);
@@ -277,14 +281,14 @@ mod tests {
         let stop = Stop::new();
         let network = generate("random", &[("n", "60"), ("d", "8"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
-        let core = Core { problem: Arc::new(reducer.problem()), reducer };
+        let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
         let mut bounds = ConcurrentBounds::new(&Options::default(), None, Meeting::new(network.top(), &stop));
-        bounds.begin(&core, network.top(), 1, false, &stop);
+        bounds.begin(&core, network.top(), false, &stop);
         bounds.rebase();
         while bounds.here().is_none() {
             let _ = bounds.finished();
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(!bounds.rebased && bounds.here().is_some_and(|bounds| !bounds.is_done()));
+        assert!(!bounds.rebased && bounds.here().is_some_and(|bounds| !bounds.bounder.is_done()));
     }
 }

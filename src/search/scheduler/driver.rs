@@ -6,8 +6,9 @@
 use crate::device::{Compiled, DeviceError, Source};
 use crate::elimination::Outcome;
 use crate::error::Error;
+use crate::heuristics::View;
 use crate::model::{Cost, Problem};
-use crate::reduce::Reducer;
+use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::{Rng, mix};
 use crate::search::context::graph::{Graph, Region};
 use crate::search::context::value_tables::ValueTables;
@@ -21,16 +22,6 @@ use crate::stop::Stop;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// A core and how it came from the network. A tighter core does not end a rung of the last one: its bound stays valid,
-/// and its assignment goes back the way its own core came.
-#[derive(Clone)]
-pub(crate) struct Core {
-    /// The reductions that led to it.
-    pub reducer: Arc<Reducer>,
-    /// The core.
-    pub problem: Arc<Problem>,
-}
 
 /// A core prepared for local search.
 #[derive(Debug)]
@@ -77,6 +68,11 @@ const LARGE: usize = 600;
 const LARGE_TREE: u32 = 64;
 
 impl SearchContext {
+    /// An assignment as heuristics see it.
+    pub fn view<'a>(&'a self, values: &'a [u16]) -> View<'a> {
+        View { tables: &self.tables, graph: &self.graph, origin: self.origin.as_deref(), values }
+    }
+
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
     pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> SearchContext {
         SearchContext::until(problem, price, population, rng, &Stop::new()).expect("no stop is set")
@@ -131,7 +127,7 @@ impl SearchContext {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn of_core(
-        Core { problem, reducer }: &Core,
+        ReducedProblem { problem, reducer }: &ReducedProblem,
         options: &Options,
         rng: &mut Rng,
         stop: &Stop,

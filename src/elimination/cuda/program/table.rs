@@ -1,12 +1,12 @@
 //! Tables in device memory.
 
+use crate::elimination::plan::Source;
+
 /// What the host puts into a table, once, before anything runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// Unary costs of a variable.
-    Unary(u32),
-    /// A function, over the table's scope.
-    Function(u32),
+    /// What a variable or a function says, over the table's scope.
+    Source(Source),
     /// The message of an earlier step, where the program is a part of the plan.
     Message(u32),
     /// Nothing: a step makes it.

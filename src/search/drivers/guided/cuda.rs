@@ -14,7 +14,8 @@ use crate::device::{
     Compiled, Cuda, CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits,
 };
 use crate::fang::cuda::{Heuristic, Shape};
-use crate::heuristics::{ValueHeuristic, View};
+use crate::heuristics::ValueHeuristic;
+use crate::heuristics::cuda::expression;
 use crate::search::context::cuda::address;
 use crate::search::cuda::watch;
 use crate::search::drivers::annealing::cpu::most_states;
@@ -180,11 +181,6 @@ fn missing() -> DeviceError {
     DeviceError::Unusable("trajectories were asked for before there were states".into())
 }
 
-/// The name of a kernel's instance.
-pub(crate) fn expression(shape: &Shape, shared: bool) -> String {
-    format!("run_trajectories<{}, {shared}, {}>", shape.threads, shape.keep.first().unwrap_or(&0))
-}
-
 impl Backend for CudaBackend {
     fn open(&mut self, round: &RoundContext<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
         // memory goes back before more is taken
@@ -326,7 +322,7 @@ fn landed(visit: &Visit<'_>, slot: usize, progress: &TrajectoryProgress) -> Traj
     };
     let fault = |v: usize| {
         let (name, shown) = (visit.heuristic.name(), vec![0; visit.round.context.variables()]);
-        let variable = View::new(visit.round.context, &shown).origin(v);
+        let variable = visit.round.context.view(&shown).origin(v);
         let TrajectoryProgress { kept, recounted, .. } = progress;
         format!(
             "heuristic {name}: after variable {variable} was assigned state {slot}'s cost is {kept} as kept, \

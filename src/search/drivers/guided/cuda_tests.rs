@@ -6,7 +6,8 @@ use super::*;
 use crate::device::{Cuda, Source};
 use crate::generate::generate;
 use crate::heuristics;
-use crate::heuristics::{FromFile, Inputs, Neighbourhood};
+use crate::heuristics::{FromFile, Inputs, Neighbourhood, View};
+use crate::kernels;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::reduce::Reducer;
 use crate::search::drivers::annealing::cuda::tests::device;
@@ -75,7 +76,7 @@ impl ValueHeuristic for Everything {
                 return (u32)sum * 7919u % 1000u;\n\
             }\n\
             };\n";
-        Some(Source { name: "everything.cuh".into(), text: text.into(), constants: vec![], kernels: vec![] })
+        Some(kernels::own("everything.cuh", text))
     }
 }
 
@@ -297,7 +298,7 @@ impl Neighbourhood for Careless {
         };
         let head = "template <class View> static __device__ void propose(View &view, Xoshiro &)";
         let text = format!("#include \"groups.cuh\"\nstruct Groups {{\n{head} {{\n{body}\n}}\n}};\n");
-        Some(Source { name: "careless.cuh".into(), text, constants: vec![], kernels: vec![] })
+        Some(kernels::own("careless.cuh", text))
     }
 }
 

@@ -29,9 +29,6 @@ mod tests;
 mod trajectory;
 mod visit;
 
-pub(crate) use network::sources;
-pub(crate) use network::{MEMBERS, instance_of};
-
 pub(crate) use crate::search::scheduler::driver::SearchContext;
 
 use super::annealing::cpu::{clipped, most_states};
@@ -40,7 +37,7 @@ use super::annealing::temperature::{ENDS, Schedule};
 use super::tabu::walk::Layout;
 use crate::device::{Cuda, DeviceError, Opened};
 use crate::elimination::Outcome;
-use crate::heuristics::{Needs, ValueHeuristic, View};
+use crate::heuristics::{Needs, ValueHeuristic};
 use crate::rng::{Rng, mix};
 use crate::search::scheduler::bandit::Bandit;
 use crate::search::scheduler::driver::{Driver, Effort, POOL, Picks, Pool};
@@ -138,7 +135,7 @@ impl Guided {
             (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
         if let Some(start) = heuristic.start() {
             let shown = values.clone();
-            start.start(&View::new(context, &shown), rng, &mut values);
+            start.start(&context.view(&shown), rng, &mut values);
             // what is beyond a domain is no value
             for (v, value) in values.iter_mut().enumerate() {
                 *value = (*value).min(context.tables.domain(v) as u16 - 1);

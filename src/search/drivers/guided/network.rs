@@ -2,13 +2,11 @@
 
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 
-use super::cuda::expression;
 use super::guidance::{GuidanceArgument, GuidanceOnDevice};
 use super::round_context::RoundContext;
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Source};
-use crate::fang::cuda::Shape;
-use crate::heuristics;
-use crate::heuristics::{INPUTS, Needs, ValueHeuristic, View};
+use crate::heuristics::cuda::{MEMBERS, source_of};
+use crate::heuristics::{Needs, ValueHeuristic};
 use crate::search::context::cuda::{self, CoreArgument, DeviceCore, address};
 use crate::search::context::value_tables::ValueTables;
 use crate::search::scheduler::driver::SearchContext;
@@ -17,8 +15,7 @@ use crate::search::scheduler::driver::SearchContext;
 const NEVER: u32 = u32::MAX;
 /// Words of a child behind a state's: what a visit came to, and what was strange.
 const OWN: usize = 2;
-/// Variables of a group, at most, and words of a member; `kernels/groups.cuh` has the same.
-pub(crate) const MEMBERS: usize = 64;
+/// Words of a member of a group.
 const MEMBER: usize = 3;
 
 /// `heuristics/network.cuh`: NetworkProblem.
@@ -83,43 +80,6 @@ pub(crate) fn unfit(context: &SearchContext, heuristic: &dyn ValueHeuristic) -> 
     cuda::unfit(context)
 }
 
-/// A heuristic's text with what it needs, and the trajectories behind it.
-fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
-    let mut source = heuristic.cuda()?.constant("HALF_ROWS", u32::from(half));
-    if let Some(neighbourhood) = heuristic.neighbourhood() {
-        let groups = neighbourhood.cuda()?;
-        source.text.push_str(&format!("\n#line 1 \"{}\"\n{}", groups.name, groups.text));
-        source.constants.extend(groups.constants);
-    }
-    source = source.constant("NEIGHBOURHOOD", u32::from(heuristic.neighbourhood().is_some()));
-    source = source.constant("ASSERTS", u32::from(asserts));
-    source.text.push_str("\n#include \"trajectory.cuh\"\n");
-    if wide {
-        source = source.constant("WIDE", 1);
-    }
-    for input in INPUTS {
-        let needed = u32::from(heuristic.needs().any(input.needs));
-        source = source.constant(&format!("NEEDS_{}", input.name.to_ascii_uppercase()), needed);
-    }
-    Some(source)
-}
-
-/// An instance for a middling core, of a heuristic that has a text.
-pub(crate) fn instance_of(heuristic: &dyn ValueHeuristic) -> Source {
-    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| Source::embedded("trajectory.cuh"));
-    source.kernel(expression(&Shape { threads: 32, keep: vec![1] }, true))
-}
-
-/// An instance of each heuristic that has a text.
-pub(crate) fn sources() -> Vec<Source> {
-    let of = |(place, heuristic): (usize, &std::sync::Arc<dyn ValueHeuristic>)| {
-        let source = source_of(&**heuristic, place % 3 == 1, place % 2 == 1, place % 5 == 2)?;
-        let instance = |threads, keep, shared| expression(&Shape { threads, keep: vec![keep] }, shared);
-        Some(source.kernel(instance(8, 2, true)).kernel(instance(64, 0, false)))
-    };
-    heuristics::all().iter().enumerate().filter_map(of).collect()
-}
-
 impl NetworkOnDevice {
     /// Uploads a core that is not [`unfit`].
     ///
@@ -135,7 +95,7 @@ impl NetworkOnDevice {
         let (n, moves) = (tables.variables(), places.end());
         let starts: Vec<u32> = (0..n).map(|v| places.row(v).start as u32).collect();
         let values = vec![0; n];
-        let view = View::new(context, &values);
+        let view = context.view(&values);
         let mut origins = vec![0; moves];
         for v in 0..n {
             for value in 0..tables.domain(v) {

@@ -3,7 +3,6 @@
 use super::backend::TrajectoryResult;
 use super::round_context::RoundContext;
 use super::{Guided, OPENING_STATES, idle, opening_trajectory};
-use crate::heuristics::View;
 use crate::rng::Rng;
 use crate::stop::Stop;
 
@@ -21,7 +20,7 @@ impl Guided {
         }
         let context = round.context;
         let shown = vec![0; context.variables()];
-        let view = View::new(context, &shown);
+        let view = context.view(&shown);
         let name = self.heuristic.name();
         let told = results.iter().find_map(|result| {
             let strange = result.strange.map(|v| {

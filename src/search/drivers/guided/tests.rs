@@ -2,7 +2,7 @@ use super::state::State;
 use super::*;
 use crate::elimination::{Limits, Plan, Run};
 use crate::heuristics;
-use crate::heuristics::{Inputs, Neighbourhood};
+use crate::heuristics::{Inputs, Neighbourhood, View};
 use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order};
 use crate::search::testing::{assignment, price, random, random_dense};

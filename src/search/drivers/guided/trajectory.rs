@@ -4,7 +4,7 @@ use super::round_context::RoundContext;
 use super::state::State;
 use super::visit::{Scratch, Visit};
 use crate::fang::{Order, Pass, State as _};
-use crate::heuristics::{Inputs, Needs, Neighbourhood, ValueHeuristic, View, Weights};
+use crate::heuristics::{Inputs, Needs, Neighbourhood, ValueHeuristic, Weights};
 use crate::search::drivers::annealing::temperature::Schedule;
 use crate::search::scheduler::driver::Picks;
 use crate::stop::Stop;
@@ -92,7 +92,7 @@ fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut Sta
     let round = &visit.round;
     let mut group = Vec::new();
     let mut rng = state.rng().clone();
-    neighbourhood.propose(&View::new(round.context, &state.values), &mut rng, &mut group);
+    neighbourhood.propose(&round.context.view(&state.values), &mut rng, &mut group);
     *state.rng() = rng;
     let domain =
         |v: u32| if (v as usize) < round.context.variables() { round.context.tables.domain(v as usize) } else { 0 };

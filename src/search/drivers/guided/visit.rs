@@ -76,7 +76,7 @@ impl Visit<'_> {
         fill(&mut scratch.age, Needs::AGE, &mut (0..domain).map(|value| state.age(place + value)));
         fill(&mut scratch.frequency, Needs::FREQUENCY, &mut (0..domain).map(|value| state.frequency(v, place + value)));
         fill(&mut scratch.unary, Needs::UNARY, &mut tables.unary(v)[..domain].iter().map(|&cost| f64::from(cost)));
-        let view = View::new(context, &state.values);
+        let view = context.view(&state.values);
         fill(&mut scratch.value, Needs::VALUE, &mut (0..domain).map(|value| view.origin_value(v, value) as f64));
         if needs.any(Needs::REDUCED) {
             let known = self.round.reduced.map(|reduced| &reduced[v]);
@@ -154,7 +154,7 @@ impl Dispatch<State> for Visit<'_> {
         let mut weights = std::mem::take(&mut scratch.weights);
         weights.clear();
         weights.resize(domain, 0);
-        let view = View::new(self.round.context, &state.values);
+        let view = self.round.context.view(&state.values);
         let inputs = self.inputs(&view, state, v, &scalars, scratch);
         let active = self.heuristic.active(&inputs);
         if active {
@@ -193,7 +193,7 @@ impl Visit<'_> {
     #[cold]
     pub fn verify(&self, state: &mut State, v: usize) {
         if let (Err(what), None) = (state.verify(&self.round, v), &state.fault) {
-            let variable = View::new(self.round.context, &state.values).origin(v);
+            let variable = self.round.context.view(&state.values).origin(v);
             state.fault =
                 Some(format!("heuristic {}: after variable {variable} was assigned {what}", self.heuristic.name()));
         }

@@ -7,6 +7,7 @@ use super::walk::{Layout, REMEMBERED, Round, Start, TabuWalks, WalkProgress};
 use crate::device::{
     CudaSlice, CudaStream, DeviceError, DeviceRepr, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
 };
+use crate::kernels;
 use crate::search::context::cuda::{Device, address, largest_sums};
 use crate::search::context::value_tables::ValueTables;
 use crate::search::scheduler::driver::SearchContext;
@@ -166,7 +167,7 @@ fn kernel(short: bool, shared: bool) -> &'static str {
 }
 
 fn source(kernels: &[&str]) -> Source {
-    kernels.iter().fold(Source::embedded("tabu.cu"), |source, kernel| source.kernel(*kernel))
+    kernels.iter().fold(kernels::source("tabu.cu"), |source, kernel| source.kernel(*kernel))
 }
 
 /// The kernels of tabu walks.

@@ -5,6 +5,7 @@
 use super::cpu::{WalkStart, WeightingWalks};
 use super::walk::{IncidenceLists, Limit, WalkProgress};
 use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::kernels;
 use crate::search::context::cuda::{Device, address};
 use crate::search::context::value_tables::ValueTables;
 use crate::search::scheduler::driver::SearchContext;
@@ -107,7 +108,7 @@ pub(crate) fn sources() -> Vec<Source> {
 impl CudaWeightingWalks {
     /// Their kernels.
     pub fn source() -> Source {
-        Source::embedded("weighting.cu").kernel("begin").kernel("walk")
+        kernels::source("weighting.cu").kernel("begin").kernel("walk")
     }
 
     /// A device without walks.

@@ -1,6 +1,7 @@
 //! Which kernels make a core's offspring.
 
 use crate::device::Source;
+use crate::kernels;
 
 /// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions.
 /// A unit is 16 bytes: four entries, or eight of 16 bits.
@@ -72,7 +73,7 @@ pub(crate) fn sources() -> Vec<Source> {
 
 /// All kernels of a population with such lane groups.
 pub(crate) fn source(lanes: StateLanes, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
-    let source = Source::embedded("anneal.cu");
+    let source = kernels::source("anneal.cu");
     let source = if wide { source.constant("WIDE", 1) } else { source };
     source
         .kernel(lanes.kernel(bytes, states, keeps))

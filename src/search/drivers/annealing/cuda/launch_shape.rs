@@ -119,8 +119,8 @@ impl LaunchShape {
         self.variables.next_multiple_of(16)
     }
 
-    /// The block for so many states, 0 where it decides itself how many there are. Groups have many lanes where `few`; a
-    /// block whose threads share its states has as many, and keeps their ratings if there is room, if that is said.
+    /// The block for so many states, 0 where it decides itself how many there are. Groups have many lanes where `few`;
+    /// a block whose threads share its states has as many, and keeps their ratings if there is room, if that is said.
     pub fn block(&self, info: &Info, states: u32, few: bool, overrides: Overrides) -> Block {
         match self.is_large {
             true => self.of_large(info, states, overrides),

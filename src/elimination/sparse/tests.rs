@@ -19,11 +19,8 @@ fn some_ub(rng: &mut Rng, problem: &Problem) -> Option<Cost> {
     [None, Some(bound + rng.below(3) as Cost), Some(bound + rng.below(200) as Cost)][rng.index(3)]
 }
 
-fn rows_of(outcome: &Outcome) -> &Ledger {
-    match &outcome.messages {
-        crate::elimination::run::Messages::Rows(rows) => rows.ledger(),
-        _ => panic!("not by rows"),
-    }
+fn rows_of(outcome: &Outcome) -> &Accounting {
+    outcome.messages.rows().expect("by rows").accounting()
 }
 
 #[test]
@@ -35,7 +32,7 @@ fn rows_say_what_dense_tables_say() {
         let order = shuffled(&problem, &mut rng);
         let ub = some_ub(&mut rng, &problem);
         let plan = Plan::new(&problem, &order, &Limits { ub, ..Limits::new(1 << 30) });
-        let (cap, limit) = (plan.cap, plan.limit);
+        let (cap, limit) = (plan.costs.cap, plan.costs.limit);
         let dense = run(&problem, plan);
         let rows = run(&problem, by_rows(&problem, &order, ub));
         assert!(dense.exact() && rows.exact());
@@ -71,7 +68,7 @@ fn ratings_are_those_of_dense_tables_below_the_limit() {
         let dense = run(&problem, Plan::new(&problem, &order, &Limits { ub, ..Limits::new(1 << 30) }));
         let (Some(sparse), Some(dense)) = (rows.cost_to_go(), dense.cost_to_go()) else { continue };
         // sums from here on are beyond the limit, or beyond all finite costs
-        let limit = rows.plan.limit.min(problem.constant + rows.plan.cap);
+        let limit = rows.plan.costs.limit.min(problem.constant + rows.plan.costs.cap);
         for _ in 0..5 {
             let target: Vec<u32> = problem.domains.iter().map(|&d| rng.below(d.into()) as u32).collect();
             let mut f = dense.start();
@@ -109,14 +106,14 @@ fn slices_threads_and_widths_make_the_same_rows() {
             while run.advance(1, &Stop::new()) == Progress::More {}
             run.finish().expect("done")
         });
-        let mut long = Elimination::<u128>::new(Ledger::new(&problem, &plan, ROOMY), &plan);
+        let mut long = Elimination::<u128>::new(Accounting::new(&problem, &plan, ROOMY), &plan);
         assert!(long.advance(&problem, &plan, u64::MAX, &Stop::new()));
         assert_eq!(whole.lower_bound(), sliced.lower_bound());
         for step in 0..plan.steps.len() {
             assert_eq!(whole.message(step), sliced.message(step));
             assert_eq!(whole.message(step), long.message(&plan, step));
         }
-        assert_eq!(rows_of(&whole).work_done(), long.ledger.work_done());
+        assert_eq!(rows_of(&whole).work_done(), long.accounting.work_done());
         assert!(rows_of(&whole).taken().1 > 100);
     }
 }

@@ -17,7 +17,7 @@ enum End {
 
 /// The accounts of an elimination.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct Accounting {
     limits: RowLimits,
     step: usize,
     /// The least cost, and rows, of each message.
@@ -53,18 +53,18 @@ impl Open {
     }
 }
 
-impl Ledger {
+impl Accounting {
     pub fn new(problem: &Problem, plan: &Plan, limits: RowLimits) -> Self {
         let least = |step: &Step| {
             let inputs = step.inputs.iter().filter(|input| !matches!(input.source, Source::Message(_)));
             inputs.map(|input| loader::least(problem, plan, step, input)).fold(0, add)
         };
-        Ledger {
+        Accounting {
             limits,
             step: 0,
             least: vec![0; plan.steps.len()],
             rows: vec![0; plan.steps.len()],
-            total: plan.steps.iter().map(least).fold(0, add).min(plan.cap),
+            total: plan.steps.iter().map(least).fold(0, add).min(plan.costs.cap),
             held: 0,
             work: 0,
             end: None,
@@ -85,7 +85,7 @@ impl Ledger {
 
     /// Whether there is something to do before `until`; notes the end of the plan, and a message without rows.
     pub fn goes_on(&mut self, plan: &Plan, until: u64) -> bool {
-        if self.end.is_none() && (self.step == plan.steps.len() || self.total >= plan.cap) {
+        if self.end.is_none() && (self.step == plan.steps.len() || self.total >= plan.costs.cap) {
             self.end = Some(End::Finished);
         }
         self.end.is_none() && self.work < until
@@ -150,7 +150,7 @@ impl Ledger {
         let least: Vec<Cost> = step.inputs.iter().map(of_input).collect();
         // both below the cap, so that nothing here overflows
         let rest = self.total - least.iter().sum::<Cost>();
-        Open { least, rest, limit: plan.cap - rest }
+        Open { least, rest, limit: plan.costs.cap - rest }
     }
 
     /// The step's message has so many rows; `None` is the least cost of none.
@@ -164,7 +164,7 @@ impl Ledger {
         self.rows[self.step] = rows;
         let bytes = |rows: u64| rows * size_of::<Row<K>>() as u64;
         self.held += bytes(rows);
-        if !plan.keep_messages {
+        if !plan.placement.keep_messages {
             for input in &plan.steps[self.step].inputs {
                 if let Source::Message(from) = input.source {
                     self.held -= bytes(self.rows[from as usize]);

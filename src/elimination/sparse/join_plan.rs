@@ -16,12 +16,12 @@ pub(crate) struct Operand<'a> {
 
 /// The table with the most rows drives, each of the others extends its keys.
 #[derive(Debug)]
-pub(crate) struct Recipe<K> {
+pub(crate) struct JoinPlan<K> {
     /// Which operand drives.
     pub driver: usize,
     /// From the driver's keys to joint ones.
     pub lay: Projection<K>,
-    pub stages: Vec<StageRecipe<K>>,
+    pub stages: Vec<StagePlan<K>>,
     /// Fields of the message in a joint key.
     pub message: K,
     /// Whether stages extend keys.
@@ -34,7 +34,7 @@ pub(crate) struct Recipe<K> {
 
 /// A table that extends joint keys.
 #[derive(Debug)]
-pub(crate) struct StageRecipe<K> {
+pub(crate) struct StagePlan<K> {
     pub operand: usize,
     /// From the table's keys to what they share with the joint key, and to the fields that they add to it.
     pub of_table: Projection<K>,
@@ -49,7 +49,7 @@ pub(crate) struct StageRecipe<K> {
     pub rest: Cost,
 }
 
-impl<K: Key> Recipe<K> {
+impl<K: Key> JoinPlan<K> {
     /// For a step of a plan, which has an operand at least. Only sums below `limit` count.
     pub fn of_step(plan: &Plan, step: &Step, operands: &[Operand<'_>], limit: Cost) -> Self {
         let domains = &plan.domains[..];
@@ -71,7 +71,7 @@ impl<K: Key> Recipe<K> {
             let operand = waiting.swap_remove(next);
             let scope = operands[operand].scope;
             let (shared, new): (Vec<u32>, Vec<u32>) = scope.iter().partition(|p| known.contains(p));
-            stages.push(StageRecipe {
+            stages.push(StagePlan {
                 operand,
                 of_table: Projection::new(scope, &shared, &shared, domains),
                 added: Projection::new(scope, &joint, &new, domains),
@@ -82,7 +82,7 @@ impl<K: Key> Recipe<K> {
             });
             known.extend(new);
         }
-        Recipe {
+        JoinPlan {
             driver,
             lay: Projection::new(scope, &joint, scope, domains),
             message: K::ones(width(&joint[1..], domains)),

@@ -13,8 +13,8 @@ pub(crate) fn least(problem: &Problem, plan: &Plan, step: &Step, input: &Input) 
     }
 }
 
-/// The entries of a table of the problem below `limit`, by key. `None` where more combinations would have to be gone through
-/// than `room`, as a default cost is below the limit.
+/// The entries of a table of the problem below `limit`, by key. `None` where more combinations would have to be gone
+/// through than `room`, as a default cost is below the limit.
 pub(crate) fn rows<K: Key>(
     problem: &Problem,
     plan: &Plan,

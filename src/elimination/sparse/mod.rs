@@ -1,16 +1,17 @@
 //! Bucket elimination with tables that list only what a better solution may use.
 //!
-//! While the tables that wait cost at least `total` together, a row of a new message that costs its limit,
-//! `cap - total + (the least costs of the tables it was made of)`, or more is part of no solution below the plan's limit: each
-//! of the other tables adds its least cost at any rate. Such rows are left out. What is listed costs what dense tables say, to
-//! the last unit; so the bound, where it is below the limit, and the assignment are those of dense tables.
+//! While the tables that wait cost at least `total` together, a row of a new message that costs its limit, `cap -
+//! total + (the least costs of the tables it was made of)`, or more is part of no solution below the plan's limit:
+//! each of the other tables adds its least cost at any rate. Such rows are left out. What is listed costs what dense
+//! tables say, to the last unit; so the bound, where it is below the limit, and the assignment are those of dense
+//! tables.
 //!
-//! On a network as files have it most tables are full. On what a join graph left, whose constant is a good bound, the limit
-//! is the gap and few rows stay: SPOT5 408b has 4e10 joint combinations, 1.5e7 rows are looked at after a graph of z = 5
-//! (results/notes/sparse.md).
+//! On a network as files have it most tables are full. On what a join graph left, whose constant is a good bound, the
+//! limit is the gap and few rows stay: SPOT5 408b has 4e10 joint combinations, 1.5e7 rows are looked at after a graph
+//! of z = 5 (results/notes/sparse.md).
 //!
-//! How many rows stay is known only as elimination goes. So a plan has limits of memory and work; where they are passed, elimination
-//! ends with what the tables that are left cost at least together, which is a bound as well.
+//! How many rows stay is known only as elimination goes. So a plan has limits of memory and work; where they are
+//! passed, elimination ends with what the tables that are left cost at least together, which is a bound as well.
 
 mod accounting;
 mod cuda;
@@ -19,13 +20,16 @@ mod join_plan;
 mod key;
 pub(crate) mod loader;
 
-pub(crate) use accounting::Ledger;
-pub(crate) use join_plan::{Operand, Recipe, StageRecipe};
+pub(crate) use accounting::Accounting;
+pub(crate) use join_plan::{JoinPlan, Operand, StagePlan};
 pub(crate) use key::Projection;
 
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
+use crate::elimination::executor::{Failure, Progress};
 use crate::elimination::plan::{Plan, Source};
+use crate::elimination::run::{CostExecutor, CostMessages};
+use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::stop::Stop;
 use accounting::Open;
@@ -81,12 +85,12 @@ pub(crate) enum Listed {
 impl Sparse {
     /// Begins with a plan that has limits for rows.
     pub fn new(problem: &Problem, plan: &Plan, limits: RowLimits) -> Self {
-        let ledger = Ledger::new(problem, plan, limits);
+        let accounting = Accounting::new(problem, plan, limits);
         let narrow = widest(plan) <= <u64 as Key>::BITS;
         Sparse::Host(Box::new(if narrow {
-            Listed::Narrow(Elimination::new(ledger, plan))
+            Listed::Narrow(Elimination::new(accounting, plan))
         } else {
-            Listed::Wide(Elimination::new(ledger, plan))
+            Listed::Wide(Elimination::new(accounting, plan))
         }))
     }
 
@@ -95,46 +99,67 @@ impl Sparse {
         if !DeviceRows::fits(widest(plan)) {
             return Ok(None);
         }
-        let rows = DeviceRows::new(gpu.clone(), Ledger::new(problem, plan, limits), plan.steps.len())?;
+        let rows = DeviceRows::new(gpu.clone(), Accounting::new(problem, plan, limits), plan.steps.len())?;
         Ok(Some(Sparse::Device(Box::new(rows))))
     }
+}
 
-    /// Whether a device does the work.
-    pub fn on_device(&self) -> bool {
-        matches!(self, Sparse::Device(_))
+impl Sparse {
+    /// The accounts.
+    fn accounting(&self) -> &Accounting {
+        match self {
+            Sparse::Host(rows) => rows.accounting(),
+            Sparse::Device(rows) => &rows.accounting,
+        }
     }
+}
 
-    /// Does about so much work; whether all is done that will be. What a device has made is then on the host.
-    pub fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<bool, DeviceError> {
+impl CostExecutor for Sparse {
+    /// What a device has made is on the host once all is done.
+    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure> {
+        let progress = |ended| if ended { Progress::Done } else { Progress::More };
         let rows = match self {
-            Sparse::Host(rows) => return Ok(rows.advance(problem, plan, work, stop)),
+            Sparse::Host(rows) => return Ok(progress(rows.advance(problem, plan, work, stop))),
             Sparse::Device(rows) => rows,
         };
         let ended = rows.advance(problem, plan, work, stop)?;
         if ended {
-            let solved = rows.ledger.is_finished() && rows.ledger.total() < plan.cap;
-            let mut messages = if solved && plan.keep_messages { rows.messages()? } else { Vec::new() };
+            let solved = rows.accounting.is_finished() && rows.accounting.total() < plan.costs.cap;
+            let mut messages = if solved && plan.placement.keep_messages { rows.messages()? } else { Vec::new() };
             messages.iter_mut().for_each(|rows| rows.par_sort_unstable());
-            let ledger = std::mem::take(&mut rows.ledger);
-            *self = Sparse::Host(Box::new(Listed::Narrow(Elimination { ledger, messages, current: None })));
+            let accounting = std::mem::take(&mut rows.accounting);
+            *self = Sparse::Host(Box::new(Listed::Narrow(Elimination { accounting, messages, current: None })));
         }
-        Ok(ended)
+        Ok(progress(ended))
     }
 
-    /// Work so far.
-    pub fn work_done(&self) -> u64 {
-        match self {
-            Sparse::Host(rows) => rows.ledger().work_done(),
-            Sparse::Device(rows) => rows.ledger.work_done(),
-        }
+    fn work_done(&self) -> u64 {
+        self.accounting().work_done()
     }
 
-    /// What it has come to; `None` where it has not ended.
-    pub fn finish(self) -> Option<Box<Listed>> {
-        match self {
-            Sparse::Host(rows) if rows.ledger().has_ended() => Some(rows),
-            Sparse::Host(_) | Sparse::Device(_) => None,
-        }
+    fn on_device(&self) -> bool {
+        matches!(self, Sparse::Device(_))
+    }
+
+    fn finish(self: Box<Self>, plan: &mut Plan) -> (Cost, Box<dyn CostMessages>) {
+        let accounting = self.accounting();
+        let total = accounting.total();
+        plan.exact = accounting.is_finished();
+        // where no solution is below the limit some messages were never made
+        plan.placement.keep_messages &= accounting.is_finished() && total < plan.costs.cap;
+        // what it took, not what dense tables would have
+        (plan.joint_entries, plan.largest_table, plan.placement.table_bytes) = accounting.taken();
+        (total, Box::new(*self))
+    }
+}
+
+impl CostMessages for Sparse {
+    fn rows(&self) -> Option<&Listed> {
+        if let Sparse::Host(rows) = self { Some(rows) } else { None }
+    }
+
+    fn entries(&self, _: &[(u32, u64)]) -> Result<Vec<Cost>, Failure> {
+        Err(Error::Internal("rows are looked up by value, not by index".into()).into())
     }
 }
 
@@ -147,14 +172,15 @@ impl Listed {
     }
 
     /// The accounts.
-    pub fn ledger(&self) -> &Ledger {
+    pub fn accounting(&self) -> &Accounting {
         match self {
-            Listed::Narrow(elimination) => &elimination.ledger,
-            Listed::Wide(elimination) => &elimination.ledger,
+            Listed::Narrow(elimination) => &elimination.accounting,
+            Listed::Wide(elimination) => &elimination.accounting,
         }
     }
 
-    /// Rises of the values at a position as [`CostToGo::rate`](crate::elimination::CostToGo::rate) has them. What is not listed is forbidden.
+    /// Rises of the values at a position as [`CostToGo::rate`](crate::elimination::CostToGo::rate) has them. What is
+    /// not listed is forbidden.
     pub fn rate(&self, problem: &Problem, plan: &Plan, position: usize, assignment: &[u32], row: &mut [Cost]) {
         match self {
             Listed::Narrow(elimination) => elimination.rate(problem, plan, position, assignment, row),
@@ -174,7 +200,7 @@ impl Listed {
 /// An elimination with keys of one width.
 #[derive(Debug)]
 pub(crate) struct Elimination<K> {
-    ledger: Ledger,
+    accounting: Accounting,
     /// By step, sorted by key; empty where not made yet.
     messages: Vec<Vec<Row<K>>>,
     current: Option<Current<K>>,
@@ -193,19 +219,19 @@ struct Current<K> {
 }
 
 impl<K: Key> Elimination<K> {
-    fn new(ledger: Ledger, plan: &Plan) -> Self {
-        Elimination { ledger, messages: plan.steps.iter().map(|_| Vec::new()).collect(), current: None }
+    fn new(accounting: Accounting, plan: &Plan) -> Self {
+        Elimination { accounting, messages: plan.steps.iter().map(|_| Vec::new()).collect(), current: None }
     }
 
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> bool {
-        let until = self.ledger.after(work);
-        while self.ledger.goes_on(plan, until) && !stop.is_set() {
+        let until = self.accounting.after(work);
+        while self.accounting.goes_on(plan, until) && !stop.is_set() {
             if self.slice(problem, plan, stop).is_none() {
                 self.current = None;
-                self.ledger.give_up();
+                self.accounting.give_up();
             }
         }
-        self.ledger.has_ended()
+        self.accounting.has_ended()
     }
 
     /// Some parts of a message; `None` where that passes a limit.
@@ -214,14 +240,14 @@ impl<K: Key> Elimination<K> {
             Some(current) => current,
             None => self.begin(problem, plan)?,
         };
-        let step = &plan.steps[self.ledger.step()];
-        let driver = match step.inputs.get(current.join.recipe.driver).map(|input| input.source) {
+        let step = &plan.steps[self.accounting.step()];
+        let driver = match step.inputs.get(current.join.join_plan.driver).map(|input| input.source) {
             Some(Source::Message(from)) => &self.messages[from as usize],
             _ => &current.driver,
         };
         let beside = current.join.bytes() / size_of::<Row<K>>() as u64 + current.driver.len() as u64;
-        let room = self.ledger.room::<K>().checked_sub(beside)?;
-        let (most, work) = (room.checked_sub(current.rows.len() as u64)? as usize, self.ledger.left());
+        let room = self.accounting.room::<K>().checked_sub(beside)?;
+        let (most, work) = (room.checked_sub(current.rows.len() as u64)? as usize, self.accounting.left());
         let limits = Limits { rows: AtomicUsize::new(0), most, work, stop };
         let end = current.join.parts().min(current.parts + BATCH);
         let part = |number| current.join.part(number, driver, &limits);
@@ -233,9 +259,9 @@ impl<K: Key> Elimination<K> {
         }
         current.parts = end;
         parts.iter().for_each(|part| current.rows.extend_from_slice(&part.rows));
-        self.ledger.spend(parts.iter().map(|part| part.work).sum());
+        self.accounting.spend(parts.iter().map(|part| part.work).sum());
         let over = parts.iter().any(|part| part.over) || current.rows.len() as u64 > room;
-        if over || !self.ledger.allows(0) {
+        if over || !self.accounting.allows(0) {
             return None;
         }
         if end < current.join.parts() {
@@ -248,9 +274,9 @@ impl<K: Key> Elimination<K> {
 
     /// Loads what the next step joins; `None` where that passes a limit.
     fn begin(&mut self, problem: &Problem, plan: &Plan) -> Option<Current<K>> {
-        let step = &plan.steps[self.ledger.step()];
-        let open = self.ledger.open(problem, plan);
-        let room = self.ledger.room::<K>();
+        let step = &plan.steps[self.accounting.step()];
+        let open = self.accounting.open(problem, plan);
+        let room = self.accounting.room::<K>();
         let mut loaded: Vec<Vec<Row<K>>> = Vec::new();
         for (number, input) in step.inputs.iter().enumerate() {
             loaded.push(match input.source {
@@ -277,10 +303,10 @@ impl<K: Key> Elimination<K> {
             least: open.least.get(k).copied().unwrap_or(0),
         };
         let operands: Vec<Operand<'_>> = (0..tables.len()).map(operand).collect();
-        let recipe = Recipe::of_step(plan, step, &operands, open.limit);
-        let join = Join::new(recipe, plan.domains[step.position as usize], &tables);
-        self.ledger.spend(tables.iter().map(|rows| rows.len() as u64).sum());
-        let driver = std::mem::take(&mut loaded[join.recipe.driver]);
+        let join_plan = JoinPlan::of_step(plan, step, &operands, open.limit);
+        let join = Join::new(join_plan, plan.domains[step.position as usize], &tables);
+        self.accounting.spend(tables.iter().map(|rows| rows.len() as u64).sum());
+        let driver = std::mem::take(&mut loaded[join.join_plan.driver]);
         Some(Current { join, driver, parts: 0, rows: Vec::new(), open })
     }
 
@@ -290,10 +316,10 @@ impl<K: Key> Elimination<K> {
             rows.par_sort_unstable();
         }
         rows.shrink_to_fit();
-        let step = self.ledger.step();
-        self.ledger.close::<K>(plan, &open, rows.len() as u64, rows.iter().map(|row| row.1).min());
+        let step = self.accounting.step();
+        self.accounting.close::<K>(plan, &open, rows.len() as u64, rows.iter().map(|row| row.1).min());
         self.messages[step] = rows;
-        if !plan.keep_messages {
+        if !plan.placement.keep_messages {
             for input in &plan.steps[step].inputs {
                 if let Source::Message(from) = input.source {
                     self.messages[from as usize] = Vec::new();
@@ -343,7 +369,7 @@ impl<K: Key> Elimination<K> {
 
     fn message(&self, plan: &Plan, step: usize) -> Option<Vec<Cost>> {
         let scope = &plan.steps.get(step)?.scope;
-        let mut entries = vec![plan.cap; usize::try_from(plan.steps[step].entries).ok()?];
+        let mut entries = vec![plan.costs.cap; usize::try_from(plan.steps[step].entries).ok()?];
         let shifts = key::shifts(scope, &plan.domains);
         for &(key, cost) in &self.messages[step] {
             let index = scope.iter().zip(&shifts).fold(0, |index, (&p, &shift)| {

@@ -4,7 +4,9 @@
 //! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
 //! in 64 bits, see [`ValueTables::energy`]); a forbidden entry costs [`ValueTables::hard`].
 
-use super::quantization::{quantize, quantum};
+mod quantization;
+
+use self::quantization::{quantize, quantum};
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::stop::Stop;
@@ -13,7 +15,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 /// A variable's row never sums to more than this, so that ratings and their differences fit i32.
-pub(super) const ROW_LIMIT: Cost = 1 << 28;
+const ROW_LIMIT: Cost = 1 << 28;
 
 /// What the padded places of a row cost: more than any sum of entries.
 pub(crate) const PADDING: i32 = 1 << 29;
@@ -148,8 +150,8 @@ impl ValueTables {
         self.incidences(variable).len() + self.in_place[variable].len()
     }
 
-    /// For each function with copied rows, its variables and their incidences: (function, variable, incidence),
-    /// ordered, by counting.
+    /// For each function with copied rows, its variables and their incidences, as (function, variable, incidence) in
+    /// order, by counting sort.
     pub fn incidences_by_function(&self) -> Vec<(u32, u32, Incidence)> {
         let mut next = vec![0u32; self.problem.functions.len()];
         self.functions.iter().for_each(|&function| next[function as usize] += 1);

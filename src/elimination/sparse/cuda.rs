@@ -1,15 +1,16 @@
 //! Elimination by rows on a device: the CPU's recipe for each bucket, by hash tables instead of sorted runs.
 //!
 //! kernels/sparse.cu says how. Messages stay on the device until the end; then they are sorted on the host, where
-//! assignments are made of them. What a message lists does not depend on how it is made, so rows, bounds and counted work are
-//! the CPU's.
+//! assignments are made of them. What a message lists does not depend on how it is made, so rows, bounds and counted
+//! work are the CPU's.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::{Ledger, Operand, Projection, Recipe, Row, StageRecipe, loader};
+use super::{Accounting, JoinPlan, Operand, Projection, Row, StagePlan, loader};
 use crate::device::{self, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
 use crate::elimination::cuda::Gpu;
 use crate::elimination::plan::{Plan, Source};
+use crate::kernels;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -128,7 +129,7 @@ pub(crate) struct DeviceRows {
     join: Kernel,
     list: Kernel,
     /// What is counted, as on the CPU.
-    pub(crate) ledger: Ledger,
+    pub(crate) accounting: Accounting,
     messages: Vec<Option<Message>>,
 }
 
@@ -152,7 +153,7 @@ impl DeviceRows {
 
     /// The kernels, to compile without a device.
     pub(crate) fn kernels() -> device::Source {
-        Self::KERNELS.into_iter().fold(device::Source::embedded(TEXT), device::Source::kernel)
+        Self::KERNELS.into_iter().fold(kernels::source(TEXT), device::Source::kernel)
     }
 
     /// Whether a device's keys hold those of a plan.
@@ -161,14 +162,14 @@ impl DeviceRows {
     }
 
     /// Begins a plan whose keys fit.
-    pub(crate) fn new(gpu: Arc<Gpu>, ledger: Ledger, steps: usize) -> Result<Self, DeviceError> {
+    pub(crate) fn new(gpu: Arc<Gpu>, accounting: Accounting, steps: usize) -> Result<Self, DeviceError> {
         Self::KERNELS.iter().for_each(|name| gpu.begin(TEXT, name));
         let [index, join, list] = [
             gpu.kernel(TEXT, Self::KERNELS[0])?,
             gpu.kernel(TEXT, Self::KERNELS[1])?,
             gpu.kernel(TEXT, Self::KERNELS[2])?,
         ];
-        Ok(DeviceRows { gpu, index, join, list, ledger, messages: (0..steps).map(|_| None).collect() })
+        Ok(DeviceRows { gpu, index, join, list, accounting, messages: (0..steps).map(|_| None).collect() })
     }
 
     /// Does about so much work; whether all is done that will be. A message that is interrupted is made anew.
@@ -179,11 +180,11 @@ impl DeviceRows {
         work: u64,
         stop: &Stop,
     ) -> Result<bool, DeviceError> {
-        let until = self.ledger.after(work);
-        while self.ledger.goes_on(plan, until) && !stop.is_set() {
+        let until = self.accounting.after(work);
+        while self.accounting.goes_on(plan, until) && !stop.is_set() {
             self.step(problem, plan, stop)?;
         }
-        Ok(self.ledger.has_ended())
+        Ok(self.accounting.has_ended())
     }
 
     /// The messages, sorted.
@@ -202,15 +203,15 @@ impl DeviceRows {
     }
 
     fn step(&mut self, problem: &Problem, plan: &Plan, stop: &Stop) -> Result<(), DeviceError> {
-        let step = &plan.steps[self.ledger.step()];
-        let open = self.ledger.open(problem, plan);
-        let room = self.ledger.room::<u64>();
+        let step = &plan.steps[self.accounting.step()];
+        let open = self.accounting.open(problem, plan);
+        let room = self.accounting.room::<u64>();
         // what the host has goes up together
         let (mut keys, mut costs, mut ends) = (Vec::new(), Vec::new(), Vec::new());
         for (number, input) in step.inputs.iter().enumerate() {
             if !matches!(input.source, Source::Message(_)) {
                 let Some(rows) = loader::rows::<u64>(problem, plan, step, input, open.limit_of(number), room) else {
-                    self.ledger.give_up();
+                    self.accounting.give_up();
                     return Ok(());
                 };
                 keys.extend(rows.iter().map(|row| row.0));
@@ -241,24 +242,24 @@ impl DeviceRows {
             least: open.least.get(k).copied().unwrap_or(0),
         };
         let operands: Vec<Operand<'_>> = (0..lists.len()).map(operand).collect();
-        let recipe = Recipe::<u64>::of_step(plan, step, &operands, open.limit);
+        let join_plan = JoinPlan::<u64>::of_step(plan, step, &operands, open.limit);
         let bytes =
-            recipe.stages.iter().map(|stage| lists[stage.operand].rows).map(|rows| 12 * (slots(rows) + rows + 1));
+            join_plan.stages.iter().map(|stage| lists[stage.operand].rows).map(|rows| 12 * (slots(rows) + rows + 1));
         if lists.iter().any(|list| list.rows >= u64::from(u32::MAX)) || !self.has(bytes.sum())? {
-            self.ledger.give_up();
+            self.accounting.give_up();
             return Ok(());
         }
-        let stages = self.stages(&recipe, &lists)?;
-        let driver = lists[recipe.driver];
+        let stages = self.stages(&join_plan, &lists)?;
+        let driver = lists[join_plan.driver];
         let join = Join {
             stages: address(&self.gpu, &stages.words),
             keys: driver.keys,
             costs: driver.costs,
             rows: driver.rows,
             lay: stages.lay,
-            message: recipe.message,
-            limit: recipe.limit,
-            count: recipe.stages.len() as u32,
+            message: join_plan.message,
+            limit: join_plan.limit,
+            count: join_plan.stages.len() as u32,
             unused: 0,
         };
         let own: u64 = lists.iter().map(|list| list.rows).sum();
@@ -270,28 +271,28 @@ impl DeviceRows {
                 Made::Full => slots *= 4,
                 Made::Stopped => return Ok(()),
                 Made::TooMuch => {
-                    self.ledger.give_up();
+                    self.accounting.give_up();
                     return Ok(());
                 }
             }
         };
         let rows = message.list.rows;
-        let place = self.ledger.step();
+        let place = self.accounting.step();
         self.messages[place] = Some(message);
-        if !plan.keep_messages {
+        if !plan.placement.keep_messages {
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
                     self.messages[from as usize] = None;
                 }
             }
         }
-        self.ledger.spend(own + work);
-        self.ledger.close::<u64>(plan, &open, rows, (rows > 0).then_some(least));
+        self.accounting.spend(own + work);
+        self.accounting.close::<u64>(plan, &open, rows, (rows > 0).then_some(least));
         Ok(())
     }
 
     /// Indexes the tables that extend keys.
-    fn stages(&self, recipe: &Recipe<u64>, lists: &[List]) -> Result<Stages, DeviceError> {
+    fn stages(&self, join_plan: &JoinPlan<u64>, lists: &[List]) -> Result<Stages, DeviceError> {
         let (gpu, cuda) = (&self.gpu, self.gpu.cuda());
         let mut moves: Vec<Move> = Vec::new();
         let mut place = |projection: &Projection<u64>| {
@@ -299,22 +300,22 @@ impl DeviceRows {
             moves.extend(projection.moves().map(|(mask, up, down)| Move { mask, up, down }));
             Moves { address: first * size_of::<Move>() as u64, count: moves.len() as u64 - first }
         };
-        let lay = place(&recipe.lay);
-        let of_stage = |stage: &StageRecipe<u64>| [place(&stage.shared), place(&stage.of_table), place(&stage.added)];
-        let projections: Vec<[Moves; 3]> = recipe.stages.iter().map(of_stage).collect();
+        let lay = place(&join_plan.lay);
+        let of_stage = |stage: &StagePlan<u64>| [place(&stage.shared), place(&stage.of_table), place(&stage.added)];
+        let projections: Vec<[Moves; 3]> = join_plan.stages.iter().map(of_stage).collect();
         let moves = cuda.upload(&moves)?;
         let base = address(gpu, &moves);
         let placed = |moves: Moves| Moves { address: base + moves.address, ..moves };
-        let rows_of = |stage: &StageRecipe<u64>| lists[stage.operand].rows;
+        let rows_of = |stage: &StagePlan<u64>| lists[stage.operand].rows;
         // keys and heads of all slots, then fields and nexts of all rows: heads and nexts are half as wide
-        let slot_words: u64 = recipe.stages.iter().map(|stage| slots(rows_of(stage)) / 2 * 3).sum();
-        let row_words: u64 = recipe.stages.iter().map(|stage| rows_of(stage) + rows_of(stage).div_ceil(2)).sum();
+        let slot_words: u64 = join_plan.stages.iter().map(|stage| slots(rows_of(stage)) / 2 * 3).sum();
+        let row_words: u64 = join_plan.stages.iter().map(|stage| rows_of(stage) + rows_of(stage).div_ceil(2)).sum();
         let slot_memory = cuda.reserve::<u64>(slot_words as usize)?;
         let row_memory = cuda.reserve::<u64>(row_words as usize)?;
         cuda.set_bytes(&slot_memory, 0xff)?;
         let (mut at_slot, mut at_row) = (address(gpu, &slot_memory), address(gpu, &row_memory));
         let mut words = Vec::new();
-        for (stage, &[shared, of_table, added]) in recipe.stages.iter().zip(&projections) {
+        for (stage, &[shared, of_table, added]) in join_plan.stages.iter().zip(&projections) {
             let (list, slots) = (lists[stage.operand], slots(rows_of(stage)));
             let stage = Stage {
                 shared: placed(shared),
@@ -368,7 +369,8 @@ impl DeviceRows {
         let (mut rows, mut work) = (0, 0);
         while first < join.rows {
             let last = join.rows.min(first + LAUNCH);
-            // SAFETY: the arguments are join_rows's; what the words point to lives until the launch is over, which `read` waits for.
+            // SAFETY: the arguments are join_rows's; what the words point to lives until the launch is over, which
+            // `read` waits for.
             unsafe {
                 self.join.launch(cuda.stream(), (blocks(last - first), THREADS, 0), |arguments| {
                     let _ = arguments.arg(&join).arg(&found).arg(&first).arg(&last);
@@ -376,7 +378,7 @@ impl DeviceRows {
             }
             let counted = cuda.read(&counts)?;
             (rows, work) = (counted[0] as u64, counted[1] as u64);
-            if rows > room || !self.ledger.allows(own + work) {
+            if rows > room || !self.accounting.allows(own + work) {
                 return Ok(Made::TooMuch);
             }
             if counted[2] != 0 {

@@ -1,5 +1,7 @@
-//! What does not change from node to node: scaled tables, scopes, and where a state keeps what changes.
+//! The static data of a search: scaled tables, scopes, and where a state keeps what changes.
 
+use crate::bounds::cost_shifting::{LONG, SHORT};
+use crate::bounds::tuning::{MOST_BITS, WRITTEN_OUT};
 use crate::elimination::cap;
 use crate::error::Error;
 use crate::model::{Cost, Problem, SparseTable, Table};
@@ -7,22 +9,12 @@ use crate::stop::Stop;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What is not allowed, among scaled costs; sums of a few stay within 64 bits.
+/// What is forbidden, among scaled costs; sums of a few stay within 64 bits.
 pub(crate) const NEVER: Cost = 1 << 56;
-/// A scaled cost of a solution stays below this: tables of 32 bits take it, five of them summed (see `Plan::new`).
-const SHORT: Cost = 1 << 28;
-/// The same where the unscaled ones need 64 bits already.
-const LONG: Cost = 1 << 48;
-/// Parts of the network's unit, as a power of two.
-const MOST_BITS: u32 = 8;
-/// Combinations of a sparse function that is written out.
-const WRITTEN_OUT: u64 = 1 << 16;
-/// A sparse function that is not takes part once its variables have so few values left.
-pub(crate) const LATE: u64 = 1 << 10;
 
 /// A network as all nodes see it.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct StaticData {
     pub problem: Arc<Problem>,
     /// Costs are multiplied by 2^bits.
     pub bits: u32,
@@ -65,10 +57,10 @@ pub(crate) enum Entries {
     Sparse(Arc<SparseTable>),
 }
 
-impl Frame {
+impl StaticData {
     /// `None` where costs are too large for sums of 64 bits, and once `stop` is set. Costs from `ub` on need not be
     /// told apart.
-    pub fn new(problem: &Arc<Problem>, ub: Cost, sequence: &[u32], stop: &Stop) -> Option<Frame> {
+    pub fn new(problem: &Arc<Problem>, ub: Cost, sequence: &[u32], stop: &Stop) -> Option<StaticData> {
         let range = cap(problem, ub.min(problem.top)).max(1);
         if range >= LONG {
             return None;
@@ -83,7 +75,7 @@ impl Frame {
             values += domain;
         }
         first.push(values);
-        let mut frame = Frame {
+        let mut data = StaticData {
             problem: problem.clone(),
             bits,
             range,
@@ -100,10 +92,10 @@ impl Frame {
             place: vec![0; n],
         };
         for (place, &v) in (0..).zip(sequence) {
-            frame.place[v as usize] = place;
+            data.place[v as usize] = place;
         }
-        frame.take(problem, stop).ok()?;
-        Some(frame)
+        data.take(problem, stop).ok()?;
+        Some(data)
     }
 
     fn take(&mut self, problem: &Problem, stop: &Stop) -> Result<(), Error> {
@@ -179,7 +171,7 @@ impl Frame {
         self.problem.variables()
     }
 
-    /// Bytes that a problem's frame takes, and a state of it.
+    /// Bytes that a problem's static data takes, and a state of it.
     pub fn bytes(problem: &Problem) -> (u64, u64) {
         let mut known: FxHashSet<*const Cost> = FxHashSet::default();
         let values = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
@@ -202,12 +194,12 @@ impl Frame {
 
 impl Function {
     /// An entry; `values` are those of the scope.
-    pub fn entry(&self, frame: &Frame, values: &[u32]) -> Cost {
+    pub fn entry(&self, data: &StaticData, values: &[u32]) -> Cost {
         match &self.entries {
             Entries::Dense(costs) => {
                 costs[values.iter().zip(&self.strides).map(|(&value, stride)| value as usize * stride).sum::<usize>()]
             }
-            Entries::Sparse(table) => frame.scaled(table.get(values)),
+            Entries::Sparse(table) => data.scaled(table.get(values)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How costs of 64 bits become entries of 32 bits: the unit of the rows, and what a forbidden entry costs.
 
-use super::value_tables::ROW_LIMIT;
+use super::ROW_LIMIT;
 use crate::model::{Cost, FORBIDDEN, Problem, Table};
 
 /// A cost in the rows' units, rounded to the nearest; a forbidden one is `hard`.

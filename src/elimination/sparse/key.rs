@@ -1,8 +1,8 @@
 //! Keys of sparse tables: the values of a scope in one integer, a field of bits for each.
 //!
-//! The first position has the highest bits, as it is the slowest digit of a dense table. So rows sorted by key lie in the order
-//! of dense tables, and the rows of one value of the variable that a table waits for are one run. Fields waste less than a bit a
-//! variable against mixed-radix numbers and are taken apart by shifts.
+//! The first position has the highest bits, as it is the slowest digit of a dense table. So rows sorted by key lie in
+//! the order of dense tables, and the rows of one value of the variable that a table waits for are one run. Fields
+//! waste less than a bit a variable against mixed-radix numbers and are taken apart by shifts.
 
 use std::fmt::Debug;
 use std::hash::Hash;

@@ -1,15 +1,13 @@
-//! The constraint graph of a core as flat arrays, and what is drawn on it: connected regions and color classes.
+//! The constraint graph of a reduced problem as flat arrays, and its connected regions and color classes.
 
 use crate::error::Error;
 use crate::model::Problem;
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// Color classes that have room for so many variables, as many as a device's block has threads, may be as wide as they
-/// come.
+/// Room for variables, the threads of a device's block, from which color classes need not be of even width.
 const WIDE: usize = 1024;
-/// Neighbours of a neighbour up to which what differs between two assignments mostly falls into parts: the 100x100 grid
-/// has 3, rnd1000 10.
+/// Branching below which two assignments mostly differ in several components: the 100x100 grid has 3, rnd1000 10.
 const IN_PARTS: f64 = 5.0;
 
 /// Which variables share a function.
@@ -68,22 +66,20 @@ impl Graph {
         &self.neighbours[self.starts[variable] as usize..self.starts[variable + 1] as usize]
     }
 
-    /// Neighbours that a neighbour has besides the variable it was come from, on average. Where two assignments differ
-    /// in a smaller share of the variables than one in so many, what differs falls into small parts (Molloy, Reed,
-    /// Random Structures & Algorithms 6, 1995).
+    /// The mean number of further neighbours of a neighbour, b. Where two assignments differ in less than one in b
+    /// variables, the difference has small components (Molloy, Reed, Random Structures & Algorithms 6, 1995).
     pub fn branching(&self) -> f64 {
         let degrees = || (0..self.len()).map(|v| self.neighbours(v).len() as f64);
         degrees().map(|degree| degree * (degree - 1.0)).sum::<f64>() / degrees().sum::<f64>().max(1.0)
     }
 
-    /// Whether what differs between two assignments mostly falls into parts.
+    /// Whether the difference of two assignments mostly has several components.
     pub fn falls_into_parts(&self) -> bool {
         self.branching() < IN_PARTS
     }
 
-    /// Color classes of a greedy coloring, variables of high degree first: no two variables of a class share a
-    /// function. Where classes are narrow none is much wider than the others: a device's threads take as many steps as
-    /// the fullest class has for them.
+    /// Color classes of a greedy coloring, variables of high degree first: variables of a class share no function.
+    /// Narrow classes are balanced: a device's threads take as many steps as the largest class needs.
     pub fn classes(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
         let order = self.by_degree();
         let classes = self.first_fit(&order, usize::MAX, stop)?;
@@ -154,7 +150,7 @@ pub(crate) struct Region {
 
 impl Region {
     /// A connected region of `size` variables (of several components where one is too small): breadth first from a
-    /// random variable, each neighbour left out for now with probability 1/2, so that shapes differ.
+    /// random variable, where each neighbour is skipped with probability 1/2, so that shapes differ.
     pub fn grow(&mut self, graph: &Graph, size: usize, rng: &mut Rng) -> &[u32] {
         let n = graph.len();
         self.mark.resize(n, 0);

@@ -1,139 +1,16 @@
-//! The plan: what is joined with what, decided once as plain data under a memory budget.
-//!
-//! All scopes are lists of *positions* in the elimination order, ascending, and tables are laid out in that
-//! order with the last position running fastest. So the variable that a table is waiting for is always its
-//! slowest digit: for each of its values the table holds one contiguous slab over the rest, which is what the
-//! kernel wants. The variables eliminated last, which most messages share, run fastest.
+//! Makes plans: simulates elimination along an order, splits buckets, and looks for the largest z that fits.
 
-use super::cpu::kernel::Shape;
-use super::slices::entries;
-use super::spill::{Spill, share};
-use super::table;
-use crate::bounds::sparse;
-use crate::bounds::sparse::RowLimits;
-use crate::elimination::cap;
+use super::{CostRange, EliminationPlan, Input, Limits, Placement, Plan, Source, Step, Width};
+use crate::algebra::TERMS;
+use crate::elimination::cpu::kernel::Shape;
+use crate::elimination::slices::entries;
+use crate::elimination::sparse::{self, RowLimits};
+use crate::elimination::spill::share;
+use crate::elimination::{cap, table};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
 use crate::stop::Stop;
-use std::sync::Arc;
-
-/// What a plan may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Most variables of a mini-bucket, the eliminated one included; a single function may be larger.
-    pub z: Option<u32>,
-    /// Bytes of all tables alive at a time.
-    pub max_bytes: u64,
-    /// Bytes of messages that files may take beyond that, for an exact plan that does not fit otherwise.
-    pub spill: u64,
-    /// Keep every message: needed to assign values or to rate partial assignments afterwards.
-    pub keep_messages: bool,
-    /// Only solutions below this are of interest, besides the problem's own `top`.
-    pub ub: Option<Cost>,
-}
-
-impl Limits {
-    /// Keeps messages within `max_bytes`.
-    pub fn new(max_bytes: u64) -> Self {
-        Limits { z: None, max_bytes, spill: 0, keep_messages: true, ub: None }
-    }
-}
-
-/// The entry type of all tables of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
-    /// 32-bit entries: five capped entries add up below 2^31.
-    I32,
-    /// 64-bit entries.
-    I64,
-}
-
-impl Width {
-    /// Bytes of an entry.
-    pub fn bytes(self) -> u64 {
-        match self {
-            Width::I32 => 4,
-            Width::I64 => 8,
-        }
-    }
-}
-
-/// Where an input comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
-    /// The unary costs of the eliminated variable.
-    Unary,
-    /// A function of the problem.
-    Function(u32),
-    /// The message of an earlier step.
-    Message(u32),
-}
-
-/// A table that is joined.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
-    /// Where it comes from.
-    pub source: Source,
-    /// Positions it reads, ascending; the first is the one eliminated.
-    pub scope: Box<[u32]>,
-}
-
-/// One mini-bucket: join the inputs, take the minimum over the variable at `position`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Position of the eliminated variable.
-    pub position: u32,
-    /// What is joined.
-    pub inputs: Box<[Input]>,
-    /// Positions of the message, ascending; the message goes to the bucket of the first. Empty for a constant.
-    pub scope: Box<[u32]>,
-    /// Entries of the message.
-    pub entries: u64,
-    /// Combinations looked at: entries times the domain size of the eliminated variable.
-    pub joint: u64,
-    /// The only input is a function too large to lay out: the message is its minimum over all positions that
-    /// are missing from `scope`, made from its own entries.
-    pub lowered: bool,
-}
-
-/// A plan of bucket or mini-bucket elimination.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The variables, the first eliminated first.
-    pub sequence: Vec<u32>,
-    /// Mini-buckets in the order of their execution; those of one variable follow each other.
-    pub steps: Vec<Step>,
-    /// `steps[first[p]..first[p + 1]]` eliminate position `p`.
-    pub first: Vec<u32>,
-    /// Domain size at each position.
-    pub domains: Vec<u32>,
-    /// Most variables of a mini-bucket that was allowed; the most that there are where nothing was split.
-    pub z: u32,
-    /// No bucket was split and no function lowered: the bound is the optimum.
-    pub exact: bool,
-    /// Work: value combinations of all mini-buckets together.
-    pub joint_entries: u64,
-    /// Entries of the largest message.
-    pub largest_table: u64,
-    /// Bytes of all messages.
-    pub table_bytes: u64,
-    /// Bytes of memory alive at the worst moment: messages, the inputs of a step and scratch.
-    pub peak_bytes: u64,
-    /// Entry type.
-    pub width: Width,
-    /// Whether messages stay after they were consumed.
-    pub keep_messages: bool,
-    /// Tables list only entries that a solution below the limit may use, within these limits. Entries, combinations and bytes
-    /// are those of dense tables, which nobody makes then; an outcome's plan has those of the rows.
-    pub rows: Option<RowLimits>,
-    /// What lies in files.
-    pub(crate) spill: Option<Arc<Spill>>,
-    /// What entries are clamped to.
-    pub(crate) cap: Cost,
-    /// Solutions from here on are of no interest.
-    pub(crate) limit: Cost,
-}
 
 /// Mini-buckets of one bucket that an input tries, newest first. Only hubs with thousands of functions ever
 /// have more.
@@ -141,6 +18,16 @@ const TRIES: usize = 32;
 
 /// Threads that scratch memory is counted for. A fixed number, so that plans do not depend on the machine.
 pub(crate) const THREADS: u64 = 16;
+
+impl CostRange {
+    /// What matters below a cost and the problem's own `top`.
+    fn below(problem: &Problem, ub: Option<Cost>) -> Self {
+        let limit = ub.map_or(problem.top, |ub| ub.min(problem.top));
+        let cap = cap(problem, limit);
+        let width = if cap < (1 << 31) / TERMS as Cost { Width::I32 } else { Width::I64 };
+        CostRange { width, cap, limit }
+    }
+}
 
 impl Plan {
     /// Plans elimination along `order`: exact where `limits` allow, otherwise with the largest z that fits.
@@ -154,20 +41,49 @@ impl Plan {
     /// # Errors
     /// [`Error::Stopped`] once `stop` is set.
     pub fn until(problem: &Problem, order: &Order, limits: &Limits, stop: &Stop) -> Result<Plan, Error> {
-        let limit = limits.ub.map_or(problem.top, |ub| ub.min(problem.top));
-        let cap = cap(problem, limit);
-        // five terms meet before a sum is capped again: base, stage and three direct inputs
-        let width = if cap < (1 << 31) / 5 { Width::I32 } else { Width::I64 };
-        let context = Context::new(problem, order, limits, (width, cap, limit), stop)?;
+        let costs = CostRange::below(problem, limits.ub);
+        let (structure, placement) = EliminationPlan::within(problem, order, limits, costs.width.bytes(), stop)?;
+        Ok(Plan { structure, placement, costs })
+    }
+
+    /// Plans exact elimination along `order` by rows, whatever dense tables would take: whether rows fit
+    /// is known only as it goes.
+    /// `None` where keys would be too wide, and once `stop` is set.
+    pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits, stop: &Stop) -> Option<Plan> {
+        let limits = Limits { z: None, max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
+        let costs = CostRange { width: Width::I64, ..CostRange::below(problem, ub) };
+        let (structure, mut placement) = Context::new(problem, order, &limits, costs.width.bytes(), stop)
+            .ok()?
+            .plan(u32::MAX, u64::MAX, false)
+            .ok()??;
+        placement.rows = Some(rows);
+        let plan = Plan { structure, placement, costs };
+        (plan.exact && sparse::fits(&plan)).then_some(plan)
+    }
+}
+
+impl EliminationPlan {
+    /// Plans elimination of tables whose entries take so many bytes, and where these lie.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] once `stop` is set.
+    pub fn within(
+        problem: &Problem,
+        order: &Order,
+        limits: &Limits,
+        entry_bytes: u64,
+        stop: &Stop,
+    ) -> Result<(EliminationPlan, Placement), Error> {
+        let context = Context::new(problem, order, limits, entry_bytes, stop)?;
         // a bucket has width + 1 variables; a larger z changes nothing
         let widest = order.width.saturating_add(1);
         let mut high = limits.z.unwrap_or(widest).clamp(1, widest.max(1));
-        let message = context.limits.max_bytes / width.bytes();
+        let message = limits.max_bytes / entry_bytes;
         high = high.min(context.most_variables(message).saturating_add(1)).max(1);
         if let Some(plan) = context.plan(high, message, true)? {
             return Ok(plan);
         }
-        if let Some(plan) = Plan::spilled(problem, order, limits, (width, cap, limit), stop)? {
+        if let Some(plan) = EliminationPlan::spilled(problem, order, limits, entry_bytes, stop)? {
             return Ok(plan);
         }
         let mut best = None;
@@ -195,59 +111,20 @@ impl Plan {
         Ok(context.plan(1, 1, false)?.expect("a plan without a memory limit"))
     }
 
-    /// Plans exact elimination along `order` by rows, whatever dense tables would take: whether rows fit is known only as it goes.
-    /// `None` where keys would be too wide, and once `stop` is set.
-    pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits, stop: &Stop) -> Option<Plan> {
-        let limit = ub.map_or(problem.top, |ub| ub.min(problem.top));
-        let limits = Limits { z: None, max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
-        let context = Context::new(problem, order, &limits, (Width::I64, cap(problem, limit), limit), stop).ok()?;
-        let plan = Plan { rows: Some(rows), ..context.plan(u32::MAX, u64::MAX, false).ok()?? };
-        (plan.exact && sparse::fits(&plan)).then_some(plan)
-    }
-
     /// The exact plan, with files for what the memory does not hold.
     fn spilled(
         problem: &Problem,
         order: &Order,
         limits: &Limits,
-        (width, cap, limit): (Width, Cost, Cost),
+        entry_bytes: u64,
         stop: &Stop,
-    ) -> Result<Option<Plan>, Error> {
+    ) -> Result<Option<(EliminationPlan, Placement)>, Error> {
         let Limits { z: None, max_bytes, spill: room @ 1.., .. } = *limits else { return Ok(None) };
         let both = Limits { max_bytes: max_bytes.saturating_add(room), ..*limits };
-        let context = Context::new(problem, order, &both, (width, cap, limit), stop)?;
-        let plan = context.plan(order.width.saturating_add(1), context.limits.max_bytes / width.bytes(), true)?;
-        Ok(plan.and_then(|plan| share(plan, max_bytes, room)).filter(|plan| plan.exact))
-    }
-
-    /// Bytes of messages that lie in files.
-    pub fn spilled_bytes(&self) -> u64 {
-        self.spill.as_ref().map_or(0, |spill| spill.bytes)
-    }
-
-    /// Combinations of all mini-buckets, and what could be looked at while files are written and read.
-    pub fn work(&self) -> u64 {
-        self.joint_entries.saturating_add(self.spill.as_ref().map_or(0, |spill| spill.work()))
-    }
-
-    /// The largest value that entries are clamped to.
-    pub fn cap(&self) -> Cost {
-        self.cap
-    }
-
-    /// `be` or `mbe(z)`.
-    pub fn name(&self) -> String {
-        if self.exact { "be".into() } else { format!("mbe({})", self.z) }
-    }
-
-    /// All positions of a mini-bucket, ascending.
-    pub(crate) fn scope(&self, step: usize) -> Vec<u32> {
-        std::iter::once(self.steps[step].position).chain(self.steps[step].scope.iter().copied()).collect()
-    }
-
-    /// The steps that eliminate a position.
-    pub fn bucket(&self, position: usize) -> &[Step] {
-        &self.steps[self.first[position] as usize..self.first[position + 1] as usize]
+        let context = Context::new(problem, order, &both, entry_bytes, stop)?;
+        let plan = context.plan(order.width.saturating_add(1), both.max_bytes / entry_bytes, true)?;
+        let Some((plan, mut placement)) = plan.filter(|(plan, _)| plan.exact) else { return Ok(None) };
+        Ok(share(&plan, &mut placement, entry_bytes, (max_bytes, room)).map(|()| (plan, placement)))
     }
 }
 
@@ -256,9 +133,7 @@ struct Context<'a> {
     problem: &'a Problem,
     order: &'a Order,
     limits: Limits,
-    width: Width,
-    cap: Cost,
-    limit: Cost,
+    entry_bytes: u64,
     domains: Vec<u32>,
     /// The scope of each function as ascending positions.
     scopes: Vec<Box<[u32]>>,
@@ -277,7 +152,7 @@ impl<'a> Context<'a> {
         problem: &'a Problem,
         order: &'a Order,
         limits: &Limits,
-        (width, cap, limit): (Width, Cost, Cost),
+        entry_bytes: u64,
         stop: &'a Stop,
     ) -> Result<Self, Error> {
         let mut position = vec![0u32; problem.variables()];
@@ -293,7 +168,7 @@ impl<'a> Context<'a> {
         let domains = order.sequence.iter().map(|&v| problem.domains[v as usize]).collect();
         // sizes in bytes are added up: keep the sums far from overflow
         let limits = Limits { max_bytes: limits.max_bytes.min(1 << 50), ..*limits };
-        Ok(Context { problem, order, limits, width, cap, limit, scopes, domains, stop })
+        Ok(Context { problem, order, limits, entry_bytes, scopes, domains, stop })
     }
 
     /// No message within `entries` has more variables than this, so that no larger z makes a difference.
@@ -313,15 +188,15 @@ impl<'a> Context<'a> {
     }
 
     /// Simulates elimination; `None` as soon as it needs more than the memory allowed (if `bounded`).
-    fn plan(&self, z: u32, message_entries: u64, bounded: bool) -> Result<Option<Plan>, Error> {
+    fn plan(&self, z: u32, message_entries: u64, bounded: bool) -> Result<Option<(EliminationPlan, Placement)>, Error> {
         let n = self.order.sequence.len();
-        let bytes = self.width.bytes();
+        let bytes = self.entry_bytes;
         let mut buckets: Vec<Vec<Input>> = (0..n).map(|_| Vec::new()).collect();
         for item in self.stop.each(self.scopes.iter().enumerate()) {
             let (index, scope) = item?;
             buckets[scope[0] as usize].push(Input { source: Source::Function(index as u32), scope: scope.clone() });
         }
-        let mut plan = Plan {
+        let mut plan = EliminationPlan {
             sequence: self.order.sequence.clone(),
             steps: Vec::with_capacity(n),
             first: Vec::with_capacity(n + 1),
@@ -330,15 +205,9 @@ impl<'a> Context<'a> {
             exact: true,
             joint_entries: 0,
             largest_table: 0,
-            table_bytes: 0,
-            peak_bytes: 0,
-            width: self.width,
-            keep_messages: self.limits.keep_messages,
-            rows: None,
-            spill: None,
-            cap: self.cap,
-            limit: self.limit,
         };
+        let keep_messages = self.limits.keep_messages;
+        let mut placement = Placement { keep_messages, table_bytes: 0, peak_bytes: 0, rows: None, spill: None };
         let mut alive = 0u64;
         let mut widest = 0;
         for position in 0..n {
@@ -354,17 +223,17 @@ impl<'a> Context<'a> {
             for step in lowered.chain(joined) {
                 widest = widest.max(step.scope.len() as u32 + 1);
                 let now = step.entries.saturating_add(temporary(&step, &self.domains)).saturating_mul(bytes);
-                plan.peak_bytes = plan.peak_bytes.max(alive.saturating_add(now));
-                if bounded && plan.peak_bytes > self.limits.max_bytes {
+                placement.peak_bytes = placement.peak_bytes.max(alive.saturating_add(now));
+                if bounded && placement.peak_bytes > self.limits.max_bytes {
                     return Ok(None);
                 }
-                if !plan.keep_messages {
+                if !placement.keep_messages {
                     let consumed = step.inputs.iter().filter(|input| matches!(input.source, Source::Message(_)));
                     alive -= consumed.map(|input| self.combinations(&input.scope) * bytes).sum::<u64>();
                 }
                 plan.joint_entries = plan.joint_entries.saturating_add(step.joint);
                 plan.largest_table = plan.largest_table.max(step.entries);
-                plan.table_bytes = plan.table_bytes.saturating_add(step.entries.saturating_mul(bytes));
+                placement.table_bytes = placement.table_bytes.saturating_add(step.entries.saturating_mul(bytes));
                 if let Some(&target) = step.scope.first() {
                     // beyond counting only where nothing is bounded
                     alive = alive.saturating_add(step.entries.saturating_mul(bytes));
@@ -378,7 +247,7 @@ impl<'a> Context<'a> {
         if plan.exact {
             plan.z = widest;
         }
-        Ok(Some(plan))
+        Ok(Some((plan, placement)))
     }
 
     /// A function too large for memory goes on over the positions eliminated last, as many as fit: what
@@ -468,7 +337,7 @@ pub(crate) fn temporary(step: &Step, domains: &[u32]) -> u64 {
         return step.entries;
     }
     let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
-    let loaded: u64 = functions.map(|input| entries(&input.scope, domains)).sum();
+    let loaded = functions.map(|input| entries(&input.scope, domains)).fold(0, u64::saturating_add);
     let shape = Shape::new(&step.scope, domains, domains[step.position as usize] as usize);
     loaded.saturating_add((shape.scratch(&step.inputs) as u64).saturating_mul(THREADS))
 }

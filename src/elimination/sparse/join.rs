@@ -1,19 +1,20 @@
-//! Joins the tables of a bucket and takes the minimum over its variable, by rows: only combinations that some table lists are
-//! looked at.
+//! Joins the tables of a bucket and takes the minimum over its variable, by rows: only combinations that some table
+//! lists are looked at.
 //!
-//! One table, the one with the most rows, *drives*: its rows of one value of the eliminated variable are a run sorted by the other
-//! positions, and the runs are merged, so that rows that differ in nothing but the eliminated variable meet (a *group*). Each
-//! of the other tables is a *stage*: an index from the positions that the joint key has by then to the rows that agree with it,
-//! the cheapest first, which extend the key by what is new. All rows of a message that come from one group differ from those
-//! of all other groups, as the message has all other positions of the driver. So minima are taken within groups: no
-//! joint table, no sort but of the message where stages extend keys, and groups are independent of each other.
+//! One table, the one with the most rows, *drives*: its rows of one value of the eliminated variable are a run sorted
+//! by the other positions, and the runs are merged, so that rows that differ in nothing but the eliminated variable
+//! meet (a *group*). Each of the other tables is a *stage*: an index from the positions that the joint key has by
+//! then to the rows that agree with it, the cheapest first, which extend the key by what is new. All rows of a
+//! message that come from one group differ from those of all other groups, as the message has all other positions of
+//! the driver. So minima are taken within groups: no joint table, no sort but of the message where stages extend
+//! keys, and groups are independent of each other.
 //!
-//! CUBE (Bistaffa, Bombieri and Farinelli, "An efficient approach for accelerating bucket elimination on GPUs", section IV) joins two
-//! tables at a time: both are sorted by what they share, all pairs are written, and what that gives is sorted once more. The
-//! joint table, which that needs memory for, is several times as large as the message.
+//! CUBE (Bistaffa, Bombieri and Farinelli, "An efficient approach for accelerating bucket elimination on GPUs",
+//! section IV) joins two tables at a time: both are sorted by what they share, all pairs are written, and what that
+//! gives is sorted once more. The joint table, which that needs memory for, is several times as large as the message.
 
 use super::Row;
-use super::join_plan::{Recipe, StageRecipe};
+use super::join_plan::{JoinPlan, StagePlan};
 use super::key::{Key, Projection};
 use crate::model::Cost;
 use crate::stop::Stop;
@@ -26,8 +27,8 @@ const PART: usize = 1 << 11;
 /// Places of an index for each of its rows, at most, and at any rate.
 const PLACES: usize = 4;
 const FREE_PLACES: usize = 1 << 12;
-/// Rows of a group that are kept before equal keys are merged, at first; rows between two looks at what all parts have; work
-/// between two looks at the stop flag.
+/// Rows of a group that are kept before equal keys are merged, at first; rows between two looks at what all parts
+/// have; work between two looks at the stop flag.
 const ROOM: usize = 1 << 16;
 /// Rows of a group from which on tables are not sparse: to sort more takes seconds.
 const LARGEST_GROUP: usize = 1 << 20;
@@ -58,7 +59,7 @@ struct Stage<K> {
 /// A join on its way: everything but the driver's rows.
 #[derive(Debug)]
 pub(crate) struct Join<K> {
-    pub recipe: Recipe<K>,
+    pub join_plan: JoinPlan<K>,
     stages: Vec<Stage<K>>,
     /// The runs of the driver: where each begins, and last its end.
     runs: Vec<usize>,
@@ -76,16 +77,16 @@ pub(crate) struct Part<K> {
 
 impl<K: Key> Join<K> {
     /// Joins `tables`, sorted rows of the recipe's operands; the eliminated variable has `domain` values.
-    pub fn new(recipe: Recipe<K>, domain: u32, tables: &[&[Row<K>]]) -> Self {
-        let stages = recipe.stages.iter().map(|stage| Stage::new(stage, tables[stage.operand])).collect();
-        let rows = tables[recipe.driver];
-        let begin = |value| rows.partition_point(|row| row.0 < K::value(value) << recipe.others);
+    pub fn new(join_plan: JoinPlan<K>, domain: u32, tables: &[&[Row<K>]]) -> Self {
+        let stages = join_plan.stages.iter().map(|stage| Stage::new(stage, tables[stage.operand])).collect();
+        let rows = tables[join_plan.driver];
+        let begin = |value| rows.partition_point(|row| row.0 < K::value(value) << join_plan.others);
         let runs = (0..domain).map(begin).chain([rows.len()]).collect();
-        let own = K::ones(recipe.others);
+        let own = K::ones(join_plan.others);
         let mut cuts: Vec<K> = rows.iter().step_by(PART).skip(1).map(|row| row.0 & own).collect();
         cuts.sort_unstable();
         cuts.dedup();
-        Join { recipe, stages, runs, cuts }
+        Join { join_plan, stages, runs, cuts }
     }
 
     /// In how many parts it is made.
@@ -95,7 +96,7 @@ impl<K: Key> Join<K> {
 
     /// Whether the parts one after the other are sorted.
     pub fn sorted(&self) -> bool {
-        !self.recipe.grows
+        !self.join_plan.grows
     }
 
     /// Bytes of the tables made for it.
@@ -113,7 +114,7 @@ impl<K: Key> Join<K> {
 
     /// One part of the message, from the driver's rows. Ends early where that passes a limit, and when told to stop.
     pub fn part(&self, number: usize, rows: &[Row<K>], limits: &Limits<'_>) -> Part<K> {
-        let own = K::ones(self.recipe.others);
+        let own = K::ones(self.join_plan.others);
         // what is left of each run
         let mut runs: Vec<&[Row<K>]> = self
             .runs
@@ -127,7 +128,7 @@ impl<K: Key> Join<K> {
             .filter(|run| !run.is_empty())
             .collect();
         let part = Part { rows: Vec::new(), work: 0, over: false };
-        let grows = self.recipe.grows;
+        let grows = self.join_plan.grows;
         let mut found = Found { part, rows: Vec::new(), room: ROOM, counted: 0, grows, limits };
         while let Some(key) = runs.iter().filter_map(|run| run.first()).map(|row| row.0 & own).min() {
             for run in &mut runs {
@@ -136,7 +137,7 @@ impl<K: Key> Join<K> {
                 {
                     *run = left;
                     found.part.work += 1;
-                    self.extend(&self.stages, self.recipe.lay.of(first.0), first.1, &mut found);
+                    self.extend(&self.stages, self.join_plan.lay.of(first.0), first.1, &mut found);
                 }
             }
             found.close();
@@ -149,12 +150,12 @@ impl<K: Key> Join<K> {
 
     fn extend(&self, stages: &[Stage<K>], key: K, sum: Cost, found: &mut Found<'_, K>) {
         let Some((stage, stages)) = stages.split_first() else {
-            if sum < self.recipe.limit {
-                found.push(key & self.recipe.message, sum);
+            if sum < self.join_plan.limit {
+                found.push(key & self.join_plan.message, sum);
             }
             return;
         };
-        let room = self.recipe.limit - stage.rest - sum;
+        let room = self.join_plan.limit - stage.rest - sum;
         for &(new, cost) in stage.of(key).iter().take_while(|row| row.1 < room) {
             found.part.work += 1;
             if found.is_over() {
@@ -234,12 +235,12 @@ impl<K: Key> Found<'_, K> {
 }
 
 impl<K: Key> Stage<K> {
-    fn new(recipe: &StageRecipe<K>, rows: &[Row<K>]) -> Self {
-        let StageRecipe { bits, rest, .. } = *recipe;
-        let row = |&(key, cost): &Row<K>| (recipe.of_table.of(key), cost, recipe.added.of(key));
+    fn new(join_plan: &StagePlan<K>, rows: &[Row<K>]) -> Self {
+        let StagePlan { bits, rest, .. } = *join_plan;
+        let row = |&(key, cost): &Row<K>| (join_plan.of_table.of(key), cost, join_plan.added.of(key));
         let mut sorted: Vec<(K, Cost, K)> = rows.iter().map(row).collect();
         // without new fields keys keep their order
-        if recipe.grows {
+        if join_plan.grows {
             sorted.par_sort_unstable();
         }
         let most = FREE_PLACES.max(sorted.len().saturating_mul(PLACES));
@@ -254,7 +255,7 @@ impl<K: Key> Stage<K> {
             Index::Direct(starts)
         } else {
             let mut ends = FxHashMap::default();
-            ends.reserve(if recipe.grows { 0 } else { sorted.len() });
+            ends.reserve(if join_plan.grows { 0 } else { sorted.len() });
             let mut begin = 0u32;
             for group in sorted.chunk_by(|a, b| a.0 == b.0) {
                 let end = begin + group.len() as u32;
@@ -264,7 +265,7 @@ impl<K: Key> Stage<K> {
             Index::Hashed(ends)
         };
         let rows = sorted.into_iter().map(|(_, cost, new)| (new, cost)).collect();
-        Stage { shared: recipe.shared.clone(), index, rows, rest }
+        Stage { shared: join_plan.shared.clone(), index, rows, rest }
     }
 
     /// The rows that agree with a joint key.

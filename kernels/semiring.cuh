@@ -1,0 +1,48 @@
+// The semirings of src/algebra on a device.
+#pragma once
+#include "rng.cuh"
+
+// min(x + y, z)
+template <class E> __device__ __forceinline__ E add_min(E x, E y, E z) { return min(x + y, z); }
+#if __CUDA_ARCH__ >= 900
+template <> __device__ __forceinline__ int add_min(int x, int y, int z) { return __viaddmin_s32(x, y, z); }
+#endif
+
+// Least sums of costs from 0 to a cap.
+template <class E> struct MinSum {
+    using Entry = E;
+    // Whether an entry folded with itself is that entry.
+    static constexpr bool IDEMPOTENT = true;
+
+    E cap;
+
+    __device__ __forceinline__ E one() const { return 0; }
+    __device__ __forceinline__ E zero() const { return cap; }
+    __device__ __forceinline__ E combine(E a, E b) const { return a + b; }
+    __device__ __forceinline__ E fold(E a, E b) const { return min(a, b); }
+    // Combined and settled.
+    __device__ __forceinline__ E join(E a, E b) const { return add_min(a, b, cap); }
+    // `least` folded with a and b combined.
+    __device__ __forceinline__ E fold_joined(E a, E b, E least) const { return add_min(a, b, least); }
+    // Combined on the unit of multiplications, which is idle; `one` is the number 1, which the compiler does not know.
+    __device__ __forceinline__ E combine_aside(E a, E b, E one) const { return a * one + b; }
+};
+
+// Numbers of assignments, up to the most.
+struct Counting {
+    using Entry = unsigned long long;
+    static constexpr bool IDEMPOTENT = false;
+
+    Entry most;
+
+    __device__ __forceinline__ Entry one() const { return 1; }
+    __device__ __forceinline__ Entry zero() const { return 0; }
+    __device__ __forceinline__ Entry combine(Entry a, Entry b) const { return __umul64hi(a, b) ? ~0ull : a * b; }
+    __device__ __forceinline__ Entry fold(Entry a, Entry b) const {
+        const Entry sum = a + b;
+        return min(sum < a ? ~0ull : sum, most);
+    }
+    __device__ __forceinline__ Entry join(Entry a, Entry b) const { return min(combine(a, b), most); }
+    __device__ __forceinline__ Entry fold_joined(Entry a, Entry b, Entry sum) const { return fold(sum, combine(a, b)); }
+    __device__ __forceinline__ Entry combine_aside(Entry a, Entry b, Entry) const { return combine(a, b); }
+};

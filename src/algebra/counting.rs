@@ -1,0 +1,36 @@
+//! Numbers of assignments: + and times.
+
+use super::Semiring;
+
+/// Numbers of assignments; those from `most` on are all alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Counting {
+    /// The largest entry.
+    pub most: u64,
+}
+
+impl Semiring for Counting {
+    type Entry = u64;
+
+    #[inline(always)]
+    fn one(self) -> u64 {
+        1
+    }
+    #[inline(always)]
+    fn zero(self) -> u64 {
+        0
+    }
+    #[inline(always)]
+    fn combine(self, a: u64, b: u64) -> u64 {
+        a.saturating_mul(b)
+    }
+    #[inline(always)]
+    fn fold(self, a: u64, b: u64) -> u64 {
+        a.saturating_add(b).min(self.most)
+    }
+    #[inline(always)]
+    fn settle(self, a: u64) -> u64 {
+        a.min(self.most)
+    }
+}

@@ -1,0 +1,69 @@
+//! Least sums of costs: min and +.
+
+use super::{Entry, Semiring};
+use crate::model::Cost;
+use std::ops::Add;
+
+/// An integer that costs are kept in.
+pub trait CostEntry: Entry + Ord + Add<Output = Self> {
+    /// From a cost that is known to fit.
+    fn from_cost(cost: Cost) -> Self;
+    /// As a cost.
+    fn cost(self) -> Cost;
+}
+
+impl CostEntry for i32 {
+    #[inline(always)]
+    fn from_cost(cost: Cost) -> Self {
+        cost as i32
+    }
+    #[inline(always)]
+    fn cost(self) -> Cost {
+        Cost::from(self)
+    }
+}
+
+impl CostEntry for i64 {
+    #[inline(always)]
+    fn from_cost(cost: Cost) -> Self {
+        cost
+    }
+    #[inline(always)]
+    fn cost(self) -> Cost {
+        self
+    }
+}
+
+/// Sums of costs that are not negative, of which the least counts. Those from `cap` on are all alike: no solution of
+/// interest has them. [`TERMS`](super::TERMS) times `cap` fits the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct MinSum<E> {
+    /// The largest entry.
+    pub cap: E,
+}
+
+impl<E: CostEntry> Semiring for MinSum<E> {
+    type Entry = E;
+
+    #[inline(always)]
+    fn one(self) -> E {
+        E::default()
+    }
+    #[inline(always)]
+    fn zero(self) -> E {
+        self.cap
+    }
+    #[inline(always)]
+    fn combine(self, a: E, b: E) -> E {
+        a + b
+    }
+    #[inline(always)]
+    fn fold(self, a: E, b: E) -> E {
+        b.min(a)
+    }
+    #[inline(always)]
+    fn settle(self, a: E) -> E {
+        a.min(self.cap)
+    }
+}

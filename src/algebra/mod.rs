@@ -1,0 +1,96 @@
+//! Algebras that elimination computes in.
+//!
+//! Bucket elimination needs no more than a commutative semiring (Aji and McEliece, "The generalized distributive law",
+//! 2000): one operation that combines functions and one that takes a variable out of the combination.
+
+mod counting;
+mod min_sum;
+
+pub use counting::Counting;
+pub use min_sum::{CostEntry, MinSum};
+
+use std::fmt::Debug;
+
+/// An entry of a table: plain bytes.
+pub trait Entry: bytemuck::Pod + Default + PartialEq + Debug + Send + Sync {}
+impl<E: bytemuck::Pod + Default + PartialEq + Debug + Send + Sync> Entry for E {}
+
+/// Entries that are combined at most before the result is settled.
+pub const TERMS: usize = 5;
+
+/// A commutative semiring. Its laws hold for settled entries: those of tables, [`one`](Self::one), [`zero`](Self::zero)
+/// and what [`settle`](Self::settle) returns.
+pub trait Semiring: Copy + Debug + Send + Sync + 'static {
+    /// An entry of a table.
+    type Entry: Entry;
+
+    /// What changes nothing that it is combined with.
+    fn one(self) -> Self::Entry;
+    /// What changes nothing that it is folded with, but that the result is settled.
+    fn zero(self) -> Self::Entry;
+    /// The value of both functions together. [`TERMS`] settled entries may be combined, whose result is not settled.
+    fn combine(self, a: Self::Entry, b: Self::Entry) -> Self::Entry;
+    /// The value of either. Where one of both is settled the result is.
+    fn fold(self, a: Self::Entry, b: Self::Entry) -> Self::Entry;
+    /// The entry that stands for a combination of [`TERMS`] or fewer.
+    fn settle(self, a: Self::Entry) -> Self::Entry;
+
+    /// An entry folded with itself, `times` of it.
+    fn repeat(self, entry: Self::Entry, mut times: u64) -> Self::Entry {
+        let (mut sum, mut power) = (self.zero(), entry);
+        while times > 0 {
+            if times & 1 == 1 {
+                sum = self.fold(sum, power);
+            }
+            power = self.settle(self.fold(power, power));
+            times >>= 1;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    fn laws<S: Semiring<Entry: PartialEq>>(semiring: S, entries: &mut dyn FnMut() -> S::Entry) {
+        let s = semiring;
+        let settled = |a, b| s.settle(s.combine(a, b));
+        for _ in 0..10_000 {
+            let (a, b, c) = (entries(), entries(), entries());
+            assert_eq!(settled(a, b), settled(b, a));
+            assert_eq!(settled(settled(a, b), c), settled(a, settled(b, c)));
+            assert_eq!(s.fold(a, b), s.fold(b, a));
+            assert_eq!(s.fold(s.fold(a, b), c), s.fold(a, s.fold(b, c)));
+            assert_eq!(settled(a, s.fold(b, c)), s.fold(settled(a, b), settled(a, c)));
+            assert_eq!((settled(a, s.one()), s.fold(a, s.zero()), settled(a, s.zero())), (a, a, s.zero()));
+            let many = [a, b, c, entries(), entries()];
+            let combined = many.into_iter().fold(s.one(), |all, entry| s.combine(all, entry));
+            let stepwise = many.into_iter().fold(s.one(), settled);
+            assert_eq!((s.settle(combined), s.fold(s.zero(), combined)), (stepwise, stepwise));
+            let times = u64::from(c.bits());
+            assert_eq!(s.repeat(a, times), (0..times).fold(s.zero(), |sum, _| s.fold(sum, a)));
+        }
+    }
+
+    /// A few bits of an entry.
+    trait Bits {
+        fn bits(self) -> u8;
+    }
+    impl<E: Entry> Bits for E {
+        fn bits(self) -> u8 {
+            bytemuck::bytes_of(&self)[0] % 16
+        }
+    }
+
+    #[test]
+    fn the_laws_hold_at_the_limits_too() {
+        let mut rng = Rng::new(5);
+        let cap = (i32::MAX - 4) / 5;
+        laws(MinSum { cap }, &mut || (rng.below(u64::from(cap as u32) + 1) as i32).min(cap));
+        laws(MinSum { cap: 60i64 }, &mut || rng.below(61) as i64);
+        laws(Counting { most: u64::MAX }, &mut || rng.draw() >> rng.below(64));
+        laws(Counting { most: 1000 }, &mut || rng.below(1001));
+    }
+}

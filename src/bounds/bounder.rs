@@ -1,0 +1,461 @@
+//! The bounding loop in slices: what to do next, on which processor, and what each slice came to.
+
+use super::branch::{Branch, Style};
+use super::choice::BoundChoice;
+use super::schedule::{Attempt, BoundSchedule, SizeSchedule, Spent, Stage};
+use super::shifting::Shifting;
+use super::step::{BoundResult, BounderOptions, Notice, Step, TableSizes, solved};
+use super::{DeviceUse, tuning};
+use crate::activity::Activity;
+use crate::device::DeviceError;
+use crate::elimination::{Gpu, Plan, Progress, Run, spill_folder};
+use crate::error::Error;
+use crate::model::{Cost, Problem};
+use crate::order::{Method, Order, OrderSearch};
+use crate::reduce::ReducedProblem;
+use crate::stop::Stop;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Raises the lower bound of a reduced problem, one bounded slice of work after the other.
+///
+/// ```
+/// use fangs::bounds::{Bounder, BounderOptions, Step};
+/// use fangs::reduce::{ReducedProblem, Reducer};
+/// use fangs::stop::Stop;
+///
+/// let stop = Stop::new();
+/// let network = fangs::generate::generate("grid", &[("side", "4"), ("d", "3"), ("p2", "0")], 1)?;
+/// let reduced = ReducedProblem::new(Reducer::new(&network, true, &stop)?, &stop)?;
+/// let mut bounder = Bounder::new(BounderOptions::default());
+/// let (mut bound, mut exact) = (network.least(), false);
+/// while !exact {
+///     match bounder.step(&reduced, network.top(), &stop) {
+///         Step::More => {}
+///         Step::Result(result) => (bound, exact) = (bound.max(result.lower), result.exact),
+///         Step::Done => break,
+///     }
+/// }
+/// assert!(exact && bound >= network.least());
+/// # Ok::<(), fangs::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Bounder {
+    options: BounderOptions,
+    activity: Activity,
+    gpu: Option<Arc<Gpu>>,
+    device_use: DeviceUse,
+    notices: VecDeque<Notice>,
+    /// Orders of the problem that the caller has, or that are searched for, until a schedule follows them.
+    orders: Vec<Order>,
+    ordering: Option<OrderSearch>,
+    schedule: Option<BoundSchedule>,
+    running: Option<Running>,
+    /// Whether the stage at work is the light branch and bound.
+    is_light: bool,
+    spent: Spent,
+    /// Branch and bound that goes on when the problem has changed, and the problems it is for.
+    searches: Vec<Branch>,
+    problems: Vec<ReducedProblem>,
+    done: bool,
+    work: u64,
+    induced_width: Option<u32>,
+    best_z: Option<u32>,
+    /// Combinations of the largest dense plan finished.
+    highest: u64,
+}
+
+/// The stage at work, with the problem it belongs to.
+#[derive(Debug)]
+struct Running {
+    work: Work,
+    reduced: ReducedProblem,
+}
+
+#[derive(Debug)]
+enum Work {
+    Shift(Box<Shifting>),
+    Run(Box<Attempt>, Box<Run>),
+    Branch(Turn),
+}
+
+/// A turn of branch and bound.
+#[derive(Debug)]
+struct Turn {
+    branch: Box<Branch>,
+    /// Work done at its end.
+    end: u64,
+    /// The bound at its beginning, and as of the last result.
+    before: Cost,
+    told: Cost,
+}
+
+impl Bounder {
+    /// Nothing is done yet.
+    pub fn new(options: BounderOptions) -> Self {
+        Bounder {
+            activity: Activity::default(),
+            gpu: None,
+            device_use: DeviceUse::Shared,
+            notices: VecDeque::new(),
+            orders: Vec::new(),
+            ordering: None,
+            schedule: None,
+            running: None,
+            is_light: false,
+            spent: Spent::default(),
+            searches: Vec::new(),
+            problems: Vec::new(),
+            done: options.choice == BoundChoice::None,
+            work: 0,
+            induced_width: None,
+            best_z: None,
+            highest: 0,
+            options,
+        }
+    }
+
+    /// Says there what is being done.
+    pub fn telling(mut self, activity: &Activity) -> Self {
+        self.activity = activity.clone();
+        self
+    }
+
+    /// Follows these elimination orders, the best first, rather than search for some, until [`Bounder::rebase`].
+    pub fn follow(&mut self, orders: Vec<Order>) {
+        self.orders = orders;
+    }
+
+    /// From now on a device takes what pays there; an elimination at work that does begins there from the start.
+    pub fn use_device(&mut self, gpu: Arc<Gpu>, device_use: DeviceUse) {
+        self.device_use = device_use;
+        match self.running.as_mut().map(|running| &mut running.work) {
+            Some(Work::Run(attempt, run)) if is_for_device(device_use, attempt, run.plan()) => {
+                **run = Run::on(Some(&gpu), attempt.problem.clone(), run.plan().clone());
+            }
+            Some(Work::Branch(turn)) => turn.branch.board(&gpu),
+            _ => {}
+        }
+        self.searches.iter_mut().for_each(|search| search.board(&gpu));
+        let exact_work = self.exact_work(true);
+        let schedule = self.schedule.take();
+        self.schedule = schedule.map(|schedule| schedule.on(Some(&gpu), device_use).exact_work(exact_work));
+        // what was too much for the CPU may not be for it
+        (self.gpu, self.done) = (Some(gpu), self.options.choice == BoundChoice::None);
+    }
+
+    /// The problem has changed: what has not begun is planned again.
+    pub fn rebase(&mut self) {
+        if let Some(schedule) = self.schedule.take() {
+            self.searches.extend(schedule.into_searches());
+        }
+        (self.orders, self.ordering) = (Vec::new(), None);
+        self.done = self.options.choice == BoundChoice::None;
+    }
+
+    /// One slice of work: at most some tenths of a second. `upper` is the best total known, or the network's top;
+    /// bounds speak of what is below. `reduced` may be another one only after [`Bounder::rebase`].
+    pub fn step(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) -> Step {
+        let (began, before) = (Instant::now(), self.work);
+        let result = self.advance(reduced, upper, stop);
+        let work = self.work - before;
+        let units = if self.options.repeatable { work } else { began.elapsed().as_nanos() as u64 };
+        self.spent.note(self.is_light, units);
+        match result {
+            Some(result) => Step::Result(Box::new(result)),
+            None if self.done => Step::Done,
+            None => Step::More,
+        }
+    }
+
+    /// The bound of cost shifting at work, where it is more than `above`.
+    pub fn so_far(&self, upper: Cost, above: Cost) -> Option<BoundResult> {
+        let Some(Running { work: Work::Shift(shift), reduced }) = &self.running else { return None };
+        let lower = shift.lower_bound(upper.min(reduced.problem.top));
+        let result = || BoundResult {
+            proof: shift.proof(&reduced.reducer),
+            ..BoundResult::new(reduced.clone(), lower, shift.name().into())
+        };
+        (lower > above).then(result)
+    }
+
+    /// Whether there is nothing left to do for this problem.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Whether a stage has begun that has not come to its end.
+    pub fn is_at_work(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Whether an exact elimination with dense tables is at work.
+    pub fn is_exact(&self) -> bool {
+        let Some(Running { work: Work::Run(_, run), .. }) = &self.running else { return false };
+        run.plan().exact && run.plan().placement.rows.is_none()
+    }
+
+    /// Whether the stage at work is a device's.
+    pub fn is_on_device(&self) -> bool {
+        self.gpu.is_some()
+            && match self.running.as_ref().map(|running| &running.work) {
+                Some(Work::Branch(turn)) => turn.branch.style() == Style::Heavy,
+                Some(Work::Run(attempt, run)) => is_for_device(self.device_use, attempt, run.plan()),
+                Some(Work::Shift(_)) | None => false,
+            }
+    }
+
+    /// Whether a branch and bound tells that it will end soon.
+    pub fn ends_soon(&self) -> bool {
+        self.schedule.as_ref().is_some_and(BoundSchedule::ends_soon)
+    }
+
+    /// What steps have taken: nanoseconds, or work where they must be repeatable.
+    pub fn spent(&self) -> u64 {
+        self.spent.total()
+    }
+
+    /// The z of the last elimination finished.
+    pub fn best_z(&self) -> Option<u32> {
+        self.best_z
+    }
+
+    /// The induced width of the best order found.
+    pub fn induced_width(&self) -> Option<u32> {
+        self.induced_width
+    }
+
+    /// Whether [`Bounder::take_notice`] has something to tell.
+    pub fn has_notices(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
+    /// What there is to tell besides results, each once.
+    pub fn take_notice(&mut self) -> Option<Notice> {
+        self.notices.pop_front()
+    }
+
+    /// Work up to which elimination is exact without mini-buckets before it.
+    fn exact_work(&self, on_device: bool) -> u64 {
+        match self.options.choice {
+            BoundChoice::Be => u64::MAX,
+            BoundChoice::Auto | BoundChoice::None if on_device => tuning::DEVICE_EXACT_WORK,
+            BoundChoice::Auto | BoundChoice::None => tuning::EXACT_WORK,
+            _ => 0,
+        }
+    }
+
+    fn advance(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) -> Option<BoundResult> {
+        if self.running.is_none() {
+            if let Some(result) = solved(reduced, upper) {
+                return (!std::mem::replace(&mut self.done, true)).then_some(result);
+            }
+            if self.schedule.is_none() && self.orders.is_empty() && self.order(&reduced.problem, stop) {
+                return None;
+            }
+            self.begin(reduced, upper, stop);
+        }
+        match &mut self.running.as_mut()?.work {
+            Work::Shift(shift) => {
+                shift.below(upper);
+                let before = shift.work_done();
+                let progress = shift.advance(tuning::SLICE, stop);
+                self.work += (shift.work_done() - before).max(1) * tuning::SHIFT_WORK;
+                if progress == Progress::More { None } else { self.finish_shift(upper, stop) }
+            }
+            Work::Branch(turn) => {
+                let before = turn.branch.work_done();
+                turn.branch.tighten(upper);
+                let progress = turn.branch.advance(tuning::SLICE, stop);
+                self.work += (turn.branch.work_done() - before).max(1);
+                let trouble = turn.branch.take_trouble();
+                let _ = self.lose_device(trouble);
+                self.follow_turn(progress)
+            }
+            Work::Run(_, run) => {
+                let before = run.work_done();
+                let progress = run.advance(tuning::ELIMINATION_SLICE, stop);
+                // a device that fails loses what it had done
+                self.work += run.work_done().saturating_sub(before).max(1);
+                let (trouble, failure) = (run.trouble().cloned(), run.take_failure());
+                if self.lose_device(trouble) && self.options.choice != BoundChoice::Be {
+                    // the plan may be too much for the CPU
+                    let orders = std::mem::take(&mut self.orders);
+                    self.running = None;
+                    self.rebase();
+                    self.orders = orders;
+                    return None;
+                }
+                match failure {
+                    Some(error) => {
+                        self.lose_plan(&error);
+                        None
+                    }
+                    None if progress == Progress::More => None,
+                    None => self.finish_run(upper, stop),
+                }
+            }
+        }
+    }
+
+    /// From now on the CPU does what the device was meant to; whether that is new.
+    fn lose_device(&mut self, trouble: Option<DeviceError>) -> bool {
+        let Some(trouble) = trouble.filter(|_| self.gpu.take().is_some()) else { return false };
+        self.notices.push_back(Notice::DeviceLost(trouble));
+        true
+    }
+
+    /// Goes on without the plan at work, and without files or with half of the memory.
+    fn lose_plan(&mut self, error: &Error) {
+        self.running = None;
+        let goes_on = match error {
+            Error::Memory(_) => {
+                self.options.memory /= 2;
+                "with half of the memory for tables"
+            }
+            _ => {
+                self.options.spill = 0;
+                "without tables in files"
+            }
+        };
+        self.notices.push_back(Notice::PlanFailed(format!("{error}; going on {goes_on}")));
+        self.schedule.iter_mut().for_each(|schedule| schedule.after(error));
+    }
+
+    fn finish_shift(&mut self, upper: Cost, stop: &Stop) -> Option<BoundResult> {
+        let Some(Running { work: Work::Shift(mut shift), reduced }) = self.running.take() else { return None };
+        let lower = shift.lower_bound(upper.min(reduced.problem.top));
+        let (value_bounds, proof) = (Some(shift.value_bounds()), shift.proof(&reduced.reducer));
+        let result = BoundResult::new(reduced, lower, shift.name().into());
+        let trouble = shift.take_trouble();
+        let _ = self.lose_device(trouble);
+        if let Some(schedule) = &mut self.schedule {
+            schedule.shifted(*shift, stop);
+        }
+        Some(BoundResult { value_bounds, proof, ..result })
+    }
+
+    /// What a slice of branch and bound came to, and its end once its turn is over.
+    fn follow_turn(&mut self, progress: Progress) -> Option<BoundResult> {
+        let Some(Running { work: Work::Branch(turn), reduced }) = &mut self.running else { return None };
+        let (lower, assignment) = (turn.branch.lower_bound(), turn.branch.take_solution());
+        let news = lower > std::mem::replace(&mut turn.told, lower) || assignment.is_some();
+        let over = progress == Progress::Done || turn.branch.work_done() >= turn.end;
+        if !news && !over {
+            return None;
+        }
+        let result = BoundResult::new(reduced.clone(), lower, turn.branch.style().name().into());
+        let result = BoundResult { assignment, proof: turn.branch.proof(&reduced.reducer), ..result };
+        if over && let Some(Running { work: Work::Branch(turn), .. }) = self.running.take() {
+            match &mut self.schedule {
+                Some(schedule) => schedule.searched(turn.branch, turn.before),
+                None => self.searches.push(*turn.branch),
+            }
+        }
+        Some(result)
+    }
+
+    fn finish_run(&mut self, upper: Cost, stop: &Stop) -> Option<BoundResult> {
+        let Some(Running { work: Work::Run(attempt, run), reduced }) = self.running.take() else { return None };
+        let streamed = run.streamed();
+        let outcome = Arc::new(run.finish()?);
+        let lower = attempt.lower_bound(&outcome);
+        if let Some(schedule) = &mut self.schedule {
+            schedule.note(&attempt, lower);
+        }
+        // what dense tables would have taken says nothing about sparse ones
+        let tables = outcome.plan().placement.rows.is_none().then(|| TableSizes::new(&outcome, streamed));
+        if let Some(tables) = &tables {
+            self.best_z = Some(tables.z);
+            self.highest = self.highest.max(tables.joint_entries);
+        }
+        let assignment = outcome.assign_until(stop);
+        let schedule = self.schedule.as_mut();
+        let value_bounds = schedule.and_then(|schedule| schedule.value_bounds(&attempt, &outcome, upper, stop));
+        self.work += value_bounds.as_ref().map_or(0, |_| outcome.value_bounds_work());
+        Some(BoundResult {
+            lower,
+            exact: outcome.exact(),
+            assignment,
+            proof: attempt.proof(&reduced.reducer, &outcome),
+            reduced,
+            outcome: attempt.is_plain().then_some(outcome),
+            source: attempt.name,
+            tables,
+            value_bounds,
+        })
+    }
+
+    /// Searches for orders; whether there is more to do.
+    fn order(&mut self, problem: &Problem, stop: &Stop) -> bool {
+        let ordering = self.ordering.get_or_insert_with(|| {
+            let size = problem.variables() + problem.functions.len();
+            let restarts = (tuning::ORDER_RESTARTS / size.max(1)).min(tuning::MOST_RESTARTS) as u32;
+            let greedy = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
+            OrderSearch::promising(problem, &greedy, self.options.seed, restarts, tuning::ORDERS, stop)
+        });
+        self.activity.bounds("ordering");
+        let before = ordering.steps();
+        let more = ordering.advance(tuning::SLICE, stop);
+        self.work += (ordering.steps() - before).max(1);
+        more
+    }
+
+    /// Begins the next stage, if there is one.
+    fn begin(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) {
+        if self.schedule.is_none() {
+            self.schedule = Some(self.schedule(reduced));
+        }
+        let stage = self.schedule.as_mut().and_then(|schedule| schedule.next(Some(upper), self.spent, stop));
+        (self.is_light, self.done) = (stage.as_ref().is_some_and(Stage::is_light), stage.is_none());
+        self.activity.bounds(stage.as_ref().map_or("", Stage::doing));
+        let (work, reduced) = match stage {
+            Some(Stage::Shift(shift)) => (Work::Shift(shift), reduced.clone()),
+            Some(Stage::Run(attempt, plan)) => {
+                if let spilled @ 1.. = plan.spilled_bytes() {
+                    let (name, all, folder) = (&attempt.name, plan.placement.table_bytes, spill_folder());
+                    let text =
+                        format!("{name}: tables of {all} bytes, {spilled} of them in files in {}", folder.display());
+                    self.notices.push_back(Notice::Spilling(text));
+                }
+                let gpu = self.gpu.as_ref().filter(|_| is_for_device(self.device_use, &attempt, &plan));
+                let run = Run::on(gpu, attempt.problem.clone(), plan);
+                (Work::Run(attempt, Box::new(run)), reduced.clone())
+            }
+            Some(Stage::Branch(branch, work)) => {
+                let known = self.problems.iter().find(|known| Arc::ptr_eq(&known.problem, branch.problem()));
+                let of_branch = known.unwrap_or(reduced).clone();
+                if known.is_none() {
+                    self.problems.push(of_branch.clone());
+                }
+                let (end, bound) = (branch.work_done().saturating_add(work), branch.lower_bound());
+                (Work::Branch(Turn { branch, end, before: bound, told: bound }), of_branch)
+            }
+            None => return,
+        };
+        self.running = Some(Running { work, reduced });
+    }
+
+    /// The schedule for a problem, along the orders known.
+    fn schedule(&mut self, reduced: &ReducedProblem) -> BoundSchedule {
+        let searched = self.ordering.take().map(OrderSearch::into_orders);
+        let orders = if self.orders.is_empty() { searched.unwrap_or_default() } else { self.orders.clone() };
+        self.induced_width = orders.first().map(|order| order.width);
+        let BounderOptions { choice, z, memory, spill, .. } = self.options;
+        let exact_work = self.exact_work(self.gpu.is_some());
+        let sizes = SizeSchedule::new(orders, memory, z).spill(spill).exact_work(exact_work).above(self.highest / 2);
+        let certified = reduced.reducer.steps().is_some();
+        let schedule = BoundSchedule::new(&reduced.problem, sizes, choice.strategies()).keep_journal(certified);
+        let mut schedule = schedule.on(self.gpu.as_ref(), self.device_use);
+        schedule.resume(std::mem::take(&mut self.searches));
+        schedule
+    }
+}
+
+/// Whether a device should run a plan. Beside a search there, many small launches would each wait for the search's, so
+/// that mini-buckets and sparse tables stay on the CPU.
+fn is_for_device(device_use: DeviceUse, attempt: &Attempt, plan: &Plan) -> bool {
+    let large = plan.exact && plan.placement.rows.is_none();
+    (large || device_use == DeviceUse::Exclusive) && Gpu::pays(attempt.work as f64)
+}

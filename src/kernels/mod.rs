@@ -1,0 +1,78 @@
+//! The texts of all kernels, embedded in the program: `kernels/` and `heuristics/`.
+
+use crate::device::{Source, Text};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// All texts of `kernels/` and `heuristics/`, by the names used to include them.
+pub const TEXTS: &[(&str, &str)] = &[
+    ("anneal.cu", include_str!("../../kernels/anneal.cu")),
+    ("assign.cu", include_str!("../../kernels/assign.cu")),
+    ("bench_paper_mbe.cu", include_str!("../../kernels/bench_paper_mbe.cu")),
+    ("boltzmann.cuh", include_str!("../../heuristics/boltzmann.cuh")),
+    ("bucket.cu", include_str!("../../kernels/bucket.cu")),
+    ("bucket.cuh", include_str!("../../kernels/bucket.cuh")),
+    ("bench_paper.cu", include_str!("../../kernels/bench_paper.cu")),
+    ("core.cuh", include_str!("../../kernels/core.cuh")),
+    ("ejection.cuh", include_str!("../../heuristics/ejection.cuh")),
+    ("exchange.cuh", include_str!("../../heuristics/exchange.cuh")),
+    ("expression.cuh", include_str!("../../kernels/expression.cuh")),
+    ("fang.cuh", include_str!("../../kernels/fang.cuh")),
+    ("trajectory.cuh", include_str!("../../kernels/trajectory.cuh")),
+    ("frequency.cuh", include_str!("../../heuristics/frequency.cuh")),
+    ("groups.cuh", include_str!("../../kernels/groups.cuh")),
+    ("halves.cuh", include_str!("../../kernels/halves.cuh")),
+    ("inputs.cuh", include_str!("../../kernels/inputs.cuh")),
+    ("joingraph.cu", include_str!("../../kernels/joingraph.cu")),
+    ("kempe.cuh", include_str!("../../heuristics/kempe.cuh")),
+    ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
+    ("rating_cache.cuh", include_str!("../../kernels/rating_cache.cuh")),
+    ("crossover.cuh", include_str!("../../kernels/crossover.cuh")),
+    ("min_conflicts.cuh", include_str!("../../heuristics/min_conflicts.cuh")),
+    ("mini_bucket.cuh", include_str!("../../heuristics/mini_bucket.cuh")),
+    ("network.cuh", include_str!("../../heuristics/network.cuh")),
+    ("rng.cuh", include_str!("../../kernels/rng.cuh")),
+    ("satellite.cuh", include_str!("../../heuristics/satellite.cuh")),
+    ("semiring.cuh", include_str!("../../kernels/semiring.cuh")),
+    ("shift.cu", include_str!("../../kernels/shift.cu")),
+    ("sparse.cu", include_str!("../../kernels/sparse.cu")),
+    ("staged.cu", include_str!("../../kernels/staged.cu")),
+    ("table.cuh", include_str!("../../heuristics/table.cuh")),
+    ("tabu.cu", include_str!("../../kernels/tabu.cu")),
+    ("state_lanes.cuh", include_str!("../../kernels/state_lanes.cuh")),
+    ("tree_move.cuh", include_str!("../../kernels/tree_move.cuh")),
+    ("weighting.cu", include_str!("../../kernels/weighting.cu")),
+];
+
+/// All texts, files in the folder `FANGS_KERNELS` replace those of the same name, so that work on a kernel needs no new
+/// build.
+fn texts() -> &'static [Text] {
+    static READ: OnceLock<Vec<Text>> = OnceLock::new();
+    READ.get_or_init(|| {
+        let folder = std::env::var_os("FANGS_KERNELS").map(PathBuf::from);
+        let text = |&(name, text): &(&'static str, &'static str)| {
+            let replaced = folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(name)).ok());
+            (name, replaced.map_or(text.into(), Into::into))
+        };
+        TEXTS.iter().map(text).collect()
+    })
+}
+
+/// A text of [`TEXTS`].
+///
+/// # Panics
+/// Where there is no such text: the names are fixed when the program is built.
+pub fn source(name: &str) -> Source {
+    let text = texts().iter().find(|(known, _)| *known == name).map(|(_, text)| text.clone());
+    own(name, text.unwrap_or_else(|| panic!("no kernel text is called {name}")))
+}
+
+/// A text that only includes one of [`TEXTS`], to be appended to another.
+pub fn including(name: &str) -> Source {
+    own(name, format!("#include \"{name}\"\n"))
+}
+
+/// A text from elsewhere, which may include those of [`TEXTS`].
+pub fn own(name: impl Into<String>, text: impl Into<String>) -> Source {
+    Source::new(name, text, texts())
+}
