@@ -22,7 +22,7 @@ fn main() {
     let generate = ["generate", "large-sparse", "--n", &n, "--d", "5", "--functions", &functions, "-o"];
     assert!(Command::new(FANGS).args(generate).arg(&network).status().expect("fangs runs").success());
     let bounds = ["auto", "shift", "join-graph", "mbe", "mbe-mm", "be", "sparse-be", "branch"];
-    let drivers = ["portfolio", "anneal", "deep", "tabu", "islands", "weights"];
+    let drivers = ["portfolio", "anneal", "long-anneal", "tabu", "lns", "weighting"];
     let of_bound = bounds.map(|method| ["bound", "--method", method]);
     let of_solve = drivers.map(|driver| ["solve", "--driver", driver]);
     for command in of_bound.into_iter().chain(of_solve) {

@@ -29,7 +29,7 @@ struct Term {
 };
 
 // Mini-bucket guidance: the cost to go of a value, a lower bound; `order` is null without mini-buckets.
-struct Guide {
+struct Guidance {
     const u32 *order;        // in which variables are visited
     const u32 *begin;        // by variable, its first term
     const Term *terms;
@@ -48,7 +48,7 @@ struct NetworkProblem {
     const u32 *incumbent;    // null without one
     const double *reduced;   // by places, null where nothing is known
     const u32 *counted;      // of each incidence whether its function counts there; only where assignments are verified
-    Guide guide;
+    Guidance guidance;
     Tables tables;
     int hard;                // what a forbidden entry costs
     u32 left, taken, visits; // where in a state's words its memory begins,
@@ -118,7 +118,7 @@ template <class USER> struct Weigher<USER, Void<typename USER::Aggregates>> : US
 struct Now {
     double temperature;
     u32 pass, improved; // the state's passes, and as many when it last found something better
-    bool settles;       // whether it takes cheapest values only, as the last pass of each flight
+    bool settles;       // whether it takes cheapest values only, as the last pass of each trajectory
 };
 
 struct Rated {
@@ -134,7 +134,7 @@ template <class W> struct Gathered {
     typename W::Aggregates own = W::none();
 };
 
-// The values of a variable under a user's heuristic. A pick is only noted: the flight takes it.
+// The values of a variable under a user's heuristic. A pick is only noted: the trajectory takes it.
 template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<Weigher<USER>>> {
     typedef NetworkProblem Problem;
     typedef Weigher<USER> W;
@@ -185,25 +185,25 @@ template <class USER> struct Network : Singles<Network<USER>, Rated, Gathered<We
 
     // What the mini-buckets say must follow a value, given the variables visited before.
     __device__ __noinline__ double ahead(u32 value) const {
-        const Guide &guide = problem.guide;
-        if (!guide.order) return 0.0;
+        const Guidance &guidance = problem.guidance;
+        if (!guidance.order) return 0.0;
         i64 sum = 0, sent = 0;
-        for (u32 i = guide.begin[variable]; i < guide.begin[variable + 1]; i++) {
-            const Term term = guide.terms[i];
+        for (u32 i = guidance.begin[variable]; i < guidance.begin[variable + 1]; i++) {
+            const Term term = guidance.terms[i];
             u64 at = term.base + (u64)term.own * value;
             for (u32 k = 0; k < term.pairs; k++) {
-                const uint2 pair = __ldg(guide.pairs + term.first + k);
+                const uint2 pair = __ldg(guidance.pairs + term.first + k);
                 at += (u64)state.words[pair.x] * pair.y;
             }
             i64 cost;
-            if (term.kind == COSTS) cost = __ldg(guide.costs + at);
-            else if (guide.narrow) cost = __ldg((const int *)guide.messages + at);
-            else cost = __ldg((const i64 *)guide.messages + at);
+            if (term.kind == COSTS) cost = __ldg(guidance.costs + at);
+            else if (guidance.narrow) cost = __ldg((const int *)guidance.messages + at);
+            else cost = __ldg((const i64 *)guidance.messages + at);
             i64 &into = term.kind == SENT ? sent : sum;
             into = into >= FORBIDDEN || cost >= FORBIDDEN ? FORBIDDEN : min(into + cost, FORBIDDEN);
         }
         const i64 rise = sum >= FORBIDDEN ? FORBIDDEN : sum - sent;
-        return (double)(min(rise, problem.core.price) >> guide.shift);
+        return (double)(min(rise, problem.core.price) >> guidance.shift);
     }
 
     // What a value costs more than the one that the variable has; lanes share the functions.

@@ -1,22 +1,22 @@
 // Memetic algorithm with simulated annealing: variation of a generation's population, and replacement. The CPU backend
 // does the same, bit for bit.
 #include "constants.cuh"
-#include "merge.cuh"
-#include "tree.cuh"
+#include "crossover.cuh"
+#include "tree_move.cuh"
 
 // The host's `Generation`.
 struct Generation {
     u64 draw;
-    u32 deme, sweeps;       // subpopulation; in 0 the offspring begin at random values
+    u32 subpopulation, sweeps;       // subpopulation; in 0 the offspring begin at random values
     u32 cold[8], region[4], tree[2], before[2], starts[8];
 };
 
 // A population and its offspring. Values are stored by slots of `Core::pad`.
-struct Herd {
+struct Population {
     u32 states;
     u32 large;              // partition crossover of offspring and parents
     u64 domains;            // sum of the domain sizes
-    void *elites, *children, *others;
+    void *elites, *offspring, *others;
     i64 *totals, *next_totals, *child_totals;
     u32 *violations, *child_violations, *plans;
     u64 *hashes, *next_hashes, *child_hashes;
@@ -45,17 +45,17 @@ template <int N> __device__ __forceinline__ u32 choose(u64 key, u32 decision, co
 }
 
 __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
-    if (!g.deme) return Plan{0, 0, 0, 0};
+    if (!g.subpopulation) return Plan{0, 0, 0, 0};
     const u64 shared = mix(g.draw, OF_ALL);
     return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(shared, TREE, g.tree),
                 choose(key, BEFORE, g.before)};
 }
 
 // A sequence of the variables, color class by color class; `order` decides the first class and the stride to the next.
-struct Way {
+struct SweepPath {
     u32 at, stride, place, end;
 
-    __device__ __forceinline__ Way(const Core &core, u64 order)
+    __device__ __forceinline__ SweepPath(const Core &core, u64 order)
         : at(below(order, core.classes)), stride(__ldg(core.strides + below(mix(order, 0), core.strides_count))) {
         enter(core);
     }
@@ -81,22 +81,22 @@ struct Way {
     __device__ __forceinline__ uint4 info(const Core &core) const { return __ldg(core.class_info + place); }
 };
 
-// A state to each team.
+// A state to each lane group.
 template <class T, class V>
-__device__ __forceinline__ u32 sweep_alone(const Core &core, const T &team, const Values<V> &x, u64 order,
+__device__ __forceinline__ u32 sweep_alone(const Core &core, const T &lanes, const Values<V> &x, u64 order,
                                            const uint2 &boltzmann, u64 draw) {
     constexpr u32 LANES = T::LANES;
     const u32 n = core.variables;
-    Way way(core, order);
+    SweepPath path(core, order);
     u32 moves = 0;
     if (LANES == 1) {
-        u32 variable = way.variable(core);
-        uint4 info = way.info(core);
+        u32 variable = path.variable(core);
+        uint4 info = path.info(core);
         for (u32 k = 0; k < n; k++) {
-            way.step(core, 1);
-            const u32 next = way.variable(core);
-            const uint4 next_info = way.info(core);
-            moves += visit(core, team, x, variable, info, Ahead<T>(core, team, info), boltzmann, mix(draw, variable));
+            path.step(core, 1);
+            const u32 next = path.variable(core);
+            const uint4 next_info = path.info(core);
+            moves += visit(core, lanes, x, variable, info, Ahead<T>(core, lanes, info), boltzmann, mix(draw, variable));
             // lanes that have diverged would stay so
             __syncwarp();
             variable = next;
@@ -105,61 +105,62 @@ __device__ __forceinline__ u32 sweep_alone(const Core &core, const T &team, cons
         return moves;
     }
     // each lane prepares one of the next visits
-    way.step(core, team.lane);
-    u32 mine = way.variable(core);
-    uint4 info = way.info(core);
-    const auto turn = [&](u32 t) {
-        return make_uint4(team.from(info.x, t), team.from(info.y, t), team.from(info.z, t), team.from(info.w, t));
+    path.step(core, lanes.lane);
+    u32 mine = path.variable(core);
+    uint4 info = path.info(core);
+    const auto fetch = [&](u32 t) {
+        return make_uint4(lanes.from(info.x, t), lanes.from(info.y, t), lanes.from(info.z, t), lanes.from(info.w, t));
     };
-    uint4 now = turn(0);
-    Ahead<T> ahead(core, team, now);
+    uint4 now = fetch(0);
+    Ahead<T> ahead(core, lanes, now);
     for (u32 k = 0; k < n; k += LANES) {
         const u64 bits = mix(draw, mine);
         const u32 count = min(LANES, n - k), own = mine;
-        way.step(core, LANES);
-        mine = way.variable(core);
-        const uint4 later = way.info(core);
+        path.step(core, LANES);
+        mine = path.variable(core);
+        const uint4 later = path.info(core);
         for (u32 t = 0; t < count; t++) {
             const uint4 here = now;
             const Ahead<T> loaded = ahead;
             if (t + 1 == count) info = later;
-            now = turn(t + 1 == count ? 0 : t + 1);
-            ahead = Ahead<T>(core, team, now);
-            moves += visit(core, team, x, team.from(own, t), here, loaded, boltzmann, team.from(bits, t));
+            now = fetch(t + 1 == count ? 0 : t + 1);
+            ahead = Ahead<T>(core, lanes, now);
+            moves += visit(core, lanes, x, lanes.from(own, t), here, loaded, boltzmann, lanes.from(bits, t));
         }
     }
     return moves;
 }
 
-// A team's place in a block of STATES states: neighbouring teams visit the same variable of different states, so they
-// read the same tables. Where STATES is 0 each team has its own state.
+// A lane group's place in a block of STATES states: neighbouring lane groups visit the same variable of different
+// states, so they read the same tables. Where STATES is 0 each lane group has its own state.
 template <int STATES, class T> struct Place {
     static constexpr u32 SHARED = STATES > 0 ? STATES : 1;
     const u32 number = threadIdx.x / T::LANES, all = blockDim.x / T::LANES;
     const u32 state = STATES > 0 ? number % SHARED : number, states = STATES > 0 ? SHARED : all;
-    // among the teams of its state
-    const u32 team = STATES > 0 ? number / SHARED : 0, teams = STATES > 0 ? all / SHARED : 1;
+    // among the lane groups of its state
+    const u32 index = STATES > 0 ? number / SHARED : 0, count = STATES > 0 ? all / SHARED : 1;
 };
 
 template <int STATES, class T, class V, class K>
-__device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team, const Values<V> &x, K &kept, u64 order,
+__device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &lanes, const Values<V> &x, K &cache,
+                                                u64 order,
                                                 const uint2 &boltzmann, u64 draw) {
     const Place<STATES, T> place;
-    const u32 own = place.team, step = place.teams;
-    Way way(core, order);
+    const u32 own = place.index, step = place.count;
+    SweepPath path(core, order);
     u32 moves = 0;
-    using Turn = typename K::Turn;
-    Turn turn(core, team, way.place + own, way.end);
+    using Visit = typename K::Visit;
+    Visit next(core, lanes, path.place + own, path.end);
     for (u32 k = 0; k < core.classes;) {
-        const Turn now = turn;
-        way.place += step;
+        const Visit now = next;
+        path.place += step;
         // the same for all threads
-        const bool last = way.place >= way.end;
-        if (last) way.next_class(core);
-        turn = Turn(core, team, way.place + own, way.end);
-        if (now.here) moves += now.visit(core, team, x, kept, boltzmann, draw);
+        const bool last = path.place >= path.end;
+        if (last) path.next_class(core);
+        next = Visit(core, lanes, path.place + own, path.end);
+        if (now.here) moves += now.visit(core, lanes, x, cache, boltzmann, draw);
         if (last) {
-            if (K::KEEPS) kept.settle(core, x);
+            if (K::KEEPS) cache.update(core, x);
             else __syncthreads();
             k++;
         }
@@ -168,7 +169,7 @@ __device__ __forceinline__ u32 sweep_by_classes(const Core &core, const T &team,
 }
 
 template <int STATES, class T, class V, class K>
-__device__ __forceinline__ u32 tree_move(const Core &core, const T &team, const Values<V> &x, K &kept, u32 forest,
+__device__ __forceinline__ u32 tree_move(const Core &core, const T &lanes, const Values<V> &x, K &cache, u32 forest,
                                          const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const u8 *member = core.members + (u64)forest * core.variables;
     const u32 first_level = __ldg(core.forest_levels + forest), levels = __ldg(core.forest_levels + forest + 1);
@@ -177,23 +178,24 @@ __device__ __forceinline__ u32 tree_move(const Core &core, const T &team, const 
     u32 moves = 0;
     for (u32 level = levels; level-- > first_level;) {
         const u32 end = __ldg(core.levels + level + 1);
-        for (u32 node = __ldg(core.levels + level) + place.team; node < end; node += place.teams)
-            tree_up(core, team, x, kept, member, first, node - first, scratch);
+        for (u32 node = __ldg(core.levels + level) + place.index; node < end; node += place.count)
+            tree_up(core, lanes, x, cache, member, first, node - first, scratch);
         if (STATES > 0) __syncthreads();
     }
     for (u32 level = first_level; level < levels; level++) {
         const u32 end = __ldg(core.levels + level + 1);
-        for (u32 node = __ldg(core.levels + level) + place.team; node < end; node += place.teams)
-            moves += tree_down(core, team, x, kept, first, node - first, scratch, boltzmann, draw);
-        if (K::KEEPS) kept.settle(core, x);
+        for (u32 node = __ldg(core.levels + level) + place.index; node < end; node += place.count)
+            moves += tree_down(core, lanes, x, cache, first, node - first, scratch, boltzmann, draw);
+        if (K::KEEPS) cache.update(core, x);
         else if (STATES > 0) __syncthreads();
     }
     return moves;
 }
 
-// Sums over a team, or over the teams of a state where a block's share states. Every lane gets the sum.
-template <int STATES, class T> __device__ __forceinline__ u64 sum(const T &team, const Place<STATES, T> &place, u64 x) {
-    if (STATES == 0) return team.sum(x);
+// Sums over a lane group, or over the lane groups of a state where a block's share states. Every lane gets the sum.
+template <int STATES, class T>
+__device__ __forceinline__ u64 sum(const T &lanes, const Place<STATES, T> &place, u64 x) {
+    if (STATES == 0) return lanes.sum(x);
     __shared__ u64 totals[Place<STATES, T>::SHARED];
     __syncthreads();
     if (threadIdx.x < place.states) totals[threadIdx.x] = 0;
@@ -201,18 +203,18 @@ template <int STATES, class T> __device__ __forceinline__ u64 sum(const T &team,
     // lanes of one state
     for (int s = 1; s < 32; s <<= 1)
         if (s < T::LANES || s >= T::LANES * STATES) x += __shfl_xor_sync(~0u, x, s);
-    if (team.lane == 0 && threadIdx.x % 32 < T::LANES * STATES) atomicAdd(totals + place.state, x);
+    if (lanes.lane == 0 && threadIdx.x % 32 < T::LANES * STATES) atomicAdd(totals + place.state, x);
     __syncthreads();
     return totals[place.state];
 }
 
-// Makes the offspring of slots first..last: one for each team or, where STATES is not 0, that many for a block, whose
-// rating caches lie behind their values where KEEPS.
+// Makes the offspring of slots first..last: one for each lane group or, where STATES is not 0, that many for a block,
+// whose rating caches lie behind their values where KEEPS.
 template <int NV, int NN, int Q, bool HALF, class V, int STATES, bool KEEPS>
 __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
-    breed(Core core, const Generation *__restrict__ generation, Herd herd, u32 first, u32 last) {
+    make_offspring(Core core, const Generation *__restrict__ generation, Population population, u32 first, u32 last) {
     const Generation &g = *generation;
-    using T = Team<NV, NN, Q, HALF>;
+    using T = StateLanes<NV, NN, Q, HALF>;
     constexpr int LANES = T::LANES;
     constexpr bool BLOCK = STATES > 0;
     extern __shared__ __align__(16) u8 shared[];
@@ -220,12 +222,12 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     const u32 resident = blockIdx.x * place.states + place.state;
     const int warp_lane = threadIdx.x % 32;
     const u32 own = LANES == 32 ? ~0u : (u32)((1ull << LANES) - 1) << warp_lane / LANES * LANES;
-    // without a block all teams of a warp do the same: they share the order of their sweeps
-    const T team{warp_lane % LANES, BLOCK ? own : ~0u};
+    // without a block all lane groups of a warp do the same: they share the order of their sweeps
+    const T lanes{warp_lane % LANES, BLOCK ? own : ~0u};
     const Values<V> x = BLOCK        ? Values<V>{(V *)shared + place.state, STATES}
                         : LANES == 1 ? Values<V>{(V *)shared + threadIdx.x, (int)blockDim.x}
                                      : Values<V>{(V *)shared + (u64)place.state * core.pad, 1};
-    const u32 lane = place.team * LANES + team.lane, lanes = place.teams * LANES;
+    const u32 lane = place.index * LANES + lanes.lane, threads = place.count * LANES;
     auto sync = [&]() {
         if (BLOCK) __syncthreads();
         else __syncwarp();
@@ -234,182 +236,187 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     constexpr u32 TOGETHER = BLOCK ? STATES : GROUP;
     const u32 wanted = first / TOGETHER * TOGETHER + resident;
     const bool active = wanted >= first && wanted < last;
-    // teams of other slots run too, so that warps stay whole
+    // lane groups of other slots run too, so that warps stay whole
     const u32 slot = min(wanted, last - 1);
     const u32 n = core.variables;
-    const u64 key = mix(g.draw, slot), group = mix(g.draw, OF_GROUP + slot / GROUP);
+    const u64 key = mix(g.draw, slot), group_key = mix(g.draw, OF_GROUP + slot / GROUP);
     const Plan plan = plan_of(g, key);
-    const V *elites = (const V *)herd.elites, *parent = elites + (u64)slot * core.pad;
-    const Merging merging{herd.labels + (u64)resident * n, herd.deltas + (u64)resident * n};
+    const V *elites = (const V *)population.elites, *parent = elites + (u64)slot * core.pad;
+    const Crossover crossover{population.labels + (u64)resident * n, population.deltas + (u64)resident * n};
 
     const u64 values = mix(key, VALUES);
-    if (!g.deme) {
-        for (u32 v = lane; v < n; v += lanes) x.set(v, below(mix(values, v), domain_of(__ldg(core.info + v))));
+    if (!g.subpopulation) {
+        for (u32 v = lane; v < n; v += threads) x.set(v, below(mix(values, v), domain_of(__ldg(core.info + v))));
     } else {
-        for (u32 v = lane; v < n; v += lanes) x.set(v, parent[v]);
+        for (u32 v = lane; v < n; v += threads) x.set(v, parent[v]);
         sync();
-        const u32 begin = slot / g.deme * g.deme, members = min(g.deme, herd.states - begin);
-        u32 mate = slot;
+        const u32 begin = slot / g.subpopulation * g.subpopulation;
+        const u32 members = min(g.subpopulation, population.states - begin);
+        u32 second = slot;
         bool differs = false;
         for (u32 attempt = 0; attempt < 4 && !differs; attempt++) {
-            const u32 a = begin + below(mix(key, MATES + 2 * attempt), members);
-            const u32 b = begin + below(mix(key, MATES + 2 * attempt + 1), members);
-            mate = herd.totals[b] < herd.totals[a] ? b : a;
-            differs = herd.hashes[mate] != herd.hashes[slot];
+            const u32 a = begin + below(mix(key, SECOND_PARENT + 2 * attempt), members);
+            const u32 b = begin + below(mix(key, SECOND_PARENT + 2 * attempt + 1), members);
+            second = population.totals[b] < population.totals[a] ? b : a;
+            differs = population.hashes[second] != population.hashes[slot];
         }
         const u64 part = (1 << 16) + (mix(key, SIZE) >> 48);
         const u64 share = REGION_SHARES[plan.region] * part >> 17;
         const u32 size = max((u32)(share * n >> 16), 1u);
         const u32 *region = core.regions + below(mix(key, SHAPE), core.shapes) * n;
-        const V *from = elites + (u64)mate * core.pad;
-        V *other = (V *)herd.others + (u64)resident * core.pad;
-        const bool merge = BLOCK && herd.large && plan.before && differs;
-        for (u32 v = merge ? lane : n; v < n; v += lanes) other[v] = x[v];
+        const V *from = elites + (u64)second * core.pad;
+        V *other = (V *)population.others + (u64)resident * core.pad;
+        const bool crosses = BLOCK && population.large && plan.before && differs;
+        for (u32 v = crosses ? lane : n; v < n; v += threads) other[v] = x[v];
         sync();
-        for (u32 k = lane; k < size; k += lanes) {
+        for (u32 k = lane; k < size; k += threads) {
             const u32 v = __ldg(region + k);
             const V value = differs ? from[v] : (V)below(mix(values, v), domain_of(__ldg(core.info + v)));
-            if (merge) other[v] = value;
+            if (crosses) other[v] = value;
             else x.set(v, value);
         }
         sync();
-        if (BLOCK && herd.large) take_better(core, x, other, merging, mix(key, TIES_BEFORE), merge ? lane : ~0u, lanes);
+        if (BLOCK && population.large)
+            take_better(core, x, other, crossover, mix(key, TIES_BEFORE), crosses ? lane : ~0u, threads);
     }
     sync();
     __shared__ u32 counts[2 * Place<STATES, T>::SHARED];
-    Kept<T, STATES, KEEPS> kept(core, shared + (u64)STATES * core.pad * sizeof(V), counts, place.state);
+    RatingCache<T, STATES, KEEPS> cache(core, shared + (u64)STATES * core.pad * sizeof(V), counts, place.state);
     if (KEEPS)
-        for (u32 v = place.team; v < n; v += place.teams) kept.make(core, team, x, v);
+        for (u32 v = place.index; v < n; v += place.count) cache.make(core, lanes, x, v);
 
     const u32 sweeps = g.sweeps, last_sweep = max(sweeps - 1, 1u);
-    const u32 from = g.deme ? g.starts[plan.cold] : 0;
+    const u32 from = g.subpopulation ? g.starts[plan.cold] : 0;
     u32 moves = 0, passes = 0;
     u64 tree_ratings = 0;
     const Scratch<T> scratch = LANES == 1 && !BLOCK
-        ? Scratch<T>{herd.scratch + (u64)blockIdx.x * blockDim.x * herd.scratch_quads + threadIdx.x, blockDim.x}
-        : Scratch<T>{herd.scratch + resident * herd.scratch_quads, 1};
+        ? Scratch<T>{population.scratch + (u64)blockIdx.x * blockDim.x * population.scratch_quads + threadIdx.x,
+                     blockDim.x}
+        : Scratch<T>{population.scratch + resident * population.scratch_quads, 1};
     for (u32 pass = 0; pass < sweeps + GREEDY_SWEEPS; pass++) {
         const u64 bits = PASSES + 2 * (u64)pass, draw = mix(mix(key, bits), 0);
         const bool greedy = pass >= sweeps;
         const u32 step = from + (u32)((u64)(STEPS - 1 - from) * min(pass, sweeps - 1) / last_sweep);
-        const uint2 boltzmann = greedy ? make_uint2(0, 0) : __ldg(herd.steps + step);
+        const uint2 boltzmann = greedy ? make_uint2(0, 0) : __ldg(population.steps + step);
         if (BLOCK) {
-            if (__syncthreads_or(*(volatile const u32 *)herd.stop)) break;
-            moves += sweep_by_classes<STATES>(core, team, x, kept, mix(group, bits), boltzmann, draw);
+            if (__syncthreads_or(*(volatile const u32 *)population.stop)) break;
+            moves += sweep_by_classes<STATES>(core, lanes, x, cache, mix(group_key, bits), boltzmann, draw);
         } else {
-            moves += sweep_alone(core, team, x, mix(group, bits), boltzmann, draw);
+            moves += sweep_alone(core, lanes, x, mix(group_key, bits), boltzmann, draw);
         }
         passes++;
         const bool tree = plan.tree && !greedy && pass % TREE_EVERY == min(sweeps, TREE_EVERY) - 1;
         if (tree) {
-            const u32 forest = below(mix(group, bits + 1), core.forests);
-            moves += tree_move<STATES>(core, team, x, kept, forest, scratch, boltzmann, mix(key, bits + 1));
+            const u32 forest = below(mix(group_key, bits + 1), core.forests);
+            moves += tree_move<STATES>(core, lanes, x, cache, forest, scratch, boltzmann, mix(key, bits + 1));
             tree_ratings += __ldg(core.forest_ratings + forest);
         }
         sync();
     }
     sync();
-    if (BLOCK && herd.large && g.deme) take_better(core, x, parent, merging, mix(key, TIES_AFTER), lane, lanes);
+    if (BLOCK && population.large && g.subpopulation)
+        take_better(core, x, parent, crossover, mix(key, TIES_AFTER), lane, threads);
 
     u64 total = 0, hash = 0;
     u32 violations = 0;
-    for (u32 f = lane; f < core.functions; f += lanes) {
+    for (u32 f = lane; f < core.functions; f += threads) {
         const i64 cost = cost_of(core, __ldg(core.entries + f), [&](u32 v) { return x[v]; });
         total += priced(core, cost);
         violations += cost >= FORBIDDEN;
     }
-    for (u32 v = lane; v < n; v += lanes) {
+    for (u32 v = lane; v < n; v += threads) {
         const u32 value = x[v];
         const i64 cost = __ldg(core.costs + __ldg(core.unary + v) + value);
         total += priced(core, cost);
         violations += cost >= FORBIDDEN;
         hash += mix(value, v);
-        if (active) ((V *)herd.children)[(u64)slot * core.pad + v] = value;
+        if (active) ((V *)population.offspring)[(u64)slot * core.pad + v] = value;
     }
-    total = sum<STATES>(team, place, total);
-    hash = sum<STATES>(team, place, hash);
-    violations = sum<STATES>(team, place, violations);
-    const u64 moved = sum<STATES>(team, place, moves);
+    total = sum<STATES>(lanes, place, total);
+    hash = sum<STATES>(lanes, place, hash);
+    violations = sum<STATES>(lanes, place, violations);
+    const u64 moved = sum<STATES>(lanes, place, moves);
     if (lane == 0 && active) {
-        herd.child_totals[slot] = total;
-        herd.child_violations[slot] = violations;
-        herd.child_hashes[slot] = hash;
-        herd.plans[slot] = plan.cold | plan.region << 4 | plan.tree << 8 | plan.before << 9;
-        atomicAdd(herd.counters, moved);
-        atomicAdd(herd.counters + 1, passes * herd.domains + tree_ratings);
+        population.child_totals[slot] = total;
+        population.child_violations[slot] = violations;
+        population.child_hashes[slot] = hash;
+        population.plans[slot] = plan.cold | plan.region << 4 | plan.tree << 8 | plan.before << 9;
+        atomicAdd(population.counters, moved);
+        atomicAdd(population.counters + 1, passes * population.domains + tree_ratings);
     }
 }
 
 // Stores the hashes of the population and its offspring, one for each thread.
-__global__ void remember(Herd herd) {
+__global__ void remember(Population population) {
     const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= 2 * herd.states) return;
-    const bool child = k >= herd.states;
-    const u64 hash = child ? herd.child_hashes[k - herd.states] : herd.hashes[k];
+    if (k >= 2 * population.states) return;
+    const bool child = k >= population.states;
+    const u64 hash = child ? population.child_hashes[k - population.states] : population.hashes[k];
     if (hash == 0) return;
-    u32 at = hash & herd.known_mask;
+    u32 at = hash & population.known_mask;
     while (true) {
-        const u64 before = atomicCAS(herd.known + at, 0ull, hash);
+        const u64 before = atomicCAS(population.known + at, 0ull, hash);
         if (before == 0 || before == hash) break;
-        at = (at + 1) & herd.known_mask;
+        at = (at + 1) & population.known_mask;
     }
-    atomicMin(herd.known_by + at, child ? k - herd.states + 1 : 0);
+    atomicMin(population.known_by + at, child ? k - population.states + 1 : 0);
 }
 
 // Replacement: an offspring replaces its parent where it is not worse and unlike all states before and the offspring of
 // lower slots. A warp for each slot; energies and hashes of the next population go to the `next` arrays.
-template <class V> __global__ void settle(Core core, const Generation *__restrict__ generation, Herd herd) {
+template <class V>
+__global__ void replace(Core core, const Generation *__restrict__ generation, Population population) {
     const Generation &g = *generation;
     const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    if (slot >= herd.states) return;
-    const i64 before = herd.totals[slot], after = herd.child_totals[slot];
-    const u64 hash = herd.child_hashes[slot];
+    if (slot >= population.states) return;
+    const i64 before = population.totals[slot], after = population.child_totals[slot];
+    const u64 hash = population.child_hashes[slot];
     bool accepted = after <= before;
-    if (accepted && g.deme) {
-        u32 at = hash & herd.known_mask;
-        while (herd.known[at] != hash) at = (at + 1) & herd.known_mask;
-        accepted = herd.known_by[at] > slot;
+    if (accepted && g.subpopulation) {
+        u32 at = hash & population.known_mask;
+        while (population.known[at] != hash) at = (at + 1) & population.known_mask;
+        accepted = population.known_by[at] > slot;
     }
     if (accepted) {
-        V *to = (V *)herd.elites + (u64)slot * core.pad;
-        const V *from = (const V *)herd.children + (u64)slot * core.pad;
+        V *to = (V *)population.elites + (u64)slot * core.pad;
+        const V *from = (const V *)population.offspring + (u64)slot * core.pad;
         for (u32 v = lane; v < core.variables; v += 32) to[v] = from[v];
     }
     if (lane == 0) {
-        herd.next_totals[slot] = accepted ? after : before;
-        herd.next_hashes[slot] = accepted ? hash : herd.hashes[slot];
-        if (accepted) herd.violations[slot] = herd.child_violations[slot];
+        population.next_totals[slot] = accepted ? after : before;
+        population.next_hashes[slot] = accepted ? hash : population.hashes[slot];
+        if (accepted) population.violations[slot] = population.child_violations[slot];
     }
-    if (!g.deme) return;
-    const u32 plan = herd.plans[slot];
-    const u64 won = accepted && after < before ? herd.large ? (u64)(before - after) : 1 : 0;
+    if (!g.subpopulation) return;
+    const u32 plan = population.plans[slot];
+    const u64 won = accepted && after < before ? population.large ? (u64)(before - after) : 1 : 0;
     // cold 0..8, region 8..12, tree 12..14, before 14..16: gains, then works
     const u32 arms[4] = {plan & 15, 8 + (plan >> 4 & 15), 12 + (plan >> 8 & 1), 14 + (plan >> 9 & 1)};
     if (lane < 4) {
         u32 arm = arms[0];
 #pragma unroll
         for (u32 k = 1; k < 4; k++) arm = lane == k ? arms[k] : arm;
-        atomicAdd(herd.counters + 2 + 2 * arm + 1, 1ull);
-        if (won) atomicAdd(herd.counters + 2 + 2 * arm, won);
+        atomicAdd(population.counters + 2 + 2 * arm + 1, 1ull);
+        if (won) atomicAdd(population.counters + 2 + 2 * arm, won);
     }
 }
 
 // Copies of the elites of the first `count` slots for all others. A warp a slot.
-template <class V> __global__ void spread(Core core, Herd herd, u32 count) {
+template <class V> __global__ void spread(Core core, Population population, u32 count) {
     const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    if (slot < count || slot >= herd.states) return;
-    V *elites = (V *)herd.elites;
+    if (slot < count || slot >= population.states) return;
+    V *elites = (V *)population.elites;
     for (u32 v = lane; v < core.variables; v += 32)
         elites[(u64)slot * core.pad + v] = elites[(u64)(slot % count) * core.pad + v];
     if (lane == 0) {
-        herd.totals[slot] = herd.totals[slot % count];
-        herd.hashes[slot] = herd.hashes[slot % count];
-        herd.violations[slot] = herd.violations[slot % count];
+        population.totals[slot] = population.totals[slot % count];
+        population.hashes[slot] = population.hashes[slot % count];
+        population.violations[slot] = population.violations[slot % count];
     }
 }
 
 // Summary of states first..last, for the host.
-struct Survey {
+struct Summary {
     i64 best, allowed;      // least energy, and least of a feasible state
     u32 best_slot, allowed_slot;
     u32 elite_slot;         // of the least energy, ties by hash
@@ -417,7 +424,8 @@ struct Survey {
 };
 
 // One block.
-__global__ void survey(const i64 *totals, const u32 *violations, const u64 *hashes, u32 first, u32 last, Survey *out) {
+__global__ void summarize(const i64 *totals, const u32 *violations, const u64 *hashes, u32 first, u32 last,
+                          Summary *out) {
     __shared__ i64 best, allowed;
     __shared__ u64 hash;
     __shared__ u32 best_slot, allowed_slot, elite_slot, at_best;
@@ -449,5 +457,5 @@ __global__ void survey(const i64 *totals, const u32 *violations, const u64 *hash
     for (u32 k = first + threadIdx.x; k < last; k += blockDim.x)
         if (totals[k] == best && hashes[k] == hash) atomicMin(&elite_slot, k);
     __syncthreads();
-    if (threadIdx.x == 0) *out = Survey{best, allowed, best_slot, allowed_slot, elite_slot, at_best};
+    if (threadIdx.x == 0) *out = Summary{best, allowed, best_slot, allowed_slot, elite_slot, at_best};
 }

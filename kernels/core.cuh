@@ -39,17 +39,18 @@ struct Core {
     const u32 *neighbours;
     const u32 *forest_levels; // a forest's first level, `forests` + 1
     const u32 *levels;        // a level's first node, roots first
-    const u32 *nodes;         // see tree.cuh
+    const u32 *nodes;         // see tree_move.cuh
     const u32 *children;      // of nodes
     const u64 *forest_ratings;
     const u8 *members;        // `forests` times `variables`
-    // for rating caches (kept.cuh)
-    const uint4 *seats;       // a variable: itself | domain << 16, its row | units << 16, first effect, effects
-    const uint4 *class_seats; // those of the members of classes
+    // for rating caches (rating_cache.cuh)
+    const uint4 *row_places;       // a variable: itself | domain << 16, its row | units << 16, first effect, effects
+    const uint4 *class_row_places; // those of the members of classes
     const uint4 *effects;     // which rows change with a variable
 };
 
-// The values of one state: `stride` 1 where a team of lanes has it, the number of states where a lane has one alone.
+// The values of one state: `stride` 1 where a lane group of lanes has it, the number of states where a lane has one
+// alone.
 template <class V> struct Values {
     V *at;
     int stride;

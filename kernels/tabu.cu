@@ -31,19 +31,19 @@ struct Layout {
     const uint2 *pairs;     // variable, stride
 };
 
-struct Walked {
+struct WalkProgress {
     u64 key;
     i64 energy, best;
     u64 hash, best_hash, moves;
     u32 step, best_step, changed, tenure, conflicts;
 };
 
-struct Walkers {
-    u32 *tables;            // of each walker `words`
+struct Walks {
+    u32 *tables;            // of each walk `words`
     u64 words;
     u16 *best;              // the best assignment of each
     u32 *seen;              // REMEMBERED hashes of each
-    Walked *walked;
+    WalkProgress *progress;
     const u64 *keys;        // of searches that begin, 0 where one continues
     const u16 *starts;      // where they do
     const u32 *stop;
@@ -135,7 +135,7 @@ __device__ __forceinline__ void note(const Tables<U> &t, u32 *conflicts, u32 v, 
 
 // Begins a search.
 template <class U>
-__device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, u64 key, u32 slot, Walked &s) {
+__device__ void begin(const Layout &l, const Tables<U> &t, const Walks &w, u64 key, u32 slot, WalkProgress &s) {
     __shared__ u64 energy, hash;
     __shared__ u32 conflicts;
     const u32 thread = threadIdx.x, threads = blockDim.x, n = l.variables;
@@ -182,7 +182,7 @@ __device__ void begin(const Layout &l, const Tables<U> &t, const Walkers &w, u64
             t.gamma[move] = sizeof(U) == 2 ? (U)HELD : PADDING;
     }
     __syncthreads();
-    s = Walked{key, (i64)energy, (i64)energy, hash, hash, s.moves, 0, 0, 0, FIRST_TENURE, conflicts};
+    s = WalkProgress{key, (i64)energy, (i64)energy, hash, hash, s.moves, 0, 0, 0, FIRST_TENURE, conflicts};
     __syncthreads();
 }
 
@@ -203,7 +203,7 @@ __device__ __forceinline__ int4 rate(const Tables<U> &t, u32 quad, int now, u32 
 }
 
 // All searches continue, or begin. SHARED: the tables are in shared memory.
-template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walkers w, u32 steps) {
+template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layout l, Walks w, u32 steps) {
     extern __shared__ int4 shared[];
     // for each warp the least rating and its number of moves, for this step and the next
     __shared__ int2 found[2][16];
@@ -228,7 +228,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         __syncthreads();
     }
     u32 *seen = w.seen + (u64)slot * REMEMBERED;
-    Walked s = w.walked[slot];
+    WalkProgress s = w.progress[slot];
     if (const u64 key = w.keys[slot]) {
         begin(l, t, w, key, slot, s);
     } else if (SHARED) {
@@ -407,7 +407,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     if (thread == 0) {
         if (pending) react();
         s.conflicts = conflicts;
-        w.walked[slot] = s;
+        w.progress[slot] = s;
     }
     if (sizeof(U) == 2) {
         // the next round counts from its own beginning

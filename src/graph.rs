@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn classes_hold_every_variable_once_and_no_neighbours() {
         let graph = ring(7);
-        let classes = graph.classes(&Stop::new()).expect("nobody stops");
+        let classes = graph.classes(&Stop::new()).expect("no stop is set");
         assert_eq!(classes.iter().map(Vec::len).sum::<usize>(), 7);
         for class in &classes {
             for &v in class {
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn narrow_classes_are_about_as_wide_as_each_other() {
         let widths =
-            |graph: Graph| graph.classes(&Stop::new()).expect("nobody stops").iter().map(Vec::len).collect::<Vec<_>>();
+            |graph: Graph| graph.classes(&Stop::new()).expect("no stop").iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(widths(graph(100, |_, _| false)), [64, 36]);
         // of a star the rim would be one class
         assert_eq!(widths(graph(100, |v, _| v == 0)), [1, 64, 35]);

@@ -2,8 +2,11 @@
 //! running fastest, so that the costs of all its values under the others' values are one contiguous row.
 //!
 //! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
-//! in 64 bits, see [`Rows::energy`]); a forbidden entry costs [`Rows::hard`].
+//! in 64 bits, see [`ValueTables::energy`]); a forbidden entry costs [`ValueTables::hard`].
 
+mod quantization;
+
+use self::quantization::{quantize, quantum};
 use crate::device::shared::constants;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
@@ -35,14 +38,14 @@ pub(crate) struct Incidence {
     pub first_stride: u32,
     pub second: u32,
     pub second_stride: u32,
-    /// Further pairs in `Rows::further`.
+    /// Further pairs in `ValueTables::further`.
     further: u32,
     further_len: u32,
 }
 
 /// All rows of a core.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct ValueTables {
     /// The core.
     pub problem: Arc<Problem>,
     /// Row length of each variable: its domain size, padded for vector code.
@@ -62,18 +65,18 @@ pub(crate) struct Rows {
     in_place: Vec<Vec<u32>>,
 }
 
-impl Rows {
+impl ValueTables {
     /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
     /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
-    pub fn new(problem: &Arc<Problem>, price: Cost) -> Rows {
-        Rows::until(problem, price, &Stop::new()).expect("nobody stops")
+    pub fn new(problem: &Arc<Problem>, price: Cost) -> ValueTables {
+        ValueTables::until(problem, price, &Stop::new()).expect("no stop is set")
     }
 
     /// The same, or [`Error::Stopped`].
-    pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<Rows, Error> {
+    pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<ValueTables, Error> {
         let n = problem.variables();
         let (shift, hard) = quantum(problem, price);
-        let mut rows = Rows {
+        let mut tables = ValueTables {
             problem: problem.clone(),
             width: problem.domains.iter().map(|&d| padded(d)).collect(),
             shift,
@@ -87,35 +90,35 @@ impl Rows {
             in_place: vec![Vec::new(); n],
         };
         for v in stop.each(0..n) {
-            let (v, start) = (v?, rows.entries.len());
-            rows.unary.push(start as u32);
+            let (v, start) = (v?, tables.entries.len());
+            tables.unary.push(start as u32);
             let quantized = problem.unary[v].iter().map(|&cost| quantize(cost, shift, hard));
-            rows.entries.extend(quantized);
-            rows.entries.resize(start + rows.width[v] as usize, PADDING);
+            tables.entries.extend(quantized);
+            tables.entries.resize(start + tables.width[v] as usize, PADDING);
         }
         let mut layout = Layout::default();
         for item in stop.each(problem.incidence_until(stop)?.iter().enumerate()) {
             let (v, incident) = item?;
-            rows.ranges.push(rows.incidences.len() as u32);
+            tables.ranges.push(tables.incidences.len() as u32);
             for &f in incident {
                 let function = &problem.functions[f as usize];
                 match &function.table {
                     Table::Dense(table)
                         if function.combinations(&problem.domains) <= COPY_LIMIT
-                            && rows.entries.len() + 8 * table.len() < u32::MAX as usize =>
+                            && tables.entries.len() + 8 * table.len() < u32::MAX as usize =>
                     {
                         let position = function.scope.iter().position(|&u| u as usize == v).unwrap_or(0);
-                        let base = layout.place(&mut rows, function, table, position);
-                        rows.push_incidence(function, position, base);
-                        rows.functions.push(f);
+                        let base = layout.place(&mut tables, function, table, position);
+                        tables.push_incidence(function, position, base);
+                        tables.functions.push(f);
                     }
-                    _ => rows.in_place[v].push(f),
+                    _ => tables.in_place[v].push(f),
                 }
             }
         }
-        rows.ranges.push(rows.incidences.len() as u32);
-        rows.entries.shrink_to_fit();
-        Ok(rows)
+        tables.ranges.push(tables.incidences.len() as u32);
+        tables.entries.shrink_to_fit();
+        Ok(tables)
     }
 
     /// Bytes of all of it, the core's own tables not counted.
@@ -417,59 +420,6 @@ fn padded(domain: u32) -> u32 {
     }
 }
 
-#[inline(always)]
-fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
-    if cost >= FORBIDDEN {
-        return hard;
-    }
-    let half = if shift == 0 { 0 } else { 1 << (shift - 1) };
-    ((cost + half) >> shift).min(ROW_LIMIT) as i32
-}
-
-/// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a
-/// variable alone, unless the price asked for is so low.
-fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
-    let n = problem.variables();
-    let mut soft = vec![0 as Cost; n];
-    let mut hard = vec![0 as Cost; n];
-    let mut note = |scope: &[u32], costs: &mut dyn Iterator<Item = Cost>| {
-        let (mut largest, mut forbids) = (0, 0);
-        for cost in costs {
-            if cost >= FORBIDDEN {
-                forbids = 1;
-            } else {
-                largest = largest.max(cost);
-            }
-        }
-        for &v in scope {
-            soft[v as usize] = soft[v as usize].saturating_add(largest);
-            hard[v as usize] += forbids;
-        }
-    };
-    for (v, unary) in problem.unary.iter().enumerate() {
-        note(&[v as u32], &mut unary.iter().copied());
-    }
-    for function in &problem.functions {
-        match &function.table {
-            Table::Dense(table) => note(&function.scope, &mut table.iter().copied()),
-            Table::Sparse(table) => {
-                note(&function.scope, &mut table.iter().map(|(_, cost)| cost).chain([table.default_cost()]));
-            }
-        }
-    }
-    let widest = soft.iter().copied().max().unwrap_or(0);
-    let most = hard.iter().copied().max().unwrap_or(0);
-    let dearest = ROW_LIMIT / 2 / most.max(1);
-    // a violation that costs less than a variable's soft costs can pay, and the search would end among violations
-    let wanted = if most == 0 { 0 } else { price.min(widest) };
-    let mut shift = 0;
-    while widest >> shift >= ROW_LIMIT / 2 || wanted >> shift > dearest {
-        shift += 1;
-    }
-    let hard = (price >> shift).clamp(1, dearest.max(1));
-    (shift, hard as i32)
-}
-
 /// Places oriented tables, each content once.
 #[derive(Default)]
 struct Layout {
@@ -480,8 +430,14 @@ struct Layout {
 
 impl Layout {
     /// Where the rows of `table` seen from `position` stand; lays them out where they do not stand yet.
-    fn place(&mut self, rows: &mut Rows, function: &CostFunction, table: &Arc<[Cost]>, position: usize) -> u32 {
-        let size = |v: u32| rows.problem.domains[v as usize] as usize;
+    fn place(
+        &mut self,
+        tables: &mut ValueTables,
+        function: &CostFunction,
+        table: &Arc<[Cost]>,
+        position: usize,
+    ) -> u32 {
+        let size = |v: u32| tables.problem.domains[v as usize] as usize;
         let outer: usize = function.scope[..position].iter().map(|&v| size(v)).product();
         let domain = size(function.scope[position]);
         let inner: usize = function.scope[position + 1..].iter().map(|&v| size(v)).product();
@@ -489,25 +445,25 @@ impl Layout {
         if let Some(&base) = self.by_table.get(&key) {
             return base;
         }
-        let width = rows.width[function.scope[position] as usize] as usize;
+        let width = tables.width[function.scope[position] as usize] as usize;
         self.scratch.clear();
         self.scratch.resize(outer * inner * width, 0);
         for (run, costs) in table.chunks_exact(inner).enumerate() {
             let (before, value) = (run / domain, run % domain);
             for (after, &cost) in costs.iter().enumerate() {
-                self.scratch[(before * inner + after) * width + value] = quantize(cost, rows.shift, rows.hard);
+                self.scratch[(before * inner + after) * width + value] = quantize(cost, tables.shift, tables.hard);
             }
         }
         let mut hasher = FxHasher::default();
         for &entry in &self.scratch {
             hasher.write_i32(entry);
         }
-        let next = rows.entries.len() as u32;
+        let next = tables.entries.len() as u32;
         // of different tables with one hash only the first is found again
         let base = *self.by_content.entry(hasher.finish()).or_insert(next);
-        let base = if base != next && rows.entries[base as usize..].starts_with(&self.scratch) { base } else { next };
+        let base = if base != next && tables.entries[base as usize..].starts_with(&self.scratch) { base } else { next };
         if base == next {
-            rows.entries.extend_from_slice(&self.scratch);
+            tables.entries.extend_from_slice(&self.scratch);
         }
         let _ = self.by_table.insert(key, base);
         base

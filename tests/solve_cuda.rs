@@ -50,7 +50,7 @@ fn rounds_give_equal_runs_on_both_devices() {
             (DriverChoice::Anneal, Some(37), 25),
             (DriverChoice::Anneal, Some(2), 9),
             (DriverChoice::Tabu, None, 60),
-            (DriverChoice::Weights, None, 20),
+            (DriverChoice::Weighting, None, 20),
         ] {
             let options = || Options { rounds: Some(rounds), seed: 5, driver, population, ..Options::default() };
             let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));
@@ -71,7 +71,7 @@ fn rounds_give_equal_runs_on_both_devices() {
 
 /// Trajectories of plug-in heuristics: built in, in TOML, and in CUDA alone, which the CPU cannot run.
 #[test]
-fn flights_give_equal_runs_on_both_devices() {
+fn trajectories_give_equal_runs_on_both_devices() {
     let Some(_gpu) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, text: &str| {
@@ -189,7 +189,7 @@ fn walks_by_weights_find_what_is_hidden() {
         let options = Options {
             time: Some(Duration::from_secs(4)),
             bound: BoundChoice::None,
-            driver: DriverChoice::Weights,
+            driver: DriverChoice::Weighting,
             ..Options::default()
         };
         let summary = run(&network, Choice::Cuda(0), options);

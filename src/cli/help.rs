@@ -2,6 +2,7 @@
 
 use clap::builder::PossibleValue;
 use fangs::generate::Kind;
+use fangs::search::DriverChoice;
 
 /// Headings of options.
 pub const INPUT: &str = "Input";
@@ -130,17 +131,13 @@ pub fn of_kind(kind: &Kind) -> String {
 type Words = [(&'static str, &'static str)];
 
 pub const DRIVERS: &Words = &[
-    (
-        "portfolio",
-        "tabu, anneal, deep, islands, dives and weights in turn, more time for those that improve the solution",
-    ),
+    ("portfolio", "All of the following but guided in turn, more time for those that improve the solution"),
     ("tabu", "Tabu search, also from two parents with partition crossover"),
     ("anneal", "Simulated annealing of a population, with recombination"),
-    ("deep", "Few states annealed for long, on the CPU"),
-    ("construct", "Beam search guided by the messages of mini-buckets"),
-    ("islands", "Large-neighbourhood search with propagation"),
-    ("dives", "Limited-discrepancy search"),
-    ("weights", "Local search that raises the weights of violated constraints"),
+    ("long-anneal", "The same on the CPU, with few states and ever longer anneals"),
+    ("lns", "Large-neighbourhood search with propagation"),
+    ("limited-discrepancy", "Limited-discrepancy search"),
+    ("weighting", "Local search that raises the weights of violated constraints"),
     ("guided", "Trajectories that a local heuristic draws; needs --heuristic"),
 ];
 pub const METHODS: &Words = &[
@@ -157,6 +154,15 @@ pub const METHODS: &Words = &[
 pub const SOLUTION_FORMATS: &Words = &[
     ("native", "MPE, count and values for .uai and .LG, otherwise value indices"),
     ("indices", "Value indices on one line, for any format"),
+];
+
+/// Names that drivers had until version 0.1, what runs instead, and why. They are hidden, and end with the next version.
+pub const OLD_DRIVERS: &[(&str, DriverChoice, &str)] = &[
+    ("deep", DriverChoice::LongAnneal, "it is called long-anneal now"),
+    ("islands", DriverChoice::Lns, "it is called lns now"),
+    ("dives", DriverChoice::LimitedDiscrepancy, "it is called limited-discrepancy now"),
+    ("weights", DriverChoice::Weighting, "it is called weighting now"),
+    ("construct", DriverChoice::Portfolio, "it is gone, as it found nothing that others missed: the portfolio runs"),
 ];
 
 /// A name for clap, with its meaning.

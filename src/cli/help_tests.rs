@@ -59,7 +59,7 @@ fn every_option_says_what_it_is() {
             let told = says_default || writes || arg.is_required_set() || arg.is_positional();
             assert!(!takes_one || told, "{path} {name} does not say its default: {help:?}");
             for value in arg.get_possible_values().iter().filter(|value| !value.is_hide_set()) {
-                let shell = name == "shell" || name == "select";
+                let shell = name == "shell";
                 assert!(
                     value.get_help().is_some() || !takes_one || shell,
                     "{path} {name}: {} is what?",

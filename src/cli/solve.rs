@@ -8,7 +8,7 @@ use fangs::device::{Choice, Opening};
 use fangs::formats;
 use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
-use fangs::search::{self, Assertions, BoundChoice, Clock, DriverChoice, Event, Options, Status};
+use fangs::search::{self, Assertions, BoundChoice, Clock, Event, Options, Status};
 use fangs::stop::Stop;
 use fangs::{Error, check, terminal};
 use std::path::PathBuf;
@@ -48,8 +48,6 @@ pub struct SolveFlags {
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = help::SEARCH)]
     seed: u64,
-    #[arg(long, value_name = "HOW", default_value = "exact", value_parser = ["exact", "race"], hide = true)]
-    select: String,
     /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::SEARCH)]
     device: Choice,
@@ -61,8 +59,8 @@ pub struct SolveFlags {
     population: Option<usize>,
     /// Search method
     #[arg(long, value_name = "NAME", default_value = "portfolio", help_heading = help::SEARCH,
-        value_parser = values::named(DriverChoice::ALL, help::DRIVERS))]
-    driver: DriverChoice,
+        value_parser = values::driver())]
+    driver: values::Driver,
     /// Let a local heuristic take part in the portfolio, or search alone with --driver guided [default: none]
     ///
     /// One that is built in (`fangs heuristics` lists them) or a file of your own, in TOML or CUDA.
@@ -134,13 +132,14 @@ impl TryFrom<Box<SolveFlags>> for Config {
         if let Some((name, _)) = later.iter().find(|(_, value)| value.is_some()) {
             return reserved(name);
         }
-        // `--select` has no effect: picks are integers and equal on the CPU and on CUDA
-        let _ = flags.select;
         let verbosity = match (flags.quiet, flags.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         };
+        if let Some((old, now)) = flags.driver.renamed {
+            Console::new(verbosity).warn(&format!("--driver {old}: {now}"));
+        }
         let options = Options {
             time: flags.time.or_else(|| flags.rounds.is_none().then_some(DEFAULT_TIME)),
             rounds: flags.rounds,
@@ -148,7 +147,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
             device: flags.device.into(),
             threads: flags.threads,
             population: flags.population,
-            driver: flags.driver,
+            driver: flags.driver.choice,
             assertions: if flags.assert { Assertions::Assignment } else { Assertions::Incumbent },
             bound: flags.bound,
             z: flags.z,

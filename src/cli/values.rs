@@ -1,9 +1,9 @@
 //! Durations, sizes and names on the command line.
 
 use super::help;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fangs::Error;
-use fangs::search::MAX_THREADS;
+use fangs::search::{DriverChoice, MAX_THREADS};
 use fangs::threads;
 use std::time::Duration;
 
@@ -94,6 +94,25 @@ pub fn named<T: Copy + Send + Sync + 'static>(
     let all: Vec<(&'static str, T)> = all.into_iter().collect();
     let names: Vec<_> = all.iter().map(|(name, _)| help::possible_value(name, words)).collect();
     PossibleValuesParser::new(names).try_map(move |name| choice(&name, &all))
+}
+
+/// A driver, and what to say of the old name by which it was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Driver {
+    pub choice: DriverChoice,
+    pub renamed: Option<(&'static str, &'static str)>,
+}
+
+/// Drivers by their names, old ones too.
+pub fn driver() -> impl TypedValueParser<Value = Driver> {
+    let names = DriverChoice::ALL.iter().map(|(name, _)| help::possible_value(name, help::DRIVERS));
+    let old = help::OLD_DRIVERS.iter().map(|(name, ..)| PossibleValue::new(*name).hide(true));
+    PossibleValuesParser::new(names.chain(old)).try_map(|name| {
+        match help::OLD_DRIVERS.iter().find(|(old, ..)| *old == name) {
+            Some(&(old, choice, now)) => Ok(Driver { choice, renamed: Some((old, now)) }),
+            None => choice(&name, &DriverChoice::ALL).map(|choice| Driver { choice, renamed: None }),
+        }
+    })
 }
 
 /// Gives parallel work this number of threads, or one for each processor; fewer where the system allows no more.

@@ -1,5 +1,5 @@
-//! What is compiled of a heuristic: its text, `heuristics/network.cuh`, and behind it flights of FANG passes
-//! (`kernels/flight.cuh`).
+//! What is compiled of a heuristic: its text, `heuristics/network.cuh`, and behind it trajectories of FANG passes
+//! (`kernels/trajectory.cuh`).
 
 use super::{INPUTS, ValueHeuristic};
 use crate::device::Source;
@@ -19,10 +19,10 @@ pub(crate) const BETTER: u32 = 3;
 
 /// The name of a kernel's instance.
 pub(crate) fn expression(shape: &Shape, shared: bool) -> String {
-    format!("fly<{}, {shared}, {}>", shape.threads, shape.keep.first().unwrap_or(&0))
+    format!("run_trajectories<{}, {shared}, {}>", shape.threads, shape.keep.first().unwrap_or(&0))
 }
 
-/// A heuristic's text with what it needs, and the flights behind it.
+/// A heuristic's text with what it needs, and the trajectories behind it.
 pub(crate) fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
     let shared = constants! { u32: MEMBERS, STOPPED, WORSE, AS_GOOD, BETTER; };
     let mut source = heuristic.cuda()?.declare(&value_tables::declared()).declare(&terms::declared()).declare(&shared);
@@ -32,7 +32,7 @@ pub(crate) fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: boo
     }
     source = source.constant("NEIGHBOURHOOD", u32::from(heuristic.neighbourhood().is_some()));
     source = source.constant("ASSERTS", u32::from(asserts));
-    source.text.push_str("\n#include \"flight.cuh\"\n");
+    source.text.push_str("\n#include \"trajectory.cuh\"\n");
     if wide {
         source = source.constant("WIDE", 1);
     }
@@ -45,6 +45,6 @@ pub(crate) fn source_of(heuristic: &dyn ValueHeuristic, asserts: bool, half: boo
 
 /// An instance for a middling core, of a heuristic that has a text.
 pub(crate) fn instance_of(heuristic: &dyn ValueHeuristic) -> Source {
-    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| kernels::source("flight.cuh"));
+    let source = source_of(heuristic, false, false, false).unwrap_or_else(|| kernels::source("trajectory.cuh"));
     source.kernel(expression(&Shape { threads: 32, keep: vec![1] }, true))
 }

@@ -125,7 +125,7 @@ impl Neighbourhood for Insert {
 mod tests {
     use super::*;
     use crate::model::{CostFunction, Table};
-    use crate::search::drivers::guided::Field;
+    use crate::search::drivers::guided::SearchContext;
     use std::sync::Arc;
 
     #[test]
@@ -140,11 +140,11 @@ mod tests {
             let functions = pairs.map(|pair| CostFunction { scope: pair.into(), table: clash.clone() }).collect();
             let problem = Problem { domains: vec![2; n], unary, functions, constant: 0, top: FORBIDDEN };
             assert!(Satellite.fits(&problem).is_ok());
-            let field = Field::new(&Arc::new(problem), 10 * n as Cost, None, &mut rng);
+            let context = SearchContext::new(&Arc::new(problem), 10 * n as Cost, None, &mut rng);
             let mut values = vec![0; n];
-            Heaviest.start(&field.view(&vec![0; n]), &mut rng, &mut values);
+            Heaviest.start(&context.view(&vec![0; n]), &mut rng, &mut values);
             let is_in = |v: usize| values[v] == 0;
-            let meets = |v: usize| field.graph.neighbours(v).iter().any(|&u| is_in(u as usize));
+            let meets = |v: usize| context.graph.neighbours(v).iter().any(|&u| is_in(u as usize));
             assert!((0..n).all(|v| is_in(v) != meets(v)), "{values:?}");
         }
     }

@@ -3,13 +3,13 @@
 use crate::graph::Graph;
 use crate::model::Problem;
 use crate::reduce::Reducer;
-use crate::value_tables::Rows;
+use crate::value_tables::ValueTables;
 
 /// One assignment of a reduced problem. Variables and values have the reduced problem's numbers; [`View::origin`] has
 /// the network's.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    pub(crate) rows: &'a Rows,
+    pub(crate) tables: &'a ValueTables,
     pub(crate) graph: &'a Graph,
     /// How the problem was reduced; without it, it is the network itself.
     pub(crate) origin: Option<&'a Reducer>,
@@ -27,7 +27,7 @@ impl<'a> View<'a> {
 
     /// The reduced problem: domains, unary costs, functions.
     pub fn problem(&self) -> &'a Problem {
-        &self.rows.problem
+        &self.tables.problem
     }
 
     /// How many variables there are.
@@ -37,7 +37,7 @@ impl<'a> View<'a> {
 
     /// How many values a variable has.
     pub fn domain(&self, variable: usize) -> usize {
-        self.rows.domain(variable)
+        self.tables.domain(variable)
     }
 
     /// The value of a variable.
@@ -58,23 +58,23 @@ impl<'a> View<'a> {
 
     /// What the functions on a variable cost with each of its values, the others as they are.
     pub fn costs(&self, variable: usize, row: &mut Vec<i32>) {
-        let rows = self.rows;
-        row.resize(rows.width[variable] as usize, 0);
-        rows.rate(variable, self.values, row, |_| true);
-        row.truncate(rows.domain(variable));
+        let tables = self.tables;
+        row.resize(tables.width[variable] as usize, 0);
+        tables.rate(variable, self.values, row, |_| true);
+        row.truncate(tables.domain(variable));
     }
 
     /// The other variables of the functions that would cost more with a value than now, each once, those of the largest
     /// increase first. Functions too large to be laid out by variables are skipped.
     pub fn clashes(&self, variable: usize, value: usize, others: &mut Vec<u32>) {
-        let rows = self.rows;
+        let tables = self.tables;
         let held = self.value(variable);
         let mut rises: Vec<(i32, u32)> = Vec::new();
-        for incidence in rows.incidences(variable) {
-            let row = rows.row(rows.offset(incidence, self.values), rows.domain(variable));
+        for incidence in tables.incidences(variable) {
+            let row = tables.row(tables.offset(incidence, self.values), tables.domain(variable));
             let rise = row[value] - row[held];
             if rise > 0 {
-                rises.extend(rows.others(incidence).map(|(other, _)| (-rise, other)));
+                rises.extend(tables.others(incidence).map(|(other, _)| (-rise, other)));
             }
         }
         rises.sort_unstable();

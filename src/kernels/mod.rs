@@ -18,7 +18,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("exchange.cuh", include_str!("../../heuristics/exchange.cuh")),
     ("expression.cuh", include_str!("../../kernels/expression.cuh")),
     ("fang.cuh", include_str!("../../kernels/fang.cuh")),
-    ("flight.cuh", include_str!("../../kernels/flight.cuh")),
+    ("trajectory.cuh", include_str!("../../kernels/trajectory.cuh")),
     ("frequency.cuh", include_str!("../../heuristics/frequency.cuh")),
     ("groups.cuh", include_str!("../../kernels/groups.cuh")),
     ("halves.cuh", include_str!("../../kernels/halves.cuh")),
@@ -26,8 +26,8 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("joingraph.cu", include_str!("../../kernels/joingraph.cu")),
     ("kempe.cuh", include_str!("../../heuristics/kempe.cuh")),
     ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
-    ("kept.cuh", include_str!("../../kernels/kept.cuh")),
-    ("merge.cuh", include_str!("../../kernels/merge.cuh")),
+    ("rating_cache.cuh", include_str!("../../kernels/rating_cache.cuh")),
+    ("crossover.cuh", include_str!("../../kernels/crossover.cuh")),
     ("min_conflicts.cuh", include_str!("../../heuristics/min_conflicts.cuh")),
     ("mini_bucket.cuh", include_str!("../../heuristics/mini_bucket.cuh")),
     ("network.cuh", include_str!("../../heuristics/network.cuh")),
@@ -39,9 +39,9 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("staged.cu", include_str!("../../kernels/staged.cu")),
     ("table.cuh", include_str!("../../heuristics/table.cuh")),
     ("tabu.cu", include_str!("../../kernels/tabu.cu")),
-    ("team.cuh", include_str!("../../kernels/team.cuh")),
-    ("tree.cuh", include_str!("../../kernels/tree.cuh")),
-    ("weigh.cu", include_str!("../../kernels/weigh.cu")),
+    ("state_lanes.cuh", include_str!("../../kernels/state_lanes.cuh")),
+    ("tree_move.cuh", include_str!("../../kernels/tree_move.cuh")),
+    ("weighting.cu", include_str!("../../kernels/weighting.cu")),
 ];
 
 /// All texts, files in the folder `FANGS_KERNELS` replace those of the same name, so that work on a kernel needs no new

@@ -1,5 +1,6 @@
-//! The search on an NVIDIA device: the population annealing's herd (`kernels/anneal.cu`), the tabu walkers
-//! (`kernels/tabu.cu`) and the walks by weights (`kernels/weigh.cu`). The host decides what a generation or a round does, the kernels do it, with the same results as the CPU.
+//! The search on an NVIDIA device: annealing's population (`kernels/anneal.cu`), the tabu walks (`kernels/tabu.cu`) and
+//! the weighting walks (`kernels/weighting.cu`). The host decides what a generation or a round does, the kernels do it,
+//! with the same results as the CPU.
 
 use super::drivers::{annealing, guided, tabu, weighting};
 use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Source};

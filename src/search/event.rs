@@ -59,7 +59,7 @@ pub struct Event {
     pub round: u64,
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
     /// The driver or bound step that made it.
     pub source: Arc<str>,
@@ -207,7 +207,7 @@ pub struct Summary {
     pub rounds: u64,
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
     /// The step that made the bound.
     pub bound_method: String,

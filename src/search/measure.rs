@@ -1,11 +1,11 @@
 //! How fast the search's sweeps are, for `fangs bench search`.
 
-use super::context::value_tables::Rows;
-use super::drivers::annealing::cpu::{HostHerd, state_bytes};
-use super::drivers::annealing::cuda::CudaHerd;
-use super::drivers::annealing::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, steps};
+use super::context::value_tables::ValueTables;
+use super::drivers::annealing::cpu::{CpuPopulation, state_bytes};
+use super::drivers::annealing::cuda::CudaPopulation;
+use super::drivers::annealing::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Population, STEPS, steps};
 use super::drivers::guided::speed::passes;
-use super::scheduler::driver::Field;
+use super::scheduler::driver::SearchContext;
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::model::{Network, Problem};
@@ -32,15 +32,15 @@ pub struct Speed {
     pub states: usize,
     /// Sweeps of a child, the greedy ones included.
     pub sweeps: u32,
-    /// Whether children made tree moves.
+    /// Whether offspring made tree moves.
     pub trees: bool,
-    /// Median milliseconds of a generation's children.
-    pub breed_ms: f64,
+    /// Median milliseconds of a generation's offspring.
+    pub variation_ms: f64,
     /// Median milliseconds of their selection.
-    pub settle_ms: f64,
+    pub replacement_ms: f64,
     /// Variables visited a second.
     pub visits: f64,
-    /// Possibilities rated a second.
+    /// Candidate values rated a second.
     pub ratings: f64,
     /// Assignments a second that changed a value.
     pub moves: f64,
@@ -69,8 +69,8 @@ pub struct Footprint {
 impl Footprint {
     /// That of a core.
     pub fn of(problem: &Arc<Problem>) -> Footprint {
-        let rows = Rows::new(problem, problem.top);
-        Footprint { table_bytes: rows.bytes(), state_bytes: state_bytes(&rows) as u64 }
+        let tables = ValueTables::new(problem, problem.top);
+        Footprint { table_bytes: tables.bytes(), state_bytes: state_bytes(&tables) as u64 }
     }
 }
 
@@ -86,7 +86,7 @@ pub enum Place {
 /// A network ready to be measured.
 #[derive(Debug)]
 pub struct Bench {
-    field: Field,
+    context: SearchContext,
 }
 
 impl Bench {
@@ -95,22 +95,22 @@ impl Bench {
         let reducer = Reducer::new(network, true, &Stop::new())?;
         let problem = Arc::new(reducer.problem());
         let price = problem.top.saturating_sub(problem.constant).max(1);
-        Ok(Bench { field: Field::new(&problem, price, None, &mut Rng::new(1)) })
+        Ok(Bench { context: SearchContext::new(&problem, price, None, &mut Rng::new(1)) })
     }
 
     /// The core.
     pub fn core(&self) -> Core {
-        let rows = &self.field.rows;
-        let n = rows.variables();
+        let tables = &self.context.tables;
+        let n = tables.variables();
         Core {
             variables: n,
-            degree: (0..n).map(|v| rows.degree(v)).sum::<usize>() as f64 / n.max(1) as f64,
-            domain: rows.problem.domains.iter().copied().max().unwrap_or(0),
+            degree: (0..n).map(|v| tables.degree(v)).sum::<usize>() as f64 / n.max(1) as f64,
+            domain: tables.problem.domains.iter().copied().max().unwrap_or(0),
         }
     }
 
-    /// Passes by a plug-in heuristic over all variables. `None` where the place does not take the core or the heuristic: then it is
-    /// the CPU's.
+    /// Passes by a plug-in heuristic over all variables. `None` where the place does not take the core or the
+    /// heuristic: then it is the CPU's.
     ///
     /// # Errors
     /// The device's.
@@ -125,86 +125,86 @@ impl Bench {
             Place::Cpu => ("cpu".into(), None, CPU_STATES),
             Place::Device(cuda) => (cuda.label(), Some(cuda), DEVICE_STATES),
         };
-        let field = &self.field;
-        let Some(measured) = passes(field, heuristic, device, states.unwrap_or(usual), repeats)? else {
+        let context = &self.context;
+        let Some(measured) = passes(context, heuristic, device, states.unwrap_or(usual), repeats)? else {
             return Ok(None);
         };
         let (states, seconds) = (measured.states as f64, measured.ms / 1e3);
-        let values: usize = (0..field.variables()).map(|v| field.rows.domain(v)).sum();
+        let values: usize = (0..context.variables()).map(|v| context.tables.domain(v)).sum();
         Ok(Some(Speed {
             place: name,
             states: measured.states,
             sweeps: 1,
             trees: false,
-            breed_ms: measured.ms,
-            settle_ms: 0.0,
-            visits: states * field.variables() as f64 / seconds,
+            variation_ms: measured.ms,
+            replacement_ms: 0.0,
+            visits: states * context.variables() as f64 / seconds,
             ratings: states * values as f64 / seconds,
             moves: 0.0,
         }))
     }
 
-    /// Breeds `repeats` generations of five sweeps and two greedy ones from settled states.
+    /// Makes `repeats` generations of five sweeps and two greedy ones from settled states.
     ///
     /// # Errors
     /// The device's.
     pub fn run(&self, place: &Place, states: Option<usize>, trees: bool, repeats: usize) -> Result<Speed, DeviceError> {
-        let (name, mut herd): (String, Box<dyn Herd>) = match place {
-            Place::Cpu => ("cpu".into(), Box::new(HostHerd::default())),
-            Place::Device(cuda) => (cuda.label(), Box::new(CudaHerd::new(cuda.clone(), false)?)),
+        let (name, mut population): (String, Box<dyn Population>) = match place {
+            Place::Cpu => ("cpu".into(), Box::new(CpuPopulation::default())),
+            Place::Device(cuda) => (cuda.label(), Box::new(CudaPopulation::new(cuda.clone(), false)?)),
         };
-        let field = &self.field;
-        let sweeps = if field.is_large() { 50 } else { 5 };
+        let context = &self.context;
+        let sweeps = if context.is_large() { 50 } else { 5 };
         let states = match states {
             Some(states) => states,
-            None => herd.suitable_states(field, sweeps, FULL)?,
+            None => population.suitable_states(context, sweeps, FULL)?,
         };
-        herd.open(field, states, &[], false)?;
-        herd.heat(steps(field.schedule))?;
+        population.open(context, states, &[], false)?;
+        population.heat(steps(context.schedule))?;
         let mut rng = Rng::new(2);
         let stop = Stop::new();
-        let (mut breeding, mut settling) = (Vec::new(), Vec::new());
+        let (mut making, mut replacing) = (Vec::new(), Vec::new());
         let mut totals = (0, 0);
         for round in 0..repeats + 3 {
             let never = [u32::MAX; 2];
             let generation = Generation {
                 draw: rng.draw(),
-                deme: if round > 0 { states as u32 } else { 0 },
+                subpopulation: if round > 0 { states as u32 } else { 0 },
                 sweeps,
                 cold: std::array::from_fn(|arm| u32::MAX / 8 * (arm as u32 + 1)),
                 region: std::array::from_fn(|arm| u32::MAX / 4 * (arm as u32 + 1)),
-                tree: if trees && !field.forests().is_empty() { [0, u32::MAX] } else { never },
+                tree: if trees && !context.forests().is_empty() { [0, u32::MAX] } else { never },
                 before: never,
                 starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
             };
             let began = Instant::now();
-            let bred = herd.breed(field, &generation, 0..states, &stop)?;
-            let bred_at = began.elapsed();
-            let _ = herd.settle(field, &generation)?;
+            let offspring = population.make_offspring(context, &generation, 0..states, &stop)?;
+            let made_at = began.elapsed();
+            let _ = population.replace(context, &generation)?;
             // the first generations warm up
             if round >= 3 {
-                breeding.push(bred_at.as_secs_f64());
-                settling.push((began.elapsed() - bred_at).as_secs_f64());
-                totals = (totals.0 + bred.moves, totals.1 + bred.ratings);
+                making.push(made_at.as_secs_f64());
+                replacing.push((began.elapsed() - made_at).as_secs_f64());
+                totals = (totals.0 + offspring.moves, totals.1 + offspring.ratings);
             }
         }
         let median = |times: &mut Vec<f64>| {
             times.sort_by(f64::total_cmp);
             times[times.len() / 2]
         };
-        let (breed, settle) = (median(&mut breeding), median(&mut settling));
+        let (made, replaced) = (median(&mut making), median(&mut replacing));
         let generations = repeats.max(1) as f64;
-        let visits = states as f64 * field.variables() as f64 * f64::from(sweeps + GREEDY_SWEEPS);
+        let visits = states as f64 * context.variables() as f64 * f64::from(sweeps + GREEDY_SWEEPS);
         Ok(Speed {
             place: name,
             states,
             sweeps: sweeps + GREEDY_SWEEPS,
             trees,
-            breed_ms: breed * 1e3,
-            settle_ms: settle * 1e3,
-            visits: visits / breed,
-            ratings: totals.1 as f64 / generations / breed,
-            moves: totals.0 as f64 / generations / breed,
+            variation_ms: made * 1e3,
+            replacement_ms: replaced * 1e3,
+            visits: visits / made,
+            ratings: totals.1 as f64 / generations / made,
+            moves: totals.0 as f64 / generations / made,
         })
     }
 }

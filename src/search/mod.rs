@@ -34,10 +34,10 @@ use crate::threads::{caught, pool, pool_of_this, start_in};
 use rayon::ThreadPool;
 use run::Run;
 use run::goal::settled;
-use run::handover::Boarding;
-use run::initial::First;
-use run::messages::{Ending, News, Totals};
-use run::publisher::Recorder;
+use run::handover::DeviceHandover;
+use run::initial::InitialSolution;
+use run::messages::{Ending, Message, Totals};
+use run::publisher::EventPublisher;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -57,29 +57,23 @@ pub fn solve(
         check_assignment(network, start)?;
     }
     let clock = Clock::start(options.started, options.time, stop);
-    let mut recorder = Recorder::new(network, &clock, observe);
+    let mut publisher = EventPublisher::new(network, &clock, observe);
     options.activity.step("first solution");
     // rounds may be as short as microseconds: their accounts are looked at, not queued
     let progress = Arc::new(Mutex::new(Totals::default()));
-    let first = first(network, options, stop, &mut recorder, &progress)?;
-    let (threads, outcome) = if settled(network, options, first.found(), recorder.bound()) {
-        (threads, missed(options, stop, &mut |news| recorder.hear(news)))
+    let first = first(network, options, stop, &mut publisher, &progress)?;
+    let (threads, outcome) = if settled(network, options, first.found(), publisher.bound()) {
+        (threads, missed(options, stop, &mut |message| publisher.hear(message)))
     } else {
         let (network, own) = (network.clone(), options.clone());
-        let work = move |stop: &Stop, tell: &mut dyn FnMut(News)| reduce(&network, &own, first, stop, tell);
-        search(options, work, stop, &mut recorder, progress)
+        let work = move |stop: &Stop, tell: &mut dyn FnMut(Message)| reduce(&network, &own, first, stop, tell);
+        search(options, work, stop, &mut publisher, progress)
     };
-    summary(recorder, options, threads, stop, outcome)
+    summary(publisher, options, threads, stop, outcome)
 }
 
 /// The number of threads, where the options fit together.
 fn checked(options: &Options) -> Result<usize, Error> {
-    if options.driver == DriverChoice::Construct && !options.bound.strategies().plain {
-        return Err(Error::Usage(format!(
-            "the driver construct builds on the messages of mini-buckets, which bound {} leaves out",
-            options.bound.name()
-        )));
-    }
     match (&options.heuristic, options.driver) {
         (None, DriverChoice::Guided) => {
             return Err(Error::Usage("the driver guided needs a heuristic: see `fangs heuristics`".into()));
@@ -87,12 +81,11 @@ fn checked(options: &Options) -> Result<usize, Error> {
         (
             Some(heuristic),
             DriverChoice::Anneal
-            | DriverChoice::Deep
+            | DriverChoice::LongAnneal
             | DriverChoice::Tabu
-            | DriverChoice::Construct
-            | DriverChoice::Islands
-            | DriverChoice::Dives
-            | DriverChoice::Weights,
+            | DriverChoice::Lns
+            | DriverChoice::LimitedDiscrepancy
+            | DriverChoice::Weighting,
         ) => {
             let (name, driver) = (heuristic.name(), options.driver.name());
             return Err(Error::Usage(format!(
@@ -112,7 +105,7 @@ fn checked(options: &Options) -> Result<usize, Error> {
 
 /// Ends the recording.
 fn summary(
-    mut recorder: Recorder<'_>,
+    mut publisher: EventPublisher<'_>,
     options: &Options,
     threads: usize,
     stop: &Stop,
@@ -120,14 +113,14 @@ fn summary(
 ) -> Result<Summary, Error> {
     let stopped_by = stop.cause().map_or(StoppedBy::Time, StoppedBy::from);
     if stopped_by == StoppedBy::Memory {
-        recorder.hear(News::Lost { source: "memory".into(), message: "out of memory: the run ends here".into() });
+        publisher.hear(Message::Lost { source: "memory".into(), message: "out of memory: the run ends here".into() });
     }
     let (ending, failure) = match outcome {
         Ok(ending) => (ending, None),
         Err(Error::Stopped) => (None, None),
         Err(error) => (None, Some(error)),
     };
-    let summary = recorder.finish(options, threads, ending, stopped_by);
+    let summary = publisher.finish(options, threads, ending, stopped_by);
     match failure {
         Some(error) => Err(error),
         None if stopped_by == StoppedBy::Memory && summary.solution.is_none() => {
@@ -139,8 +132,8 @@ fn summary(
 
 /// The goal was reached before there was anything to search: a device that was asked for by its number has to be there
 /// all the same.
-fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(News)) -> Result<Option<Ending>, Error> {
-    tell(News::Note(Boarding::missed(&options.device, stop)?));
+fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> {
+    tell(Message::Note(DeviceHandover::missed(&options.device, stop)?));
     Ok(None)
 }
 
@@ -148,9 +141,9 @@ fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(News)) -> Result<
 /// ending where there was nothing left to search.
 fn search(
     options: &Options,
-    work: impl FnOnce(&Stop, &mut dyn FnMut(News)) -> Result<Option<Ending>, Error> + Send + 'static,
+    work: impl FnOnce(&Stop, &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> + Send + 'static,
     stop: &Stop,
-    recorder: &mut Recorder<'_>,
+    publisher: &mut EventPublisher<'_>,
     progress: Arc<Mutex<Totals>>,
 ) -> (usize, Result<Option<Ending>, Error>) {
     let threads = options.threads();
@@ -158,14 +151,14 @@ fn search(
     let started = workers.as_ref().map_or(1, ThreadPool::current_num_threads);
     if started < threads {
         let message = format!("the system allows no more than {started} of {threads} threads");
-        recorder.hear(News::Lost { source: "threads".into(), message });
+        publisher.hear(Message::Lost { source: "threads".into(), message });
     }
     let outcome = match workers {
-        Some(workers) => beside(workers, work, stop, recorder, progress),
+        Some(workers) => beside(workers, work, stop, publisher, progress),
         None => {
             // unless it is one of a pool already
             let _pool = pool_of_this();
-            let run = || work(stop, &mut |news| recorder.hear_and_tick(news));
+            let run = || work(stop, &mut |message| publisher.hear_and_tick(message));
             caught(run).unwrap_or_else(|what| Err(ended(what)))
         }
     };
@@ -176,9 +169,9 @@ fn search(
 fn reduce(
     network: &Network,
     options: &Options,
-    first: First,
+    first: InitialSolution,
     stop: &Stop,
-    tell: &mut dyn FnMut(News),
+    tell: &mut dyn FnMut(Message),
 ) -> Result<Option<Ending>, Error> {
     options.activity.step("reducing");
     match Run::new(network, options, first, stop, &mut *tell)? {
@@ -191,28 +184,28 @@ fn reduce(
 /// stop flag.
 fn beside(
     workers: ThreadPool,
-    work: impl FnOnce(&Stop, &mut dyn FnMut(News)) -> Result<Option<Ending>, Error> + Send + 'static,
+    work: impl FnOnce(&Stop, &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> + Send + 'static,
     stop: &Stop,
-    recorder: &mut Recorder<'_>,
+    publisher: &mut EventPublisher<'_>,
     progress: Arc<Mutex<Totals>>,
 ) -> Result<Option<Ending>, Error> {
-    let (sender, news) = channel();
+    let (sender, message) = channel();
     let (outcome, end) = channel();
     workers.spawn({
         let (flag, progress, busy) = (stop.clone(), progress.clone(), Busy::new());
         move || {
             let mut tell = |message| match message {
-                News::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
-                // a recorder that has gone away only means that nobody listens any more
+                Message::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
+                // a publisher that has gone away only means that no one listens any more
                 message => drop(sender.send(message)),
             };
             let run = || work(&flag, &mut tell);
-            // nobody waits where the run is over
+            // no one waits where the run is over
             let _ = outcome.send(caught(run).unwrap_or_else(|what| Err(ended(what))));
             drop((sender, busy));
         }
     });
-    if !recorder.listen(&news, &progress, stop) {
+    if !publisher.listen(&message, &progress, stop) {
         return Err(Error::Stopped);
     }
     end.recv().unwrap_or_else(|_| Err(ended("its thread is gone".into())))
@@ -228,20 +221,23 @@ fn first(
     network: &Network,
     options: &Options,
     stop: &Stop,
-    recorder: &mut Recorder<'_>,
+    publisher: &mut EventPublisher<'_>,
     progress: &Mutex<Totals>,
-) -> Result<First, Error> {
-    let lower = recorder.bound();
+) -> Result<InitialSolution, Error> {
+    let lower = publisher.bound();
     let begun = std::thread::scope(|scope| {
-        let (sender, news) = channel();
-        let work = move || First::new(network, options, lower, stop, &mut |news| drop(sender.send(news)));
+        let (sender, message) = channel();
+        let work =
+            move || InitialSolution::new(network, options, lower, stop, &mut |message| drop(sender.send(message)));
         let first = start_in(scope, "first", work).ok()?;
-        let _ = recorder.listen(&news, progress, stop);
+        let _ = publisher.listen(&message, progress, stop);
         let first = first.join();
-        news.try_iter().for_each(|news| recorder.hear(news));
+        message.try_iter().for_each(|message| publisher.hear(message));
         Some(first.map_err(|_| Error::Internal("the thread of the first solution ended abnormally".into())))
     });
-    begun.unwrap_or_else(|| Ok(First::new(network, options, lower, stop, &mut |news| recorder.hear_and_tick(news))))
+    begun.unwrap_or_else(|| {
+        Ok(InitialSolution::new(network, options, lower, stop, &mut |message| publisher.hear_and_tick(message)))
+    })
 }
 
 fn check_assignment(network: &Network, assignment: &[u32]) -> Result<(), Error> {

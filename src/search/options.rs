@@ -7,7 +7,8 @@ use crate::heuristics::ValueHeuristic;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The most CPU threads of a run. At 100000 starting them did not fail: the runtime of one that had begun ended the process.
+/// The most CPU threads of a run. At 100000 starting them did not fail: the runtime of one that had begun ended the
+/// process.
 pub const MAX_THREADS: usize = 1024;
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
@@ -40,8 +41,8 @@ pub struct Options {
     pub z: Option<u32>,
     /// Bytes that bound tables may take; half of free memory where `None`.
     pub bound_memory: Option<u64>,
-    /// Bytes that tables of an exact elimination may take in files beyond that; half of what is free where `None`, nothing then with
-    /// a budget of rounds.
+    /// Bytes that tables of an exact elimination may take in files beyond that; half of what is free where `None`,
+    /// nothing then with a budget of rounds.
     pub spill: Option<u64>,
     /// Whether the exact reductions run.
     pub reduce: bool,
@@ -105,35 +106,32 @@ impl Options {
 pub enum DriverChoice {
     /// All of them, time going to what pays.
     Portfolio,
-    /// Population annealing.
+    /// Simulated annealing of a population, with recombination.
     Anneal,
-    /// Few states annealed for long, on the CPU.
-    Deep,
+    /// The same on the CPU, with few states and ever longer anneals.
+    LongAnneal,
     /// Tabu search.
     Tabu,
-    /// Beam construction guided by mini-buckets; not part of the portfolio.
-    Construct,
-    /// Large neighbourhood search with propagation.
-    Islands,
-    /// Searches of the whole core within limited discrepancies.
-    Dives,
-    /// Walks by weights on hard functions.
-    Weights,
+    /// Large-neighbourhood search with propagation.
+    Lns,
+    /// Limited-discrepancy search.
+    LimitedDiscrepancy,
+    /// Local search that raises the weights of violated constraints.
+    Weighting,
     /// FANG passes steered by a heuristic that [`Options::heuristic`] names.
     Guided,
 }
 
 impl DriverChoice {
-    /// All choices with the names they go by.
-    pub const ALL: [(&'static str, DriverChoice); 9] = [
+    /// All choices with their names.
+    pub const ALL: [(&'static str, DriverChoice); 8] = [
         ("portfolio", DriverChoice::Portfolio),
         ("tabu", DriverChoice::Tabu),
         ("anneal", DriverChoice::Anneal),
-        ("deep", DriverChoice::Deep),
-        ("construct", DriverChoice::Construct),
-        ("islands", DriverChoice::Islands),
-        ("dives", DriverChoice::Dives),
-        ("weights", DriverChoice::Weights),
+        ("long-anneal", DriverChoice::LongAnneal),
+        ("lns", DriverChoice::Lns),
+        ("limited-discrepancy", DriverChoice::LimitedDiscrepancy),
+        ("weighting", DriverChoice::Weighting),
         ("guided", DriverChoice::Guided),
     ];
 

@@ -41,7 +41,7 @@ pub fn start(network: impl Into<Arc<Network>>, options: Options) -> Session {
     let flag = stop.clone();
     let run = threads::start("session", move || {
         solve(&network, &options, &flag, &mut |event| {
-            // whoever stopped listening still gets the summary
+            // a caller that stopped listening still gets the summary
             let _ = sender.send(event.clone());
         })
     });

@@ -1,11 +1,11 @@
-//! Rows, heat baths, and sweeps against energies recomputed from the core's tables; the graph of random cores.
+//! Value tables, heat baths, and sweeps against energies recomputed from the core's tables; the graph of random cores.
 
 use super::context::graph::{Graph, Region};
-use super::context::value_tables::{PADDING, Rows};
-use super::drivers::annealing::heat_bath::{HeatBath, Least};
+use super::context::value_tables::{PADDING, ValueTables};
+use super::drivers::annealing::heat_bath::{AllFunctions, HeatBath, Least};
 use super::drivers::annealing::state::{Elite, State, hash};
 use super::drivers::annealing::sweep::sweep;
-use super::scheduler::driver::{Field, Pool};
+use super::scheduler::driver::{Pool, SearchContext};
 use super::testing::{assignment, price, random, random_dense};
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{LocalHeuristic, Scratch, assign_variable};
@@ -15,9 +15,9 @@ use crate::stop::Stop;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-fn rated(rows: &Rows, variable: usize, values: &[u16]) -> Vec<i32> {
-    let mut row = vec![-1; rows.width[variable] as usize];
-    rows.rate(variable, values, &mut row, |_| true);
+fn rated(tables: &ValueTables, variable: usize, values: &[u16]) -> Vec<i32> {
+    let mut row = vec![-1; tables.width[variable] as usize];
+    tables.rate(variable, values, &mut row, |_| true);
     row
 }
 
@@ -27,24 +27,24 @@ fn ratings_are_changes_of_energy() {
     let (mut quantised, mut in_place) = (0, 0);
     for case in 0..1500 {
         let problem = Arc::new(random(&mut rng));
-        let rows = Rows::new(&problem, price(&problem));
-        quantised += u32::from(rows.shift > 0);
-        in_place += u32::from(!rows.all_copied());
+        let tables = ValueTables::new(&problem, price(&problem));
+        quantised += u32::from(tables.shift > 0);
+        in_place += u32::from(!tables.all_copied());
         let values = assignment(&problem, &mut rng);
-        for v in 0..rows.variables() {
-            let row = rated(&rows, v, &values);
-            let domain = rows.domain(v);
+        for v in 0..tables.variables() {
+            let row = rated(&tables, v, &values);
+            let domain = tables.domain(v);
             assert!(row[domain..].iter().all(|&cost| cost >= PADDING), "case {case}: {row:?}");
             assert!(row[..domain].iter().all(|&cost| (0..=PADDING / 2).contains(&cost)), "case {case}: {row:?}");
             let energy = |value: usize| {
                 let mut values = values.clone();
                 values[v] = value as u16;
-                rows.energy(&values).total
+                tables.energy(&values).total
             };
             // each entry is off by half a unit at most, and so is the one it is compared with
-            let slack = if rows.shift == 0 { 0 } else { (rows.degree(v) as Cost + 1) << rows.shift };
+            let slack = if tables.shift == 0 { 0 } else { (tables.degree(v) as Cost + 1) << tables.shift };
             for value in 1..domain {
-                let change = Cost::from(row[value] - row[0]) << rows.shift;
+                let change = Cost::from(row[value] - row[0]) << tables.shift;
                 let exact = energy(value) - energy(0);
                 assert!((change - exact).abs() <= slack, "case {case}, variable {v}: {change}, not {exact}");
             }
@@ -58,15 +58,15 @@ fn energies_are_costs_where_nothing_is_violated() {
     let mut rng = Rng::new(2);
     for _ in 0..1500 {
         let problem = Arc::new(random(&mut rng));
-        let rows = Rows::new(&problem, price(&problem));
+        let tables = ValueTables::new(&problem, price(&problem));
         let values = assignment(&problem, &mut rng);
         let wide: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
-        let energy = rows.energy(&values);
+        let energy = tables.energy(&values);
         let unary = problem.unary.iter().zip(&wide).filter(|(unary, value)| unary[**value as usize] >= FORBIDDEN);
         let functions = problem.functions.iter().filter(|f| f.cost(&problem.domains, &wide) >= FORBIDDEN);
         assert_eq!(energy.violations as usize, unary.count() + functions.count());
         match problem.cost(&wide) {
-            FORBIDDEN => assert!(energy.violations > 0 && energy.total >= rows.price()),
+            FORBIDDEN => assert!(energy.violations > 0 && energy.total >= tables.price()),
             cost => assert_eq!((energy.violations, energy.total + problem.constant), (0, cost)),
         }
     }
@@ -81,12 +81,12 @@ fn the_price_is_what_was_asked_for_where_it_fits() {
     ];
     let problem = Problem { domains: vec![2; 3], unary: vec![vec![0; 2]; 3], functions, constant: 0, top: FORBIDDEN };
     let problem = Arc::new(problem);
-    assert_eq!(Rows::new(&problem, 77).price(), 77);
-    assert_eq!(Rows::new(&problem, 0).price(), 1);
+    assert_eq!(ValueTables::new(&problem, 77).price(), 77);
+    assert_eq!(ValueTables::new(&problem, 0).price(), 1);
     // two hard functions on variable 1 and the soft costs together stay below the padding
-    let rows = Rows::new(&problem, FORBIDDEN);
-    assert!(rows.price() > 1 << 20);
-    assert!(rated(&rows, 1, &[1, 0, 0])[..2].iter().all(|&cost| cost <= PADDING / 2));
+    let tables = ValueTables::new(&problem, FORBIDDEN);
+    assert!(tables.price() > 1 << 20);
+    assert!(rated(&tables, 1, &[1, 0, 0])[..2].iter().all(|&cost| cost <= PADDING / 2));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn violations_do_not_pay_for_a_variable_alone() {
     let mut clamped = 0;
     for case in 0..1000 {
         let problem = Arc::new(random(&mut rng));
-        let rows = Rows::new(&problem, FORBIDDEN);
+        let tables = ValueTables::new(&problem, FORBIDDEN);
         let largest = |costs: &[Cost]| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
         let soft = |v: usize| {
             let on = problem.functions.iter().filter(|function| function.scope.contains(&(v as u32)));
@@ -111,9 +111,9 @@ fn violations_do_not_pay_for_a_variable_alone() {
                 Table::Dense(costs) => hard(costs),
                 Table::Sparse(table) => hard(table.costs()) || table.default_cost() == FORBIDDEN,
             });
-        let widest = (0..rows.variables()).map(soft).max().unwrap_or(0);
-        clamped += u32::from(forbids && rows.shift > 0);
-        assert!(!forbids || rows.price() >= widest >> rows.shift << rows.shift, "case {case}");
+        let widest = (0..tables.variables()).map(soft).max().unwrap_or(0);
+        clamped += u32::from(forbids && tables.shift > 0);
+        assert!(!forbids || tables.price() >= widest >> tables.shift << tables.shift, "case {case}");
     }
     assert!(clamped > 30, "{clamped}");
 }
@@ -123,23 +123,23 @@ fn incidences_tell_binary_functions_from_larger_ones() {
     let mut rng = Rng::new(3);
     for _ in 0..800 {
         let problem = Arc::new(random(&mut rng));
-        let rows = Rows::new(&problem, price(&problem));
+        let tables = ValueTables::new(&problem, price(&problem));
         let values = assignment(&problem, &mut rng);
-        for v in 0..rows.variables() {
+        for v in 0..tables.variables() {
             let on = || problem.functions.iter().filter(|f| f.scope.contains(&(v as u32)));
             let binary = |f: &&CostFunction| f.scope.len() == 2 && matches!(f.table, Table::Dense(_));
             let others = |f: &CostFunction| f.scope.iter().copied().filter(|&u| u != v as u32).collect::<Vec<_>>();
             let expected: BTreeSet<u32> = on().filter(binary).flat_map(others).collect();
-            let edges = rows.incidences(v).iter().filter_map(|i| Some((i, Rows::binary(i)?)));
+            let edges = tables.incidences(v).iter().filter_map(|i| Some((i, ValueTables::binary(i)?)));
             let mut found = BTreeSet::new();
             for (incidence, (base, other, stride)) in edges {
-                assert_eq!(rows.offset(incidence, &values), base + usize::from(values[other]) * stride);
+                assert_eq!(tables.offset(incidence, &values), base + usize::from(values[other]) * stride);
                 assert!(found.insert(other as u32));
             }
             assert_eq!(found, expected);
             let larger: BTreeSet<u32> = on().filter(|f| !binary(f)).flat_map(others).collect();
-            assert_eq!(rows.larger_neighbours(v).collect::<BTreeSet<_>>(), larger);
-            assert_eq!(rows.degree(v), on().count());
+            assert_eq!(tables.larger_neighbours(v).collect::<BTreeSet<_>>(), larger);
+            assert_eq!(tables.degree(v), on().count());
         }
     }
 }
@@ -149,16 +149,16 @@ fn every_row_of_an_incidence_is_reached() {
     let mut rng = Rng::new(4);
     for _ in 0..300 {
         let problem = Arc::new(random_dense(&mut rng));
-        let rows = Rows::new(&problem, price(&problem));
-        for (f, v, incidence) in rows.incidences_by_function() {
+        let tables = ValueTables::new(&problem, price(&problem));
+        for (f, v, incidence) in tables.incidences_by_function() {
             let others: Vec<u32> = problem.functions[f as usize].scope.iter().copied().filter(|&u| u != v).collect();
             let mut reached = BTreeSet::new();
             let values = vec![0; problem.variables()];
             let count = super::testing::for_all(&problem, &values, &others, |values| {
-                let _ = reached.insert(rows.offset(&incidence, values));
+                let _ = reached.insert(tables.offset(&incidence, values));
             });
-            assert_eq!(count, rows.row_count(&incidence));
-            let listed: BTreeSet<usize> = (0..count).map(|k| rows.nth_row(v as usize, &incidence, k)).collect();
+            assert_eq!(count, tables.row_count(&incidence));
+            let listed: BTreeSet<usize> = (0..count).map(|k| tables.nth_row(v as usize, &incidence, k)).collect();
             assert_eq!(reached, listed);
         }
     }
@@ -178,8 +178,8 @@ fn equal_tables_share_their_rows() {
         constant: 0,
         top: FORBIDDEN,
     };
-    let rows = Rows::new(&Arc::new(problem), 100);
-    let base = |v: usize| Rows::binary(&rows.incidences(v)[0]).map(|edge| edge.0);
+    let tables = ValueTables::new(&Arc::new(problem), 100);
+    let base = |v: usize| ValueTables::binary(&tables.incidences(v)[0]).map(|edge| edge.0);
     assert!(base(0) == base(2) && base(0) == base(4) && base(1) == base(3) && base(1) == base(5));
     assert_ne!(base(0), base(1));
 }
@@ -189,13 +189,13 @@ fn heat_baths_agree_with_their_single_forms() {
     let mut rng = Rng::new(5);
     for _ in 0..500 {
         let problem = Arc::new(random(&mut rng));
-        let rows = Rows::new(&problem, price(&problem));
-        let mut state = State::new(rows.variables(), rng.split());
+        let tables = ValueTables::new(&problem, price(&problem));
+        let mut state = State::new(tables.variables(), rng.split());
         state.values = assignment(&problem, &mut rng);
         let temperature = [0.0, 0.3, 20.0, 1e4, 1e12][rng.index(5)];
-        let greedy = HeatBath::greedy(&rows);
-        for bath in [HeatBath { boltzmann: Boltzmann::new(temperature), ..greedy }, greedy] {
-            for v in 0..rows.variables() {
+        let coldest = greedy(&tables);
+        for bath in [HeatBath { boltzmann: Boltzmann::new(temperature), ..coldest }, coldest] {
+            for v in 0..tables.variables() {
                 let count = bath.possibilities(&state, v);
                 let mut ratings = vec![0; count];
                 bath.rate_all(&state, v, &mut ratings);
@@ -208,7 +208,7 @@ fn heat_baths_agree_with_their_single_forms() {
                 let single: Vec<u32> = ratings.iter().map(|&rating| bath.map(rating, &least)).collect();
                 assert_eq!(weights, single);
                 assert_eq!(total, weights.iter().map(|&weight| u64::from(weight)).sum::<u64>());
-                assert!(total > 0 && weights[rows.domain(v)..].iter().all(|&weight| weight == 0));
+                assert!(total > 0 && weights[tables.domain(v)..].iter().all(|&weight| weight == 0));
             }
         }
     }
@@ -223,23 +223,28 @@ fn long_rows_of_weights_are_summed_without_overflow() {
     assert_eq!(total, 5000 << 21);
 }
 
+/// Only best values, ties at random.
+fn greedy(tables: &ValueTables) -> HeatBath<'_> {
+    HeatBath { tables, boltzmann: Boltzmann::GREEDY, source: AllFunctions }
+}
+
 #[test]
 fn greedy_takes_only_minima_and_counts_what_it_does() {
     let mut rng = Rng::new(6);
     for _ in 0..500 {
         let problem = Arc::new(random(&mut rng));
-        let rows = Rows::new(&problem, price(&problem));
-        let mut state = State::new(rows.variables(), rng.split());
+        let tables = ValueTables::new(&problem, price(&problem));
+        let mut state = State::new(tables.variables(), rng.split());
         state.values = assignment(&problem, &mut rng);
-        let v = rng.index(rows.variables());
-        let row = rated(&rows, v, &state.values);
+        let v = rng.index(tables.variables());
+        let row = rated(&tables, v, &state.values);
         let least = row.iter().min().copied();
         let mut scratch = Scratch::default();
         let mut taken = BTreeSet::new();
         for _ in 0..64 {
             let before = state.values[v];
             let moves = state.moves;
-            let picked = assign_variable(&HeatBath::greedy(&rows), &mut state, v, rng.draw(), &mut scratch);
+            let picked = assign_variable(&greedy(&tables), &mut state, v, rng.draw(), &mut scratch);
             assert_eq!(picked, Some(usize::from(state.values[v])));
             assert_eq!(state.moves - moves, u64::from(state.values[v] != before));
             let _ = taken.insert(usize::from(state.values[v]));
@@ -247,7 +252,7 @@ fn greedy_takes_only_minima_and_counts_what_it_does() {
         assert!(taken.iter().all(|&value| Some(row[value]) == least));
         let ties = row.iter().filter(|&&cost| Some(cost) == least).count();
         assert!(taken.len() == ties || ties > 4, "64 draws see every one of {ties} ties");
-        assert_eq!(state.ratings, 64 * rows.domain(v) as u64);
+        assert_eq!(state.ratings, 64 * tables.domain(v) as u64);
     }
 }
 
@@ -257,19 +262,19 @@ fn greedy_sweeps_never_raise_the_energy() {
     let stop = Stop::new();
     for case in 0..500 {
         let problem = Arc::new(random(&mut rng));
-        let field = Field::new(&problem, price(&problem), None, &mut rng);
-        if field.rows.shift > 0 {
+        let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
+        if context.tables.shift > 0 {
             continue;
         }
-        let mut state = State::new(field.variables(), rng.split());
+        let mut state = State::new(context.variables(), rng.split());
         state.values = assignment(&problem, &mut rng);
         let mut scratch = Scratch::default();
-        let mut energy = field.rows.energy(&state.values).total;
+        let mut energy = context.tables.energy(&state.values).total;
         for _ in 0..3 {
             let draws = (rng.draw(), rng.draw());
-            let done = sweep(&field, HeatBath::greedy(&field.rows), draws, &mut state, &mut scratch, &stop);
+            let done = sweep(&context, greedy(&context.tables), draws, &mut state, &mut scratch, &stop);
             assert!(done.is_some() && state.active.is_empty());
-            let after = field.rows.energy(&state.values).total;
+            let after = context.tables.energy(&state.values).total;
             assert!(after <= energy, "case {case}: {energy} became {after}");
             energy = after;
         }
@@ -282,9 +287,9 @@ fn classes_and_regions_of_random_graphs() {
     let mut region = Region::default();
     for _ in 0..500 {
         let problem = random(&mut rng);
-        let graph = Graph::new(&problem, &Stop::new()).expect("nobody stops");
+        let graph = Graph::new(&problem, &Stop::new()).expect("no stop is set");
         let n = graph.len();
-        let classes = graph.classes(&Stop::new()).expect("nobody stops");
+        let classes = graph.classes(&Stop::new()).expect("no stop is set");
         let mut all: Vec<u32> = classes.concat();
         all.sort_unstable();
         assert_eq!(all, (0..n as u32).collect::<Vec<_>>());
@@ -321,17 +326,17 @@ fn the_pool_keeps_the_best_different_assignments() {
     let mut rng = Rng::new(9);
     for _ in 0..50 {
         let problem = Arc::new(random(&mut rng));
-        let rows = Rows::new(&problem, price(&problem));
+        let tables = ValueTables::new(&problem, price(&problem));
         let mut pool = Pool::default();
         assert_eq!(pool.best(), Cost::MAX);
         let mut seen = BTreeSet::new();
         for _ in 0..200 {
-            let elite = Elite::new(&rows, assignment(&problem, &mut rng));
+            let elite = Elite::new(&tables, assignment(&problem, &mut rng));
             let _ = seen.insert((elite.energy.total, elite.hash));
             pool.offer(&elite);
             let kept: Vec<(Cost, u64)> = pool.elites().iter().map(|e| (e.energy.total, e.hash)).collect();
             assert_eq!(kept, seen.iter().copied().take(32).collect::<Vec<_>>());
         }
-        assert!(pool.elites().iter().all(|e| e.hash == hash(&e.values) && e.energy == rows.energy(&e.values)));
+        assert!(pool.elites().iter().all(|e| e.hash == hash(&e.values) && e.energy == tables.energy(&e.values)));
     }
 }

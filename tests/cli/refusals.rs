@@ -60,7 +60,6 @@ fn bad_options_are_refused() -> Result {
         (&["--device", "cuda:4096"], &["device cuda:4096: ", "auto or cpu run without it"]),
         (&["--device", "cuda:x"], &["auto, cpu, cuda or cuda:I"]),
         (&["--device", "abacus"], &["auto, cpu, cuda or cuda:I"]),
-        (&["--select", "best"], &["best", "exact", "race"]),
         (&["--heuristic", "magic"], &["boltzmann", "my.toml"]),
         (&["--checkpoint", "x"], &["--checkpoint", "reserved"]),
         (&["--report", "x.html"], &["--report", "reserved"]),

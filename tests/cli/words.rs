@@ -114,3 +114,24 @@ fn budgets_and_formats_explain_themselves() -> Result {
     assert_eq!(result["cost"], 5);
     Ok(())
 }
+
+#[test]
+fn old_names_of_drivers_run_what_took_their_place_and_say_so() -> Result {
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    for (old, new) in [
+        ("deep", "long-anneal"),
+        ("islands", "lns"),
+        ("dives", "limited-discrepancy"),
+        ("weights", "weighting"),
+        ("construct", "portfolio"),
+    ] {
+        let run = fangs().args(["solve", "--rounds", "1", "--json", "--driver", old]).arg(&path).assert().code(0);
+        let report: Value = serde_json::from_slice(&run.get_output().stdout)?;
+        assert_eq!(report["driver"], new);
+        let told = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+        assert!(told.contains(&format!("warning: --driver {old}: it ")), "{told}");
+    }
+    let help = text(fangs().args(["solve", "--help"]), 0)?;
+    assert!(help.contains("- lns:") && !help.contains("islands") && !help.contains("construct"), "{help}");
+    Ok(())
+}

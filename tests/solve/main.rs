@@ -234,9 +234,6 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
         let optimum = optimum(&network);
         for (_, driver) in DriverChoice::ALL {
             for (_, bound) in BoundChoice::ALL {
-                if driver == DriverChoice::Construct && !bound.strategies().plain {
-                    continue;
-                }
                 let reduce = case % 3 == 0;
                 // whose driver needs one
                 let heuristic = if driver == DriverChoice::Guided { heuristics::find("boltzmann") } else { None };
@@ -252,8 +249,6 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
             }
         }
     }
-    let blind = Options { driver: DriverChoice::Construct, bound: BoundChoice::None, ..small() };
-    assert!(matches!(solve(&random(&mut rng)?, &blind, &Stop::new(), &mut |_| ()), Err(Error::Usage(_))));
     for threads in [0, MAX_THREADS + 1] {
         let options = Options { threads: Some(threads), ..small() };
         assert!(matches!(solve(&random(&mut rng)?, &options, &Stop::new(), &mut |_| ()), Err(Error::Usage(_))));

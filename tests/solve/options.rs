@@ -123,8 +123,8 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
             (DriverChoice::Portfolio, 18),
             (DriverChoice::Anneal, 3),
             (DriverChoice::Tabu, 1),
-            (DriverChoice::Islands, 2),
-            (DriverChoice::Weights, 4),
+            (DriverChoice::Lns, 2),
+            (DriverChoice::Weighting, 4),
         ];
         for (driver, rounds) in drivers {
             let (rounds, bound_memory) = (Some(rounds), Some(1 << 22));

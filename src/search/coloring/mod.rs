@@ -16,10 +16,10 @@ use super::event::{Event, StoppedBy, Summary};
 use super::options::Options;
 use super::run::Run;
 use super::run::goal::reached;
-use super::run::handover::Boarding;
-use super::run::initial::First;
-use super::run::messages::{Ending, News, Totals};
-use super::run::publisher::Recorder;
+use super::run::handover::DeviceHandover;
+use super::run::initial::InitialSolution;
+use super::run::messages::{Ending, Message, Totals};
+use super::run::publisher::EventPublisher;
 use super::{Clock, checked, search, summary};
 use crate::bounds::BoundChoice;
 use crate::check;
@@ -54,11 +54,12 @@ pub fn color(graph: &Graph, options: &Options, stop: &Stop, observe: &mut dyn Fn
         super::check_assignment(&palette, start)?;
     }
     let clock = Clock::start(options.started, options.time, stop);
-    let mut recorder = Recorder::new(&palette, &clock, observe);
+    let mut publisher = EventPublisher::new(&palette, &clock, observe);
     let (graph, own) = (graph.clone(), options.clone());
-    let work = move |stop: &Stop, tell: &mut dyn FnMut(News)| Coloring::new(&graph, &own, stop, tell)?.run().map(Some);
-    let (threads, outcome) = search(options, work, stop, &mut recorder, Arc::default());
-    summary(recorder, options, threads, stop, outcome)
+    let work =
+        move |stop: &Stop, tell: &mut dyn FnMut(Message)| Coloring::new(&graph, &own, stop, tell)?.run().map(Some);
+    let (threads, outcome) = search(options, work, stop, &mut publisher, Arc::default());
+    summary(publisher, options, threads, stop, outcome)
 }
 
 /// What [`greedy_colors`] finds at once.
@@ -100,7 +101,7 @@ struct Coloring<'a> {
     cliques: Cliques,
     options: &'a Options,
     stop: &'a Stop,
-    tell: &'a mut dyn FnMut(News),
+    tell: &'a mut dyn FnMut(Message),
     /// The best coloring, its number of colors ([`NONE`] before the first one), and the number proven.
     best: Vec<u32>,
     upper: u32,
@@ -164,7 +165,7 @@ impl<'a> Coloring<'a> {
         graph: &'a Graph,
         options: &'a Options,
         stop: &'a Stop,
-        tell: &'a mut dyn FnMut(News),
+        tell: &'a mut dyn FnMut(Message),
     ) -> Result<Self, Error> {
         options.activity.step("first solution");
         Ok(Coloring {
@@ -204,7 +205,7 @@ impl<'a> Coloring<'a> {
         let device = match self.device {
             Some(device) => device,
             None => {
-                (self.tell)(News::Note(Boarding::missed(&self.options.device, self.stop)?));
+                (self.tell)(Message::Note(DeviceHandover::missed(&self.options.device, self.stop)?));
                 "cpu".into()
             }
         };
@@ -300,22 +301,22 @@ impl<'a> Coloring<'a> {
             .transpose()?;
         let (before, over) = (self.totals, self.stop.below());
         let mut decided = None;
-        let mut tell = |news: News| match news {
-            News::Solution { cost, solution, source, .. } => {
+        let mut tell = |message: Message| match message {
+            Message::Solution { cost, solution, source, .. } => {
                 if cost == 0 && decided.is_none() {
                     decided = Some((Decision::Coloring(solution.to_vec()), source));
                 }
             }
-            News::Bound { bound, source, .. } => {
+            Message::Bound { bound, source, .. } => {
                 if bound > 0 && decided.is_none() {
                     let source = if source == "trivial" { "reduce".into() } else { source };
                     decided = Some((Decision::Infeasible, source));
                     over.set(Cause::Signal);
                 }
             }
-            News::Progress(totals) => {
+            Message::Progress(totals) => {
                 self.totals = before.and(&totals);
-                (self.tell)(News::Progress(self.totals));
+                (self.tell)(Message::Progress(self.totals));
                 let Some(proof) = proof.as_mut().filter(|_| decided.is_none()) else { return };
                 let work = (totals.ratings / PROOF_SHARE).saturating_sub(proof.spent);
                 self.search_cliques(work / 2);
@@ -327,10 +328,10 @@ impl<'a> Coloring<'a> {
                     over.set(Cause::Signal);
                 }
             }
-            News::Note(message) if !self.told.insert(message.clone()) => {}
+            Message::Note(message) if !self.told.insert(message.clone()) => {}
             other => (self.tell)(other),
         };
-        let first = First::new(&network, &options, 0, &over, &mut tell);
+        let first = InitialSolution::new(&network, &options, 0, &over, &mut tell);
         let ended = Run::new(&network, &options, first, &over, &mut tell);
         match ended.and_then(|run| run.map(Run::run).transpose()) {
             Ok(None) => {}
@@ -408,7 +409,7 @@ impl<'a> Coloring<'a> {
             (self.upper, self.best) = (count, renamed);
             let (solution, source, totals) = (self.best.as_slice().into(), source.to_string(), self.totals);
             let cost = count.into();
-            (self.tell)(News::Solution { cost, value: Number::Integer(cost), solution, source, totals });
+            (self.tell)(Message::Solution { cost, value: Number::Integer(cost), solution, source, totals });
         }
         Ok(())
     }
@@ -417,7 +418,7 @@ impl<'a> Coloring<'a> {
         if bound > self.lower {
             self.lower = bound;
             let (source, totals) = (source.to_string(), self.totals);
-            (self.tell)(News::Bound { bound, source, totals, proof: None });
+            (self.tell)(Message::Bound { bound, source, totals, proof: None });
         }
     }
 }

@@ -14,11 +14,11 @@ fn graph(vertices: u32, edge: impl Fn(u32, u32) -> bool) -> Graph {
 }
 
 fn near_of(vertices: usize, edges: &[[u32; 2]]) -> graph::Graph {
-    graph::Graph::of_edges(vertices, edges, &Stop::new()).expect("nobody stops")
+    graph::Graph::of_edges(vertices, edges, &Stop::new()).expect("no stop is set")
 }
 
 fn smallest_last(near: &graph::Graph) -> SmallestLast {
-    SmallestLast::new(near, &Stop::new()).expect("nobody stops")
+    SmallestLast::new(near, &Stop::new()).expect("no stop is set")
 }
 
 /// Edges with probability `percent`.

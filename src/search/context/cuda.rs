@@ -1,11 +1,11 @@
 //! A core's tables in device memory, as `kernels/core.cuh` reads them.
 
-use super::value_tables::{Incidence, Rows};
+use super::value_tables::{Incidence, ValueTables};
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr};
 use crate::model::{Cost, Table};
 use crate::search::drivers::annealing::tree_move::{Forest, NO_PARENT};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -15,16 +15,16 @@ use std::sync::Arc;
 const MOST_QUADS: u32 = 128;
 
 /// Why a core stays on the CPU, if it does.
-pub(crate) fn unfit(field: &Field) -> Option<String> {
-    let rows = &field.rows;
-    let quads = rows.width.iter().max().map_or(0, |width| width.div_ceil(4));
+pub(crate) fn unfit(context: &SearchContext) -> Option<String> {
+    let tables = &context.tables;
+    let quads = tables.width.iter().max().map_or(0, |width| width.div_ceil(4));
     if quads > MOST_QUADS {
         return Some(format!("domains of more than {} values", 4 * MOST_QUADS));
     }
-    if (0..rows.variables()).any(|v| rows.degree(v) > usize::from(u16::MAX)) {
+    if (0..tables.variables()).any(|v| tables.degree(v) > usize::from(u16::MAX)) {
         return Some("variables of more than 65535 functions".into());
     }
-    if !rows.all_copied() {
+    if !tables.all_copied() {
         return Some("functions whose tables are too large to lay out".into());
     }
     None
@@ -67,8 +67,8 @@ device_structs! {
         pub children: u64,
         pub forest_ratings: u64,
         pub members: u64,
-        pub seats: u64,
-        pub class_seats: u64,
+        pub row_places: u64,
+        pub class_row_places: u64,
         pub effects: u64,
     }
 }
@@ -82,34 +82,37 @@ pub(crate) struct Shape {
     pub half: bool,
     /// Whether variables need more than 16 bits.
     pub wide: bool,
-    /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows are of 16 bits, a row has room for its unary costs too.
+    /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows
+    /// are of 16 bits, a row has room for its unary costs too.
     pub keeps: bool,
 }
 
-/// Units of a row up to which ratings are kept on cores that are not large: what follows a move of a wide row costs more than visits save (one H100, a
-/// generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to 2.4, scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
+/// Units of a row up to which ratings are kept on cores that are not large: what follows a move of a wide row costs
+/// more than visits save (one H100, a generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to 2.4,
+/// scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
 const NARROW: u32 = 2;
-/// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so many (`kernels/kept.cuh`).
+/// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so
+/// many (`kernels/rating_cache.cuh`).
 const MOST_EFFECTS: usize = (1 << 14) - 1;
 const LARGEST_DOMAIN: u32 = 1 << 9;
 
 impl Shape {
-    pub fn of(field: &Field) -> Shape {
-        let rows = &field.rows;
-        let n = rows.variables();
-        let whole = rows.width.iter().all(|width| width % 8 == 0);
-        let sums = if whole { largest_sums(rows) } else { Vec::new() };
+    pub fn of(context: &SearchContext) -> Shape {
+        let tables = &context.tables;
+        let n = tables.variables();
+        let whole = tables.width.iter().all(|width| width % 8 == 0);
+        let sums = if whole { largest_sums(tables) } else { Vec::new() };
         // rows are whole units of 16-bit entries whose sums for a variable stay below 2^16
         let half = whole && sums.iter().all(|&sum| sum < 1 << 16);
         let wide = n > usize::from(u16::MAX);
-        let unary = |v: usize| rows.unary(v)[..rows.domain(v)].iter().copied().max().map_or(0, i64::from);
+        let unary = |v: usize| tables.unary(v)[..tables.domain(v)].iter().copied().max().map_or(0, i64::from);
         let effects =
-            |v: usize| rows.incidences(v).iter().map(|incidence| rows.others(incidence).count()).sum::<usize>();
-        let quads = rows.width.iter().max().map_or(1, |width| width / 4);
+            |v: usize| tables.incidences(v).iter().map(|incidence| tables.others(incidence).count()).sum::<usize>();
+        let quads = tables.width.iter().max().map_or(1, |width| width / 4);
         let units = if half { quads / 2 } else { quads };
-        let keeps = (field.is_large() || units <= NARROW)
+        let keeps = (context.is_large() || units <= NARROW)
             && !wide
-            && rows.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
+            && tables.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
             && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
             && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
         Shape { quads, half, wide, keeps }
@@ -187,10 +190,10 @@ struct Units {
 }
 
 impl Units {
-    fn new(rows: &Rows, shape: Shape) -> Units {
-        let begin = (0..rows.variables()).map(|v| rows.unary_at(v) + rows.width[v]).max().unwrap_or(0);
+    fn new(tables: &ValueTables, shape: Shape) -> Units {
+        let begin = (0..tables.variables()).map(|v| tables.unary_at(v) + tables.width[v]).max().unwrap_or(0);
         let entries = if shape.half { 8 } else { 4 };
-        Units { entries, zeros: rows.width.iter().max().map_or(1, |width| width / entries), begin }
+        Units { entries, zeros: tables.width.iter().max().map_or(1, |width| width / entries), begin }
     }
 
     /// The functions' rows as they go up.
@@ -209,43 +212,43 @@ impl Units {
 }
 
 /// The most that the functions on each variable can cost together.
-pub(crate) fn largest_sums(rows: &Rows) -> Vec<i64> {
+pub(crate) fn largest_sums(tables: &ValueTables) -> Vec<i64> {
     let mut largest: FxHashMap<u32, i32> = FxHashMap::default();
     let sum = |v: usize| {
-        let width = rows.width[v] as usize;
-        let most = rows.incidences(v).iter().map(|incidence| {
+        let width = tables.width[v] as usize;
+        let most = tables.incidences(v).iter().map(|incidence| {
             let of_table = || {
-                let first = rows.nth_row(v, incidence, 0);
-                let table = rows.row(first, rows.row_count(incidence) * width);
+                let first = tables.nth_row(v, incidence, 0);
+                let table = tables.row(first, tables.row_count(incidence) * width);
                 table.iter().copied().max().unwrap_or(0)
             };
             i64::from(*largest.entry(incidence.base).or_insert_with(of_table))
         });
         most.sum::<i64>()
     };
-    (0..rows.variables()).map(sum).collect()
+    (0..tables.variables()).map(sum).collect()
 }
 
 impl DeviceCore {
-    /// Uploads a field's tables.
-    pub fn new(cuda: &Cuda, field: &Field) -> Result<DeviceCore, DeviceError> {
-        let rows = &field.rows;
-        let n = rows.variables();
-        let shape = Shape::of(field);
-        let (units, forests) = (Units::new(rows, shape), field.forests());
-        let (unary, entries) = rows.entries().split_at(units.begin as usize);
+    /// Uploads a context's tables.
+    pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
+        let tables = &context.tables;
+        let n = tables.variables();
+        let shape = Shape::of(context);
+        let (units, forests) = (Units::new(tables, shape), context.forests());
+        let (unary, entries) = tables.entries().split_at(units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
         let ((words, incidences), (functions, (forests, effects))) = rayon::join(
-            || rayon::join(|| units.words(entries), || incidences(rows, units, shape.wide)),
+            || rayon::join(|| units.words(entries), || incidences(tables, units, shape.wide)),
             || {
-                let kept = || if shape.keeps { effects(field, units) } else { Default::default() };
-                rayon::join(|| functions(rows), || (Forests::new(rows, forests, units), kept()))
+                let kept = || if shape.keeps { effects(context, units) } else { Default::default() };
+                rayon::join(|| functions(tables), || (Forests::new(tables, forests, units), kept()))
             },
         );
-        let regions = field.regions();
+        let regions = context.regions();
         let mut class_begin = vec![0];
         let mut class_members = Vec::new();
-        for class in &field.classes {
+        for class in &context.classes {
             class_members.extend_from_slice(class);
             class_begin.push(class_members.len() as u32);
         }
@@ -253,20 +256,20 @@ impl DeviceCore {
         let infos = info.as_chunks::<4>().0;
         let class_info: Vec<u32> = class_members.iter().flat_map(|&v| infos[v as usize]).collect();
         let (entries, pairs, costs, unary_at) = functions;
-        let (neighbour_begin, neighbours) = field.graph.arrays();
+        let (neighbour_begin, neighbours) = context.graph.arrays();
         let Forests { lists: [forest_levels, levels, nodes, children], ratings, members } = &forests;
-        let [seats, class_seats, effects] = &effects;
+        let [row_places, class_row_places, effects] = &effects;
         let mut up = Uploads { cuda, kept: Vec::new() };
         let argument = CoreArgument {
             variables: n as i32,
-            functions: rows.problem.functions.len() as i32,
-            forests: field.forests().len() as i32,
+            functions: tables.problem.functions.len() as i32,
+            forests: context.forests().len() as i32,
             shapes: (regions.len() / n.max(1)) as i32,
-            strides_count: field.strides.len() as i32,
-            classes: field.classes.len() as i32,
+            strides_count: context.strides.len() as i32,
+            classes: context.classes.len() as i32,
             quads: shape.quads as i32,
             pad: n.next_multiple_of(16) as i32,
-            price: rows.price(),
+            price: tables.price(),
             rows: up.units(units.zeros as usize, &words)?,
             unary_rows: up.units(0, unary)?,
             info: up.u32s(&info)?,
@@ -278,7 +281,7 @@ impl DeviceCore {
             pairs: up.u32s(&pairs)?,
             costs: up.i64s(&costs)?,
             unary: up.u64s(&unary_at)?,
-            strides: up.u32s(&field.strides)?,
+            strides: up.u32s(&context.strides)?,
             regions: up.u32s(regions)?,
             class_begin: up.u32s(&class_begin)?,
             class_members: up.u32s(&class_members)?,
@@ -291,31 +294,31 @@ impl DeviceCore {
             children: up.u32s(children)?,
             forest_ratings: up.u64s(ratings)?,
             members: up.u8s(members)?,
-            seats: up.u32s(seats)?,
-            class_seats: up.u32s(class_seats)?,
+            row_places: up.u32s(row_places)?,
+            class_row_places: up.u32s(class_row_places)?,
             effects: up.u32s(effects)?,
         };
         Ok(DeviceCore {
             argument,
             shape,
-            nodes: field.forests().iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
-            domains: rows.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
+            nodes: context.forests().iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
+            domains: tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
             _kept: up.kept,
         })
     }
 }
 
 /// Variables, their incidences, and what does not fit into those.
-fn incidences(rows: &Rows, units: Units, wide: bool) -> [Vec<u32>; 5] {
+fn incidences(tables: &ValueTables, units: Units, wide: bool) -> [Vec<u32>; 5] {
     let (mut info, mut incidences, mut ends, mut more, mut further) = (vec![], vec![], vec![], vec![], vec![]);
-    for v in 0..rows.variables() {
-        let all = binaries_first(rows, v);
-        let binaries = all.iter().filter(|incidence| Rows::binary(incidence).is_some()).count();
+    for v in 0..tables.variables() {
+        let all = binaries_first(tables, v);
+        let binaries = all.iter().filter(|incidence| ValueTables::binary(incidence).is_some()).count();
         let count = if wide { all.len() } else { all.len() | binaries << 16 };
-        let has_more = all.iter().any(|incidence| !rows.further(incidence).is_empty());
+        let has_more = all.iter().any(|incidence| !tables.further(incidence).is_empty());
         let first = more.len() as u32 / 2;
-        let shape = rows.domain(v) as u32 | (rows.width[v] / 4) << 16 | u32::from(has_more) << 31;
-        info.extend([first, count as u32, rows.unary_at(v) / 4, shape]);
+        let shape = tables.domain(v) as u32 | (tables.width[v] / 4) << 16 | u32::from(has_more) << 31;
+        info.extend([first, count as u32, tables.unary_at(v) / 4, shape]);
         for incidence in all {
             // without a second variable its stride is 0, and 0 is a variable like any other
             let second = if incidence.second_stride == 0 { 0 } else { incidence.second };
@@ -325,7 +328,7 @@ fn incidences(rows: &Rows, units: Units, wide: bool) -> [Vec<u32>; 5] {
             if wide {
                 ends.extend([incidence.first, incidence.second]);
             }
-            let rest = rows.further(incidence);
+            let rest = tables.further(incidence);
             more.extend([further.len() as u32 / 2, rest.len() as u32]);
             further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / units.entries]));
         }
@@ -336,52 +339,52 @@ fn incidences(rows: &Rows, units: Units, wide: bool) -> [Vec<u32>; 5] {
 }
 
 /// The functions on a variable in the order in which they are laid out.
-fn binaries_first(rows: &Rows, v: usize) -> Vec<&Incidence> {
-    let mut all: Vec<&Incidence> = rows.incidences(v).iter().collect();
-    all.sort_by_key(|incidence| Rows::binary(incidence).is_none());
+fn binaries_first(tables: &ValueTables, v: usize) -> Vec<&Incidence> {
+    let mut all: Vec<&Incidence> = tables.incidences(v).iter().collect();
+    all.sort_by_key(|incidence| ValueTables::binary(incidence).is_none());
     all
 }
 
-/// Each variable's seat, those of the members of classes, and the effects: what a change of a variable's value changes among others' rows
-/// (`kernels/kept.cuh`).
-fn effects(field: &Field, units: Units) -> [Vec<u32>; 3] {
-    let rows = &field.rows;
-    let mut of: Vec<Vec<[u32; 4]>> = vec![Vec::new(); rows.variables()];
-    let place = |v: usize| [rows.unary_at(v), rows.width[v]].map(|entries| entries / units.entries);
+/// Where each variable's row is, those of the members of classes, and the effects: what a change of a variable's value
+/// changes among others' rows (`kernels/rating_cache.cuh`).
+fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
+    let tables = &context.tables;
+    let mut of: Vec<Vec<[u32; 4]>> = vec![Vec::new(); tables.variables()];
+    let place = |v: usize| [tables.unary_at(v), tables.width[v]].map(|entries| entries / units.entries);
     let mut number = 0;
-    for u in 0..rows.variables() {
+    for u in 0..tables.variables() {
         let [first, length] = place(u);
-        for incidence in binaries_first(rows, u) {
-            let is_binary = Rows::binary(incidence).is_some();
-            let more = !rows.further(incidence).is_empty();
+        for incidence in binaries_first(tables, u) {
+            let is_binary = ValueTables::binary(incidence).is_some();
+            let more = !tables.further(incidence).is_empty();
             let shape = length | u32::from(more) << 30 | u32::from(!is_binary) << 31;
             let row = if is_binary { units.at(incidence.base) } else { number };
-            for (v, stride) in rows.others(incidence) {
+            for (v, stride) in tables.others(incidence) {
                 of[v as usize].push([first, shape, row, stride / units.entries]);
             }
             number += 1;
         }
     }
     let mut begin = 0;
-    let seats: Vec<[u32; 4]> = (0..)
+    let row_places: Vec<[u32; 4]> = (0..)
         .zip(&of)
         .map(|(v, effects)| {
             let ([row, length], count) = (place(v as usize), effects.len() as u32);
             begin += count;
-            [v | rows.problem.domains[v as usize] << 16, row | length << 16, begin - count, count]
+            [v | tables.problem.domains[v as usize] << 16, row | length << 16, begin - count, count]
         })
         .collect();
-    let members = field.classes.iter().flatten().flat_map(|&v| seats[v as usize]).collect();
-    [seats.concat(), members, of.concat().concat()]
+    let members = context.classes.iter().flatten().flat_map(|&v| row_places[v as usize]).collect();
+    [row_places.concat(), members, of.concat().concat()]
 }
 
 /// The functions, their variables, their own costs, equal tables once, and where the unary ones begin.
-fn functions(rows: &Rows) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) {
-    let problem = &rows.problem;
+fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) {
+    let problem = &tables.problem;
     let (mut entries, mut pairs) = (vec![], vec![]);
     let mut known: FxHashMap<*const Cost, u64> = FxHashMap::default();
     // the rows have each table once for each of its variables
-    let mut costs = Vec::with_capacity(rows.entries().len() / 2);
+    let mut costs = Vec::with_capacity(tables.entries().len() / 2);
     for function in &problem.functions {
         let Table::Dense(table) = &function.table else { continue };
         let base = *known.entry(table.as_ptr()).or_insert_with(|| {
@@ -403,7 +406,8 @@ fn functions(rows: &Rows) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) {
     (entries, pairs, costs, unary)
 }
 
-/// The forests of tree moves: where each one's levels begin, levels, nodes and their children; what a move rates; members.
+/// The forests of tree moves: where each one's levels begin, levels, nodes and their children; what a move rates;
+/// members.
 struct Forests {
     lists: [Vec<u32>; 4],
     ratings: Vec<u64>,
@@ -411,7 +415,7 @@ struct Forests {
 }
 
 impl Forests {
-    fn new(rows: &Rows, forests: &[Forest], units: Units) -> Forests {
+    fn new(tables: &ValueTables, forests: &[Forest], units: Units) -> Forests {
         let (mut of_forest, mut levels, mut nodes, mut children) = (vec![], vec![], vec![], vec![]);
         let (mut ratings, mut members) = (vec![], vec![]);
         for forest in forests {
@@ -437,7 +441,7 @@ impl Forests {
                 nodes.extend([children.len() as u32, own.len() as u32]);
                 children.extend_from_slice(own);
             }
-            ratings.push(forest.ratings(rows));
+            ratings.push(forest.ratings(tables));
             members.extend(forest.member.iter().map(|&member| u8::from(member)));
         }
         of_forest.push(levels.len() as u32);

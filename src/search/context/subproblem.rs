@@ -1,6 +1,6 @@
 //! A part of a core: some variables have a choice of values, all others keep theirs.
 
-use super::value_tables::Rows;
+use super::value_tables::ValueTables;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, SparseTable, Table, add};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub(crate) type Choice = (u32, Vec<u16>);
 /// What all parts of a core are cut out of.
 #[derive(Debug)]
 pub(crate) struct Whole<'a> {
-    pub rows: &'a Rows,
+    pub tables: &'a ValueTables,
     /// By variable the functions that read it.
     pub incidence: &'a [Vec<u32>],
 }
@@ -27,7 +27,7 @@ pub(crate) struct Base<'a> {
 
 /// The network of some variables of a core.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct Subproblem {
     /// An assignment of it costs what the core's does, the core's constant left out.
     pub problem: Arc<Problem>,
     choices: Vec<Choice>,
@@ -40,15 +40,16 @@ const WRITTEN_OUT: u64 = 1 << 10;
 /// Entries that could be looked at in the time that a function takes besides.
 const FUNCTION_WORK: u64 = 16;
 
-impl Part {
-    /// The part of these choices. Values that are in no assignment below `ub`, as the other values of their own functions are, are left
-    /// out, but never all. `places` tells where each variable of the core is in a part, `u32::MAX` before and after.
-    pub fn new(whole: &Whole, base: Base, mut choices: Vec<Choice>, ub: Cost, places: &mut [u32]) -> Part {
+impl Subproblem {
+    /// The part of these choices. Values that are in no assignment below `ub`, as the other values of their own
+    /// functions are, are left out, but never all. `places` tells where each variable of the core is in a part,
+    /// `u32::MAX` before and after.
+    pub fn new(whole: &Whole, base: Base, mut choices: Vec<Choice>, ub: Cost, places: &mut [u32]) -> Subproblem {
         choices.sort_unstable_by_key(|(v, _)| *v);
         for (place, (v, _)) in (0..).zip(&choices) {
             places[*v as usize] = place;
         }
-        let core = &whole.rows.problem;
+        let core = &whole.tables.problem;
         let charge = |cost: Cost| if cost >= FORBIDDEN { base.forbidden } else { cost };
         let mut constant = base.total;
         let mut work = 0;
@@ -66,7 +67,7 @@ impl Part {
                     continue;
                 }
                 work += FUNCTION_WORK;
-                constant -= charge(whole.rows.entry(function, base.values));
+                constant -= charge(whole.tables.entry(function, base.values));
                 if free.next().is_some() {
                     inner.push(function);
                     continue;
@@ -99,7 +100,7 @@ impl Part {
             places[*v as usize] = u32::MAX;
         }
         let domains = unary.iter().map(|costs| costs.len() as u32).collect();
-        Part { problem: Arc::new(Problem { domains, unary, functions, constant, top: FORBIDDEN }), choices, work }
+        Subproblem { problem: Arc::new(Problem { domains, unary, functions, constant, top: FORBIDDEN }), choices, work }
     }
 
     /// Writes an assignment of the part over one of the core.
@@ -179,12 +180,12 @@ mod tests {
         let (mut allowed, mut violating, mut left_out) = (0, 0, 0);
         for case in 0..3000 {
             let problem = Arc::new(random(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
+            let tables = ValueTables::new(&problem, price(&problem));
             let incidence = problem.incidence();
-            let whole = Whole { rows: &rows, incidence: &incidence };
+            let whole = Whole { tables: &tables, incidence: &incidence };
             let values = assignment(&problem, &mut rng);
-            let energy = rows.energy(&values);
-            let forbidden = if energy.violations == 0 { FORBIDDEN } else { rows.price() };
+            let energy = tables.energy(&values);
+            let forbidden = if energy.violations == 0 { FORBIDDEN } else { tables.price() };
             let mut choices: Vec<Choice> = (0..problem.variables() as u32)
                 .map(|v| (v, (0..problem.domains[v as usize] as u16).filter(|_| rng.below(4) > 0).collect()))
                 .collect();
@@ -196,7 +197,7 @@ mod tests {
             let ub = energy.total.saturating_add(rng.below(40) as Cost - 20);
             let base = Base { values: &values, total: energy.total, forbidden };
             let mut places = vec![u32::MAX; problem.variables()];
-            let part = Part::new(&whole, base, choices.clone(), ub, &mut places);
+            let part = Subproblem::new(&whole, base, choices.clone(), ub, &mut places);
             assert!(places.iter().all(|&place| place == u32::MAX));
             // every combination of the choices, in the core
             let mut best = (FORBIDDEN, FORBIDDEN);
@@ -206,7 +207,7 @@ mod tests {
                 for ((v, list), &digit) in choices.iter().zip(&odometer.digits) {
                     chosen[*v as usize] = list[digit];
                 }
-                let energy = rows.energy(&chosen);
+                let energy = tables.energy(&chosen);
                 let cost = if energy.violations > 0 && forbidden == FORBIDDEN { FORBIDDEN } else { energy.total };
                 best.0 = best.0.min(cost);
                 if odometer.advance().is_none() {
@@ -218,7 +219,7 @@ mod tests {
                 let own: Vec<u32> = odometer.digits.iter().map(|&digit| digit as u32).collect();
                 let mut chosen = values.clone();
                 part.write(&own, &mut chosen);
-                let energy = rows.energy(&chosen);
+                let energy = tables.energy(&chosen);
                 let cost = part.problem.cost(&own);
                 if forbidden == FORBIDDEN && energy.violations > 0 {
                     assert_eq!(cost, FORBIDDEN, "case {case}");

@@ -1,13 +1,14 @@
-//! Depth-first searches of the whole core, led and pruned by shifted costs, that leave the best child ever more often (limited discrepancy search:
-//! Harvey, Ginsberg, 1995): once it is known what else a choice rules out, most of the others follow. Where few variables decide for
-//! many, as whether a warehouse is open does, a first descent has what walks that change a few values do not come to.
+//! Depth-first searches of the whole core, led and pruned by shifted costs, that leave the best child ever more often
+//! (limited discrepancy search: Harvey, Ginsberg, 1995): once it is known what else a choice rules out, most of the
+//! others follow. Where few variables decide for many, as whether a warehouse is open does, a first descent has what
+//! walks that change a few values do not come to.
 //!
-//! A search begins anew each time, with what was found since as its limit.
+//! A search begins again each time, with what was found since as its limit.
 
 use super::annealing::state::Elite;
 use crate::bounds::Probe;
 use crate::model::Problem;
-use crate::search::scheduler::driver::{Driver, Effort, Field, Pool};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use std::cell::OnceCell;
 
@@ -15,19 +16,20 @@ use std::cell::OnceCell;
 const BEGIN: u64 = 300_000_000;
 /// Work of a round at least: small networks take several searches.
 const ROUND_WORK: u64 = 20_000_000;
-/// What a search may look at, at first: so many passes over all functions, and at least and at most so many entries. It doubles where that was
-/// not enough to find anything.
+/// What a search may look at, at first: so many passes over all functions, and at least and at most so many entries. It
+/// doubles where that was not enough to find anything.
 const PASSES: u64 = 256;
 const LEAST_REACH: u64 = 1 << 24;
 const MOST_REACH: u64 = 1 << 29;
-/// Passes that must be possible: with fewer no search comes far. On large cores a descent takes more than that, and annealing uses the time better.
+/// Passes that must be possible: with fewer no search comes far. On large cores a descent takes more than that, and
+/// annealing uses the time better.
 const LEAST_PASSES: u64 = 64;
 /// Entries that could be looked at in the time that a function takes besides, at each of its variables.
 const FUNCTION_WORK: u64 = 32;
 
 /// The driver.
 #[derive(Default)]
-pub(crate) struct Dives {
+pub(crate) struct LimitedDiscrepancy {
     /// How often a path may leave the best child.
     discrepancies: usize,
     /// Entries that the next search may look at; 0 before the first.
@@ -47,10 +49,10 @@ fn pass(problem: &Problem) -> u64 {
     entries.fold(0, u64::saturating_add)
 }
 
-impl Dives {
+impl LimitedDiscrepancy {
     /// One search; returns its work.
-    fn search(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> u64 {
-        let problem = &field.rows.problem;
+    fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> u64 {
+        let problem = &context.tables.problem;
         if self.reach == 0 {
             self.reach = pass(problem).saturating_mul(PASSES).clamp(LEAST_REACH, MOST_REACH);
         }
@@ -64,7 +66,7 @@ impl Dives {
         self.over = probed.complete;
         match probed.solution {
             Some(values) => {
-                pool.offer(&Elite::new(&field.rows, values.iter().map(|&value| value as u16).collect()));
+                pool.offer(&Elite::new(&context.tables, values.iter().map(|&value| value as u16).collect()));
             }
             None if probed.short => {
                 self.reach = self.reach.saturating_mul(2);
@@ -79,9 +81,9 @@ impl Dives {
     }
 }
 
-impl Driver for Dives {
+impl Driver for LimitedDiscrepancy {
     fn name(&self) -> &'static str {
-        "dives"
+        "limited-discrepancy"
     }
 
     fn needs_few_threads(&self) -> bool {
@@ -92,26 +94,26 @@ impl Driver for Dives {
         1
     }
 
-    fn fits(&self, field: &Field, _: &Pool) -> bool {
-        let small = || !field.is_large() && pass(&field.rows.problem).saturating_mul(LEAST_PASSES) <= MOST_REACH;
+    fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
+        let small = || !context.is_large() && pass(&context.tables.problem).saturating_mul(LEAST_PASSES) <= MOST_REACH;
         !self.over && *self.fits.get_or_init(small)
     }
 
-    fn begins(&self, _: &Field) -> u64 {
+    fn begins(&self, _: &SearchContext) -> u64 {
         BEGIN
     }
 
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         let mut work = 0;
         while !self.over && work < ROUND_WORK && !stop.is_set() {
-            work += self.search(field, pool, stop).max(1);
+            work += self.search(context, pool, stop).max(1);
         }
         // with nothing left to do a round counts as a whole one: alone, it is the bounds' turn
         Effort { ratings: work, work: if work == 0 { ROUND_WORK } else { work }, ..Effort::default() }
     }
 
-    fn rebase(&mut self, _: &Field, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        *self = Dives::default();
+    fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        *self = LimitedDiscrepancy::default();
     }
 }
 
@@ -130,11 +132,11 @@ mod tests {
         let (mut ended, mut infeasible) = (0, 0);
         for case in 0..600 {
             let problem = Arc::new(random(&mut rng));
-            let field = Field::new(&problem, price(&problem), None, &mut rng);
+            let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
             let mut pool = Pool::default();
             if case % 2 == 0 {
-                let values = (0..problem.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
-                pool.offer(&Elite::new(&field.rows, values));
+                let values = (0..problem.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
+                pool.offer(&Elite::new(&context.tables, values));
             }
             // what a solution costs
             let cost = |energy: Energy| {
@@ -144,13 +146,13 @@ mod tests {
             let mut optimum = None;
             let all: Vec<u32> = (0..problem.variables() as u32).collect();
             let count = for_all(&problem, &vec![0; problem.variables()], &all, |values| {
-                let found = cost(field.rows.energy(values));
+                let found = cost(context.tables.energy(values));
                 optimum = optimum.min(found).or(optimum).or(found);
             });
-            let mut dives = Dives::default();
-            while dives.fits(&field, &pool) {
+            let mut driver = LimitedDiscrepancy::default();
+            while driver.fits(&context, &pool) {
                 let before = pool.best();
-                assert!(dives.round(&field, &mut pool, &Stop::new()).work > 0 && pool.best() <= before);
+                assert!(driver.round(&context, &mut pool, &Stop::new()).work > 0 && pool.best() <= before);
             }
             // costs too large to be shifted are not searched
             let fits = Probe::new(1, 0).search(&problem, problem.top, &Stop::new()).is_some();
@@ -167,9 +169,9 @@ mod tests {
     fn first_descents_open_the_right_warehouses() {
         let network = generate("warehouse", &[("warehouses", "8"), ("stores", "24")], 3).expect("a kind");
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        let field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
         // each store has the nearest of those that are open
-        let core = &field.rows.problem;
+        let core = &context.tables.problem;
         let cost = |open: usize| -> i64 {
             let of_store = |v: usize| (0..8).filter(|w| open >> w & 1 == 1).map(|w| core.unary[v][w]).min();
             let stores = (8..32).map(|v| of_store(v).unwrap_or(i64::MAX / 64)).sum::<i64>();
@@ -177,7 +179,7 @@ mod tests {
         };
         let best = (1..256).map(cost).min().expect("some are open") + core.constant;
         let mut pool = Pool::default();
-        drop(Dives::default().round(&field, &mut pool, &Stop::new()));
+        drop(LimitedDiscrepancy::default().round(&context, &mut pool, &Stop::new()));
         let found = pool.elites()[0].energy.total + core.constant;
         assert!(best <= found && (found - best) * 50 <= best, "{found} {best}");
     }

@@ -1,27 +1,30 @@
-//! Large neighbourhood search with propagation: an island frees a connected cluster of variables of a good assignment and searches
-//! it depth first, pruned and led by shifted costs, within limited discrepancies and work; equal or better is accepted. Clusters
-//! grow while searches come to their end and shrink where they do not (VNS/LDS+CP: Loudni, Boizumault, 2008; UDGVNS: Ouali,
-//! Allouche, de Givry, Loudni, Lebbah, Eckhardt, Loukil, 2017).
+//! Large neighbourhood search with propagation: a state frees a connected cluster of variables of a good assignment and
+//! searches it depth first, pruned and led by shifted costs, within limited discrepancies and work; equal or better is
+//! accepted. Clusters grow while searches come to their end and shrink where they do not (VNS/LDS+CP: Loudni,
+//! Boizumault, 2008; UDGVNS: Ouali, Allouche, de Givry, Loudni, Lebbah, Eckhardt, Loukil, 2017).
 //!
-//! Now and then an island *fuses* its assignment with an elite: what they agree on is fixed, the rest has the values of both. The same
-//! search finds their best child, by elimination at once where that takes little, else by fixing more first.
+//! Now and then a state *fuses* its assignment with an elite: what they agree on is fixed, the rest has the values of
+//! both. The same search finds their best child, by elimination at once where that takes little, else by fixing more
+//! first.
 //!
-//! An island's turn is a function of its state and the pool before the round, and work is counted, so threads change nothing.
+//! A state's turn is a function of its state and the pool before the round, and work is counted, so threads change
+//! nothing.
 
 use super::annealing::state::Elite;
 use crate::bounds::{Probe, Probed};
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::Rng;
-use crate::search::context::subproblem::{Base, Choice, Part, Whole};
-use crate::search::scheduler::driver::{Driver, Effort, Field, Pool};
+use crate::search::context::subproblem::{Base, Choice, Subproblem, Whole};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// Discrepancies of the islands, how often a path may leave the best child: few ones have large clusters, many ones small clusters.
+/// Discrepancies of the states, how often a path may leave the best child: few ones have large clusters, many ones
+/// small clusters.
 const DISCREPANCIES: [usize; 4] = [3, 8, 1, usize::MAX];
-/// Work of an island's turn, about.
+/// Work of a state's turn, about.
 const TURN_WORK: u64 = 2_500_000;
-/// Work of a run before islands take part, half a second: until then annealing gains more on nearly all networks.
+/// Work of a run before states take part, half a second: until then annealing gains more on nearly all networks.
 const BEGIN: u64 = 500_000_000;
 /// Variables of a cluster, at first and at least, and the part by which it grows and shrinks.
 const LEAST: f64 = 5.0;
@@ -31,11 +34,12 @@ const SHRINKAGE: f64 = 0.1;
 const LEAST_REACH: u64 = 1_000_000;
 const MOST_REACH: u64 = 16_000_000;
 const DOUBLING: u32 = 100;
-/// Searches without anything better after which an island goes on from another elite.
+/// Searches without anything better after which a state goes on from another elite.
 const PATIENCE: u32 = 400;
 /// One search in so many is a fusion.
 const FUSION: u64 = 3;
-/// What the variables of a fusion have for degrees in all, at most: to set up a search of so many takes about two turns.
+/// What the variables of a fusion have for degrees in all, at most: to set up a search of so many takes about two
+/// turns.
 const FUSED: usize = 40_000;
 /// Where a cluster begins: one time in two with the dearest of a few variables.
 const BEGINNINGS: usize = 4;
@@ -46,15 +50,15 @@ const SEARCH_WORK: u64 = 1000;
 const VARIABLE_WORK: u64 = 50;
 
 /// The driver.
-pub(crate) struct Islands {
+pub(crate) struct Lns {
     rng: Rng,
-    islands: Vec<Island>,
+    states: Vec<LnsState>,
     /// By variable the functions that read it.
     incidence: Vec<Vec<u32>>,
 }
 
 /// One of them.
-struct Island {
+struct LnsState {
     rng: Rng,
     elite: Elite,
     discrepancies: usize,
@@ -77,58 +81,58 @@ struct Turn {
     moves: u64,
 }
 
-impl Islands {
+impl Lns {
     /// A driver that has not begun.
     pub fn new(rng: Rng) -> Self {
-        Islands { rng, islands: Vec::new(), incidence: Vec::new() }
+        Lns { rng, states: Vec::new(), incidence: Vec::new() }
     }
 
-    fn open(&mut self, field: &Field) {
-        self.incidence = field.rows.problem.incidence();
+    fn open(&mut self, context: &SearchContext) {
+        self.incidence = context.tables.problem.incidence();
         let rng = &mut self.rng;
-        self.islands = DISCREPANCIES
-            .map(|discrepancies| Island {
+        self.states = DISCREPANCIES
+            .map(|discrepancies| LnsState {
                 rng: rng.split(),
                 elite: Elite::none(),
                 discrepancies,
                 size: LEAST,
                 reach: LEAST_REACH,
                 failed: 0,
-                places: vec![u32::MAX; field.variables()],
-                links: vec![0; field.variables()],
+                places: vec![u32::MAX; context.variables()],
+                links: vec![0; context.variables()],
             })
             .into();
     }
 
-    /// Sends islands elsewhere that have none yet or find nothing: the first one follows the best of all.
+    /// Sends states elsewhere that have none yet or find nothing: the first one follows the best of all.
     fn settle(&mut self, elites: &[Elite]) {
-        for (k, island) in self.islands.iter_mut().enumerate() {
-            let next = match (k, island.elite.is_known()) {
-                (0, _) if island.elite.energy.total > elites[0].energy.total => 0,
+        for (k, state) in self.states.iter_mut().enumerate() {
+            let next = match (k, state.elite.is_known()) {
+                (0, _) if state.elite.energy.total > elites[0].energy.total => 0,
                 (0, _) => continue,
-                (_, true) if island.failed <= PATIENCE => continue,
-                _ => island.rng.index(elites.len()),
+                (_, true) if state.failed <= PATIENCE => continue,
+                _ => state.rng.index(elites.len()),
             };
-            island.elite = elites[next].clone();
-            (island.failed, island.reach) = (0, LEAST_REACH);
+            state.elite = elites[next].clone();
+            (state.failed, state.reach) = (0, LEAST_REACH);
         }
     }
 }
 
-impl Island {
+impl LnsState {
     /// Searches until the work of a turn is done.
-    fn turn(&mut self, field: &Field, whole: &Whole, elites: &[Elite], stop: &Stop) -> Turn {
+    fn turn(&mut self, context: &SearchContext, whole: &Whole, elites: &[Elite], stop: &Stop) -> Turn {
         let mut turn = Turn::default();
         let mut values = std::mem::take(&mut self.elite.values);
         let mut total = self.elite.energy.total;
-        let forbidden = if self.elite.energy.violations == 0 { FORBIDDEN } else { field.rows.price() };
+        let forbidden = if self.elite.energy.violations == 0 { FORBIDDEN } else { context.tables.price() };
         while turn.work < TURN_WORK && !stop.is_set() {
             let fuses = elites.len() > 1 && self.rng.below(FUSION) == 0;
             let choices = if fuses {
                 let other = self.rng.index(elites.len());
-                self.fusion(field, &values, &elites[other].values)
+                self.fusion(context, &values, &elites[other].values)
             } else {
-                self.cluster(field, &values)
+                self.cluster(context, &values)
             };
             turn.work += SEARCH_WORK + choices.len() as u64 * VARIABLE_WORK;
             let base = Base { values: &values, total, forbidden };
@@ -138,7 +142,7 @@ impl Island {
                 continue;
             };
             if !fuses {
-                let n = field.variables() as f64;
+                let n = context.variables() as f64;
                 let growth = if short { -self.size * SHRINKAGE } else { (self.size * GROWTH).max(0.5) };
                 self.size = (self.size + growth).clamp(LEAST.min(n), n);
             }
@@ -152,23 +156,23 @@ impl Island {
                 (values, total) = (better, cost);
             }
         }
-        self.elite = Elite::new(&field.rows, values);
-        turn.work += field.variables() as u64 + 4 * field.rows.problem.functions.len() as u64;
+        self.elite = Elite::new(&context.tables, values);
+        turn.work += context.variables() as u64 + 4 * context.tables.problem.functions.len() as u64;
         turn
     }
 
-    /// A connected cluster, around a variable that costs much or any other, with all values. Shuffled ones: of equal costs the first is
-    /// tried first. With the values of the assignment first, scen07 was worse and others no better.
-    fn cluster(&mut self, field: &Field, values: &[u16]) -> Vec<Choice> {
-        let n = field.variables();
+    /// A connected cluster, around a variable that costs much or any other, with all values. Shuffled ones: of equal
+    /// costs the first is tried first. With the values of the assignment first, scen07 was worse and others no better.
+    fn cluster(&mut self, context: &SearchContext, values: &[u16]) -> Vec<Choice> {
+        let n = context.variables();
         let rng = &mut self.rng;
         let mut begin = rng.index(n);
         if rng.below(2) == 0 {
             let mut row = Vec::new();
             let mut cost = |v: usize| {
                 row.clear();
-                row.resize(field.rows.width[v] as usize, 0);
-                field.rows.rate(v, values, &mut row, |_| true);
+                row.resize(context.tables.width[v] as usize, 0);
+                context.tables.rate(v, values, &mut row, |_| true);
                 row[usize::from(values[v])]
             };
             begin = (0..BEGINNINGS).map(|_| rng.index(n)).max_by_key(|&v| cost(v)).unwrap_or(begin);
@@ -192,10 +196,10 @@ impl Island {
             let tried = (0..1 + rng.index(TRIED)).map(|_| rng.index(border.len()));
             let at = tried.max_by_key(|&at| self.links[border[at] as usize]).unwrap_or(0);
             let v = border.swap_remove(at);
-            let mut all: Vec<u16> = (0..field.rows.domain(v as usize) as u16).collect();
+            let mut all: Vec<u16> = (0..context.tables.domain(v as usize) as u16).collect();
             rng.shuffle(&mut all);
             cluster.push((v, all));
-            for &u in field.graph.neighbours(v as usize) {
+            for &u in context.graph.neighbours(v as usize) {
                 if self.links[u as usize] == 0 {
                     border.push(u);
                     touched.push(u);
@@ -209,14 +213,15 @@ impl Island {
         cluster
     }
 
-    /// Where two assignments differ, with the values of both; where that is more than a turn's work, a connected part of it.
-    fn fusion(&mut self, field: &Field, ours: &[u16], theirs: &[u16]) -> Vec<Choice> {
+    /// Where two assignments differ, with the values of both; where that is more than a turn's work, a connected part
+    /// of it.
+    fn fusion(&mut self, context: &SearchContext, ours: &[u16], theirs: &[u16]) -> Vec<Choice> {
         let n = ours.len();
         let differing = |v: &u32| ours[*v as usize] != theirs[*v as usize];
         let mut chosen: Vec<u32> = (0..n as u32).filter(differing).collect();
-        let degree = |v: &u32| field.rows.degree(*v as usize);
+        let degree = |v: &u32| context.tables.degree(*v as usize);
         if chosen.iter().map(degree).sum::<usize>() > FUSED {
-            let region = &field.regions()[self.rng.index(field.regions().len() / n) * n..][..n];
+            let region = &context.regions()[self.rng.index(context.regions().len() / n) * n..][..n];
             let mut room = FUSED;
             let fits = |v: &u32| {
                 room = room.saturating_sub(degree(v));
@@ -228,8 +233,8 @@ impl Island {
     }
 }
 
-/// Searches for something not worse than the base. Returns what it costs, the assignment where it is another, and whether the work was
-/// not enough; nothing where costs are too large to be shifted.
+/// Searches for something not worse than the base. Returns what it costs, the assignment where it is another, and
+/// whether the work was not enough; nothing where costs are too large to be shifted.
 fn improve(
     whole: &Whole,
     base: Base,
@@ -243,7 +248,7 @@ fn improve(
         return None;
     }
     let ub = base.total.saturating_add(1);
-    let part = Part::new(whole, base, choices, ub, places);
+    let part = Subproblem::new(whole, base, choices, ub, places);
     turn.work += part.work;
     let Probed { solution, short, work, .. } = limits.search(&part.problem, ub, stop)?;
     // an entry takes one and a half nanoseconds on SPOT5 and CELAR, twice that where tables are tiny
@@ -256,12 +261,12 @@ fn improve(
     Some((part.problem.cost(&solution), changed.then_some(values), short))
 }
 
-impl Driver for Islands {
+impl Driver for Lns {
     fn name(&self) -> &'static str {
-        "islands"
+        "lns"
     }
 
-    fn begins(&self, _: &Field) -> u64 {
+    fn begins(&self, _: &SearchContext) -> u64 {
         BEGIN
     }
 
@@ -270,26 +275,26 @@ impl Driver for Islands {
     }
 
     fn population(&self) -> usize {
-        self.islands.len()
+        self.states.len()
     }
 
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
-        if self.islands.is_empty() {
-            self.open(field);
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
+        if self.states.is_empty() {
+            self.open(context);
         }
         if pool.elites().is_empty() {
-            let values = (0..field.variables()).map(|v| self.rng.index(field.rows.domain(v)) as u16).collect();
-            pool.offer(&Elite::new(&field.rows, values));
+            let values = (0..context.variables()).map(|v| self.rng.index(context.tables.domain(v)) as u16).collect();
+            pool.offer(&Elite::new(&context.tables, values));
         }
         let elites = pool.elites();
         self.settle(elites);
         // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
-        let _ = field.regions();
-        let whole = Whole { rows: &field.rows, incidence: &self.incidence };
+        let _ = context.regions();
+        let whole = Whole { tables: &context.tables, incidence: &self.incidence };
         let turns: Vec<Turn> =
-            self.islands.par_iter_mut().map(|island| island.turn(field, &whole, elites, stop)).collect();
-        for island in &self.islands {
-            pool.offer(&island.elite);
+            self.states.par_iter_mut().map(|state| state.turn(context, &whole, elites, stop)).collect();
+        for state in &self.states {
+            pool.offer(&state.elite);
         }
         let add = |effort: Effort, turn: &Turn| Effort {
             moves: effort.moves + turn.moves,
@@ -300,17 +305,17 @@ impl Driver for Islands {
         turns.iter().fold(Effort::default(), add)
     }
 
-    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        if self.islands.is_empty() {
+    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        if self.states.is_empty() {
             return;
         }
-        let old = std::mem::take(&mut self.islands);
-        self.open(field);
-        for (island, old) in self.islands.iter_mut().zip(old) {
+        let old = std::mem::take(&mut self.states);
+        self.open(context);
+        for (state, old) in self.states.iter_mut().zip(old) {
             if old.elite.is_known() {
-                island.elite = Elite::new(&field.rows, translate(&old.elite.values));
+                state.elite = Elite::new(&context.tables, translate(&old.elite.values));
             }
-            (island.size, island.reach, island.failed) = (old.size, old.reach, old.failed);
+            (state.size, state.reach, state.failed) = (old.size, old.reach, old.failed);
         }
     }
 }
@@ -322,31 +327,31 @@ mod tests {
     use crate::search::testing::{assignment, for_all, price, random};
     use std::sync::Arc;
 
-    fn field(problem: &Problem, rng: &mut Rng) -> Field {
-        Field::new(&Arc::new(problem.clone()), price(problem), None, rng)
+    fn context(problem: &Problem, rng: &mut Rng) -> SearchContext {
+        SearchContext::new(&Arc::new(problem.clone()), price(problem), None, rng)
     }
 
     /// What `improve` makes of the choices without limits, and the least that any combination of them costs.
-    fn improved(field: &Field, values: &[u16], choices: &[Choice], leaf: f64) -> Option<(Cost, Cost)> {
-        let rows = &field.rows;
-        let energy = rows.energy(values);
+    fn improved(context: &SearchContext, values: &[u16], choices: &[Choice], leaf: f64) -> Option<(Cost, Cost)> {
+        let tables = &context.tables;
+        let energy = tables.energy(values);
         let allowed = energy.violations == 0;
-        let forbidden = if allowed { FORBIDDEN } else { rows.price() };
+        let forbidden = if allowed { FORBIDDEN } else { tables.price() };
         let base = Base { values, total: energy.total, forbidden };
-        let incidence = rows.problem.incidence();
-        let whole = Whole { rows, incidence: &incidence };
+        let incidence = tables.problem.incidence();
+        let whole = Whole { tables, incidence: &incidence };
         let mut places = vec![u32::MAX; values.len()];
         let (limits, stop) = (Probe::new(u64::MAX, usize::MAX).leaves(leaf), Stop::new());
         let (cost, better, short) =
             improve(&whole, base, choices.to_vec(), limits, &mut places, &mut Turn::default(), &stop)?;
         assert!(!short);
-        let made = rows.energy(better.as_deref().unwrap_or(values));
+        let made = tables.energy(better.as_deref().unwrap_or(values));
         assert_eq!(made.total, cost);
         assert!(!allowed || made.violations == 0);
         let mut least = energy.total;
         let free: Vec<u32> = choices.iter().map(|(v, _)| *v).collect();
-        let count = for_all(&rows.problem, values, &free, |values| {
-            let energy = rows.energy(values);
+        let count = for_all(&tables.problem, values, &free, |values| {
+            let energy = tables.energy(values);
             let chosen = choices.iter().all(|(v, list)| list.contains(&values[*v as usize]));
             if chosen && (energy.violations == 0 || !allowed) {
                 least = least.min(energy.total);
@@ -361,20 +366,20 @@ mod tests {
         let (mut compared, mut better) = (0, 0);
         for case in 0..1500 {
             let problem = random(&mut rng);
-            let field = field(&problem, &mut rng);
+            let context = context(&problem, &mut rng);
             let values = assignment(&problem, &mut rng);
-            let mut islands = Islands::new(rng.split());
-            islands.open(&field);
-            let island = &mut islands.islands[0];
-            island.size = 1.0 + rng.below(6) as f64;
-            let cluster = island.cluster(&field, &values);
-            assert_eq!(cluster.len(), (island.size as usize).min(problem.variables()));
-            assert!(island.links.iter().all(|&links| links == 0));
+            let mut lns = Lns::new(rng.split());
+            lns.open(&context);
+            let state = &mut lns.states[0];
+            state.size = 1.0 + rng.below(6) as f64;
+            let cluster = state.cluster(&context, &values);
+            assert_eq!(cluster.len(), (state.size as usize).min(problem.variables()));
+            assert!(state.links.iter().all(|&links| links == 0));
             let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
-            let Some((cost, least)) = improved(&field, &values, &cluster, leaf) else { continue };
+            let Some((cost, least)) = improved(&context, &values, &cluster, leaf) else { continue };
             assert_eq!(cost, least, "case {case}");
             compared += 1;
-            better += u32::from(cost < field.rows.energy(&values).total);
+            better += u32::from(cost < context.tables.energy(&values).total);
         }
         assert!(compared > 800 && better > 300, "{compared} {better}");
     }
@@ -385,18 +390,18 @@ mod tests {
         let (mut compared, mut better) = (0, 0);
         for case in 0..1500 {
             let problem = random(&mut rng);
-            let field = field(&problem, &mut rng);
+            let context = context(&problem, &mut rng);
             let (ours, theirs) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
-            let mut islands = Islands::new(rng.split());
-            islands.open(&field);
-            let island = &mut islands.islands[0];
+            let mut lns = Lns::new(rng.split());
+            lns.open(&context);
+            let state = &mut lns.states[0];
             let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
-            let Some((cost, least)) = improved(&field, &ours, &island.fusion(&field, &ours, &theirs), leaf) else {
+            let Some((cost, least)) = improved(&context, &ours, &state.fusion(&context, &ours, &theirs), leaf) else {
                 continue;
             };
             assert_eq!(cost, least, "case {case}");
             compared += 1;
-            let parents = [&ours, &theirs].map(|values| field.rows.energy(values));
+            let parents = [&ours, &theirs].map(|values| context.tables.energy(values));
             if parents[0].violations == parents[1].violations {
                 assert!(parents.iter().all(|parent| cost <= parent.total), "case {case}");
                 better += u32::from(parents.iter().all(|parent| cost < parent.total));
@@ -409,11 +414,11 @@ mod tests {
     fn a_fusion_of_more_than_a_turn_takes_is_a_connected_part_of_it() {
         let (n, mut rng) = (400, Rng::new(54));
         let problem = complete(n);
-        let field = field(&problem, &mut rng);
-        let mut islands = Islands::new(rng.split());
-        islands.open(&field);
+        let context = context(&problem, &mut rng);
+        let mut lns = Lns::new(rng.split());
+        lns.open(&context);
         let (ours, theirs) = (vec![0; n], (0..n).map(|v| (v % 3 > 0) as u16).collect::<Vec<_>>());
-        let chosen = islands.islands[0].fusion(&field, &ours, &theirs);
+        let chosen = lns.states[0].fusion(&context, &ours, &theirs);
         assert!(chosen.len().abs_diff(FUSED / (n - 1)) < 2 && FUSED / (n - 1) < 2 * n / 3, "{}", chosen.len());
         assert!(chosen.iter().all(|(v, values)| values[..] == [1, 0] && v % 3 > 0));
     }
@@ -431,16 +436,16 @@ mod tests {
         let mut rng = Rng::new(53);
         for _ in 0..3 {
             let problem = random(&mut rng);
-            let field = field(&problem, &mut rng);
+            let context = context(&problem, &mut rng);
             let seed = rng.draw();
             let run = |threads: usize| {
                 let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
                 workers.install(|| {
-                    let (mut pool, mut islands) = (Pool::default(), Islands::new(Rng::new(seed)));
+                    let (mut pool, mut lns) = (Pool::default(), Lns::new(Rng::new(seed)));
                     let mut efforts = Vec::new();
                     for _ in 0..2 {
                         let before = pool.best();
-                        let effort = islands.round(&field, &mut pool, &Stop::new());
+                        let effort = lns.round(&context, &mut pool, &Stop::new());
                         assert!(pool.best() <= before && effort.work > 0);
                         efforts.push((effort.work, effort.moves));
                     }

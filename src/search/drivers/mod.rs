@@ -1,7 +1,6 @@
 //! The drivers: each looks for better solutions in its own way, a round of bounded work at a time.
 
 pub(crate) mod annealing;
-pub(crate) mod construct;
 pub(crate) mod guided;
 pub(crate) mod limited_discrepancy;
 pub(crate) mod lns;

@@ -14,8 +14,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts a clock at `origin`; once `limit` has passed since then, `stop` is set: by a thread, or by whoever asks
-    /// the flag where none can be started.
+    /// Starts a clock at `origin`; once `limit` has passed since then, `stop` is set: by a thread, or by the code that
+    /// asks the flag where none can be started.
     pub fn start(origin: Instant, limit: Option<Duration>, stop: &Stop) -> Self {
         let watchdog = limit.and_then(|limit| {
             let (sender, receiver) = channel::<()>();

@@ -101,7 +101,8 @@ mod tests {
         assert!(gap(&network, Some(value(0)), -1).is_some_and(|gap| gap > 0.0));
     }
 
-    /// Whoever stops a run once the bound has come to the cost gets an optimum: nothing else has to be done for it.
+    /// A caller that stops a run once the bound has come to the cost gets an optimum: nothing else has to be done for
+    /// it.
     #[test]
     fn a_run_is_optimal_from_the_event_that_closes_the_gap() {
         let mut by_greedy = 0;

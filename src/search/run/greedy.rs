@@ -1,9 +1,10 @@
-//! First assignments of the network as it is, for the time that threads, reductions and tables take: on 100000 variables seconds.
-//! Variables take their best values one after the other, each by what came before it: next is the one with the fewest best values
-//! left, of these the one that would lose most by another (on a graph to color that is DSATUR; Brelaz, "New methods to color the
-//! vertices of a graph", 1979). Then again where a neighbour changed (iterated conditional modes; Besag, "On the statistical
-//! analysis of dirty pictures", 1986). Then kicks for a tenth of a millisecond, which is what a network of a few variables takes
-//! (iterated local search; Lourenco, Martin and Stuetzle, "Iterated local search", 2003).
+//! First assignments of the network as it is, for the time that threads, reductions and tables take: on 100000
+//! variables seconds. Variables take their best values one after the other, each by what came before it: next is the
+//! one with the fewest best values left, of these the one that would lose most by another (on a graph to color that is
+//! DSATUR; Brelaz, "New methods to color the vertices of a graph", 1979). Then again where a neighbour changed
+//! (iterated conditional modes; Besag, "On the statistical analysis of dirty pictures", 1986). Then kicks for a tenth
+//! of a millisecond, which is what a network of a few variables takes (iterated local search; Lourenco, Martin and
+//! Stuetzle, "Iterated local search", 2003).
 
 use crate::error::Error;
 use crate::memory;
@@ -166,8 +167,8 @@ impl<'a> Greedy<'a> {
         order
     }
 
-    /// Looks at queued variables, but for a held one, until none would change or no work is left; by how much that changed the
-    /// price of all.
+    /// Looks at queued variables, but for a held one, until none would change or no work is left; by how much that
+    /// changed the price of all.
     fn descend(&mut self, held: Option<u32>, left: &mut u64, stop: &Stop) -> Price {
         let mut change = (0, 0);
         while let Some(v) = self.queue.pop_front() {
@@ -226,8 +227,8 @@ impl<'a> Greedy<'a> {
         (scopes.sum::<u64>() + 1) * u64::from(self.network.domains()[v as usize])
     }
 
-    /// Gives a variable that value, or its best one, its own where that is as good, and queues its neighbours if it is another
-    /// one now; by how much that changed the price of all.
+    /// Gives a variable that value, or its best one, its own where that is as good, and queues its neighbours if it is
+    /// another one now; by how much that changed the price of all.
     fn visit(&mut self, v: u32, value: Option<u32>) -> Price {
         let network = self.network;
         let domain = network.domains()[v as usize];

@@ -1,17 +1,17 @@
-//! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a second or two:
-//! until then the CPU searches, and has solved many a network.
+//! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a
+//! second or two: until then the CPU searches, and has solved many a network.
 
 use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
 use crate::error::Error;
-use crate::search::drivers::annealing::cuda::launch_shape::First;
-use crate::search::scheduler::driver::Field;
+use crate::search::drivers::annealing::cuda::launch_shape::FirstKernels;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::io;
 use std::thread::JoinHandle;
 
 /// Waits for a device on a thread of its own.
-pub(crate) struct Boarding {
+pub(crate) struct DeviceHandover {
     choice: Choice,
     thread: Option<JoinHandle<Result<Opened, Error>>>,
     over: Stop,
@@ -19,45 +19,45 @@ pub(crate) struct Boarding {
     left: Stop,
 }
 
-impl Drop for Boarding {
+impl Drop for DeviceHandover {
     fn drop(&mut self) {
         self.left.set(Cause::Time);
     }
 }
 
-impl Boarding {
+impl DeviceHandover {
     /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `met` ends what the
     /// CPU does meanwhile.
     pub fn unless_there(
         opening: &Opening,
         waits: bool,
-        field: &Field,
+        context: &SearchContext,
         met: &Stop,
         stop: &Stop,
-    ) -> Result<(Option<Boarding>, Opened), Error> {
+    ) -> Result<(Option<DeviceHandover>, Opened), Error> {
         let there = match opening.poll()? {
             None if waits || !opening.is_ahead() => {
-                let _ = (field.regions(), field.forests());
+                let _ = (context.regions(), context.forests());
                 Some(opening.wait(stop)?)
             }
             there => there,
         };
-        let first = First::of(field);
+        let first = FirstKernels::of(context);
         match there {
             Some(device) if waits || device.cuda.as_ref().is_none_or(|cuda| first.is_there(cuda)) => Ok((None, device)),
             // without a thread that waits for it the run does
-            _ => match Boarding::new(opening.clone(), first, met, stop) {
-                Ok(boarding) => Ok((Some(boarding), Opened::default())),
+            _ => match DeviceHandover::new(opening.clone(), first, met, stop) {
+                Ok(handover) => Ok((Some(handover), Opened::default())),
                 Err(_) => Ok((None, opening.wait(stop)?)),
             },
         }
     }
 
     /// Waits for the device, then for the kernels that its first rounds take.
-    fn new(opening: Opening, kernels: First, met: &Stop, stop: &Stop) -> io::Result<Boarding> {
+    fn new(opening: Opening, kernels: FirstKernels, met: &Stop, stop: &Stop) -> io::Result<DeviceHandover> {
         let (over, left) = (met.below(), stop.below());
         let choice = opening.choice();
-        let thread = threads::start("boarding", {
+        let thread = threads::start("handover", {
             let (stop, over, busy) = (left.clone(), over.clone(), Busy::new());
             move || {
                 let opened = opening.wait(&stop);
@@ -70,7 +70,7 @@ impl Boarding {
                 opened
             }
         })?;
-        Ok(Boarding { choice, thread: Some(thread), over, left })
+        Ok(DeviceHandover { choice, thread: Some(thread), over, left })
     }
 
     /// Set once the device is there, or the run is to end: what the CPU does meanwhile is over.
@@ -90,8 +90,8 @@ impl Boarding {
         }))
     }
 
-    /// The run is over before it went to a device: where it was made. A device that was asked for by its number has to be there all the
-    /// same.
+    /// The run is over before it went to a device: where it was made. A device that was asked for by its number has to
+    /// be there all the same.
     pub fn missed(opening: &Opening, stop: &Stop) -> Result<String, Error> {
         let opened = match opening.choice() {
             Choice::Cuda(_) => opening.wait(stop).map(Some).or_else(|error| match error {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_was_named_must_be_there_even_if_nobody_waits() {
+    fn a_device_that_was_named_must_be_there_even_if_no_one_waits() {
         let network = generate("grid", &[("side", "6"), ("p2", "0.2")], 1).expect("a family");
         let device = Opening::on_its_way(Choice::Cuda(7));
         let mut solutions = 0;

@@ -1,7 +1,7 @@
 //! What a run begins with, before threads, reductions and tables are made.
 
 use super::greedy;
-use super::messages::{News, Totals};
+use super::messages::{Message, Totals};
 use crate::check;
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::rng::Rng;
@@ -10,7 +10,7 @@ use crate::stop::Stop;
 use std::ops::ControlFlow;
 
 /// A first assignment.
-pub(crate) struct First {
+pub(crate) struct InitialSolution {
     /// The warm start, or one by greedy choices; none in a run without rounds.
     pub assignment: Option<Vec<u32>>,
     /// The least cost of a solution told of, in the network's units; [`FORBIDDEN`] without one.
@@ -19,9 +19,9 @@ pub(crate) struct First {
     pub value: Option<Number>,
 }
 
-impl First {
+impl InitialSolution {
     /// Tells of the warm start if there is one, or of solutions by greedy choices until one costs no more than `lower`.
-    pub fn new(network: &Network, options: &Options, lower: Cost, stop: &Stop, tell: &mut dyn FnMut(News)) -> Self {
+    pub fn new(network: &Network, options: &Options, lower: Cost, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Self {
         let (mut upper, mut best): (Cost, Option<Number>) = (FORBIDDEN, None);
         let mut found = |assignment: &[u32], source: &str| {
             let evaluation = check::evaluate(network, assignment);
@@ -34,7 +34,7 @@ impl First {
                     best = Some(value);
                 }
                 let (solution, source, totals) = (assignment.into(), source.to_string(), Totals::default());
-                tell(News::Solution { cost: upper, value, solution, source, totals });
+                tell(Message::Solution { cost: upper, value, solution, source, totals });
             }
             if upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
@@ -49,7 +49,7 @@ impl First {
                 Some(greedy::assignments(network, rng, stop, &mut |values| found(values, "greedy")))
             }
         };
-        First { assignment, upper, value: best }
+        InitialSolution { assignment, upper, value: best }
     }
 
     /// The least cost in the network's units and the best value, where there is a solution.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What the loop tells the recorder.
 #[derive(Clone, Debug)]
-pub(crate) enum News {
+pub(crate) enum Message {
     /// A better solution.
     Solution {
         /// Its cost in the network's units.
@@ -57,7 +57,7 @@ pub(crate) struct Totals {
     pub rounds: u64,
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
     /// States kept.
     pub population: usize,

@@ -1,5 +1,6 @@
 //! The run: what is known of a network, and the loop that decides what to do next. It works in rounds and slices of
-//! counted work, so that with a budget of rounds nothing depends on the clock; `record` keeps the clock and reports.
+//! counted work, so that with a budget of rounds nothing depends on the clock; the publisher keeps the clock and
+//! reports.
 
 pub(crate) mod clock;
 pub(crate) mod goal;
@@ -9,22 +10,23 @@ pub(crate) mod initial;
 pub(crate) mod messages;
 mod places;
 pub(crate) mod publisher;
+mod tighten;
 mod troubles;
 
 use self::goal::{Meeting, reached, settled};
-use self::handover::Boarding;
-use self::initial::First;
-use self::messages::{Ending, News, Totals};
+use self::handover::DeviceHandover;
+use self::initial::InitialSolution;
+use self::messages::{Ending, Message, Totals};
 use super::drivers::annealing::state::{Elite, LONGEST};
 use super::drivers::guided;
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
-use super::scheduler::budget::Account;
-use super::scheduler::concurrent_bounds::BoundsBeside;
-use super::scheduler::driver::{Effort, Field, Pool};
-use super::scheduler::group::Crew;
+use super::scheduler::budget::TimeBudget;
+use super::scheduler::concurrent_bounds::ConcurrentBounds;
+use super::scheduler::driver::{Effort, Pool, SearchContext};
+use super::scheduler::group::DriverGroup;
 use super::scheduler::portfolio::Portfolio;
-use super::scheduler::threads::Parts;
+use super::scheduler::threads::ThreadSplit;
 use crate::bounds::{BoundResult, Proof};
 use crate::check;
 use crate::device::Opened;
@@ -41,14 +43,15 @@ use std::time::{Duration, Instant};
 
 /// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
 const TIGHTEN_EVERY: u64 = 1000;
-/// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and orders
-/// are made anew.
+/// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and
+/// orders are made again.
 const WORTH_TIGHTENING: usize = 32;
 
 /// How long a round is in which there is nothing to search.
-const NAP: Duration = Duration::from_millis(5);
+const POLLING: Duration = Duration::from_millis(5);
 
-/// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take longer than that.
+/// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take
+/// longer than that.
 const MOST_MEANWHILE: u64 = 30_000;
 
 /// One run on one network.
@@ -56,21 +59,21 @@ pub(crate) struct Run<'a> {
     network: &'a Network,
     options: &'a Options,
     stop: &'a Stop,
-    tell: &'a mut dyn FnMut(News),
+    tell: &'a mut dyn FnMut(Message),
     core: ReducedProblem,
-    field: Arc<Field>,
+    context: Arc<SearchContext>,
     pool: Pool,
-    crew: Crew,
-    bounds: BoundsBeside,
+    group: DriverGroup,
+    bounds: ConcurrentBounds,
     /// What is known beside the loop as well.
     meeting: Meeting,
     rng: Rng,
     /// The device, as long as it works; the CPU without one.
     device: Opened,
     /// While there is a device on its way.
-    boarding: Option<Boarding>,
+    handover: Option<DeviceHandover>,
     totals: Totals,
-    account: Account,
+    budget: TimeBudget,
     /// The first assignment, until the run begins.
     first: Option<Vec<u32>>,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
@@ -84,7 +87,7 @@ pub(crate) struct Run<'a> {
     /// `upper` at the last reduction and the search work done by then.
     tightened: (Cost, u64),
     /// Whether there are no threads for parts of the run.
-    cannot_part: bool,
+    cannot_split: bool,
     /// Whether local search has room for the core's values.
     has_search: bool,
 }
@@ -94,9 +97,9 @@ impl<'a> Run<'a> {
     pub fn new(
         network: &'a Network,
         options: &'a Options,
-        first: First,
+        first: InitialSolution,
         stop: &'a Stop,
-        tell: &'a mut dyn FnMut(News),
+        tell: &'a mut dyn FnMut(Message),
     ) -> Result<Option<Self>, Error> {
         let mut rng = Rng::new(options.seed);
         let reducer = if options.certificate {
@@ -116,29 +119,29 @@ impl<'a> Run<'a> {
         let (totals, meeting) = (Totals::default(), Meeting::new(first.upper.min(network.top()), stop));
         let core = ReducedProblem { reducer: Arc::new(reducer), problem };
         let proof = Proof::reductions(&core.reducer).map(Box::new);
-        tell(News::Bound { bound: lower, source: "trivial".into(), totals, proof });
+        tell(Message::Bound { bound: lower, source: "trivial".into(), totals, proof });
         if settled(network, options, first.found(), lower) {
             return Ok(None);
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
-        let field = Field::of_core(&core, options, &mut rng, stop)?;
+        let context = SearchContext::of_core(&core, options, &mut rng, stop)?;
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
-        let (boarding, device) = Boarding::unless_there(&options.device, waits, &field, meeting.met(), stop)?;
-        if boarding.is_none() {
-            tell(News::Note(device.to_string()));
+        let (handover, device) = DeviceHandover::unless_there(&options.device, waits, &context, meeting.met(), stop)?;
+        if handover.is_none() {
+            tell(Message::Note(device.to_string()));
         }
         if let Some(heuristic) = options.heuristic.as_ref().filter(|heuristic| heuristic.is_for_devices()) {
             let asserts = options.assertions >= Assertions::Assignment;
-            let ready = guided::ready(&field, &**heuristic, &device, asserts);
+            let ready = guided::ready(&context, &**heuristic, &device, asserts);
             ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
-        let parts = || Parts::beside_device(Portfolio::may_part(options), field.is_large());
+        let parts = || ThreadSplit::beside_device(Portfolio::may_split(options), context.is_large());
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
-        let crew = Crew::new(options, device.cuda.clone(), for_drivers.flatten(), meeting.clone(), &mut rng);
+        let group = DriverGroup::new(options, device.cuda.clone(), for_drivers.flatten(), meeting.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
-        let bounds = BoundsBeside::new(options, gpu.zip(for_bounds), meeting.clone());
+        let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), meeting.clone());
         let values = ValueBounds::new(&core.reducer);
         let has_search = fits_search(&core.problem);
         Ok(Some(Run {
@@ -148,22 +151,22 @@ impl<'a> Run<'a> {
             tell,
             values,
             core,
-            account: Account::new(options.rounds.is_none(), field.sweep_work),
-            field,
+            budget: TimeBudget::new(options.rounds.is_none(), context.sweep_work),
+            context,
             pool: Pool::new(first.upper < FORBIDDEN),
-            crew,
+            group,
             bounds,
             meeting,
             rng,
             device,
-            boarding,
+            handover,
             totals,
             first: first.assignment,
             upper: first.upper,
             value: first.value,
             lower,
             tightened: (network.top(), 0),
-            cannot_part: false,
+            cannot_split: false,
             has_search,
         }))
     }
@@ -174,7 +177,7 @@ impl<'a> Run<'a> {
             let message = format!(
                 "a domain is longer than the {LONGEST} values that local search has room for: bounds work alone"
             );
-            (self.tell)(News::Lost { source: "search".into(), message });
+            (self.tell)(Message::Lost { source: "search".into(), message });
         }
         // drivers have better ones than the greedy solution at once
         let wanted = self.options.warm_start.is_some() || self.options.heuristic.is_some();
@@ -186,8 +189,8 @@ impl<'a> Run<'a> {
             if let Some(reason) = self.finished() {
                 break reason;
             }
-            self.board()?;
-            self.part();
+            self.take_device()?;
+            self.split_threads();
             if self.core.problem.variables() == 0 {
                 self.core_solution(&self.core.clone(), &[], "reduce")?;
                 let proof = Proof::reductions(&self.core.reducer);
@@ -198,10 +201,10 @@ impl<'a> Run<'a> {
                 self.round()?;
             }
         };
-        if self.boarding.is_some() {
-            (self.tell)(News::Note(Boarding::missed(&self.options.device, self.stop)?));
+        if self.handover.is_some() {
+            (self.tell)(Message::Note(DeviceHandover::missed(&self.options.device, self.stop)?));
         }
-        if let Some(source) = self.crew.finish(&mut self.pool) {
+        if let Some(source) = self.group.finish(&mut self.pool) {
             self.look_at_pool(source)?;
         }
         self.bounds.finish();
@@ -239,37 +242,37 @@ impl<'a> Run<'a> {
     fn round(&mut self) -> Result<(), Error> {
         if !self.has_search {
             self.totals.rounds += 1;
-            (self.tell)(News::Progress(self.totals));
-            std::thread::sleep(NAP);
+            (self.tell)(Message::Progress(self.totals));
+            std::thread::sleep(POLLING);
             return Ok(());
         }
         let began = Instant::now();
-        let over = self.boarding.as_ref().map_or(self.meeting.met(), Boarding::over);
-        let (crew, field, pool) = (&mut self.crew, &self.field, &mut self.pool);
+        let over = self.handover.as_ref().map_or(self.meeting.met(), DeviceHandover::over);
+        let (group, context, pool) = (&mut self.group, &self.context, &mut self.pool);
         let (source, Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault }) =
-            self.bounds.for_search().run(|| crew.round(field, pool, over));
+            self.bounds.for_search().run(|| group.round(context, pool, over));
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
-        self.totals.population = self.crew.population();
-        self.account.note_round(began, work, picks.rounds > 0);
-        if self.account.is_stalled() {
+        self.totals.population = self.group.population();
+        self.budget.note_round(began, work, picks.rounds > 0);
+        if self.budget.is_stalled() {
             self.bounds.have_device(began.elapsed());
         }
         self.totals.picks.add(&picks);
-        self.totals.picks.work = self.account.plugin_part();
+        self.totals.picks.work = self.budget.plugin_part();
         if let Some(fault) = fault {
             self.tell_of_losses();
             return Err(Error::Internal(fault));
         }
         if let Some(note) = note {
-            (self.tell)(News::Note(note));
+            (self.tell)(Message::Note(note));
         }
         if let Some(message) = clipped {
-            (self.tell)(News::Lost { source: source.into(), message });
+            (self.tell)(Message::Lost { source: source.into(), message });
         }
         if let Some(nonsense) = nonsense {
-            (self.tell)(News::Nonsense(nonsense));
+            (self.tell)(Message::Nonsense(nonsense));
         }
         if let Some(error) = lost {
             self.lose_device(&error);
@@ -279,13 +282,13 @@ impl<'a> Run<'a> {
         if self.options.assertions >= Assertions::Round {
             self.pool.assert_energies(&self.core.problem)?;
         }
-        (self.tell)(News::Progress(self.totals));
+        (self.tell)(Message::Progress(self.totals));
         if self.reached().is_some() {
             return Ok(());
         }
         let (upper, work) = self.tightened;
         let size: u64 = self.core.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
-        if self.upper < upper && self.account.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
+        if self.upper < upper && self.budget.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
             self.tighten();
         }
         Ok(())
@@ -334,15 +337,16 @@ impl<'a> Run<'a> {
             if self.value.is_none_or(|best| self.network.units().is_better(value, best)) {
                 self.value = Some(value);
             }
-            self.account.note_better();
+            self.budget.note_better();
             let (solution, source, totals) = (solution.into(), source.to_string(), self.totals);
-            (self.tell)(News::Solution { cost, value, solution, source, totals });
+            (self.tell)(Message::Solution { cost, value, solution, source, totals });
         }
         Ok(Some(cost))
     }
 
-    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run that
-    /// must be repeated takes turns; otherwise the search goes on beside a slice where a device does it, or another thread does the slice.
+    /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run
+    /// that must be repeated takes turns; otherwise the search goes on beside a slice where a device does it, or
+    /// another thread does the slice.
     fn bound_slice(&mut self) -> Result<bool, Error> {
         let upper = self.upper.min(self.network.top());
         if let Some(step) = self.bounds.finished() {
@@ -352,21 +356,21 @@ impl<'a> Run<'a> {
         self.tell_of_bounds();
         self.tell_of_losses();
         if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
-            if self.account.search_work > 0 || !self.has_search {
-                self.bounds.begin(&self.core, upper, self.field.is_large(), self.stop);
+            if self.budget.search_work > 0 || !self.has_search {
+                self.bounds.begin(&self.core, upper, self.context.is_large(), self.stop);
             }
             return Ok(false);
         }
         let alone = !self.has_search;
-        if self.boarding.is_some() && self.field.sweep_work > MOST_MEANWHILE && !alone {
+        if self.handover.is_some() && self.context.sweep_work > MOST_MEANWHILE && !alone {
             return Ok(false);
         }
         let Some(bounds) = self.bounds.here() else { return Ok(false) };
-        self.account.note_bounds(bounds.bounder.spent());
+        self.budget.note_bounds(bounds.bounder.spent());
         let due = if alone {
             !bounds.bounder.is_done()
         } else {
-            bounds.is_due(self.account.with_a_slice(), self.account.is_stalled())
+            bounds.is_due(self.budget.with_a_slice(), self.budget.is_stalled())
         };
         if !due {
             return Ok(false);
@@ -414,7 +418,7 @@ impl<'a> Run<'a> {
             }
         }
         if let Some(outcome) = step.outcome.filter(|_| Arc::ptr_eq(&step.reduced.problem, &self.core.problem)) {
-            self.crew.guide(outcome);
+            self.group.guide(outcome);
         }
         Ok(())
     }
@@ -437,7 +441,7 @@ impl<'a> Run<'a> {
     /// What is known of values, for heuristics that look at it.
     fn look_at_reduced(&mut self) {
         if self.options.heuristic.as_ref().is_some_and(|heuristic| heuristic.needs().any(Needs::REDUCED)) {
-            self.field.learn_reduced(self.values.reduced(&self.core.reducer));
+            self.context.learn_reduced(self.values.reduced(&self.core.reducer));
         }
     }
 
@@ -447,45 +451,8 @@ impl<'a> Run<'a> {
             self.lower = self.lower.max(bound);
             self.meeting.proved(self.lower);
             let (source, totals) = (source.to_string(), self.totals);
-            (self.tell)(News::Bound { bound, source, totals, proof: proof.map(Box::new) });
+            (self.tell)(Message::Bound { bound, source, totals, proof: proof.map(Box::new) });
         }
-    }
-
-    /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the smaller core.
-    fn tighten(&mut self) {
-        self.tightened = (self.upper, self.account.search_work);
-        let upper = self.upper.min(self.network.top());
-        let mut reducer = (*self.core.reducer).clone();
-        reducer.tighten_by(upper, &self.values, self.stop);
-        let reducer = Arc::new(reducer);
-        if reducer.infeasible() {
-            self.raise(upper, "reduce", Proof::reductions(&reducer));
-            return;
-        }
-        // the loop sees the flag
-        let Ok(problem) = reducer.problem_until(self.stop) else { return };
-        let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
-        if size(&problem) == size(&self.core.problem) {
-            return;
-        }
-        let new = ReducedProblem { reducer, problem: Arc::new(problem) };
-        self.raise(new.problem.constant, "reduce", Proof::reductions(&new.reducer));
-        if self.reached().is_some() {
-            return;
-        }
-        let Ok(field) = Field::of_core(&new, self.options, &mut self.rng, self.stop) else { return };
-        let old = std::mem::replace(&mut self.core, new);
-        self.field = field;
-        self.has_search = fits_search(&self.core.problem);
-        self.look_at_reduced();
-        let new = &self.core.reducer;
-        let translate = |values: &[u16]| -> Vec<u16> {
-            let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
-            new.project(&old.reducer.lift(&assignment)).into_iter().map(|value| value as u16).collect()
-        };
-        self.pool.rebase(&self.field, &translate);
-        self.crew.rebase(&self.field, &translate);
-        self.bounds.rebase();
     }
 
     fn offer_projected(&mut self, assignment: &[u32]) {
@@ -494,7 +461,7 @@ impl<'a> Run<'a> {
         }
         let core = self.core.reducer.project(assignment);
         let values = core.into_iter().map(|value| value as u16).collect();
-        self.pool.offer(&Elite::new(&self.field.rows, values));
+        self.pool.offer(&Elite::new(&self.context.tables, values));
     }
 }
 

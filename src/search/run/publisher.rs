@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::goal::reached;
-use super::messages::{Ending, News, Totals};
+use super::messages::{Ending, Message, Totals};
 use crate::bounds::Proof;
 use crate::bounds::weaker;
 use crate::model::{Cost, Network, Number};
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const PATIENCE: f64 = 0.12;
 
 /// What is known so far, in the order it came.
-pub(crate) struct Recorder<'a> {
+pub(crate) struct EventPublisher<'a> {
     network: &'a Network,
     clock: &'a Clock,
     observe: &'a mut dyn FnMut(&Event),
@@ -40,11 +40,11 @@ pub(crate) struct Recorder<'a> {
     next_tick: f64,
 }
 
-impl<'a> Recorder<'a> {
+impl<'a> EventPublisher<'a> {
     /// Begins with the bound that the functions' minima give.
     pub fn new(network: &'a Network, clock: &'a Clock, observe: &'a mut dyn FnMut(&Event)) -> Self {
         let bound = network.least();
-        let mut recorder = Recorder {
+        let mut publisher = EventPublisher {
             network,
             clock,
             observe,
@@ -60,13 +60,13 @@ impl<'a> Recorder<'a> {
             lost: false,
             next_tick: clock.seconds().floor() + 1.0,
         };
-        let _ = recorder.tell(EventKind::Start);
-        recorder
+        let _ = publisher.tell(EventKind::Start);
+        publisher
     }
 
     /// Hears news until the loop hangs up (then `true`) or has not answered the stop flag for a while; tells a tick for
     /// every second in between, with the accounts that stand in `progress` then.
-    pub fn listen(&mut self, news: &Receiver<News>, progress: &Mutex<Totals>, stop: &Stop) -> bool {
+    pub fn listen(&mut self, message: &Receiver<Message>, progress: &Mutex<Totals>, stop: &Stop) -> bool {
         let mut stopped = None;
         loop {
             let now = self.clock.seconds();
@@ -74,8 +74,8 @@ impl<'a> Recorder<'a> {
                 return false;
             }
             self.tick(now, || *progress.lock().unwrap_or_else(PoisonError::into_inner));
-            match news.recv_timeout(LOOK) {
-                Ok(news) => self.hear(news),
+            match message.recv_timeout(LOOK) {
+                Ok(message) => self.hear(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return true,
             }
@@ -83,9 +83,9 @@ impl<'a> Recorder<'a> {
     }
 
     /// The same for news that come while the loop is on this thread.
-    pub fn hear_and_tick(&mut self, news: News) {
+    pub fn hear_and_tick(&mut self, message: Message) {
         let totals = self.totals;
-        self.hear(news);
+        self.hear(message);
         self.tick(self.clock.seconds(), || totals);
     }
 
@@ -107,15 +107,15 @@ impl<'a> Recorder<'a> {
     }
 
     /// Notes what happened, and tells the observer.
-    pub fn hear(&mut self, news: News) {
+    pub fn hear(&mut self, message: Message) {
         let now = self.clock.seconds();
         // a first solution may come before the reductions
-        if matches!(news, News::Progress(_) | News::Bound { .. }) {
+        if matches!(message, Message::Progress(_) | Message::Bound { .. }) {
             let _ = self.search_began.get_or_insert(now);
         }
-        match news {
-            News::Progress(totals) => self.totals = totals,
-            News::Solution { cost, value, solution, source, totals } => {
+        match message {
+            Message::Progress(totals) => self.totals = totals,
+            Message::Solution { cost, value, solution, source, totals } => {
                 self.totals = totals;
                 self.least = Some((cost, solution.clone()));
                 let units = self.network.units();
@@ -126,7 +126,7 @@ impl<'a> Recorder<'a> {
                     let _ = self.tell(EventKind::Solution);
                 }
             }
-            News::Bound { bound, source, totals, proof } => {
+            Message::Bound { bound, source, totals, proof } => {
                 self.totals = totals;
                 if let Some(proof) = proof.filter(|_| bound > self.proof.0) {
                     self.proof = (bound, *proof);
@@ -138,18 +138,18 @@ impl<'a> Recorder<'a> {
                     let _ = self.tell(EventKind::Bound);
                 }
             }
-            News::Note(message) => {
+            Message::Note(message) => {
                 let _ = self.tell_with(EventKind::Note, Some(message.into()));
             }
-            News::Nonsense(message) => {
+            Message::Nonsense(message) => {
                 let _ = self.tell_with(EventKind::Warning, Some(message.into()));
             }
-            News::Lost { source, message } => {
+            Message::Lost { source, message } => {
                 let before = std::mem::replace(&mut self.source, source.into());
                 let _ = self.tell_with(EventKind::Warning, Some(message.into()));
                 self.source = before;
             }
-            News::Warning(message) => {
+            Message::Warning(message) => {
                 self.lost = true;
                 let _ = self.tell_with(EventKind::Warning, Some(message.into()));
             }
@@ -192,7 +192,8 @@ impl<'a> Recorder<'a> {
         Some((self.least.as_ref()?.0, self.best.as_ref()?.0))
     }
 
-    /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the stop.
+    /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the
+    /// stop.
     pub fn finish(
         mut self,
         options: &Options,
@@ -274,11 +275,11 @@ mod tests {
         let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
         let mut told: Vec<(EventKind, Option<Arc<str>>)> = Vec::new();
         let mut observe = |event: &Event| told.push((event.kind, event.message.clone()));
-        let mut recorder = Recorder::new(&network, &clock, &mut observe);
-        recorder.hear(News::Note("on cuda:0".into()));
-        recorder.hear(News::Warning("cuda:0: it broke; going on on the CPU".into()));
-        assert_eq!(recorder.search_began, None, "the search begins with its own news");
-        let summary = recorder.finish(&Options::default(), 1, None, StoppedBy::Time);
+        let mut publisher = EventPublisher::new(&network, &clock, &mut observe);
+        publisher.hear(Message::Note("on cuda:0".into()));
+        publisher.hear(Message::Warning("cuda:0: it broke; going on on the CPU".into()));
+        assert_eq!(publisher.search_began, None, "the search begins with its own news");
+        let summary = publisher.finish(&Options::default(), 1, None, StoppedBy::Time);
         assert_eq!((summary.device.as_str(), summary.status), ("cpu", Status::Unknown));
         let expected = [
             (EventKind::Start, None),
@@ -296,12 +297,12 @@ mod tests {
         let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
         let mut told = Vec::new();
         let mut observe = |event: &Event| told.extend(event.message.clone());
-        let mut recorder = Recorder::new(&network, &clock, &mut observe);
+        let mut publisher = EventPublisher::new(&network, &clock, &mut observe);
         for (bound, proof) in [(3, Some(Box::default())), (5, None)] {
-            recorder.hear(News::Bound { bound, source: "test".into(), totals: Totals::default(), proof });
+            publisher.hear(Message::Bound { bound, source: "test".into(), totals: Totals::default(), proof });
         }
         let options = Options { certificate: true, ..Options::default() };
-        let summary = recorder.finish(&options, 1, None, StoppedBy::Time);
+        let summary = publisher.finish(&options, 1, None, StoppedBy::Time);
         assert_eq!((summary.bound, summary.proof.0), (Some(Number::Integer(5)), 3));
         assert_eq!(told, ["the certificate proves the bound 3: how the bound 5 came about was not kept".into()]);
     }

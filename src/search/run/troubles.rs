@@ -1,7 +1,7 @@
 //! What has failed in a run that goes on without it.
 
 use super::Run;
-use super::messages::News;
+use super::messages::Message;
 use crate::bounds::Notice;
 use crate::device::DeviceError;
 use crate::search::scheduler::portfolio::Lost;
@@ -11,10 +11,10 @@ impl Run<'_> {
     pub(super) fn lose_device(&mut self, error: &DeviceError) {
         if let Some(message) = self.device.lose(error) {
             // made beside the device until now
-            self.account.begin_turns();
+            self.budget.begin_turns();
             self.bounds.lose_device();
-            self.crew.lose_device(&mut self.pool);
-            (self.tell)(News::Warning(message));
+            self.group.lose_device(&mut self.pool);
+            (self.tell)(Message::Warning(message));
         }
     }
 
@@ -22,9 +22,9 @@ impl Run<'_> {
     pub(super) fn tell_of_bounds(&mut self) {
         while let Some(notice) = self.bounds.here().and_then(|bounds| bounds.bounder.take_notice()) {
             (self.tell)(match notice {
-                Notice::Spilling(text) => News::Note(text),
-                Notice::PlanFailed(text) => News::Warning(text),
-                Notice::DeviceLost(error) => News::Warning(format!("bounds go on on the CPU: {error}")),
+                Notice::Spilling(text) => Message::Note(text),
+                Notice::PlanFailed(text) => Message::Warning(text),
+                Notice::DeviceLost(error) => Message::Warning(format!("bounds go on on the CPU: {error}")),
             });
         }
     }
@@ -33,11 +33,11 @@ impl Run<'_> {
     pub(super) fn tell_of_losses(&mut self) {
         if let Some(what) = self.bounds.take_lost() {
             let message = format!("the bounds ended by an internal error ({what}); the run goes on without them");
-            (self.tell)(News::Lost { source: "bounds".into(), message });
+            (self.tell)(Message::Lost { source: "bounds".into(), message });
         }
-        for Lost { source, what } in self.crew.take_lost() {
+        for Lost { source, what } in self.group.take_lost() {
             let message = format!("{source} ended by an internal error ({what}); the run goes on without");
-            (self.tell)(News::Lost { source: source.into(), message });
+            (self.tell)(Message::Lost { source: source.into(), message });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Work that goes on beside the loop, on a thread of its own or on one of everybody's, with what belongs to it.
+//! A background task: work on a value that goes on beside the loop, on a thread of its own or of the shared pool.
 
 use super::threads::Threads;
 use crate::device::Busy;
@@ -6,35 +6,35 @@ use crate::threads;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// How often whoever waits looks.
+/// How often a waiting thread looks.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// Something that is here, or away with a piece of work that comes to a result.
-pub(crate) struct Errand<T, R> {
+/// A value that is here, or away with a task that comes to a result.
+pub(crate) struct BackgroundTask<T, R> {
     here: Option<T>,
     away: Option<Receiver<Result<(T, R), String>>>,
     /// What became of it where it does not come back.
     lost: Option<String>,
 }
 
-impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
-    /// Here.
+impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
+    /// A value without a task.
     pub fn new(here: T) -> Self {
-        Errand { here: Some(here), away: None, lost: None }
+        BackgroundTask { here: Some(here), away: None, lost: None }
     }
 
-    /// It, unless it is away.
+    /// The value, unless a task has it.
     pub fn here(&mut self) -> Option<&mut T> {
         self.here.as_mut()
     }
 
-    /// Ends with it, unless it is away.
+    /// The value, unless a task has it; no task begins any more.
     pub fn take(self) -> Option<T> {
         self.here
     }
 
-    /// Sends it away, if it is here. Where `threads` are its own a thread waits for what it has them do, unless none
-    /// can be started; otherwise it is one of theirs, with which whoever else is at work there goes on.
+    /// Begins a task, if none has the value. Where `threads` are its own a thread waits for what it has them do, unless
+    /// none can be started; otherwise it runs on one of the shared threads, and the others go on.
     pub fn begin(&mut self, threads: &Threads, work: impl FnOnce(&mut T) -> R + Send + 'static) {
         let task = self.task(work);
         let task =
@@ -42,12 +42,12 @@ impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
         task.into_iter().for_each(|task| threads.begin(task));
     }
 
-    /// It is gone for good.
+    /// The value is lost.
     pub fn lose(&mut self, what: String) {
         (self.here, self.away, self.lost) = (None, None, Some(what));
     }
 
-    /// Why it does not come back, told once.
+    /// Why the value was lost, told once.
     pub fn take_lost(&mut self) -> Option<String> {
         self.lost.take()
     }
@@ -58,15 +58,15 @@ impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
         self.away = Some(receiver);
         let busy = Busy::new();
         Some(move || {
-            // work that ends abnormally takes it along: the run goes on without
+            // work that panics loses the value: the run goes on without
             let outcome = threads::caught(|| work(&mut here));
-            // nobody waits where the run is over
+            // no one waits where the run is over
             let _ = sender.send(outcome.map(|result| (here, result)));
             drop(busy);
         })
     }
 
-    /// What came of it, once it is back.
+    /// The result of a task that has ended.
     pub fn back(&mut self) -> Option<R> {
         let (here, result) = match self.away.as_ref()?.try_recv() {
             Err(TryRecvError::Empty) => return None,
@@ -80,7 +80,7 @@ impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
         Some(result)
     }
 
-    /// Waits until it is back, or gone for good; what does not come back for so long is gone.
+    /// Waits until the task has ended; the value is lost where that takes longer than `patience`.
     pub fn wait(&mut self, patience: Duration) -> Option<R> {
         let result = self.wait_for(patience);
         if self.away.take().is_some() {
@@ -89,7 +89,7 @@ impl<T: Send + 'static, R: Send + 'static> Errand<T, R> {
         result
     }
 
-    /// Waits until it is back, or gone for good, for so long at most.
+    /// Waits until the task has ended, `patience` at most.
     pub fn wait_for(&mut self, patience: Duration) -> Option<R> {
         let began = Instant::now();
         while self.away.is_some() && began.elapsed() < patience {
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn what_is_away_comes_back_and_what_ends_abnormally_is_told() {
-        let begin = |errand: &mut Errand<i32, i32>, own: bool, work: fn(&mut i32) -> i32| {
+        let begin = |task: &mut BackgroundTask<i32, i32>, own: bool, work: fn(&mut i32) -> i32| {
             let threads = if own { Threads::start(1) } else { None };
-            errand.begin(&threads.unwrap_or_default(), work);
+            task.begin(&threads.unwrap_or_default(), work);
         };
         let add: fn(&mut i32) -> i32 = |number| {
             *number += 1;
@@ -126,19 +126,19 @@ mod tests {
         // one thread does what it waits for
         for (threads, own) in [(1, false), (1, true), (3, false), (3, true)] {
             among(threads, || {
-                let mut errand = Errand::new(1);
-                begin(&mut errand, own, add);
-                assert!(errand.here().is_none());
+                let mut task = BackgroundTask::new(1);
+                begin(&mut task, own, add);
+                assert!(task.here().is_none());
                 let long = Duration::from_secs(600);
-                assert_eq!((errand.wait(long), errand.here().copied(), errand.wait(long)), (Some(20), Some(2), None));
-                begin(&mut errand, own, add);
-                while errand.here().is_none() {
-                    assert!(errand.back().is_none_or(|result| result == 30));
+                assert_eq!((task.wait(long), task.here().copied(), task.wait(long)), (Some(20), Some(2), None));
+                begin(&mut task, own, add);
+                while task.here().is_none() {
+                    assert!(task.back().is_none_or(|result| result == 30));
                     let _ = rayon::yield_now();
                 }
-                begin(&mut errand, own, |_| panic!("on purpose"));
-                assert_eq!((errand.wait(long), errand.take_lost().as_deref()), (None, Some("on purpose")));
-                assert!(errand.take_lost().is_none() && errand.here().is_none() && errand.take().is_none());
+                begin(&mut task, own, |_| panic!("on purpose"));
+                assert_eq!((task.wait(long), task.take_lost().as_deref()), (None, Some("on purpose")));
+                assert!(task.take_lost().is_none() && task.here().is_none() && task.take().is_none());
             });
         }
     }
@@ -146,12 +146,12 @@ mod tests {
     #[test]
     fn what_does_not_come_back_is_given_up() {
         let (sender, receiver) = channel::<()>();
-        let mut errand = Errand::new(1);
-        errand.begin(&Threads::start(1).expect("a thread"), move |_| {
+        let mut task = BackgroundTask::new(1);
+        task.begin(&Threads::start(1).expect("a thread"), move |_| {
             let _ = receiver.recv();
         });
-        assert_eq!((errand.wait(Duration::from_millis(1)), errand.here()), (None, None));
-        assert_eq!(errand.take_lost().as_deref(), Some("no answer for 0.001 s"));
+        assert_eq!((task.wait(Duration::from_millis(1)), task.here()), (None, None));
+        assert_eq!(task.take_lost().as_deref(), Some("no answer for 0.001 s"));
         drop(sender);
     }
 }

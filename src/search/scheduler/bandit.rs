@@ -2,18 +2,18 @@
 
 /// Success and work of a few choices, fading with time.
 #[derive(Clone, Debug)]
-pub(crate) struct Arms {
+pub(crate) struct Bandit {
     gains: Vec<f64>,
     work: Vec<f64>,
     shares: Vec<f64>,
     floor: f64,
 }
 
-impl Arms {
+impl Bandit {
     /// `count` choices, each with at least `floor / count` of the draws.
     pub fn new(count: usize, floor: f64) -> Self {
         let none = vec![0.0; count];
-        Arms { gains: none.clone(), work: none, shares: vec![1.0 / count as f64; count], floor }
+        Bandit { gains: none.clone(), work: none, shares: vec![1.0 / count as f64; count], floor }
     }
 
     /// The choice for a uniform number in [0, 1).
@@ -46,7 +46,7 @@ impl Arms {
     }
 
     /// Ends a period: shares follow the gain for the work done, old periods count 0.8 of the next.
-    pub fn settle(&mut self) {
+    pub fn update(&mut self) {
         let count = self.shares.len() as f64;
         let mean = self.work.iter().sum::<f64>() / count;
         if mean <= 0.0 {
@@ -77,12 +77,12 @@ mod tests {
 
     #[test]
     fn what_pays_is_taken_more_often_and_nothing_is_forgotten() {
-        let mut arms = Arms::new(3, 0.15);
+        let mut arms = Bandit::new(3, 0.15);
         for _ in 0..10 {
             for arm in 0..3 {
                 arms.note(arm, if arm == 1 { 8.0 } else { 1.0 }, 100.0);
             }
-            arms.settle();
+            arms.update();
         }
         let count = |arm: usize| (0..1000).filter(|&k| arms.choose(f64::from(k) / 1000.0) == arm).count();
         assert!(count(1) > 700);
@@ -93,13 +93,13 @@ mod tests {
     fn shares_stay_a_distribution_above_the_floor() {
         let mut rng = crate::rng::Rng::new(1);
         for count in 1..6 {
-            let mut arms = Arms::new(count, 0.2);
+            let mut arms = Bandit::new(count, 0.2);
             for _ in 0..200 {
                 for _ in 0..rng.index(4) {
                     let gain = if rng.below(3) == 0 { 1.0 } else { 0.0 };
                     arms.note(rng.index(count), gain, rng.unit() * 1e9);
                 }
-                arms.settle();
+                arms.update();
                 assert!((arms.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
                 assert!(arms.shares.iter().all(|&share| share >= 0.2 / count as f64 - 1e-12));
                 assert!([0.0, rng.unit(), 1.0 - f64::EPSILON].iter().all(|&unit| arms.choose(unit) < count));

@@ -4,16 +4,17 @@ use std::time::Instant;
 
 /// Search work until which no search counts as stalled: it has hardly begun, and the greedy solution came before it.
 const EARLY: u64 = 200_000_000;
-/// What a first slice of bounds is taken for: so many sweeps, and this at most. A slice is due once there is room for one like the last: where
-/// the first came at once, scen07's search began a tenth of a second later (results/notes/cpu.md).
+/// What a first slice of bounds is taken for: so many sweeps, and this at most. A slice is due once there is room for
+/// one like the last: where the first came at once, scen07's search began a tenth of a second later
+/// (results/notes/cpu.md).
 const FIRST_SWEEPS: u64 = 1000;
 const FIRST_SLICE: u64 = 50_000_000;
 
 /// The accounts of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Account {
-    /// Whether what is spent is nanoseconds; work where a run must be repeated. Counted work of a bound was found to take up to seven
-    /// times its time, and the search's work is that of all threads.
+pub(crate) struct TimeBudget {
+    /// Whether what is spent is nanoseconds; work where a run must be repeated. Counted work of a bound was found to
+    /// take up to seven times its time, and the search's work is that of all threads.
     timed: bool,
     /// By the search and by the bounds in turn with it.
     spent: [u64; 2],
@@ -27,11 +28,11 @@ pub(crate) struct Account {
     improved: u64,
 }
 
-impl Account {
+impl TimeBudget {
     /// Nothing was done yet, on a core whose variables are all visited in `sweep` work.
     pub fn new(timed: bool, sweep: u64) -> Self {
         let slice = sweep.saturating_mul(FIRST_SWEEPS).min(FIRST_SLICE);
-        Account { timed, spent: [0; 2], slice, noted: Some(0), search_work: 0, plugin_work: 0, improved: 0 }
+        TimeBudget { timed, spent: [0; 2], slice, noted: Some(0), search_work: 0, plugin_work: 0, improved: 0 }
     }
 
     fn units(&self, began: Instant, work: u64) -> u64 {
@@ -87,33 +88,33 @@ mod tests {
 
     #[test]
     fn a_slice_is_due_once_there_is_room_for_one_like_the_last() {
-        let mut account = Account::new(false, 1 << 20);
+        let mut budget = TimeBudget::new(false, 1 << 20);
         let now = Instant::now();
-        account.note_round(now, 10, false);
-        assert_eq!(account.with_a_slice(), [10, FIRST_SLICE]);
-        account.note_bounds(70);
-        assert_eq!(account.with_a_slice(), [10, 140]);
-        account.note_bounds(100);
-        account.note_bounds(100);
-        assert_eq!(account.with_a_slice(), [10, 130]);
-        account.begin_turns();
-        assert_eq!(account.with_a_slice(), [0, 30]);
+        budget.note_round(now, 10, false);
+        assert_eq!(budget.with_a_slice(), [10, FIRST_SLICE]);
+        budget.note_bounds(70);
+        assert_eq!(budget.with_a_slice(), [10, 140]);
+        budget.note_bounds(100);
+        budget.note_bounds(100);
+        assert_eq!(budget.with_a_slice(), [10, 130]);
+        budget.begin_turns();
+        assert_eq!(budget.with_a_slice(), [0, 30]);
         // what they spent beside a device is no turn
-        account.note_bounds(1000);
-        assert_eq!(account.with_a_slice(), [0, 30]);
-        account.note_bounds(1020);
-        assert_eq!(account.with_a_slice(), [0, 40]);
+        budget.note_bounds(1000);
+        assert_eq!(budget.with_a_slice(), [0, 30]);
+        budget.note_bounds(1020);
+        assert_eq!(budget.with_a_slice(), [0, 40]);
     }
 
     #[test]
     fn a_search_stalls_once_it_has_begun() {
-        let mut account = Account::new(false, 5);
+        let mut budget = TimeBudget::new(false, 5);
         let mut stalls = |work, better: bool| {
-            account.note_round(Instant::now(), work, true);
+            budget.note_round(Instant::now(), work, true);
             if better {
-                account.note_better();
+                budget.note_better();
             }
-            (account.is_stalled(), account.plugin_part())
+            (budget.is_stalled(), budget.plugin_part())
         };
         assert_eq!(stalls(2 * EARLY, false), (false, 1.0));
         assert!(stalls(1, false).0);

@@ -1,9 +1,9 @@
 //! The bounds in turn with the search, or concurrently: while a device searches, the CPU works on bounds and on the
-//! drivers that no device has ([`Crew`](super::group::Crew)).
+//! drivers that no device has ([`DriverGroup`](super::group::DriverGroup)).
 
-use super::background::Errand;
+use super::background::BackgroundTask;
 use super::bounds::Bounds;
-use super::threads::{Parts, Threads};
+use super::threads::{ThreadSplit, Threads};
 use crate::bounds::BoundResult;
 use crate::elimination::Gpu;
 use crate::model::Cost;
@@ -25,8 +25,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const LONGEST_TURN: Duration = Duration::from_millis(50);
 
 /// The bounds: in turn with the search, or beside it.
-pub(crate) struct BoundsBeside {
-    errand: Errand<Bounds, ()>,
+pub(crate) struct ConcurrentBounds {
+    task: BackgroundTask<Bounds, ()>,
     /// Their own where they have some.
     threads: Threads,
     /// The search's, which they have instead of theirs while they lead; nowhere but on the CPU.
@@ -64,13 +64,13 @@ impl Shared {
     }
 }
 
-impl BoundsBeside {
+impl ConcurrentBounds {
     /// What the options allow; a device takes exact plans that pay there.
     pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, meeting: Meeting) -> Self {
         let (gpu, threads) = device.unzip();
-        let (errand, threads) = (Errand::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
-        BoundsBeside {
-            errand,
+        let (task, threads) = (BackgroundTask::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
+        ConcurrentBounds {
+            task,
             threads,
             leading: None,
             rebased: false,
@@ -84,7 +84,7 @@ impl BoundsBeside {
 
     /// From now on they go on beside the search on the CPU, on threads of their own, or on those of the search's rounds
     /// while they lead.
-    pub fn part(&mut self, parts: &Parts) {
+    pub fn part(&mut self, parts: &ThreadSplit) {
         (self.threads, self.leading) = (parts.bounds.clone(), Some(parts.search.clone()));
     }
 
@@ -124,7 +124,7 @@ impl BoundsBeside {
 
     /// The bounds, unless they are at work elsewhere.
     pub fn here(&mut self) -> Option<&mut Bounds> {
-        self.errand.here()
+        self.task.here()
     }
 
     /// Begins slices on a thread of their own, unless they are on their way or nothing is left. They go on until
@@ -169,17 +169,17 @@ impl BoundsBeside {
             shared.lead.store(false, Ordering::Relaxed);
             shared.device.store(false, Ordering::Relaxed);
         };
-        self.errand.begin(&own, slices);
+        self.task.begin(&own, slices);
     }
 
     /// They have ended by an internal error: there are none any more.
     pub fn lose(&mut self, what: String) {
-        self.errand.lose(what);
+        self.task.lose(what);
     }
 
     /// Why they are gone for good, told once.
     pub fn take_lost(&mut self) -> Option<String> {
-        let lost = self.errand.take_lost();
+        let lost = self.task.take_lost();
         if lost.is_some() {
             // what they had at work is free
             self.shared.lead.store(false, Ordering::Relaxed);
@@ -190,11 +190,11 @@ impl BoundsBeside {
 
     /// The next step of slices beside the search.
     pub fn finished(&mut self) -> Option<BoundResult> {
-        if self.errand.back().is_some() {
+        if self.task.back().is_some() {
             if std::mem::take(&mut self.rebased) {
                 self.rebase();
             }
-            if let (Some(gpu), Some(bounds)) = (self.boards.take(), self.errand.here()) {
+            if let (Some(gpu), Some(bounds)) = (self.boards.take(), self.task.here()) {
                 bounds.board(gpu);
             }
         }
@@ -224,12 +224,12 @@ impl BoundsBeside {
     /// The run is over: ends a slice on its way. One that does not hear of it is left alone.
     pub fn finish(&mut self) {
         self.over.set(Cause::Time);
-        let _ = self.errand.wait_for(PATIENCE);
+        let _ = self.task.wait_for(PATIENCE);
     }
 
     /// The best z of a finished step and the induced width of the best order, as far as they have come back.
     pub fn widths(&mut self) -> (Option<u32>, Option<u32>) {
-        if let Some(bounds) = self.errand.here() {
+        if let Some(bounds) = self.task.here() {
             self.widths = (bounds.bounder.best_z(), bounds.bounder.induced_width());
         }
         self.widths
@@ -243,7 +243,7 @@ mod tests {
     use crate::reduce::Reducer;
 
     /// All steps that follow from one beginning.
-    fn steps(bounds: &mut BoundsBeside, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
+    fn steps(bounds: &mut ConcurrentBounds, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
         bounds.begin(core, upper, false, stop);
         let mut steps = Vec::new();
         loop {
@@ -262,7 +262,7 @@ mod tests {
         let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
-        let bounds = |meeting: &Meeting| BoundsBeside::new(&Options::default(), None, meeting.clone());
+        let bounds = |meeting: &Meeting| ConcurrentBounds::new(&Options::default(), None, meeting.clone());
 
         let open = Meeting::new(network.top(), &stop);
         let found = steps(&mut bounds(&open), &core, network.top(), &stop);
@@ -282,7 +282,7 @@ mod tests {
         let network = generate("random", &[("n", "60"), ("d", "8"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
-        let mut bounds = BoundsBeside::new(&Options::default(), None, Meeting::new(network.top(), &stop));
+        let mut bounds = ConcurrentBounds::new(&Options::default(), None, Meeting::new(network.top(), &stop));
         bounds.begin(&core, network.top(), false, &stop);
         bounds.rebase();
         while bounds.here().is_none() {

@@ -11,7 +11,7 @@ use crate::model::{Cost, Problem};
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::{Rng, mix};
 use crate::search::context::graph::{Graph, Region};
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::state::Elite;
 use crate::search::drivers::annealing::temperature::Schedule;
 use crate::search::drivers::annealing::tree_move::Forest;
@@ -25,19 +25,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A core prepared for local search.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct SearchContext {
     /// The core's tables by variable.
-    pub rows: Rows,
+    pub tables: ValueTables,
     /// Who shares a function with whom.
     pub graph: Graph,
     /// Color classes: sweeps assign one after the other, as the variables of a class do not see each other.
     pub classes: Vec<Vec<u32>>,
     /// Numbers prime to that of the classes, below it: strides of the orders in which sweeps go through them.
     pub strides: Vec<u32>,
-    /// Where [`Field::forests`] come from, and they.
+    /// Where [`SearchContext::forests`] come from, and they.
     forest_draw: u64,
     forests: OnceLock<Vec<Forest>>,
-    /// Where [`Field::regions`] come from, and they.
+    /// Where [`SearchContext::regions`] come from, and they.
     region_draw: u64,
     regions: OnceLock<Vec<u32>>,
     layout: OnceLock<Arc<Layout>>,
@@ -60,22 +60,22 @@ pub(crate) struct Field {
 /// By variable and value; nothing where nothing is known.
 pub(crate) type Reduced = Option<Arc<Vec<Vec<Cost>>>>;
 
-/// Above this many variables children are merged with their parents by components (ALGORITHMS.md M.2.5).
+/// Above this many variables children are crossed with their parents by partition crossover .
 const LARGE: usize = 600;
 
 /// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after the
-/// other (ALGORITHMS.md M.2.5).
+/// other.
 const LARGE_TREE: u32 = 64;
 
-impl Field {
+impl SearchContext {
     /// An assignment as heuristics see it.
     pub fn view<'a>(&'a self, values: &'a [u16]) -> View<'a> {
-        View { rows: &self.rows, graph: &self.graph, origin: self.origin.as_deref(), values }
+        View { tables: &self.tables, graph: &self.graph, origin: self.origin.as_deref(), values }
     }
 
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
-    pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> Field {
-        Field::until(problem, price, population, rng, &Stop::new()).expect("nobody stops")
+    pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> SearchContext {
+        SearchContext::until(problem, price, population, rng, &Stop::new()).expect("no stop is set")
     }
 
     /// The same, or [`Error::Stopped`].
@@ -85,11 +85,11 @@ impl Field {
         population: Option<usize>,
         rng: &mut Rng,
         stop: &Stop,
-    ) -> Result<Field, Error> {
+    ) -> Result<SearchContext, Error> {
         let of_rows = || {
-            let rows = Rows::until(problem, price, stop)?;
-            let schedule = Schedule::of(&rows);
-            Ok::<_, Error>((rows, schedule))
+            let tables = ValueTables::until(problem, price, stop)?;
+            let schedule = Schedule::of(&tables);
+            Ok::<_, Error>((tables, schedule))
         };
         let of_graph = || {
             let graph = Graph::new(problem, stop)?;
@@ -97,11 +97,11 @@ impl Field {
             Ok::<_, Error>((graph, classes))
         };
         let (of_rows, of_graph) = rayon::join(of_rows, of_graph);
-        let ((rows, schedule), (graph, classes)) = (of_rows?, of_graph?);
+        let ((tables, schedule), (graph, classes)) = (of_rows?, of_graph?);
         let n = problem.variables();
-        let sweep_work = (0..n).map(|v| 30 + rows.degree(v) as u64 * (2 + u64::from(rows.width[v]) / 4)).sum();
-        Ok(Field {
-            rows,
+        let sweep_work = (0..n).map(|v| 30 + tables.degree(v) as u64 * (2 + u64::from(tables.width[v]) / 4)).sum();
+        Ok(SearchContext {
+            tables,
             graph,
             strides: strides(classes.len(), is_large(n)),
             classes,
@@ -121,8 +121,8 @@ impl Field {
         })
     }
 
-    /// The field of what the reductions have left. Hard violations cost what the best known total leaves, or what top allows (ALGORITHMS.md M,
-    /// "Hard constraints": W = min(top, incumbent)).
+    /// The context of what the reductions have left. Hard violations cost what the best known total leaves, or what top
+    /// allows, whichever is less.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -131,17 +131,17 @@ impl Field {
         options: &Options,
         rng: &mut Rng,
         stop: &Stop,
-    ) -> Result<Arc<Field>, Error> {
+    ) -> Result<Arc<SearchContext>, Error> {
         options.activity.step("preparing the search");
         let price = problem.top.saturating_sub(problem.constant).max(1);
-        let mut field = Field::until(problem, price, options.population, rng, stop)?;
-        field.portable = options.rounds.is_some();
-        field.origin = Some(reducer.clone());
-        Ok(Arc::new(field))
+        let mut context = SearchContext::until(problem, price, options.population, rng, stop)?;
+        context.portable = options.rounds.is_some();
+        context.origin = Some(reducer.clone());
+        Ok(Arc::new(context))
     }
 
-    /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked for:
-    /// the first solutions do not wait for them.
+    /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked
+    /// for: the first solutions do not wait for them.
     pub fn regions(&self) -> &[u32] {
         self.regions.get_or_init(|| {
             let n = self.variables();
@@ -152,14 +152,14 @@ impl Field {
         })
     }
 
-    /// Random induced forests for tree moves; none where they would hold next to nothing. Made when first asked for, as regions
-    /// are; whoever makes children in parallel asks before.
+    /// Random induced forests for tree moves; none where they would hold next to nothing. Made when first asked for, as
+    /// regions are; code that makes children in parallel asks before.
     pub fn forests(&self) -> &[Forest] {
         self.forests.get_or_init(|| {
             let n = self.variables();
             let count = (1_000_000 / n.max(1)).clamp(8, 128) as u64;
             let largest = if self.is_large() { LARGE_TREE } else { u32::MAX };
-            let forest = |k| Forest::random(&self.rows, largest, &mut Rng::new(mix(self.forest_draw, k)));
+            let forest = |k| Forest::random(&self.tables, largest, &mut Rng::new(mix(self.forest_draw, k)));
             // alone, a forest of few edges is a sweep that costs more
             let first = forest(0);
             if first.edges() * 10 < n {
@@ -169,17 +169,19 @@ impl Field {
         })
     }
 
-    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for, by all threads, as regions are.
+    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for, by all
+    /// threads, as regions are.
     pub fn layout(&self) -> Option<&Arc<Layout>> {
-        self.rows.all_copied().then(|| self.layout.get_or_init(|| Arc::new(Layout::new(&self.rows))))
+        self.tables.all_copied().then(|| self.layout.get_or_init(|| Arc::new(Layout::new(&self.tables))))
     }
 
     /// Whether all values are interchangeable, as colors are.
     pub fn is_coloring(&self) -> bool {
-        *self.is_coloring.get_or_init(|| interchangeable(&self.rows.problem).is_some())
+        *self.is_coloring.get_or_init(|| interchangeable(&self.tables.problem).is_some())
     }
 
-    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say so.
+    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say
+    /// so.
     pub fn reduced(&self) -> Reduced {
         self.reduced.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -191,7 +193,7 @@ impl Field {
 
     /// Number of variables.
     pub fn variables(&self) -> usize {
-        self.rows.variables()
+        self.tables.variables()
     }
 
     /// Whether the core is so large that components are merged.
@@ -227,9 +229,9 @@ pub(crate) fn shorter(rounds: u32) -> u32 {
 pub(crate) struct Effort {
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
-    /// Work done, in the unit of [`Field::sweep_work`]; on a device as much as the CPU does in the same time.
+    /// Work done, in the unit of [`SearchContext::sweep_work`]; on a device as much as the CPU does in the same time.
     pub work: u64,
     /// What the user may want to know.
     pub note: Option<String>,
@@ -261,7 +263,7 @@ pub struct Picks {
     pub rounds: u64,
     /// Part of the search's work.
     pub work: f64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
     /// Values drawn.
     pub drawn: u64,
@@ -277,8 +279,8 @@ pub struct Picks {
     pub taken_changed: u64,
     /// Of the groups taken, those after which the state was better than it had ever been.
     pub taken_improved: u64,
-    /// Values changed by the passes of cheapest values that end flights. With those that picks and groups changed they
-    /// are all moves.
+    /// Values changed by the passes of cheapest values that end trajectories. With those that picks and groups changed
+    /// they are all moves.
     pub settled: u64,
     /// Bytes of its states, at most.
     pub bytes: u64,
@@ -317,8 +319,8 @@ pub(crate) trait Driver: Send {
     fn population(&self) -> usize;
 
     /// Whether a round on this core, with what is known of it and what was found, can bring anything.
-    fn fits(&self, field: &Field, pool: &Pool) -> bool {
-        let _ = (field, pool);
+    fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {
+        let _ = (context, pool);
         true
     }
 
@@ -328,38 +330,38 @@ pub(crate) trait Driver: Send {
     }
 
     /// What share it has at first, for each of another driver's.
-    fn weight(&self, field: &Field, pool: &Pool) -> f64 {
-        let _ = (field, pool);
+    fn weight(&self, context: &SearchContext, pool: &Pool) -> f64 {
+        let _ = (context, pool);
         1.0
     }
 
     /// Part of the time that is its own whatever it gains, until an allowed assignment is found and after that.
-    fn floor(&self, field: &Field, pool: &Pool) -> f64 {
-        let _ = (field, pool);
+    fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
+        let _ = (context, pool);
         0.0
     }
 
     /// Work of a run from which on it takes turns; the same on all devices where a run is to be repeated.
-    fn begins(&self, field: &Field) -> u64 {
-        let _ = field;
+    fn begins(&self, context: &SearchContext) -> u64 {
+        let _ = context;
         0
     }
 
     /// The kernels that its next round takes, where it was given a device and they are others than the last one's.
-    fn kernels(&self, field: &Field) -> Option<Source> {
-        let _ = field;
+    fn kernels(&self, context: &SearchContext) -> Option<Source> {
+        let _ = context;
         None
     }
 
     /// Opens a run from the solution that is there already, in some ten milliseconds; most have no way to.
-    fn open_run(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
-        let _ = (field, pool, stop);
+    fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
+        let _ = (context, pool, stop);
         None
     }
 
-    /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the round
-    /// is dropped.
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort;
+    /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the
+    /// round is dropped.
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort;
 
     /// A bound step has left messages that rate partial assignments.
     fn guide(&mut self, outcome: &Arc<Outcome>) {
@@ -367,7 +369,7 @@ pub(crate) trait Driver: Send {
     }
 
     /// The core has changed: `translate` turns an assignment of the old one into one of the new.
-    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync));
+    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync));
 }
 
 /// The best different assignments that any driver found, best first.
@@ -403,9 +405,9 @@ impl Pool {
     }
 
     /// The same assignments on another core.
-    pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         for elite in std::mem::take(&mut self.elites) {
-            self.offer(&Elite::new(&field.rows, translate(&elite.values)));
+            self.offer(&Elite::new(&context.tables, translate(&elite.values)));
         }
     }
 

@@ -1,8 +1,9 @@
-//! The drivers of a run. On few threads of the CPU they take turns. Beside a device those that it does not have go on by themselves: in turn with it they kept
-//! it waiting a quarter of the time, and had little themselves (results/notes/search-cuda.md). On many threads those do that leave most of them idle.
+//! The drivers of a run. On few threads of the CPU they take turns. Beside a device those that it does not have go on
+//! by themselves: in turn with it they kept it waiting a quarter of the time, and had little themselves
+//! (results/notes/search-cuda.md). On many threads those do that leave most of them idle.
 
-use super::background::Errand;
-use super::driver::{Effort, Field, Pool};
+use super::background::BackgroundTask;
+use super::driver::{Effort, Pool, SearchContext};
 use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
 use crate::device::Cuda;
@@ -19,17 +20,17 @@ use std::time::Duration;
 /// look at the stop flag.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whoever takes turns, and whoever does not.
-pub(crate) struct Crew {
+/// Drivers that take turns, and those that run beside them.
+pub(crate) struct DriverGroup {
     turns: Portfolio,
-    beside: Option<Beside>,
+    concurrent: Option<ConcurrentDrivers>,
     /// Told of what is found beside the rounds.
     meeting: Meeting,
     /// What ended by an internal error, and what that said.
     lost: Vec<Lost>,
 }
 
-impl Crew {
+impl DriverGroup {
     /// The drivers that the options name; with `threads` for them some of them work beside a device.
     pub fn new(
         options: &Options,
@@ -39,22 +40,22 @@ impl Crew {
         rng: &mut Rng,
     ) -> Self {
         let turns = Portfolio::new(options, device, threads.is_some(), rng);
-        let beside = threads.map(|threads| Beside::new(Portfolio::beside(rng), threads));
-        Crew { turns, beside, meeting, lost: Vec::new() }
+        let concurrent = threads.map(|threads| ConcurrentDrivers::new(Portfolio::concurrent(rng), threads));
+        DriverGroup { turns, concurrent, meeting, lost: Vec::new() }
     }
 
     /// Those that need few threads go on by themselves from now on, on `threads`.
-    pub fn part(&mut self, threads: Threads) {
-        self.beside = Some(Beside::new(self.turns.part(), threads));
+    pub fn split(&mut self, threads: Threads) {
+        self.concurrent = Some(ConcurrentDrivers::new(self.turns.split(), threads));
     }
 
-    /// Whether the rounds are still those of whoever begins.
+    /// Whether the first rounds are not over yet.
     pub fn is_opening(&self) -> bool {
         self.turns.is_opening()
     }
 
     /// Drivers of a device take over: what the others found is in the pool, what they were told is told again.
-    pub fn board(
+    pub fn hand_over(
         &mut self,
         options: &Options,
         device: Arc<Cuda>,
@@ -63,9 +64,9 @@ impl Crew {
         rng: &mut Rng,
     ) {
         let told = self.turns.told();
-        drop(self.beside.take().and_then(|beside| beside.end(pool, &mut self.lost)));
+        drop(self.concurrent.take().and_then(|concurrent| concurrent.end(pool, &mut self.lost)));
         let lost = self.take_lost();
-        *self = Crew { lost, ..Crew::new(options, Some(device), threads, self.meeting.clone(), rng) };
+        *self = DriverGroup { lost, ..DriverGroup::new(options, Some(device), threads, self.meeting.clone(), rng) };
         if let Some(outcome) = told {
             self.guide(outcome);
         }
@@ -73,7 +74,7 @@ impl Crew {
 
     /// There is no device any more: all take turns.
     pub fn lose_device(&mut self, pool: &mut Pool) {
-        if let Some(drivers) = self.beside.take().and_then(|beside| beside.end(pool, &mut self.lost)) {
+        if let Some(drivers) = self.concurrent.take().and_then(|concurrent| concurrent.end(pool, &mut self.lost)) {
             self.turns.join(drivers);
         }
     }
@@ -81,18 +82,19 @@ impl Crew {
     /// Which drivers have ended by an internal error, told once.
     pub fn take_lost(&mut self) -> Vec<Lost> {
         self.lost.extend(self.turns.take_lost());
-        if let Some(beside) = &mut self.beside {
-            beside.collect_lost(&mut self.lost);
+        if let Some(concurrent) = &mut self.concurrent {
+            concurrent.collect_lost(&mut self.lost);
         }
         std::mem::take(&mut self.lost)
     }
 
-    /// One round of one driver, and what others did meanwhile. Returns who found the best, or else whose round it was, and all that was done.
-    pub fn round(&mut self, field: &Arc<Field>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
-        let (mut source, mut effort) = self.turns.round(field, pool, stop);
-        if let Some(beside) = &mut self.beside {
+    /// One round of one driver, and what others did meanwhile. Returns which driver found the best, or else made the
+    /// round, and all that was done.
+    pub fn round(&mut self, context: &Arc<SearchContext>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+        let (mut source, mut effort) = self.turns.round(context, pool, stop);
+        if let Some(concurrent) = &mut self.concurrent {
             let before = pool.best();
-            let (other, more) = beside.exchange(field, pool, &self.meeting, stop);
+            let (other, more) = concurrent.exchange(context, pool, &self.meeting, stop);
             if pool.best() < before {
                 source = other;
             }
@@ -101,27 +103,27 @@ impl Crew {
         (source, effort)
     }
 
-    /// The run ends: waits for who is on his way, and says who found the best of what comes in.
+    /// The run ends: waits for rounds under way, and says which driver found the best of what comes in.
     pub fn finish(&mut self, pool: &mut Pool) -> Option<&'static str> {
-        let beside = self.beside.as_mut()?;
-        let _ = beside.halt();
-        Some(beside.collect(pool).0)
+        let concurrent = self.concurrent.as_mut()?;
+        let _ = concurrent.halt();
+        Some(concurrent.collect(pool).0)
     }
 
-    /// Hands the messages of a bound step to whoever builds on them.
+    /// Hands the messages of a bound step to drivers that use them.
     pub fn guide(&mut self, outcome: Arc<Outcome>) {
-        if let Some(drivers) = self.beside.as_mut().and_then(Beside::halt) {
+        if let Some(drivers) = self.concurrent.as_mut().and_then(ConcurrentDrivers::halt) {
             drivers.guide(outcome.clone());
         }
         self.turns.guide(outcome);
     }
 
     /// Moves every driver to another core.
-    pub fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        if let Some(beside) = &mut self.beside {
-            beside.rebase(field, translate);
+    pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        if let Some(concurrent) = &mut self.concurrent {
+            concurrent.rebase(context, translate);
         }
-        self.turns.rebase(field, translate);
+        self.turns.rebase(context, translate);
     }
 
     /// States kept by the first driver.
@@ -131,33 +133,34 @@ impl Crew {
 }
 
 /// Drivers on a thread of their own, round after round.
-struct Beside {
-    drivers: Errand<Portfolio, ()>,
+struct ConcurrentDrivers {
+    drivers: BackgroundTask<Portfolio, ()>,
     threads: Threads,
     found: Arc<Mutex<Found>>,
     /// Ends the rounds.
     over: Stop,
 }
 
-/// What both sides know, and what the drivers did since anybody asked.
+/// What both sides know, and what the drivers did since they were last asked.
 #[derive(Default)]
 struct Found {
     pool: Pool,
     effort: Effort,
-    /// Who found the best last.
+    /// The driver that found the best last.
     source: &'static str,
     lost: Vec<Lost>,
 }
 
-impl Beside {
+impl ConcurrentDrivers {
     fn new(drivers: Portfolio, threads: Threads) -> Self {
-        Beside { drivers: Errand::new(drivers), threads, found: Arc::default(), over: Stop::new() }
+        ConcurrentDrivers { drivers: BackgroundTask::new(drivers), threads, found: Arc::default(), over: Stop::new() }
     }
 
-    /// Lets both sides know what the other has found, and begins where nobody is on his way. Returns who found the best and what was done.
+    /// Lets both sides know what the other has found, and begins rounds where none are under way. Returns which driver
+    /// found the best and what was done.
     fn exchange(
         &mut self,
-        field: &Arc<Field>,
+        context: &Arc<SearchContext>,
         pool: &mut Pool,
         meeting: &Meeting,
         stop: &Stop,
@@ -165,10 +168,11 @@ impl Beside {
         let done = self.collect(pool);
         if self.drivers.here().is_some_and(|drivers| !drivers.is_empty()) && !pool.elites().is_empty() {
             self.over = stop.below();
-            let (field, found, over) = (field.clone(), self.found.clone(), self.over.clone());
+            let (context, found, over) = (context.clone(), self.found.clone(), self.over.clone());
             let (threads, meeting) = (self.threads.clone(), meeting.clone());
             let own = threads.clone();
-            let task = move |drivers: &mut Portfolio| threads.run(|| rounds(drivers, &field, &found, &meeting, &over));
+            let task =
+                move |drivers: &mut Portfolio| threads.run(|| rounds(drivers, &context, &found, &meeting, &over));
             self.drivers.begin(&own, task);
         }
         done
@@ -181,7 +185,7 @@ impl Beside {
         (found.source, std::mem::take(&mut found.effort))
     }
 
-    /// Ends the rounds on their way. What they found stays where it is.
+    /// Ends the rounds under way. What they found stays where it is.
     fn halt(&mut self) -> Option<&mut Portfolio> {
         self.over.set(Cause::Time);
         let _ = self.drivers.wait(PATIENCE);
@@ -200,20 +204,20 @@ impl Beside {
         lost.extend(self.drivers.take_lost().map(|what| Lost { source: "drivers", what }));
     }
 
-    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         if let Some(drivers) = self.halt() {
-            drivers.rebase(field, translate);
+            drivers.rebase(context, translate);
         }
-        lock(&self.found).pool.rebase(field, translate);
+        lock(&self.found).pool.rebase(context, translate);
     }
 }
 
 /// Rounds until they are over.
-fn rounds(drivers: &mut Portfolio, field: &Field, found: &Mutex<Found>, meeting: &Meeting, over: &Stop) {
+fn rounds(drivers: &mut Portfolio, context: &SearchContext, found: &Mutex<Found>, meeting: &Meeting, over: &Stop) {
     let mut pool = lock(found).pool.clone();
     while !over.is_set() && !drivers.is_empty() {
         threads::panic_on_purpose("drivers");
-        let (source, effort) = drivers.round(field, &mut pool, over);
+        let (source, effort) = drivers.round(context, &mut pool, over);
         let mut found = lock(found);
         found.lost.append(&mut drivers.take_lost());
         if pool.best() < found.pool.best() {
@@ -224,7 +228,7 @@ fn rounds(drivers: &mut Portfolio, field: &Field, found: &Mutex<Found>, meeting:
         pool.clone_from(&found.pool);
         drop(found);
         if let Some(elite) = pool.allowed() {
-            meeting.found(field.constant.saturating_add(elite.energy.total));
+            meeting.found(context.constant.saturating_add(elite.energy.total));
         }
     }
 }
@@ -241,124 +245,126 @@ mod tests {
     use crate::model::FORBIDDEN;
     use crate::reduce::Reducer;
     use crate::search::drivers::annealing::state::Elite;
-    use crate::search::scheduler::threads::Parts;
+    use crate::search::scheduler::threads::ThreadSplit;
     use crate::search::testing::price;
 
     /// A grid of 36 variables with five values each.
-    fn field(seed: u64) -> Arc<Field> {
+    fn context(seed: u64) -> Arc<SearchContext> {
         field_of(&[("side", "6"), ("d", "5")], seed)
     }
 
-    fn field_of(parameters: &[(&str, &str)], seed: u64) -> Arc<Field> {
+    fn field_of(parameters: &[(&str, &str)], seed: u64) -> Arc<SearchContext> {
         let network = generate("grid", parameters, seed).expect("a family");
-        let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+        let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
         let problem = Arc::new(reducer.problem());
-        Arc::new(Field::new(&problem, price(&problem), None, &mut Rng::new(seed)))
+        Arc::new(SearchContext::new(&problem, price(&problem), None, &mut Rng::new(seed)))
     }
 
     fn meeting() -> Meeting {
         Meeting::new(FORBIDDEN, &Stop::new())
     }
 
-    /// A crew as on a device, without one.
-    fn crew_of(threads: usize, rng: &mut Rng) -> Crew {
+    /// A group as on a device, without one.
+    fn group_of(threads: usize, rng: &mut Rng) -> DriverGroup {
         let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        let threads = workers.install(|| Parts::beside_device(true, false)).drivers;
-        Crew::new(&Options::default(), None, threads, meeting(), rng)
+        let threads = workers.install(|| ThreadSplit::beside_device(true, false)).drivers;
+        DriverGroup::new(&Options::default(), None, threads, meeting(), rng)
     }
 
     /// One whose drivers of the CPU are beside the others.
-    fn crew(rng: &mut Rng) -> Crew {
-        crew_of(2, rng)
+    fn group(rng: &mut Rng) -> DriverGroup {
+        group_of(2, rng)
     }
 
-    fn energies_are_those_of(field: &Field, pool: &Pool) -> bool {
-        !pool.elites().is_empty() && pool.elites().iter().all(|elite| elite.energy == field.rows.energy(&elite.values))
+    fn energies_are_those_of(context: &SearchContext, pool: &Pool) -> bool {
+        !pool.elites().is_empty()
+            && pool.elites().iter().all(|elite| elite.energy == context.tables.energy(&elite.values))
     }
 
     #[test]
     fn what_is_found_beside_comes_in_and_what_is_known_goes_out() {
         let (mut rng, stop) = (Rng::new(1), Stop::new());
-        let field = field_of(&[("side", "6"), ("d", "5"), ("p2", "0")], 1);
-        let (mut pool, mut beside) = (Pool::default(), crew(&mut rng).beside.expect("drivers"));
+        let context = field_of(&[("side", "6"), ("d", "5"), ("p2", "0")], 1);
+        let (mut pool, mut concurrent) = (Pool::default(), group(&mut rng).concurrent.expect("drivers"));
         let meeting = meeting();
-        let _ = beside.exchange(&field, &mut pool, &meeting, &stop);
-        assert!(beside.drivers.here().is_some(), "nothing is known, so nobody begins");
-        let values = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
-        pool.offer(&Elite::new(&field.rows, values));
+        let _ = concurrent.exchange(&context, &mut pool, &meeting, &stop);
+        assert!(concurrent.drivers.here().is_some(), "nothing is known, so no round begins");
+        let values = (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
+        pool.offer(&Elite::new(&context.tables, values));
         let (begin, mut work) = (pool.best(), 0);
         while pool.best() == begin {
-            let (source, effort) = beside.exchange(&field, &mut pool, &meeting, &stop);
-            assert!(pool.best() == begin || source == "islands");
+            let (source, effort) = concurrent.exchange(&context, &mut pool, &meeting, &stop);
+            assert!(pool.best() == begin || source == "lns");
             work += effort.work;
             std::thread::yield_now();
         }
-        assert!(work > 0 && beside.halt().is_some());
-        let _ = beside.collect(&mut pool);
-        assert_eq!(lock(&beside.found).pool.best(), pool.best());
-        assert!(energies_are_those_of(&field, &pool));
-        // whoever waits for a round hears that the bound is met
+        assert!(work > 0 && concurrent.halt().is_some());
+        let _ = concurrent.collect(&mut pool);
+        assert_eq!(lock(&concurrent.found).pool.best(), pool.best());
+        assert!(energies_are_those_of(&context, &pool));
+        // a caller that waits for a round hears that the bound is met
         let best = pool.allowed().expect("nothing is forbidden").energy.total;
-        meeting.proved(field.constant + best);
+        meeting.proved(context.constant + best);
         assert!(meeting.met().is_set());
     }
 
     #[test]
     fn another_core_ends_the_rounds_and_takes_what_was_found_along() {
         let (mut rng, stop) = (Rng::new(2), Stop::new());
-        let (field, other) = (field(2), self::field(3));
-        let (mut crew, mut pool) = (crew(&mut rng), Pool::default());
-        let rounds = |crew: &mut Crew, field: &Arc<Field>, pool: &mut Pool| {
-            (0..3).for_each(|_| drop(crew.round(field, pool, &stop)));
+        let (context, other) = (context(2), self::context(3));
+        let (mut group, mut pool) = (group(&mut rng), Pool::default());
+        let rounds = |group: &mut DriverGroup, context: &Arc<SearchContext>, pool: &mut Pool| {
+            (0..3).for_each(|_| drop(group.round(context, pool, &stop)));
         };
-        rounds(&mut crew, &field, &mut pool);
+        rounds(&mut group, &context, &mut pool);
         let same = |values: &[u16]| values.to_vec();
         pool.rebase(&other, &same);
-        crew.rebase(&other, &same);
-        rounds(&mut crew, &other, &mut pool);
-        assert!(crew.finish(&mut pool).is_some());
+        group.rebase(&other, &same);
+        rounds(&mut group, &other, &mut pool);
+        assert!(group.finish(&mut pool).is_some());
         assert!(energies_are_those_of(&other, &pool));
     }
 
     #[test]
-    fn a_run_of_one_thread_has_nobody_beside_it() {
+    fn a_run_of_one_thread_has_no_drivers_beside_it() {
         let mut rng = Rng::new(4);
-        assert!(crew_of(1, &mut rng).beside.is_none() && crew_of(5, &mut rng).beside.is_some());
+        assert!(group_of(1, &mut rng).concurrent.is_none() && group_of(5, &mut rng).concurrent.is_some());
     }
 
     #[test]
     fn on_many_threads_those_part_that_need_few() {
         let (mut rng, stop) = (Rng::new(5), Stop::new());
-        let (field, mut pool) = (field(6), Pool::new(true));
-        let mut crew = Crew::new(&Options::default(), None, None, meeting(), &mut rng);
+        let (context, mut pool) = (context(6), Pool::new(true));
+        let mut group = DriverGroup::new(&Options::default(), None, None, meeting(), &mut rng);
         let workers = rayon::ThreadPoolBuilder::new().num_threads(8).build().expect("threads");
-        let _ = crew.round(&field, &mut pool, &stop);
-        let threads = workers.install(|| Parts::of_the_cpu(&field, &pool)).flatten().and_then(|parts| parts.drivers);
-        crew.part(threads.expect("there are enough"));
+        let _ = group.round(&context, &mut pool, &stop);
+        let threads =
+            workers.install(|| ThreadSplit::of_the_cpu(&context, &pool)).flatten().and_then(|parts| parts.drivers);
+        group.split(threads.expect("there are enough"));
         let names = |drivers: &mut Portfolio, pool: &mut Pool| {
-            let names = (0..200).map(|_| drivers.round(&field, pool, &stop).0);
+            let names = (0..200).map(|_| drivers.round(&context, pool, &stop).0);
             names.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
         };
-        let _ = crew.round(&field, &mut pool, &stop);
-        let parted = crew.beside.take().and_then(|beside| beside.end(&mut pool, &mut Vec::new()));
+        let _ = group.round(&context, &mut pool, &stop);
+        let parted = group.concurrent.take().and_then(|concurrent| concurrent.end(&mut pool, &mut Vec::new()));
         let mut parted = parted.expect("it comes back");
-        assert_eq!(names(&mut crew.turns, &mut pool), ["anneal", "tabu"]);
-        assert_eq!(names(&mut parted, &mut pool), ["deep", "dives", "islands"]);
-        assert!(energies_are_those_of(&field, &pool));
+        assert_eq!(names(&mut group.turns, &mut pool), ["anneal", "tabu"]);
+        assert_eq!(names(&mut parted, &mut pool), ["limited-discrepancy", "lns", "long-anneal"]);
+        assert!(energies_are_those_of(&context, &pool));
     }
 
     #[test]
     fn without_the_device_all_take_turns() {
         let (mut rng, stop) = (Rng::new(3), Stop::new());
-        let (field, mut crew, mut pool) = (field(4), crew(&mut rng), Pool::default());
-        let _ = crew.round(&field, &mut pool, &stop);
-        crew.lose_device(&mut pool);
-        assert!(crew.beside.is_none() && crew.finish(&mut pool).is_none());
+        let (context, mut group, mut pool) = (context(4), group(&mut rng), Pool::default());
+        let _ = group.round(&context, &mut pool, &stop);
+        group.lose_device(&mut pool);
+        assert!(group.concurrent.is_none() && group.finish(&mut pool).is_none());
         let mut rounds = 0;
-        while crew.round(&field, &mut pool, &stop).0 != "islands" {
+        while group.round(&context, &mut pool, &stop).0 != "lns" {
             rounds += 1;
             assert!(rounds < 10_000);
         }
-        assert!(energies_are_those_of(&field, &pool));
+        assert!(energies_are_those_of(&context, &pool));
     }
 }

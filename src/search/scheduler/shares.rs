@@ -1,8 +1,8 @@
-//! Work shared out among drivers by what they gained for theirs. Shares are of work and not of rounds, because a round of annealing
-//! may be ten of tabu search; and gains are what the best solution became cheaper by, because an improvement in every short round may
-//! be less than one in a long round. Both were tried (results/notes/coloring.md).
+//! Work shared out among drivers by what they gained for theirs. Shares are of work and not of rounds, because a round
+//! of annealing may be ten of tabu search; and gains are what the best solution became cheaper by, because an
+//! improvement in every short round may be less than one in a long round. Both were tried (results/notes/coloring.md).
 
-/// Rounds of a period, at least; it goes on until somebody has gained.
+/// Rounds of a period, at least; it goes on until a driver has gained.
 const PERIOD: u32 = 16;
 /// Part of the work that is dealt out evenly.
 const FLOOR: f64 = 0.15;
@@ -25,13 +25,13 @@ pub(crate) struct Shares {
     /// Of this period: cost and work.
     gains: Vec<f64>,
     work: Vec<f64>,
-    /// Parts of what all together gained and did in earlier ones, which had costs of other orders.
+    /// ThreadSplit of what all together gained and did in earlier ones, which had costs of other orders.
     gained: Vec<f64>,
     done: Vec<f64>,
 }
 
 impl Shares {
-    /// Shares that begin in proportion to weights, with what part of all is somebody's own for good.
+    /// Shares that begin in proportion to weights, with the part of all that each keeps for good.
     pub fn new(drivers: Vec<(f64, f64)>) -> Self {
         let (weights, own): (Vec<f64>, Vec<f64>) = drivers.into_iter().unzip();
         let (sum, none) = (weights.iter().sum::<f64>(), vec![0.0; weights.len()]);
@@ -48,14 +48,15 @@ impl Shares {
         }
     }
 
-    /// Whoever has the largest share, the first of equals; of those that `may`.
+    /// The driver with the largest share, the first of equals; of those that `may`.
     pub fn largest(&self, may: impl Fn(usize) -> bool) -> Option<usize> {
         (0..self.shares.len())
             .filter(|&arm| may(arm))
             .reduce(|a, b| if self.shares[b] > self.shares[a] { b } else { a })
     }
 
-    /// Whoever is furthest behind its share, the first of equals; of those that `may`. The others do not catch up later.
+    /// The driver furthest behind its share, the first of equals; of those that `may`. The others do not catch up
+    /// later.
     pub fn next(&mut self, may: impl Fn(usize) -> bool) -> Option<usize> {
         let level = |arm: usize| self.spent[arm] / self.shares[arm];
         let all = 0..self.shares.len();
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gains_more_for_the_work_has_more_whatever_the_order_of_costs() {
+    fn a_driver_that_gains_more_for_the_work_has_more_whatever_the_order_of_costs() {
         let mut shares = Shares::new(vec![(1.0, 0.0); 3]);
         for round in 0..400 {
             // the last one takes over, at a thousandth of the gains
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_somebodys_own_is_not_lost() {
+    fn what_is_a_drivers_own_is_not_lost() {
         let mut shares = Shares::new(vec![(1.0, 0.5), (1.0, 0.0)]);
         for _ in 0..1000 {
             let arm = shares.next(|_| true).expect("any");
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changes_where_nobody_gains() {
+    fn nothing_changes_where_none_gains() {
         let mut shares = Shares::new(vec![(3.0, 0.5), (1.0, 0.0)]);
         for _ in 0..100 {
             let arm = shares.next(|_| true).expect("any");

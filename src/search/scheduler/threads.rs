@@ -1,20 +1,21 @@
 //! How the threads of a run are shared out where several things go on at a time.
 
-use super::driver::{Field, Pool};
+use super::driver::{Pool, SearchContext};
 use crate::threads;
 use rayon::ThreadPool;
 use std::sync::Arc;
 
-/// One thread in so many is the drivers' that go on by themselves, up to as many as there are islands. On large cores it is one: annealing
-/// takes in what islands find, and with three threads of them the pool was theirs too soon (results/notes/search-cuda.md).
+/// One thread in so many is the drivers' that go on by themselves, up to as many as large-neighbourhood search has
+/// states. On large cores it is one: annealing takes in what large-neighbourhood search finds, and with three threads
+/// of them the pool was theirs too soon (results/notes/search-cuda.md).
 const DRIVERS: usize = 4;
 /// One in so many is the bounds' beside a search on the CPU; they and the search change places while they lead.
 const BOUNDS: usize = 4;
-/// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in turns, with six level
-/// (results/scheduler/thread-split.csv).
+/// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in
+/// turns, with six level (results/scheduler/thread-split.csv).
 const LEAST: usize = 8;
 
-/// Threads for one thing, so that nobody waits for somebody else's work; by default those of everybody.
+/// Threads for one purpose, so that none waits for others' work; by default the shared ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Threads(Option<Arc<ThreadPool>>);
 
@@ -24,7 +25,7 @@ impl Threads {
         threads::pool(count).ok().map(|pool| Threads(Some(Arc::new(pool))))
     }
 
-    /// Whether they are nobody else's.
+    /// Whether they are for this purpose alone.
     pub fn are_own(&self) -> bool {
         self.0.is_some()
     }
@@ -48,37 +49,39 @@ impl Threads {
 
 /// The threads of a run by what goes on at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct Parts {
+pub(crate) struct ThreadSplit {
     /// Of the rounds of drivers that take turns.
     pub search: Threads,
     /// Of bounds.
     pub bounds: Threads,
-    /// Of drivers that go on by themselves; none where nobody does.
+    /// Of drivers that go on by themselves; none where there are none.
     pub drivers: Option<Threads>,
 }
 
-impl Parts {
-    /// Beside a device that searches all but one are for bounds and, if there are any, drivers. A run of one thread has bounds beside it, and no drivers.
-    pub fn beside_device(drivers: bool, is_large: bool) -> Parts {
+impl ThreadSplit {
+    /// Beside a device that searches all but one are for bounds and, if there are any, drivers. A run of one thread has
+    /// bounds beside it, and no drivers.
+    pub fn beside_device(drivers: bool, is_large: bool) -> ThreadSplit {
         let all = rayon::current_num_threads() - 1;
         let drivers = (drivers && all > 0).then(|| of_drivers(all, is_large));
         let bounds = Threads::start(all.saturating_sub(drivers.unwrap_or(0)).max(1)).unwrap_or_default();
-        Parts { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
+        ThreadSplit { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
     }
 
-    /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can use (a run of 16 threads in which all
-    /// took turns used five of them on SPOT5 414; results/scheduler/thread-split.csv). Not on large cores, whose first states are as many as threads, nor on colorings
-    /// and before an allowed assignment is known, where half of the time belongs to a driver that has a walk for each.
-    /// `Some(None)` where the system has no threads for that.
-    pub fn of_the_cpu(field: &Field, pool: &Pool) -> Option<Option<Parts>> {
+    /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can
+    /// use (a run of 16 threads in which all took turns used five of them on SPOT5 414;
+    /// results/scheduler/thread-split.csv). Not on large cores, whose first states are as many as threads, nor on
+    /// colorings and before an allowed assignment is known, where half of the time belongs to a driver that has a walk
+    /// for each. `Some(None)` where the system has no threads for that.
+    pub fn of_the_cpu(context: &SearchContext, pool: &Pool) -> Option<Option<ThreadSplit>> {
         let all = rayon::current_num_threads();
-        if all < LEAST || !pool.solved || field.is_large() || field.is_coloring() {
+        if all < LEAST || !pool.solved || context.is_large() || context.is_coloring() {
             return None;
         }
         let (bounds, drivers) = (all / BOUNDS, of_drivers(all, false));
         let parts = || {
             let search = Threads::start(all - bounds - drivers)?;
-            Some(Parts { search, bounds: Threads::start(bounds)?, drivers: Some(Threads::start(drivers)?) })
+            Some(ThreadSplit { search, bounds: Threads::start(bounds)?, drivers: Some(Threads::start(drivers)?) })
         };
         Some(parts())
     }
@@ -99,26 +102,26 @@ mod tests {
     use crate::stop::Stop;
     use rayon::ThreadPoolBuilder;
 
-    fn field(kind: &str, settings: &[(&str, &str)]) -> Field {
+    fn context(kind: &str, settings: &[(&str, &str)]) -> SearchContext {
         let network = generate(kind, settings, 1).expect("a family");
-        let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("nobody stops").problem());
-        Field::new(&problem, price(&problem), None, &mut Rng::new(1))
+        let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem());
+        SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1))
     }
 
     #[test]
     fn parts_come_to_all_threads_and_none_is_empty() {
         let count = |threads: &Threads| threads.0.as_ref().map_or(0, |threads| threads.current_num_threads());
-        let (small, solved) = (field("grid", &[("side", "6")]), Pool::new(true));
+        let (small, solved) = (context("grid", &[("side", "6")]), Pool::new(true));
         for all in 1..20 {
             let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
-            let parts = pool.install(|| Parts::of_the_cpu(&small, &solved));
+            let parts = pool.install(|| ThreadSplit::of_the_cpu(&small, &solved));
             assert_eq!(parts.is_some(), all >= LEAST);
-            if let Some(Some(Parts { search, bounds, drivers: Some(drivers) })) = parts {
+            if let Some(Some(ThreadSplit { search, bounds, drivers: Some(drivers) })) = parts {
                 let each = [count(&search), count(&bounds), count(&drivers)];
                 assert!(each.iter().sum::<usize>() == all && each.iter().all(|&part| part > 0), "{each:?}");
                 assert!(each[0] >= each[1] && each[0] >= each[2], "{each:?}");
             }
-            let parts = pool.install(|| Parts::beside_device(true, false));
+            let parts = pool.install(|| ThreadSplit::beside_device(true, false));
             let drivers = parts.drivers.as_ref().map_or(0, count);
             assert!(parts.drivers.is_some() == (all > 1) && count(&parts.bounds) == (all - 1 - drivers).max(1));
         }
@@ -127,10 +130,12 @@ mod tests {
     #[test]
     fn a_run_has_no_parts_where_all_threads_are_for_one_driver() {
         let pool = ThreadPoolBuilder::new().num_threads(LEAST).build().expect("threads");
-        let has = |field: &Field, solved| pool.install(|| Parts::of_the_cpu(field, &Pool::new(solved))).is_some();
-        let small = field("grid", &[("side", "6")]);
+        let has = |context: &SearchContext, solved| {
+            pool.install(|| ThreadSplit::of_the_cpu(context, &Pool::new(solved))).is_some()
+        };
+        let small = context("grid", &[("side", "6")]);
         assert!(has(&small, true) && !has(&small, false));
-        assert!(!has(&field("grid", &[("side", "25"), ("d", "2")]), true));
-        assert!(!has(&field("coloring", &[("n", "30"), ("k", "4")]), true));
+        assert!(!has(&context("grid", &[("side", "25"), ("d", "2")]), true));
+        assert!(!has(&context("coloring", &[("n", "30"), ("k", "4")]), true));
     }
 }

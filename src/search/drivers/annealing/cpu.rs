@@ -1,11 +1,11 @@
-//! The population on the CPU: children in parallel, one thread a child.
+//! The population on the CPU: offspring in parallel, one thread a child.
 
-use super::crossover::Merge;
+use super::crossover::PartitionCrossover;
 use super::generation::{
-    Bred, COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, Plan, Settled, TREE_EVERY, Tally, decision,
+    COLD_SHARES, GREEDY_SWEEPS, Generation, Offspring, Plan, Population, Replacement, TREE_EVERY, Tally, decision,
 };
 use super::heat_bath::{AllFunctions, HeatBath};
-use super::rating_cache::{Kept, Ratings};
+use super::rating_cache::{CachedRatings, RatingCache};
 use super::state::{Elite, State, hash};
 use super::sweep::sweep;
 use super::tree_move::{TreeScratch, tree_move};
@@ -14,26 +14,27 @@ use crate::fang::Scratch;
 use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
 use crate::rng::{Rng, below, mix};
-use crate::search::context::value_tables::{Energy, Rows};
-use crate::search::scheduler::driver::{Field, is_large};
+use crate::search::context::value_tables::{Energy, ValueTables};
+use crate::search::scheduler::driver::{SearchContext, is_large};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// Elites and the children of the generation in progress.
+/// Elites and the offspring of the generation in progress.
 #[derive(Debug, Default)]
-pub(crate) struct HostHerd {
+pub(crate) struct CpuPopulation {
     /// Whether one is allowed is known of the best of them alone.
     elites: Vec<Elite>,
     /// Theirs, on small cores.
-    ratings: Vec<Ratings>,
-    children: Vec<Child>,
+    ratings: Vec<RatingCache>,
+    offspring: Vec<Child>,
     steps: Vec<Boltzmann>,
     best: i64,
     best_allowed: i64,
-    /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do the next.
+    /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do
+    /// the next.
     first_moves: [u64; COLD_SHARES.len()],
 }
 
@@ -41,7 +42,7 @@ pub(crate) struct HostHerd {
 #[derive(Clone, Debug)]
 struct Child {
     elite: Elite,
-    ratings: Ratings,
+    ratings: RatingCache,
     plan: Plan,
     /// Of its first sweep.
     first_moves: u64,
@@ -50,81 +51,83 @@ struct Child {
 }
 
 thread_local! {
-    static DESK: RefCell<Desk> = RefCell::default();
+    static STORAGE: RefCell<ThreadStorage> = RefCell::default();
 }
 
-/// Storage of one thread, kept for as long as the thread is there: made anew for each generation it took 4 to 10 % of 505 and pedigree18.
+/// Storage of one thread, kept for as long as the thread is there: made again for each generation it took 4 to 10 % of
+/// 505 and pedigree18.
 #[derive(Default)]
-struct Desk {
+struct ThreadStorage {
     scratch: Scratch<i32>,
     tree: TreeScratch,
-    merge: Merge,
-    ratings: RefCell<Ratings>,
+    merge: PartitionCrossover,
+    ratings: RefCell<RatingCache>,
     before: Vec<u16>,
 }
 
-/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next. On twelve cores one in two took as
-/// long, one in five up to 1.3 times (results/notes/cpu.md).
+/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next. On twelve cores
+/// one in two took as long, one in five up to 1.3 times (results/notes/cpu.md).
 const COOL: usize = 3;
-/// Where a child's rows are gone with it: the first sweep that keeps ratings makes all rows anew, and it takes some more to pay.
+/// Where a child's rows are gone with it: the first sweep that keeps ratings makes all rows again, and it takes some
+/// more to pay.
 const WORTH_KEEPING: u32 = 4;
 /// Values of all variables up to which a state keeps its ratings: 64 kB of them.
 const MOST_KEPT: usize = 1 << 14;
 
-/// Whether elites keep their ratings. Children of large cores are long enough to make them anew.
-fn keeps_ratings(rows: &Rows) -> bool {
-    !is_large(rows.variables()) && rows.all_copied() && rows.moves() <= MOST_KEPT
+/// Whether elites keep their ratings. Children of large cores are long enough to make them again.
+fn keeps_ratings(tables: &ValueTables) -> bool {
+    !is_large(tables.variables()) && tables.all_copied() && tables.moves() <= MOST_KEPT
 }
 
-impl HostHerd {
+impl CpuPopulation {
     #[inline(always)]
     fn make_child(
         &self,
         slot: usize,
         generation: &Generation,
-        field: &Field,
-        desk: &mut Desk,
+        context: &SearchContext,
+        storage: &mut ThreadStorage,
         stop: &Stop,
     ) -> Option<Child> {
         if stop.is_set() {
             return None;
         }
-        let rows = &field.rows;
+        let tables = &context.tables;
         let (key, group) = (generation.key(slot), generation.group_key(slot));
         let plan = generation.plan(key);
         // a child's bits come from its key: the stream is never drawn from
-        let mut state = State::new(field.variables(), Rng::new(0));
-        let is_cool = |moves: u64| moves.saturating_mul(COOL as u64) < field.variables() as u64;
+        let mut state = State::new(context.variables(), Rng::new(0));
+        let is_cool = |moves: u64| moves.saturating_mul(COOL as u64) < context.variables() as u64;
         let (mut cool, mut known) = (!generation.opens() && is_cool(self.first_moves[plan.cold]), false);
         if generation.opens() {
             let draw = mix(key, decision::VALUES);
             for (v, value) in state.values.iter_mut().enumerate() {
-                *value = below(mix(draw, v as u64), rows.domain(v) as u64) as u16;
+                *value = below(mix(draw, v as u64), tables.domain(v) as u64) as u16;
             }
         } else {
             state.values.copy_from_slice(&self.elites[slot].values);
-            self.cross(slot, generation, key, field, &mut state, desk);
-            known = cool && self.inherits(slot, field, &state.values, desk);
+            self.cross(slot, generation, key, context, &mut state, storage);
+            known = cool && self.inherits(slot, context, &state.values, storage);
         }
         let sweeps = generation.sweeps;
-        let (layout, keeps) = (field.layout(), keeps_ratings(rows));
+        let (layout, keeps) = (context.layout(), keeps_ratings(tables));
         let mut first_moves = u64::MAX;
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
             let boltzmann = if greedy { Boltzmann::GREEDY } else { self.steps[generation.step(plan, pass)] };
             let number = decision::PASSES + 2 * u64::from(pass);
             let draws = (mix(group, number), mix(mix(key, number), 0));
-            let (moved, scratch) = (state.moves, &mut desk.scratch);
+            let (moved, scratch) = (state.moves, &mut storage.scratch);
             let kept = layout.filter(|_| cool && (known || keeps || sweeps + GREEDY_SWEEPS - pass >= WORTH_KEEPING));
             let done = if let Some(layout) = kept {
                 if !std::mem::replace(&mut known, true) {
-                    desk.ratings.get_mut().forget(layout);
+                    storage.ratings.get_mut().forget(layout);
                 }
-                let source = Kept { layout, ratings: &desk.ratings };
-                sweep(field, HeatBath { rows, boltzmann, source }, draws, &mut state, scratch, stop)
+                let source = CachedRatings { layout, ratings: &storage.ratings };
+                sweep(context, HeatBath { tables, boltzmann, source }, draws, &mut state, scratch, stop)
             } else {
                 known = false;
-                sweep(field, HeatBath { rows, boltzmann, source: AllFunctions }, draws, &mut state, scratch, stop)
+                sweep(context, HeatBath { tables, boltzmann, source: AllFunctions }, draws, &mut state, scratch, stop)
             };
             if done.is_none() {
                 break;
@@ -132,69 +135,79 @@ impl HostHerd {
             cool = is_cool(state.moves - moved);
             first_moves = first_moves.min(state.moves);
             if plan.tree && !greedy && pass % TREE_EVERY == sweeps.min(TREE_EVERY) - 1 {
-                let forest = below(mix(group, number + 1), field.forests().len() as u64) as usize;
+                let forest = below(mix(group, number + 1), context.forests().len() as u64) as usize;
                 let draw = mix(key, number + 1);
-                desk.before.clone_from(&state.values);
-                tree_move(&field.forests()[forest], rows, boltzmann, draw, &mut state, &mut desk.tree);
+                storage.before.clone_from(&state.values);
+                tree_move(&context.forests()[forest], tables, boltzmann, draw, &mut state, &mut storage.tree);
                 if let Some(layout) = kept {
-                    desk.ratings.get_mut().follow(rows, layout, &mut desk.before, &state.values);
+                    storage.ratings.get_mut().follow(tables, layout, &mut storage.before, &state.values);
                 }
             }
         }
         // an anneal that was told to stop still gives what it has improved by components
-        if field.is_large() && !generation.opens() {
+        if context.is_large() && !generation.opens() {
             let draw = mix(key, decision::TIES_AFTER);
-            desk.merge.take_better(rows, &mut state.values, &self.elites[slot].values, draw);
+            storage.merge.take_better(tables, &mut state.values, &self.elites[slot].values, draw);
         }
         let State { values, moves, ratings: rated, .. } = state;
-        let ratings = if known && keeps { desk.ratings.take() } else { Ratings::default() };
+        let ratings = if known && keeps { storage.ratings.take() } else { RatingCache::default() };
         let elite = match ratings.total() {
             // whether it is allowed makes no difference: better ones are
             Some(total) if total >= self.best_allowed => {
                 let hash = hash(&values);
                 Elite { values, energy: Energy { total, violations: 0 }, hash }
             }
-            _ => Elite::new(rows, values),
+            _ => Elite::new(tables, values),
         };
         Some(Child { elite, ratings, plan, first_moves, moves, rated })
     }
 
     /// A child that begins with these values takes on its parent's ratings, if there are any and it is like its parent.
     #[inline(always)]
-    fn inherits(&self, slot: usize, field: &Field, values: &[u16], desk: &mut Desk) -> bool {
+    fn inherits(&self, slot: usize, context: &SearchContext, values: &[u16], storage: &mut ThreadStorage) -> bool {
         let (parent, ratings) = (&self.elites[slot], &self.ratings[slot]);
         let differing = parent.values.iter().zip(values).filter(|(a, b)| a != b).count();
-        let Some(layout) = field.layout().filter(|_| ratings.has_rows() && differing * COOL < values.len()) else {
+        let Some(layout) = context.layout().filter(|_| ratings.has_rows() && differing * COOL < values.len()) else {
             return false;
         };
         // entries are costs where nothing is rounded
-        let total = (field.rows.shift == 0).then_some(parent.energy.total);
-        let of_child = desk.ratings.get_mut();
+        let total = (context.tables.shift == 0).then_some(parent.energy.total);
+        let of_child = storage.ratings.get_mut();
         of_child.copy(ratings, total);
-        desk.before.clone_from(&parent.values);
-        of_child.follow(&field.rows, layout, &mut desk.before, values);
+        storage.before.clone_from(&parent.values);
+        of_child.follow(&context.tables, layout, &mut storage.before, values);
         true
     }
 
-    /// Copies a connected region of a mate into the state; where the mate is a copy of the parent, random values.
-    fn cross(&self, slot: usize, generation: &Generation, key: u64, field: &Field, state: &mut State, desk: &mut Desk) {
+    /// Copies a connected region of a second parent into the state; where the second parent is a copy of the parent,
+    /// random values.
+    fn cross(
+        &self,
+        slot: usize,
+        generation: &Generation,
+        key: u64,
+        context: &SearchContext,
+        state: &mut State,
+        storage: &mut ThreadStorage,
+    ) {
         let plan = generation.plan(key);
         let total = |slot: usize| self.elites[slot].energy.total;
-        let (mate, differs) = generation.mate(key, slot, self.elites.len(), total, |slot| self.elites[slot].hash);
-        let n = field.variables();
-        let shapes = field.regions().len() / n;
+        let (second_parent, differs) =
+            generation.second_parent(key, slot, self.elites.len(), total, |slot| self.elites[slot].hash);
+        let n = context.variables();
+        let shapes = context.regions().len() / n;
         let shape = below(mix(key, decision::SHAPE), shapes as u64) as usize;
-        let members = &field.regions()[shape * n..][..Generation::region_size(plan, key, n)];
+        let members = &context.regions()[shape * n..][..Generation::region_size(plan, key, n)];
         let draw = mix(key, decision::VALUES);
         for &v in members {
             state.values[v as usize] = match differs {
-                true => self.elites[mate].values[v as usize],
-                false => below(mix(draw, u64::from(v)), field.rows.domain(v as usize) as u64) as u16,
+                true => self.elites[second_parent].values[v as usize],
+                false => below(mix(draw, u64::from(v)), context.tables.domain(v as usize) as u64) as u16,
             };
         }
-        if differs && plan.before && field.is_large() {
+        if differs && plan.before && context.is_large() {
             let mut merged = self.elites[slot].values.clone();
-            desk.merge.take_better(&field.rows, &mut merged, &state.values, mix(key, decision::TIES_BEFORE));
+            storage.merge.take_better(&context.tables, &mut merged, &state.values, mix(key, decision::TIES_BEFORE));
             state.values = merged;
         }
     }
@@ -202,11 +215,11 @@ impl HostHerd {
 
 /// Making a child, compiled for the vector units of the machine it runs on.
 struct MakeChild<'a> {
-    herd: &'a HostHerd,
+    population: &'a CpuPopulation,
     slot: usize,
     generation: &'a Generation,
-    field: &'a Field,
-    desk: &'a mut Desk,
+    context: &'a SearchContext,
+    storage: &'a mut ThreadStorage,
     stop: &'a Stop,
 }
 
@@ -215,36 +228,39 @@ impl pulp::WithSimd for MakeChild<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Option<Child> {
-        self.herd.make_child(self.slot, self.generation, self.field, self.desk, self.stop)
+        self.population.make_child(self.slot, self.generation, self.context, self.storage, self.stop)
     }
 }
 
 /// Work of a generation at most: some 200 ms.
 const GENERATION_WORK: u64 = 200_000_000;
-/// States of a first pool at most; later ones have twice as many each. With 256 from the beginning good solutions came later: scen07's
-/// mean distance from the best known one over 10 s of one core was 0.20, with 32 it is 0.06 (results/notes/cpu.md).
-const FIRST_STATES: usize = 32;
-/// States of a first pool for each thread at least. With two, as 16 threads had, scen07 was at its best after 1.3 s and not after 0.4 to 0.7
+/// States of a first pool at most; later ones have twice as many each. With 256 from the beginning good solutions came
+/// later: scen07's mean distance from the best known one over 10 s of one core was 0.20, with 32 it is 0.06
 /// (results/notes/cpu.md).
+const FIRST_STATES: usize = 32;
+/// States of a first pool for each thread at least. With two, as 16 threads had, scen07 was at its best after 1.3 s and
+/// not after 0.4 to 0.7 (results/notes/cpu.md).
 const FIRST_FOR_EACH: usize = 4;
-/// States on a large core, whose parts improve independently: few, so that each comes far, for one thread and for more. On a random network
-/// of 1000 variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to 127941; two threads bring 8 in 60 s to
-/// 292386 on a grid on which 4 come to 292893. A first pool has a state for each thread: that is far ahead in the first seconds, and the best of it
-/// joins later pools (one core, 8 s, ten networks: -0.20 +- 0.05 of the integral's logarithm; results/notes/cpu.md).
+/// States on a large core, whose parts improve independently: few, so that each comes far, for one thread and for more.
+/// On a random network of 1000 variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to
+/// 127941; two threads bring 8 in 60 s to 292386 on a grid on which 4 come to 292893. A first pool has a state for each
+/// thread: that is far ahead in the first seconds, and the best of it joins later pools (one core, 8 s, ten networks:
+/// -0.20 +- 0.05 of the integral's logarithm; results/notes/cpu.md).
 const LARGE_POPULATION: [usize; 2] = [4, 8];
 
 /// A tree move takes about as long as so many sweeps.
 pub(crate) const TREE_SWEEPS: f64 = 1.25;
 
-/// Whether a pool on the CPU has a state for each thread: the first on a large core, unless somebody says how many there are or the run must be repeated.
-pub(crate) fn begins_with_few(field: &Field, epoch: u32) -> bool {
-    epoch == 0 && field.is_large() && !field.portable && field.population.is_none()
+/// Whether a pool on the CPU has a state for each thread: the first on a large core, unless a number was asked for or
+/// the run must be repeated.
+pub(crate) fn begins_with_few(context: &SearchContext, epoch: u32) -> bool {
+    epoch == 0 && context.is_large() && !context.portable && context.population.is_none()
 }
 
 /// Bytes of a state and of its child.
-pub(crate) fn state_bytes(rows: &Rows) -> usize {
-    let ratings = if keeps_ratings(rows) { Ratings::bytes(rows) } else { size_of::<Ratings>() };
-    2 * (size_of::<Elite>() + size_of::<u16>() * rows.variables() + ratings)
+pub(crate) fn state_bytes(tables: &ValueTables) -> usize {
+    let ratings = if keeps_ratings(tables) { RatingCache::bytes(tables) } else { size_of::<RatingCache>() };
+    2 * (size_of::<Elite>() + size_of::<u16>() * tables.variables() + ratings)
 }
 
 /// States of so many bytes that half of the available memory takes.
@@ -261,36 +277,37 @@ pub(crate) fn clipped(wanted: usize, most: usize, told: &mut Option<String>) -> 
 }
 
 /// States that suit a core on the CPU.
-pub(crate) fn suitable_states(field: &Field, base_sweeps: u32, epoch: u32) -> usize {
+pub(crate) fn suitable_states(context: &SearchContext, base_sweeps: u32, epoch: u32) -> usize {
     // a run that must be repeated does not depend on threads
-    let threads = if field.portable { 1 } else { rayon::current_num_threads() };
-    if field.is_large() {
-        let least = if begins_with_few(field, epoch) { 1 } else { LARGE_POPULATION[usize::from(threads > 1)] };
+    let threads = if context.portable { 1 } else { rayon::current_num_threads() };
+    if context.is_large() {
+        let least = if begins_with_few(context, epoch) { 1 } else { LARGE_POPULATION[usize::from(threads > 1)] };
         return threads.max(least);
     }
-    let child_work = u64::from(base_sweeps + GREEDY_SWEEPS + 2) * field.sweep_work;
+    let child_work = u64::from(base_sweeps + GREEDY_SWEEPS + 2) * context.sweep_work;
     let most = (GENERATION_WORK / child_work.max(1)).clamp(16, 256) as usize;
     (FIRST_STATES.max(FIRST_FOR_EACH * threads) << epoch.min(8)).min(most)
 }
 
-impl Herd for HostHerd {
-    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
-        Ok(suitable_states(field, base_sweeps, epoch))
+impl Population for CpuPopulation {
+    fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
+        Ok(suitable_states(context, base_sweeps, epoch))
     }
 
-    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError> {
-        Ok(most_states(state_bytes(&field.rows)))
+    fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
+        Ok(most_states(state_bytes(&context.tables)))
     }
 
-    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        // made here: a thread that made them amid children might be given another child, which would wait for them for ever
-        let _ = rayon::join(|| field.layout(), || field.regions());
-        self.children.clear();
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        // made here: a thread that made them amid offspring might be given another child, which would wait for them for
+        // ever
+        let _ = rayon::join(|| context.layout(), || context.regions());
+        self.offspring.clear();
         self.elites.clear();
         self.elites.extend(seeds.iter().cycle().take(if fill { states } else { seeds.len().min(states) }).cloned());
         self.elites.resize(states, Elite::none());
         self.ratings.clear();
-        self.ratings.resize(states, Ratings::default());
+        self.ratings.resize(states, RatingCache::default());
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         Ok(())
     }
@@ -300,25 +317,25 @@ impl Herd for HostHerd {
         Ok(())
     }
 
-    fn breed(
+    fn make_offspring(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         slots: Range<usize>,
         stop: &Stop,
-    ) -> Result<Bred, DeviceError> {
-        let herd = &*self;
+    ) -> Result<Offspring, DeviceError> {
+        let population = &*self;
         let make = |slot| {
-            DESK.with_borrow_mut(|desk| {
-                pulp::Arch::new().dispatch(MakeChild { herd, slot, generation, field, desk, stop })
+            STORAGE.with_borrow_mut(|storage| {
+                pulp::Arch::new().dispatch(MakeChild { population, slot, generation, context, storage, stop })
             })
         };
         let children: Vec<Option<Child>> = slots.into_par_iter().map(make).collect();
         let children: Vec<Child> = children.into_iter().map_while(|child| child).collect();
-        let mut bred = Bred { children: children.len(), ..Bred::default() };
+        let mut offspring = Offspring { made: children.len(), ..Offspring::default() };
         for child in &children {
-            bred.moves += child.moves;
-            bred.ratings += child.rated;
+            offspring.moves += child.moves;
+            offspring.ratings += child.rated;
             if !generation.opens() {
                 self.first_moves[child.plan.cold] = child.first_moves;
             }
@@ -328,20 +345,20 @@ impl Herd for HostHerd {
             let best = all.filter(|elite| !allowed || elite.energy.violations == 0).min_by_key(|e| e.energy.total);
             if let Some(best) = best.filter(|best| best.energy.total < *known) {
                 *known = best.energy.total;
-                bred.best.push(best.clone());
+                offspring.best.push(best.clone());
             }
         };
         better(false, &mut self.best);
         better(true, &mut self.best_allowed);
-        self.children.extend(children);
-        Ok(bred)
+        self.offspring.extend(children);
+        Ok(offspring)
     }
 
-    fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
+    fn replace(&mut self, context: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError> {
         let mut tally = Tally::default();
-        // new: unlike all elites before, and the children of lower slots
+        // new: unlike all elites before, and the offspring of lower slots
         let mut hashes: FxHashSet<u64> = self.elites.iter().map(|elite| elite.hash).collect();
-        for (slot, child) in std::mem::take(&mut self.children).into_iter().enumerate() {
+        for (slot, child) in std::mem::take(&mut self.offspring).into_iter().enumerate() {
             let Child { elite, ratings, plan, .. } = child;
             let parent = &mut self.elites[slot];
             let gain = parent.energy.total.saturating_sub(elite.energy.total);
@@ -351,7 +368,7 @@ impl Herd for HostHerd {
                 // on a large core nearly every child gains a little; what counts is how much
                 let won = match accepted && gain > 0 {
                     false => 0,
-                    true if field.is_large() => gain as u64,
+                    true if context.is_large() => gain as u64,
                     true => 1,
                 };
                 let arms: [&mut (u64, u64); 4] = [
@@ -371,13 +388,13 @@ impl Herd for HostHerd {
         }
         let best = self.elites.iter().map(|elite| elite.energy.total).min().unwrap_or(i64::MAX);
         let at_best = self.elites.iter().filter(|elite| elite.energy.total == best).count();
-        Ok(Settled { tally, best, at_best })
+        Ok(Replacement { tally, best, at_best })
     }
 
     fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
         if let Some(nearest) = elite.nearest(self.elites.iter().map(|kept| &kept.values[..])) {
             self.elites[nearest] = elite.clone();
-            self.ratings[nearest] = Ratings::default();
+            self.ratings[nearest] = RatingCache::default();
         }
         Ok(())
     }
@@ -388,10 +405,10 @@ impl Herd for HostHerd {
         Ok(known.into_iter().take(count).cloned().collect())
     }
 
-    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError> {
+    fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError> {
         let known = self.elites.iter().filter(|elite| elite.is_known());
         let best = known.min_by_key(|elite| (elite.energy.total, elite.hash));
-        Ok(best.map(|elite| Elite::new(&field.rows, elite.values.clone())))
+        Ok(best.map(|elite| Elite::new(&context.tables, elite.values.clone())))
     }
 }
 
@@ -412,33 +429,34 @@ mod tests {
         ];
         for (kind, settings) in families {
             let network = generate(kind, settings, 3).expect("a family");
-            let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+            let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
             let problem = Arc::new(reducer.problem());
-            let field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
-            let (mut herd, mut rng, mut kept) = (HostHerd::default(), Rng::new(2), 0);
-            herd.open(&field, 24, &[], false).expect("the host works");
-            herd.heat(steps(field.schedule)).expect("the host works");
+            let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+            let (mut population, mut rng, mut kept) = (CpuPopulation::default(), Rng::new(2), 0);
+            population.open(&context, 24, &[], false).expect("the host works");
+            population.heat(steps(context.schedule)).expect("the host works");
             for round in 0..60 {
                 let shares = |arms: u32, arm: usize| u32::MAX / arms * (arm as u32 + 1);
                 let generation = Generation {
                     draw: rng.draw(),
-                    deme: if round == 0 { 0 } else { 24 },
+                    subpopulation: if round == 0 { 0 } else { 24 },
                     sweeps: if round == 0 { 20 } else { 2 },
                     cold: std::array::from_fn(|arm| shares(8, arm)),
                     region: std::array::from_fn(|arm| shares(4, arm)),
-                    tree: if field.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+                    tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
                     before: [u32::MAX; 2],
                     starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
                 };
-                let bred = herd.breed(&field, &generation, 0..24, &Stop::new()).expect("the host works");
-                assert!(bred.best.iter().all(|elite| elite.energy == field.rows.energy(&elite.values)));
-                let _ = herd.settle(&field, &generation).expect("the host works");
-                for (elite, ratings) in herd.elites.iter().zip(&herd.ratings) {
-                    assert_eq!(elite.energy.total, field.rows.energy(&elite.values).total, "{kind}, {round}");
+                let offspring =
+                    population.make_offspring(&context, &generation, 0..24, &Stop::new()).expect("the host works");
+                assert!(offspring.best.iter().all(|elite| elite.energy == context.tables.energy(&elite.values)));
+                let _ = population.replace(&context, &generation).expect("the host works");
+                for (elite, ratings) in population.elites.iter().zip(&population.ratings) {
+                    assert_eq!(elite.energy.total, context.tables.energy(&elite.values).total, "{kind}, {round}");
                     kept += usize::from(ratings.total().is_some());
                 }
-                let best = herd.best(&field).expect("the host works").expect("an elite");
-                assert_eq!(best.energy, field.rows.energy(&best.values));
+                let best = population.best(&context).expect("the host works").expect("an elite");
+                assert_eq!(best.energy, context.tables.energy(&best.values));
             }
             assert!(kept > 200, "{kind}: {kept}");
         }

@@ -1,26 +1,26 @@
-//! Component-wise merge of two assignments ("partition crossover", ALGORITHMS M.2.5): where they differ, the constraint
+//! Partition crossover of two assignments: where they differ, the constraint
 //! graph falls into parts that do not see each other; of each part the cheaper version is taken.
 
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::mix;
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::ValueTables;
 
 /// Scratch of the merge.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Merge {
+pub(crate) struct PartitionCrossover {
     root: Vec<u32>,
     delta: Vec<Cost>,
 }
 
-impl Merge {
+impl PartitionCrossover {
     /// Makes `ours` the best combination of both by components; a tie goes by a random bit.
-    pub fn take_better(&mut self, rows: &Rows, ours: &mut [u16], theirs: &[u16], draw: u64) {
+    pub fn take_better(&mut self, tables: &ValueTables, ours: &mut [u16], theirs: &[u16], draw: u64) {
         let n = ours.len();
         self.root.clear();
         self.root.extend(0..n as u32);
         self.delta.clear();
         self.delta.resize(n, 0);
-        let problem = &rows.problem;
+        let problem = &tables.problem;
         for function in &problem.functions {
             let mut differing = function.scope.iter().copied().filter(|&v| ours[v as usize] != theirs[v as usize]);
             if let Some(first) = differing.next() {
@@ -29,12 +29,12 @@ impl Merge {
                 }
             }
         }
-        let price = |cost: Cost| if cost >= FORBIDDEN { rows.price() } else { cost };
+        let price = |cost: Cost| if cost >= FORBIDDEN { tables.price() } else { cost };
         for function in &problem.functions {
             let differing = function.scope.iter().copied().find(|&v| ours[v as usize] != theirs[v as usize]);
             if let Some(v) = differing {
                 let root = self.find(v) as usize;
-                self.delta[root] += price(rows.entry(function, theirs)) - price(rows.entry(function, ours));
+                self.delta[root] += price(tables.entry(function, theirs)) - price(tables.entry(function, ours));
             }
         }
         for v in 0..n {
@@ -81,10 +81,10 @@ mod tests {
     use std::sync::Arc;
 
     /// The parts of the differing variables, by repeated flooding over shared functions.
-    fn parts(rows: &Rows, a: &[u16], b: &[u16]) -> Vec<Vec<usize>> {
+    fn parts(tables: &ValueTables, a: &[u16], b: &[u16]) -> Vec<Vec<usize>> {
         let mut label: Vec<usize> = (0..a.len()).collect();
         for _ in 0..a.len() {
-            for function in &rows.problem.functions {
+            for function in &tables.problem.functions {
                 let inside = || function.scope.iter().map(|&v| v as usize).filter(|&v| a[v] != b[v]);
                 let least = inside().map(|v| label[v]).min().unwrap_or(0);
                 inside().for_each(|v| label[v] = least);
@@ -97,13 +97,13 @@ mod tests {
     #[test]
     fn takes_the_best_combination_of_components() {
         let mut rng = Rng::new(1);
-        let mut merge = Merge::default();
+        let mut merge = PartitionCrossover::default();
         let mut several = 0;
         for case in 0..2000 {
             let problem = Arc::new(random(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
+            let tables = ValueTables::new(&problem, price(&problem));
             let (a, b) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
-            let parts = parts(&rows, &a, &b);
+            let parts = parts(&tables, &a, &b);
             several += u32::from(parts.len() > 1);
             let combined = |choice: usize| {
                 let mut values = a.clone();
@@ -112,12 +112,12 @@ mod tests {
                         part.iter().for_each(|&v| values[v] = b[v]);
                     }
                 }
-                rows.energy(&values).total
+                tables.energy(&values).total
             };
             let best = (0..1 << parts.len()).map(combined).min();
             let mut merged = a.clone();
-            merge.take_better(&rows, &mut merged, &b, rng.draw());
-            assert_eq!(Some(rows.energy(&merged).total), best, "case {case}");
+            merge.take_better(&tables, &mut merged, &b, rng.draw());
+            assert_eq!(Some(tables.energy(&merged).total), best, "case {case}");
             assert!(merged.iter().zip(a.iter().zip(&b)).all(|(m, (a, b))| m == a || m == b));
         }
         assert!(several > 300, "{several}");

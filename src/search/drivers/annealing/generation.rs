@@ -1,8 +1,9 @@
-//! A generation of population annealing: what the children of a population do, and where populations live.
+//! A generation: what the offspring of a population do, and where populations live.
 //!
-//! A child is a function of the population before, its slot and the generation's numbers. All its decisions are mixes of
-//! the generation's draw, its slot and what is decided, so that children can be made in any order and anywhere with equal
-//! results: [`HostHerd`](super::cpu::HostHerd) makes them on the CPU, a device runs the same program as a kernel.
+//! A child is a function of the population before, its slot and the generation's numbers. All its decisions are mixes
+//! of the generation's draw, its slot and what is decided, so that offspring can be made in any order and anywhere with
+//! equal results: [`CpuPopulation`](super::cpu::CpuPopulation) makes them on the CPU, a device runs the same program as
+//! a kernel.
 
 use super::cpu;
 use super::state::Elite;
@@ -11,16 +12,17 @@ use crate::device::DeviceError;
 use crate::device::shared::{constants, device_structs, table};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::{below, mix};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::ops::Range;
 
 /// Where on the schedule a child's anneal begins, as a share of it from the cold end.
 pub(crate) const COLD_SHARES: [f64; 8] = [0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.62, 0.75];
-/// Largest share of the variables copied from the mate, in 65536ths; the size is drawn between half of it and it.
+/// Largest share of the variables copied from the second parent, in 65536ths; the size is drawn between half of it and
+/// it.
 pub(crate) const REGION_SHARES: [u64; 4] = [3932, 9830, 21627, 43254];
-/// States that share the order of their sweeps and the forests of their tree moves: they read the same tables at about the
-/// same time.
+/// States that share the order of their sweeps and the forests of their tree moves: they read the same tables at about
+/// the same time.
 pub(crate) const GROUP: u64 = 32;
 /// Temperatures that a schedule is cut into.
 pub(crate) const STEPS: usize = 1024;
@@ -40,7 +42,7 @@ pub(crate) mod decision {
     /// Random values: mixed once more with the variable.
     pub const VALUES: u64 = 7;
     /// Two for each try.
-    pub const MATES: u64 = 8;
+    pub const SECOND_PARENT: u64 = 8;
     pub const TIES_BEFORE: u64 = 16;
     pub const TIES_AFTER: u64 = 17;
     /// Two for each pass: the sweep's draw (or, by the group's key, its order) and the tree move's (its forest).
@@ -53,10 +55,11 @@ pub(crate) mod decision {
 /// The constants as kernels have them.
 pub(super) fn declared() -> String {
     use decision::{
-        BEFORE, COLD, MATES, OF_ALL, OF_GROUP, PASSES, REGION, SHAPE, SIZE, TIES_AFTER, TIES_BEFORE, TREE, VALUES,
+        BEFORE, COLD, OF_ALL, OF_GROUP, PASSES, REGION, SECOND_PARENT, SHAPE, SIZE, TIES_AFTER, TIES_BEFORE, TREE,
+        VALUES,
     };
     let constants = constants! {
-        i32: COLD, REGION, TREE, BEFORE, SIZE, SHAPE, VALUES, MATES, TIES_BEFORE, TIES_AFTER, PASSES;
+        i32: COLD, REGION, TREE, BEFORE, SIZE, SHAPE, VALUES, SECOND_PARENT, TIES_BEFORE, TIES_AFTER, PASSES;
         u64: OF_GROUP, OF_ALL;
         u32: GROUP, STEPS, TREE_EVERY, GREEDY_SWEEPS;
     };
@@ -64,13 +67,13 @@ pub(super) fn declared() -> String {
 }
 
 device_structs! {
-    /// What all children of a generation share.
+    /// What all offspring of a generation share.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct Generation as "Generation" {
         /// Keys are mixed from it.
         pub draw: u64,
-        /// So many slots one after the other take mates from each other; 0 where children do not come of elites and begin at random values.
-        pub deme: u32,
+        /// So many slots one after the other take mates from each other; 0 where offspring do not come of elites and begin at random values.
+        pub subpopulation: u32,
         /// Sweeps of a child, greedy ones not counted.
         pub sweeps: u32,
         /// Cumulated shares of the choices, in 2^-32.
@@ -78,7 +81,7 @@ device_structs! {
         pub region: [u32; 4],
         pub tree: [u32; 2],
         pub before: [u32; 2],
-        /// The step of the schedule where the children of each choice begin.
+        /// The step of the schedule where the offspring of each choice begin.
         pub starts: [u32; 8],
     }
 }
@@ -93,9 +96,9 @@ pub(crate) struct Plan {
 }
 
 impl Generation {
-    /// Whether children begin at random values.
+    /// Whether offspring begin at random values.
     pub fn opens(&self) -> bool {
-        self.deme == 0
+        self.subpopulation == 0
     }
 
     /// The key of the child in a slot.
@@ -108,8 +111,8 @@ impl Generation {
         mix(self.draw, decision::OF_GROUP + slot as u64 / GROUP)
     }
 
-    /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device all
-    /// children begin together and the slowest ends the generation.
+    /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device
+    /// all offspring begin together and the slowest ends the generation.
     pub fn plan(&self, key: u64) -> Plan {
         if self.opens() {
             return Plan::default();
@@ -134,15 +137,16 @@ impl Generation {
         (from + (u64::from(STEPS as u32 - 1 - from) * u64::from(pass) / u64::from(last)) as u32) as usize
     }
 
-    /// How many variables of its mate the child with `key` takes.
+    /// How many variables of its second parent the child with `key` takes.
     pub fn region_size(plan: Plan, key: u64, variables: usize) -> usize {
         let part = (1 << 16) + (mix(key, decision::SIZE) >> 48);
         let share = (REGION_SHARES[plan.region] * part) >> 17;
         ((share * variables as u64) >> 16).max(1) as usize
     }
 
-    /// Tournaments of two for a mate of the same deme that differs from the parent: `(slot, whether it does)`.
-    pub fn mate(
+    /// Tournaments of two for a second parent of the same subpopulation that differs from the parent: `(slot, whether
+    /// it does)`.
+    pub fn second_parent(
         &self,
         key: u64,
         slot: usize,
@@ -150,19 +154,19 @@ impl Generation {
         total: impl Fn(usize) -> i64,
         hash: impl Fn(usize) -> u64,
     ) -> (usize, bool) {
-        let deme = self.deme.max(1) as usize;
-        let first = slot / deme * deme;
-        let members = deme.min(states - first) as u64;
-        let mut mate = slot;
+        let subpopulation = self.subpopulation.max(1) as usize;
+        let first = slot / subpopulation * subpopulation;
+        let members = subpopulation.min(states - first) as u64;
+        let mut second_parent = slot;
         for attempt in 0..4 {
-            let drawn = |k| first + below(mix(key, decision::MATES + 2 * attempt + k), members) as usize;
+            let drawn = |k| first + below(mix(key, decision::SECOND_PARENT + 2 * attempt + k), members) as usize;
             let (a, b) = (drawn(0), drawn(1));
-            mate = if total(b) < total(a) { b } else { a };
-            if hash(mate) != hash(slot) {
-                return (mate, true);
+            second_parent = if total(b) < total(a) { b } else { a };
+            if hash(second_parent) != hash(slot) {
+                return (second_parent, true);
             }
         }
-        (mate, false)
+        (second_parent, false)
     }
 }
 
@@ -171,8 +175,8 @@ pub(crate) fn steps(schedule: Schedule) -> Vec<Boltzmann> {
     (0..STEPS).map(|step| Boltzmann::new(schedule.at(step as f64 / (STEPS - 1) as f64))).collect()
 }
 
-/// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are children better
-/// than their parents, on large cores by how much.
+/// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are offspring
+/// better than their parents, on large cores by how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub cold: [(u64, u64); 8],
@@ -183,20 +187,20 @@ pub(crate) struct Tally {
 
 /// Children made.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bred {
+pub(crate) struct Offspring {
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
     /// How many were made; fewer than asked for after a stop.
-    pub children: usize,
+    pub made: usize,
     /// The best child, and the best without violations, if those are better than all before.
     pub best: Vec<Elite>,
 }
 
 /// A population after selection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Settled {
+pub(crate) struct Replacement {
     /// What the choices came to.
     pub tally: Tally,
     /// The least energy.
@@ -205,18 +209,18 @@ pub(crate) struct Settled {
     pub at_best: usize,
 }
 
-/// Where a population lives and its children are made.
-pub(crate) trait Herd: Send {
-    /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are those of
-    /// the first children.
-    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
+/// Where a population lives and its offspring are made.
+pub(crate) trait Population: Send {
+    /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are
+    /// those of the first offspring.
+    fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
 
     /// States that there is memory for.
-    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError>;
+    fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError>;
 
     /// Sweeps that take as long as a tree move.
-    fn tree_sweeps(&self, field: &Field) -> f64 {
-        let _ = field;
+    fn tree_sweeps(&self, context: &SearchContext) -> f64 {
+        let _ = context;
         cpu::TREE_SWEEPS
     }
 
@@ -225,40 +229,42 @@ pub(crate) trait Herd: Send {
         1
     }
 
-    /// Whether all children of a generation take about as long as a few: they are then made at once.
+    /// Whether all offspring of a generation take about as long as a few: they are then made at once.
     fn at_once(&self) -> bool {
         false
     }
 
-    /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the rest.
-    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
+    /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the
+    /// rest.
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
 
     /// Sets the temperatures.
     fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError>;
 
-    /// Makes the children of some slots.
-    fn breed(
+    /// Makes the offspring of some slots.
+    fn make_offspring(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         slots: Range<usize>,
         stop: &Stop,
-    ) -> Result<Bred, DeviceError>;
+    ) -> Result<Offspring, DeviceError>;
 
-    /// All children are made: they replace their parents where they are not worse and new.
-    fn settle(&mut self, field: &Field, generation: &Generation) -> Result<Settled, DeviceError>;
+    /// All offspring are made: they replace their parents where they are not worse and new.
+    fn replace(&mut self, context: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError>;
 
-    /// A whole generation of `states` children, for a herd that makes them at once. Not settled where a stop came before the last.
-    fn turn(
+    /// A whole generation of `states` offspring, for a population that makes them at once. Not replacement where a stop
+    /// came before the last.
+    fn make_generation(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         states: usize,
         stop: &Stop,
-    ) -> Result<(Bred, Option<Settled>), DeviceError> {
-        let bred = self.breed(field, generation, 0..states, stop)?;
-        let settled = if bred.children == states { Some(self.settle(field, generation)?) } else { None };
-        Ok((bred, settled))
+    ) -> Result<(Offspring, Option<Replacement>), DeviceError> {
+        let offspring = self.make_offspring(context, generation, 0..states, stop)?;
+        let replacement = if offspring.made == states { Some(self.replace(context, generation)?) } else { None };
+        Ok((offspring, replacement))
     }
 
     /// Takes in an assignment found elsewhere, in place of the elite that it differs least from, the first of equals.
@@ -268,7 +274,7 @@ pub(crate) trait Herd: Send {
     fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError>;
 
     /// The best elite, ties by hash.
-    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError>;
+    fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError>;
 }
 
 #[cfg(test)]
@@ -277,20 +283,23 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn mates_are_of_the_same_deme_and_all_of_it_are_drawn() {
+    fn second_parents_are_of_the_same_subpopulation_and_all_of_it_are_drawn() {
         let mut rng = Rng::new(6);
-        for (states, deme) in [(10, 4), (12, 3), (5, 1), (7, 7), (264, 17)] {
-            let generation = Generation { deme: deme as u32, ..Generation::default() };
+        for (states, subpopulation) in [(10, 4), (12, 3), (5, 1), (7, 7), (264, 17)] {
+            let generation = Generation { subpopulation: subpopulation as u32, ..Generation::default() };
             let mut drawn = vec![false; states];
             for _ in 0..100 {
                 for slot in 0..states {
-                    // all alike but for their hashes: whoever is drawn first differs
-                    let (mate, differs) = generation.mate(rng.draw(), slot, states, |_| 0, |slot| slot as u64);
-                    assert!(mate / deme == slot / deme && differs == (mate != slot));
-                    drawn[mate] |= differs;
+                    // all alike but for their hashes: the first one drawn differs
+                    let (second_parent, differs) =
+                        generation.second_parent(rng.draw(), slot, states, |_| 0, |slot| slot as u64);
+                    assert!(
+                        second_parent / subpopulation == slot / subpopulation && differs == (second_parent != slot)
+                    );
+                    drawn[second_parent] |= differs;
                 }
             }
-            assert!(deme == 1 || drawn.iter().all(|&drawn| drawn), "{states} {deme}");
+            assert!(subpopulation == 1 || drawn.iter().all(|&drawn| drawn), "{states} {subpopulation}");
         }
     }
 }

@@ -4,13 +4,13 @@
 use super::state::State;
 use crate::fang::LocalHeuristic;
 use crate::fang::boltzmann::Boltzmann;
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::ValueTables;
 
 /// Heat bath over the values of one variable, whose ratings come from `source`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeatBath<'a, R = AllFunctions> {
     /// The core's rows.
-    pub rows: &'a Rows,
+    pub tables: &'a ValueTables,
     /// Weights of the temperature.
     pub boltzmann: Boltzmann,
     /// Where ratings come from.
@@ -19,12 +19,13 @@ pub(crate) struct HeatBath<'a, R = AllFunctions> {
 
 /// Fills a variable's row of ratings.
 pub(crate) trait RatingSource {
-    /// Rates every value of `variable`; padded places get at least [`PADDING`](crate::search::context::value_tables::PADDING).
-    fn fill(&self, rows: &Rows, state: &State, variable: usize, ratings: &mut [i32]);
+    /// Rates every value of `variable`; padded places get at least
+    /// [`PADDING`](crate::search::context::value_tables::PADDING).
+    fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]);
 
     /// A variable is about to leave its value for another.
     #[inline(always)]
-    fn moves(&self, _: &Rows, _: &State, _variable: usize, _value: u16) {}
+    fn moves(&self, _: &ValueTables, _: &State, _variable: usize, _value: u16) {}
 }
 
 /// All functions on the variable, under the values of the others.
@@ -33,8 +34,8 @@ pub(crate) struct AllFunctions;
 
 impl RatingSource for AllFunctions {
     #[inline(always)]
-    fn fill(&self, rows: &Rows, state: &State, variable: usize, ratings: &mut [i32]) {
-        rows.rate(variable, &state.values, ratings, |_| true);
+    fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]) {
+        tables.rate(variable, &state.values, ratings, |_| true);
     }
 }
 
@@ -45,13 +46,6 @@ pub(crate) struct Least(pub i32);
 impl Default for Least {
     fn default() -> Self {
         Least(i32::MAX)
-    }
-}
-
-impl HeatBath<'_> {
-    /// Only best values, ties at random.
-    pub fn greedy(rows: &Rows) -> HeatBath<'_> {
-        HeatBath { rows, boltzmann: Boltzmann::GREEDY, source: AllFunctions }
     }
 }
 
@@ -72,18 +66,18 @@ impl<R: RatingSource> LocalHeuristic<State> for HeatBath<'_, R> {
     /// The padded row; what is beyond the domain weighs nothing.
     #[inline(always)]
     fn possibilities(&self, _: &State, variable: usize) -> usize {
-        self.rows.width[variable] as usize
+        self.tables.width[variable] as usize
     }
 
     fn rate(&self, state: &State, variable: usize, possibility: usize) -> i32 {
-        let mut row = vec![0; self.rows.width[variable] as usize];
-        self.source.fill(self.rows, state, variable, &mut row);
+        let mut row = vec![0; self.tables.width[variable] as usize];
+        self.source.fill(self.tables, state, variable, &mut row);
         row[possibility]
     }
 
     #[inline(always)]
     fn rate_all(&self, state: &State, variable: usize, ratings: &mut [i32]) {
-        self.source.fill(self.rows, state, variable, ratings);
+        self.source.fill(self.tables, state, variable, ratings);
     }
 
     #[inline(always)]
@@ -103,9 +97,9 @@ impl<R: RatingSource> LocalHeuristic<State> for HeatBath<'_, R> {
 
     #[inline(always)]
     fn assign(&self, state: &mut State, variable: usize, possibility: usize) {
-        state.ratings += self.rows.domain(variable) as u64;
+        state.ratings += self.tables.domain(variable) as u64;
         if usize::from(state.values[variable]) != possibility {
-            self.source.moves(self.rows, state, variable, possibility as u16);
+            self.source.moves(self.tables, state, variable, possibility as u16);
             state.values[variable] = possibility as u16;
             state.moves += 1;
         }

@@ -1,13 +1,15 @@
-//! Population annealing (ALGORITHMS.md M): every elite makes a child by copying a connected region from a mate, a very
-//! short heat-bath anneal from somewhere on the cold side of the schedule, tree moves and a greedy sweep; the child
-//! replaces its own parent if it is not worse and new. When a pool has converged its best goes to the archive and a new
-//! pool begins; now and then the archive itself is the pool.
+//! A memetic algorithm with simulated annealing: every elite makes a child by copying a connected region from a second
+//! parent, a very short heat-bath anneal from somewhere on the cold side of the schedule, tree moves and a greedy
+//! sweep; the child replaces its own parent if it is not worse and new. When a pool has converged its best goes to the
+//! archive and a new pool begins; now and then the archive itself is the pool.
 //!
-//! This is the host's side: which generation comes next. Children are made where the population lives, see [`Herd`].
+//! This is the host's side: which generation comes next. Children are made where the population lives, see
+//! [`Population`].
 
 pub(crate) mod cpu;
 pub(crate) mod crossover;
 pub(crate) mod cuda;
+mod driver;
 pub(crate) mod generation;
 pub(crate) mod heat_bath;
 pub(crate) mod operators;
@@ -17,48 +19,49 @@ pub(crate) mod sweep;
 pub(crate) mod temperature;
 pub(crate) mod tree_move;
 
-use self::cpu::{HostHerd, begins_with_few, clipped};
-use self::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Herd, STEPS, Settled, TREE_EVERY, steps};
-use self::operators::Choices;
+use self::cpu::{CpuPopulation, begins_with_few, clipped};
+use self::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Population, Replacement, STEPS, TREE_EVERY, steps};
+use self::operators::OperatorSelection;
 use self::state::Elite;
 use self::temperature::ENDS;
-use crate::device::{Cuda, DeviceError, Source};
+use crate::device::{Cuda, DeviceError};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
 use crate::search::context::cuda::unfit;
-use crate::search::scheduler::driver::{Driver, Effort, Field, Pool};
+use crate::search::scheduler::driver::{Effort, Pool, SearchContext};
 use crate::stop::Stop;
-use cuda::CudaHerd;
-use cuda::launch_shape::First;
-use rayon::prelude::*;
+use cuda::CudaPopulation;
 use std::sync::Arc;
 
 /// Work of a round at least, so that a round's overhead does not count: some 20 ms.
 const ROUND_WORK: u64 = 20_000_000;
-/// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on SPOT5.
+/// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on
+/// SPOT5.
 const FIRST_SWEEPS: u32 = 4;
 const OPENING_SWEEPS: u32 = 32;
-/// The second where all children are made at once: sweeps follow each other at the pace of a single state there, and 128 of
-/// them took longer than all that came after (results/notes/search-cuda.md).
+/// The second where all offspring are made at once: sweeps follow each other at the pace of a single state there, and
+/// 128 of them took longer than all that came after (results/notes/search-cuda.md).
 const SHORT_OPENING_SWEEPS: u32 = 16;
-/// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of a deep driver, whose later ones have twice as many each
-/// until one takes so much work, a fifth of a second.
-const DEEP_SWEEPS: u32 = 256;
-const DEEP_WORK: u64 = 200_000_000;
+/// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of long annealing,
+/// whose later ones have twice as many each until one takes so much work, a fifth of a second.
+const LONG_SWEEPS: u32 = 256;
+const LONG_WORK: u64 = 200_000_000;
 /// Generations without a new best of the pool after which it counts as converged if its median has come to the best.
 const PATIENCE: u32 = 8;
-/// Work of the first children on large cores, about: 50 to 200 sweeps. Ever more sweeps pay there as a run goes on: after so many
-/// generations without a new best they double, up to so many times (ALGORITHMS.md M.2.3).
+/// Work of the first offspring on large cores, about: 50 to 200 sweeps. Ever more sweeps pay there as a run goes on:
+/// after so many generations without a new best they double, up to so many times.
 const LARGE_CHILD_WORK: u64 = 70_000_000;
 const LARGE_PATIENCE: u32 = 4;
 const DOUBLINGS: u32 = 6;
-/// Doublings in vain after which a pool on a large core stands still. What it lacks are a few parts that other pools have: the bests of earlier
-/// ones join it, and when it stands still again the next begins. Where what differs between pools falls into parts, the second, the next may come sooner
-/// (one H200, 20 s: 100x100 grid, medians of five seeds, 290894 after one, 290900 after two; rnd1000, three seeds each, 125095 and 125059).
+/// Doublings in vain after which a pool on a large core stagnates. What it lacks are a few parts that other pools have:
+/// the bests of earlier ones join it, and when it stagnates again the next begins. Where what differs between pools
+/// falls into parts, the second, the next may come sooner (one H200, 20 s: 100x100 grid, medians of five seeds, 290894
+/// after one, 290900 after two; rnd1000, three seeds each, 125095 and 125059).
 const IN_VAIN: [u32; 2] = [2, 1];
-/// States of a deme of a pool's first children on other large cores. Demes double with the sweeps: among all states a good one is soon in all others,
-/// which then find nothing better for ten seconds (one H200, rnd1000, 20 s, 264 states: medians 125074 of eight runs before, 125065 of 14 so).
-const LEAST_DEME: usize = 4;
+/// States of a subpopulation of a pool's first offspring on other large cores. Demes double with the sweeps: among all
+/// states a good one is soon in all others, which then find nothing better for ten seconds (one H200, rnd1000, 20 s,
+/// 264 states: medians 125074 of eight runs before, 125065 of 14 so).
+const LEAST_SUBPOPULATION: usize = 4;
 
 /// Elites that move to another core, best first: each is lifted to the network and projected again.
 const MOVED: usize = 256;
@@ -68,28 +71,29 @@ const ARCHIVE: usize = 64;
 const CROSS_EVERY: u32 = 4;
 
 /// The work of a child of so many sweeps, greedy ones not counted.
-fn child_work(field: &Field, sweeps: u32) -> u64 {
-    u64::from(sweeps + GREEDY_SWEEPS + 1) * field.sweep_work
+fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
+    u64::from(sweeps + GREEDY_SWEEPS + 1) * context.sweep_work
 }
 
-/// What a generation's children do.
+/// What a generation's offspring do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Anneals from random values.
     Open { sweeps: u32 },
     /// Children of elites.
-    Breed,
+    Evolve,
 }
 
 /// Its share at first.
 const WEIGHT: f64 = 6.0;
-/// What it has at least on large cores, colorings excepted: islands polish what it has in hand and gain more for their time, but it comes further
-/// (two threads, 60 s: 292413 and 125245 on the 100x100 grid and rnd1000, 292790 and 125572 without; results/notes/cpu.md).
+/// What it has at least on large cores, colorings excepted: large-neighbourhood search polish what it has in hand and
+/// gain more for their time, but it comes further (two threads, 60 s: 292413 and 125245 on the 100x100 grid and
+/// rnd1000, 292790 and 125572 without; results/notes/cpu.md).
 const LARGE_FLOOR: f64 = 0.5;
 
-/// The population annealing driver.
-pub(crate) struct Anneal {
-    herd: Box<dyn Herd>,
+/// The annealing driver.
+pub(crate) struct Annealing {
+    population: Box<dyn Population>,
     device: Option<Arc<Cuda>>,
     /// What there is to say of the number of states that was asked for.
     clipped: Option<String>,
@@ -99,14 +103,14 @@ pub(crate) struct Anneal {
     moved: Option<Vec<Elite>>,
     /// Whether the core was a large one.
     large: bool,
-    /// Where few states are annealed for long instead of many for a short time: sweeps of the anneals that begin the pool.
-    deep: Option<u32>,
+    /// Sweeps of the anneals that begin a population, where they are [long](Annealing::long).
+    long: Option<u32>,
     /// Children of the generation in progress, for the first slots.
     made: usize,
     generation: Option<Generation>,
     phase: Phase,
     sweeps: u32,
-    choices: Choices,
+    operators: OperatorSelection,
     rng: Rng,
     /// Work done in all.
     work: u64,
@@ -114,33 +118,35 @@ pub(crate) struct Anneal {
     /// The least energy found elsewhere that was taken in, or was known when the pool began.
     adopted: i64,
     stalled: u32,
-    /// Doublings of sweeps since the last new best, and whether the archive's bests have joined the pool; both on large cores.
+    /// Doublings of sweeps since the last new best, and whether the archive's bests have joined the pool; both on large
+    /// cores.
     in_vain: u32,
     joined: bool,
     epoch: u32,
     archive: Vec<Elite>,
-    /// The temperatures that generations may choose, by where they end, narrowed by settled assignments: none before there are such.
+    /// The temperatures that generations may choose, by where they end, narrowed by settled assignments: none before
+    /// there are such.
     temperatures: Vec<Vec<Boltzmann>>,
     /// The ones at work.
     end: usize,
 }
 
-impl Anneal {
+impl Annealing {
     /// A driver without a population; the first round makes one.
     pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
-        Anneal {
-            herd: Box::new(HostHerd::default()),
+        Annealing {
+            population: Box::new(CpuPopulation::default()),
             device,
             clipped: None,
             states: 0,
             moved: None,
             large: false,
-            deep: None,
+            long: None,
             made: 0,
             generation: None,
             phase: Phase::Open { sweeps: FIRST_SWEEPS },
             sweeps: 5,
-            choices: Choices::new(),
+            operators: OperatorSelection::new(),
             rng,
             work: 0,
             best: i64::MAX,
@@ -155,51 +161,52 @@ impl Anneal {
         }
     }
 
-    /// The same with a state for each thread, annealed longer from pool to pool, on the CPU: what is settled between far parts of a core, as which of
-    /// many variables are of one kind, neither short anneals nor regions of mates change any more (results/notes/cpu.md).
-    pub fn deep(rng: Rng) -> Self {
-        Anneal { deep: Some(DEEP_SWEEPS), ..Anneal::new(rng, None) }
+    /// The same with a state for each thread, annealed longer from pool to pool, on the CPU: what is replacement
+    /// between far parts of a core, as which of many variables are of one kind, neither short anneals nor regions of
+    /// second parents change any more (results/notes/cpu.md).
+    pub fn long(rng: Rng) -> Self {
+        Annealing { long: Some(LONG_SWEEPS), ..Annealing::new(rng, None) }
     }
 
     /// The second anneal of a pool.
-    fn opening(&self, field: &Field) -> Phase {
-        let sweeps = match self.herd.at_once() {
+    fn opening(&self, context: &SearchContext) -> Phase {
+        let sweeps = match self.population.at_once() {
             true => SHORT_OPENING_SWEEPS,
-            false if begins_with_few(field, self.epoch) => DEEP_SWEEPS,
+            false if begins_with_few(context, self.epoch) => LONG_SWEEPS,
             false => OPENING_SWEEPS,
         };
-        Phase::Open { sweeps: self.deep.unwrap_or(sweeps) }
+        Phase::Open { sweeps: self.long.unwrap_or(sweeps) }
     }
 
-    /// Sweeps of the first children of the first pool, greedy ones not counted.
-    fn base_sweeps(&self, field: &Field) -> u32 {
-        match field.is_large() {
-            true => (LARGE_CHILD_WORK / field.sweep_work.max(1)).clamp(50, 200) as u32,
+    /// Sweeps of the first offspring of the first pool, greedy ones not counted.
+    fn base_sweeps(&self, context: &SearchContext) -> u32 {
+        match context.is_large() {
+            true => (LARGE_CHILD_WORK / context.sweep_work.max(1)).clamp(50, 200) as u32,
             false => 2,
         }
     }
 
     /// Begins a pool, `seeds` among it and, where `fill`, their copies.
-    fn open(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        self.states = match (self.deep, field.population) {
+    fn open(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        self.states = match (self.long, context.population) {
             // a run that must be repeated does not depend on threads
-            (Some(_), None) if !field.portable => rayon::current_num_threads(),
+            (Some(_), None) if !context.portable => rayon::current_num_threads(),
             (Some(_), _) => 1,
-            (None, Some(wanted)) => clipped(wanted, self.herd.most_states(field)?, &mut self.clipped),
-            (None, None) => self.herd.suitable_states(field, self.base_sweeps(field), self.epoch)?,
+            (None, Some(wanted)) => clipped(wanted, self.population.most_states(context)?, &mut self.clipped),
+            (None, None) => self.population.suitable_states(context, self.base_sweeps(context), self.epoch)?,
         };
-        self.reopen(field, seeds, fill)
+        self.reopen(context, seeds, fill)
     }
 
     /// The same with as many states as before.
-    fn reopen(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+    fn reopen(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.made = 0;
         self.generation = None;
         (self.best, self.adopted) = (i64::MAX, i64::MAX);
         (self.stalled, self.in_vain, self.joined) = (0, 0, false);
-        self.herd.open(field, self.states, seeds, fill)?;
+        self.population.open(context, self.states, seeds, fill)?;
         if self.temperatures.is_empty() {
-            self.herd.heat(steps(field.schedule))?;
+            self.population.heat(steps(context.schedule))?;
         }
         Ok(())
     }
@@ -207,27 +214,27 @@ impl Anneal {
     /// Children anneal by these temperatures from now on.
     fn heat(&mut self, end: usize) -> Result<(), DeviceError> {
         self.end = end;
-        self.herd.heat(self.temperatures[end].clone())
+        self.population.heat(self.temperatures[end].clone())
     }
 
-    /// States that take mates from each other.
-    fn deme(&self, field: &Field) -> usize {
-        if !field.is_large() || self.joined || field.graph.falls_into_parts() {
+    /// States that take second parents from each other.
+    fn subpopulation(&self, context: &SearchContext) -> usize {
+        if !context.is_large() || self.joined || context.graph.falls_into_parts() {
             return self.states;
         }
-        let longer = (self.sweeps / self.base_sweeps(field)).max(1) as usize;
-        self.states.div_ceil((self.states / (LEAST_DEME * longer)).max(1))
+        let longer = (self.sweeps / self.base_sweeps(context)).max(1) as usize;
+        self.states.div_ceil((self.states / (LEAST_SUBPOPULATION * longer)).max(1))
     }
 
     /// The numbers of the next generation.
-    fn next_generation(&mut self, field: &Field) -> Result<Generation, DeviceError> {
+    fn next_generation(&mut self, context: &SearchContext) -> Result<Generation, DeviceError> {
         let draw = self.rng.draw();
-        let (deme, sweeps) = match self.phase {
+        let (subpopulation, sweeps) = match self.phase {
             Phase::Open { sweeps } => (0, sweeps),
-            Phase::Breed => (self.deme(field), self.sweeps),
+            Phase::Evolve => (self.subpopulation(context), self.sweeps),
         };
-        if deme > 0 && self.temperatures.len() > 1 {
-            let end = self.choices.end.choose(self.rng.unit());
+        if subpopulation > 0 && self.temperatures.len() > 1 {
+            let end = self.operators.end.choose(self.rng.unit());
             if end != self.end {
                 self.heat(end)?;
             }
@@ -235,141 +242,158 @@ impl Anneal {
         let never = [u32::MAX; 2];
         Ok(Generation {
             draw,
-            deme: deme as u32,
+            subpopulation: subpopulation as u32,
             sweeps,
-            cold: self.choices.cold.thresholds(),
-            region: self.choices.region.thresholds(),
+            cold: self.operators.cold.thresholds(),
+            region: self.operators.region.thresholds(),
             // forests are not waited for before there is a solution
-            tree: if deme == 0 || !self.makes_tree_moves(field) { never } else { self.choices.tree.thresholds() },
-            before: if field.is_large() { self.choices.before.thresholds() } else { never },
+            tree: if subpopulation == 0 || !self.makes_tree_moves(context) {
+                never
+            } else {
+                self.operators.tree.thresholds()
+            },
+            before: if context.is_large() { self.operators.before.thresholds() } else { never },
             starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
         })
     }
 
-    /// Makes children until a round's work is done or something better was found.
-    fn advance(&mut self, field: &Field, pool: &mut Pool, stop: &Stop, effort: &mut Effort) -> Result<(), DeviceError> {
+    /// Makes offspring until a round's work is done or something better was found.
+    fn advance(
+        &mut self,
+        context: &SearchContext,
+        pool: &mut Pool,
+        stop: &Stop,
+        effort: &mut Effort,
+    ) -> Result<(), DeviceError> {
         if let Some(elites) = self.moved.take() {
-            self.follow_core(field, &elites)?;
+            self.follow_core(context, &elites)?;
         } else if self.states == 0 {
-            effort.note = self.choose_herd(field)?;
+            effort.note = self.choose_backend(context)?;
             // what the CPU has found while the device opened; on large cores it is taken in later
-            let boards = self.device.is_some() && !field.portable && !field.is_large();
-            self.begin_kind(field, if boards { pool.elites() } else { &[] }, false)?;
+            let boards = self.device.is_some() && !context.portable && !context.is_large();
+            self.begin_kind(context, if boards { pool.elites() } else { &[] }, false)?;
             effort.clipped = self.clipped.take();
         }
-        let round_work = ROUND_WORK * self.herd.speed();
+        let round_work = ROUND_WORK * self.population.speed();
         // a run that must be repeated does not depend on threads
-        let threads = if field.portable { 1 } else { rayon::current_num_threads() as u64 };
+        let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
         loop {
             let generation = match self.generation {
                 Some(begun) => begun,
-                None => self.next_generation(field)?,
+                None => self.next_generation(context)?,
             };
             self.generation = Some(generation);
-            let child_work = child_work(field, generation.sweeps);
-            let (bred, settled) = if self.herd.at_once() {
-                self.herd.turn(field, &generation, self.states, stop)?
+            let child_work = child_work(context, generation.sweeps);
+            let (offspring, replacement) = if self.population.at_once() {
+                self.population.make_generation(context, &generation, self.states, stop)?
             } else {
-                // parts of one size: a few children that are left take as long as one for each thread
+                // parts of one size: a few offspring that are left take as long as one for each thread
                 let slots = (threads * round_work / child_work.max(1)).max(16) as usize;
                 let parts = ((self.states + slots / 2) / slots).max(1);
                 let last = (self.made + self.states.div_ceil(parts)).min(self.states);
-                let bred = self.herd.breed(field, &generation, self.made..last, stop)?;
-                let complete = self.made + bred.children == self.states;
-                let settled = if complete { Some(self.herd.settle(field, &generation)?) } else { None };
-                (bred, settled)
+                let offspring = self.population.make_offspring(context, &generation, self.made..last, stop)?;
+                let complete = self.made + offspring.made == self.states;
+                let replacement = if complete { Some(self.population.replace(context, &generation)?) } else { None };
+                (offspring, replacement)
             };
-            for elite in &bred.best {
+            for elite in &offspring.best {
                 pool.offer(elite);
             }
-            self.made += bred.children;
-            work += child_work * bred.children as u64;
-            effort.moves += bred.moves;
-            effort.ratings += bred.ratings;
-            effort.work = work / self.herd.speed();
-            if let Some(settled) = settled {
+            self.made += offspring.made;
+            work += child_work * offspring.made as u64;
+            effort.moves += offspring.moves;
+            effort.ratings += offspring.ratings;
+            effort.work = work / self.population.speed();
+            if let Some(replacement) = replacement {
                 self.work += work;
                 self.made = 0;
                 self.generation = None;
-                self.follow(field, &generation, &settled)?;
-                self.adopt(field, pool)?;
+                self.follow(context, &generation, &replacement)?;
+                self.adopt(context, pool)?;
             }
             // what few states find is told of at the round's end: it is a matter of milliseconds
-            let tells = self.deep.is_none() && !bred.best.is_empty();
+            let tells = self.long.is_none() && !offspring.best.is_empty();
             if work >= round_work || tells || stop.is_set() {
                 return Ok(());
             }
         }
     }
 
-    /// Not where one takes longer than the sweeps between two of them: what a generation gains misleads there (rnd1000; results/notes/search-cuda.md).
-    fn makes_tree_moves(&self, field: &Field) -> bool {
-        !field.forests().is_empty() && self.herd.tree_sweeps(field) < f64::from(TREE_EVERY)
+    /// Not where one takes longer than the sweeps between two of them: what a generation gains misleads there (rnd1000;
+    /// results/notes/search-cuda.md).
+    fn makes_tree_moves(&self, context: &SearchContext) -> bool {
+        !context.forests().is_empty() && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
 
     /// What follows from a finished generation.
-    fn follow(&mut self, field: &Field, generation: &Generation, settled: &Settled) -> Result<(), DeviceError> {
+    fn follow(
+        &mut self,
+        context: &SearchContext,
+        generation: &Generation,
+        replacement: &Replacement,
+    ) -> Result<(), DeviceError> {
         if let Phase::Open { sweeps } = self.phase {
-            self.phase = if sweeps == FIRST_SWEEPS { self.opening(field) } else { Phase::Breed };
+            self.phase = if sweeps == FIRST_SWEEPS { self.opening(context) } else { Phase::Evolve };
             if self.temperatures.is_empty() {
-                let samples = self.herd.top(4)?;
+                let samples = self.population.top(4)?;
                 let samples: Vec<&[u16]> = samples.iter().map(|elite| &elite.values[..]).collect();
-                let narrowed = |&end: &f64| steps(field.schedule.settled(&field.rows, &samples, end));
-                let choices = if field.is_large() { ENDS.len() } else { 1 };
-                self.temperatures = ENDS[..choices].iter().map(narrowed).collect();
+                let steps_to = |&end: &f64| steps(context.schedule.narrowed(&context.tables, &samples, end));
+                let ends = if context.is_large() { ENDS.len() } else { 1 };
+                self.temperatures = ENDS[..ends].iter().map(steps_to).collect();
                 self.heat(0)?;
             }
             return Ok(());
         }
-        let tree_factor = 1.0 + self.herd.tree_sweeps(field) / f64::from(generation.sweeps.min(TREE_EVERY));
-        self.choices.note(&settled.tally, tree_factor, self.end);
-        if settled.best < self.best {
-            self.best = settled.best;
+        let tree_factor = 1.0 + self.population.tree_sweeps(context) / f64::from(generation.sweeps.min(TREE_EVERY));
+        self.operators.note(&replacement.tally, tree_factor, self.end);
+        if replacement.best < self.best {
+            self.best = replacement.best;
             (self.stalled, self.in_vain) = (0, 0);
         } else {
             self.stalled += 1;
         }
-        if field.is_large() {
-            return self.follow_on_large(field);
+        if context.is_large() {
+            return self.follow_on_large(context);
         }
-        let converged = settled.at_best > self.states / 2;
+        let converged = replacement.at_best > self.states / 2;
         if (converged && self.stalled >= PATIENCE) || self.stalled >= 8 * PATIENCE {
-            self.begin_epoch(field)?;
+            self.begin_epoch(context)?;
         }
         Ok(())
     }
 
-    /// What follows where a generation takes long: longer children, then others' parts, then a new pool.
-    fn follow_on_large(&mut self, field: &Field) -> Result<(), DeviceError> {
+    /// What follows where a generation takes long: longer offspring, then others' parts, then a new pool.
+    fn follow_on_large(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
         // no generation takes longer than all before it together: solutions keep coming
-        let longer = child_work(field, 2 * self.sweeps).saturating_mul(self.states as u64);
+        let longer = child_work(context, 2 * self.sweeps).saturating_mul(self.states as u64);
         if self.stalled < LARGE_PATIENCE || longer > self.work {
             return Ok(());
         }
         self.stalled = 0;
-        let base = self.base_sweeps(field);
-        if self.in_vain < IN_VAIN[usize::from(field.graph.falls_into_parts())] {
+        let base = self.base_sweeps(context);
+        if self.in_vain < IN_VAIN[usize::from(context.graph.falls_into_parts())] {
             self.in_vain += 1;
             self.sweeps = (2 * self.sweeps).min(base << DOUBLINGS);
         } else if self.joined || self.archive.is_empty() {
-            self.begin_epoch(field)?;
+            self.begin_epoch(context)?;
         } else {
             self.joined = true;
             self.in_vain = 0;
             self.sweeps = base;
-            self.archive.iter().try_for_each(|elite| self.herd.adopt(elite))?;
+            self.archive.iter().try_for_each(|elite| self.population.adopt(elite))?;
         }
         Ok(())
     }
 
-    /// Takes in what others have that is better than the best here: a warm start, too, but into later pools only what was found since they
-    /// began. Only on large cores, whose states come together by components: small ones converge too soon (results/notes/cpu.md).
-    fn adopt(&mut self, field: &Field, pool: &Pool) -> Result<(), DeviceError> {
-        if !field.is_large() {
+    /// Takes in what others have that is better than the best here: a warm start, too, but into later pools only what
+    /// was found since they began. Only on large cores, whose states come together by components: small ones converge
+    /// too soon (results/notes/cpu.md).
+    fn adopt(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
+        if !context.is_large() {
             return Ok(());
         }
-        if self.phase != Phase::Breed {
+        if self.phase != Phase::Evolve {
             if self.epoch > 0 {
                 self.adopted = pool.best();
             }
@@ -378,55 +402,55 @@ impl Anneal {
         let better = |elite: &&Elite| elite.energy.total < self.best.min(self.adopted);
         if let Some(elite) = pool.elites().first().filter(better) {
             (self.best, self.adopted) = (elite.energy.total, elite.energy.total);
-            self.herd.adopt(elite)?;
+            self.population.adopt(elite)?;
         }
         Ok(())
     }
 
-    /// Begins on a core that is large where the last one, if any, was not, or the other way round: children that suit the one are too long for the
-    /// other, and too few or too many.
-    fn begin_kind(&mut self, field: &Field, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        (self.large, self.epoch) = (field.is_large(), 0);
-        self.sweeps = self.base_sweeps(field);
-        if self.phase != Phase::Breed {
+    /// Begins on a core that is large where the last one, if any, was not, or the other way round: offspring that suit
+    /// the one are too long for the other, and too few or too many.
+    fn begin_kind(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        (self.large, self.epoch) = (context.is_large(), 0);
+        self.sweeps = self.base_sweeps(context);
+        if self.phase != Phase::Evolve {
             self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
         }
-        self.open(field, seeds, fill)
+        self.open(context, seeds, fill)
     }
 
     /// Begins on a core that the last one became, with the best states of that.
-    fn follow_core(&mut self, field: &Field, elites: &[Elite]) -> Result<(), DeviceError> {
-        let _ = self.choose_herd(field)?;
-        // copies fill the pool: a child whose mate is its parent's copy takes random values instead
-        if self.large == field.is_large() {
-            self.reopen(field, elites, true)
+    fn follow_core(&mut self, context: &SearchContext, elites: &[Elite]) -> Result<(), DeviceError> {
+        let _ = self.choose_backend(context)?;
+        // copies fill the pool: a child whose second parent is its parent's copy takes random values instead
+        if self.large == context.is_large() {
+            self.reopen(context, elites, true)
         } else {
-            self.begin_kind(field, elites, true)
+            self.begin_kind(context, elites, true)
         }
     }
 
-    /// Where children are made from now on; says why it is not the device where there is one.
-    fn choose_herd(&mut self, field: &Field) -> Result<Option<String>, DeviceError> {
+    /// Where offspring are made from now on; says why it is not the device where there is one.
+    fn choose_backend(&mut self, context: &SearchContext) -> Result<Option<String>, DeviceError> {
         let Some(device) = &self.device else { return Ok(None) };
-        if let Some(what) = unfit(field) {
-            self.herd = Box::new(HostHerd::default());
+        if let Some(what) = unfit(context) {
+            self.population = Box::new(CpuPopulation::default());
             return Ok(Some(format!("{}: {what} are searched on the CPU", device.label())));
         }
-        self.herd = Box::new(CudaHerd::new(device.clone(), field.portable)?);
+        self.population = Box::new(CudaPopulation::new(device.clone(), context.portable)?);
         Ok(None)
     }
 
     /// The device failed: what was found is in the pool and the archive; a new population begins on the CPU.
     fn go_on_on_the_host(&mut self) {
         self.device = None;
-        self.herd = Box::new(HostHerd::default());
+        self.population = Box::new(CpuPopulation::default());
         (self.states, self.moved) = (0, None);
         self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
         self.temperatures.clear();
     }
 
-    fn begin_epoch(&mut self, field: &Field) -> Result<(), DeviceError> {
-        if let Some(best) = self.herd.best(field)?
+    fn begin_epoch(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
+        if let Some(best) = self.population.best(context)?
             && self.archive.iter().all(|kept| kept.hash != best.hash)
         {
             self.archive.push(best);
@@ -434,78 +458,18 @@ impl Anneal {
             self.archive.truncate(ARCHIVE);
         }
         self.epoch += 1;
-        self.deep =
-            self.deep.map(|sweeps| if child_work(field, 2 * sweeps) <= DEEP_WORK { 2 * sweeps } else { sweeps });
-        self.phase = self.opening(field);
-        let large = field.is_large();
-        // every other epoch breeds twice, then four times as long (the ruler sequence): which length pays differs. On large
-        // cores it grows within the epoch
-        self.sweeps = self.base_sweeps(field) << if large { 0 } else { self.epoch.trailing_zeros().min(4) };
-        // now and then the best of earlier pools meet, among as many new states; on large cores they join every pool at its end
+        self.long =
+            self.long.map(|sweeps| if child_work(context, 2 * sweeps) <= LONG_WORK { 2 * sweeps } else { sweeps });
+        self.phase = self.opening(context);
+        let large = context.is_large();
+        // every other epoch anneals twice, then four times as long (the ruler sequence): which length pays differs. On
+        // large cores it grows within the epoch
+        self.sweeps = self.base_sweeps(context) << if large { 0 } else { self.epoch.trailing_zeros().min(4) };
+        // now and then the best of earlier pools meet, among as many new states; on large cores they join every pool at
+        // its end
         let crossed = if !large && self.epoch.is_multiple_of(CROSS_EVERY) { self.states / 2 } else { 0 };
         let seeds: Vec<Elite> = self.archive.iter().take(crossed).cloned().collect();
-        self.open(field, &seeds, false)
-    }
-}
-
-impl Driver for Anneal {
-    fn name(&self) -> &'static str {
-        if self.deep.is_some() { "deep" } else { "anneal" }
-    }
-
-    fn fits(&self, field: &Field, _: &Pool) -> bool {
-        // on large cores all children become longer
-        self.deep.is_none() || !field.is_large()
-    }
-
-    fn needs_few_threads(&self) -> bool {
-        self.deep.is_some()
-    }
-
-    fn population(&self) -> usize {
-        self.states
-    }
-
-    fn weight(&self, _: &Field, _: &Pool) -> f64 {
-        if self.deep.is_some() { 1.0 } else { WEIGHT }
-    }
-
-    fn floor(&self, field: &Field, pool: &Pool) -> f64 {
-        let large = pool.solved && field.is_large() && !field.is_coloring();
-        if large && self.deep.is_none() { LARGE_FLOOR } else { 0.0 }
-    }
-
-    fn kernels(&self, field: &Field) -> Option<Source> {
-        let opens = self.states == 0 || self.moved.is_some();
-        self.device.as_ref().filter(|_| opens).and_then(|cuda| First::of(field).source(cuda))
-    }
-
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
-        let mut effort = Effort::default();
-        if let Err(error) = self.advance(field, pool, stop, &mut effort) {
-            self.go_on_on_the_host();
-            effort.lost = Some(error);
-        }
-        effort
-    }
-
-    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        let moved = |elites: Vec<Elite>| -> Vec<Elite> {
-            let known = elites.into_par_iter().filter(Elite::is_known);
-            known.map(|elite| Elite::new(&field.rows, translate(&elite.values))).collect()
-        };
-        self.archive = moved(std::mem::take(&mut self.archive));
-        self.temperatures.clear();
-        let elites = match self.moved.take() {
-            Some(elites) => Ok(elites),
-            None if self.states == 0 => return,
-            None => self.herd.top(MOVED),
-        };
-        match elites {
-            Ok(elites) => self.moved = Some(moved(elites)),
-            // a device that fails now fails again in the next round, which says so
-            Err(_) => self.states = 0,
-        }
+        self.open(context, &seeds, false)
     }
 }
 

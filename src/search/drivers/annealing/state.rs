@@ -3,7 +3,7 @@
 use crate::fang;
 use crate::fang::Active;
 use crate::rng::{Rng, mix};
-use crate::search::context::value_tables::{Energy, Rows};
+use crate::search::context::value_tables::{Energy, ValueTables};
 
 /// The longest domain that local search has room for.
 pub(crate) const LONGEST: u32 = u16::MAX as u32;
@@ -19,7 +19,7 @@ pub(crate) struct State {
     pub rng: Rng,
     /// Assignments that changed a value.
     pub moves: u64,
-    /// Possibilities rated.
+    /// Candidate values rated.
     pub ratings: u64,
 }
 
@@ -77,8 +77,8 @@ impl Elite {
     }
 
     /// Evaluates an assignment.
-    pub fn new(rows: &Rows, values: Vec<u16>) -> Self {
-        let energy = rows.energy(&values);
+    pub fn new(tables: &ValueTables, values: Vec<u16>) -> Self {
+        let energy = tables.energy(&values);
         let hash = hash(&values);
         Elite { values, energy, hash }
     }

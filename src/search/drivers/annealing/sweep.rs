@@ -4,14 +4,14 @@ use super::heat_bath::{HeatBath, RatingSource};
 use super::state::State;
 use crate::fang::{Order, Scratch, Uniform, assign_active_by};
 use crate::rng::{below, mix};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 
-/// One pass of a heat bath over all variables, color class by color class: `order` chooses the first one and the stride from one to the next. Each
-/// variable's bits are mixed from `draw`. `None` after a stop.
+/// One pass of a heat bath over all variables, color class by color class: `order` chooses the first one and the stride
+/// from one to the next. Each variable's bits are mixed from `draw`. `None` after a stop.
 #[inline(always)]
 pub(crate) fn sweep<R: RatingSource + Copy>(
-    field: &Field,
+    context: &SearchContext,
     bath: HeatBath<'_, R>,
     (order, draw): (u64, u64),
     state: &mut State,
@@ -19,11 +19,11 @@ pub(crate) fn sweep<R: RatingSource + Copy>(
     stop: &Stop,
 ) -> Option<()> {
     state.active.activate_all();
-    let count = field.classes.len();
+    let count = context.classes.len();
     let mut at = below(order, count as u64) as usize;
-    let stride = field.strides[below(mix(order, 0), field.strides.len() as u64) as usize] as usize;
+    let stride = context.strides[below(mix(order, 0), context.strides.len() as u64) as usize] as usize;
     for _ in 0..count {
-        let class = Order::List(&field.classes[at]);
+        let class = Order::List(&context.classes[at]);
         if !assign_active_by(&Uniform(bath), state, class, draw, scratch, stop) {
             return None;
         }

@@ -1,6 +1,6 @@
-//! The temperatures of a core, from its tables alone (ALGORITHMS.md M.2, "Automatic schedule").
+//! The temperatures of a core, from its tables alone.
 
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::ValueTables;
 use rayon::prelude::*;
 
 /// A geometric schedule between two temperatures, in the rows' units.
@@ -17,29 +17,32 @@ const SAMPLES: usize = 1 << 16;
 
 /// Rows that a narrowed schedule is read from.
 const SETTLED_ROWS: usize = 2000;
-/// Rows for a thread at least: the two dozen steps of a schedule and waking 16 threads for each took 9 ms of SPOT5 414 (results/notes/cpu.md).
+/// Rows for a thread at least: the two dozen steps of a schedule and waking 16 threads for each took 9 ms of SPOT5 414
+/// (results/notes/cpu.md).
 const WORTH_A_THREAD: usize = 500;
-/// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential takes a way of its own where its result underflows.
+/// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential
+/// takes a way of its own where its result underflows.
 const NOTHING: f64 = 60.0;
-/// Where anneals end, as the share of variables of settled assignments that leave their best values, of those that would at infinite temperature: the
-/// first on small cores and for flights; on large ones each generation of annealing chooses, as 0.04 is better for rnd1000 and much
-/// worse for a formula of 20000 variables (results/notes/cpu.md).
+/// Where anneals end, as the share of variables of settled assignments that leave their best values, of those that
+/// would at infinite temperature: the first on small cores and for trajectories; on large ones each generation of
+/// annealing chooses, as 0.04 is better for rnd1000 and much worse for a formula of 20000 variables
+/// (results/notes/cpu.md).
 pub(crate) const ENDS: [f64; 2] = [0.02, 0.04];
 /// Where they begin, as such a share.
 const HOT: f64 = 0.5;
 
 impl Schedule {
     /// Reads the spread of rows and the smallest steps off the tables.
-    pub fn of(rows: &Rows) -> Schedule {
+    pub fn of(tables: &ValueTables) -> Schedule {
         let mut sum_of_variances = 0.0;
         let mut steps: Vec<i32> = Vec::new();
         // of at most 50000 variables, evenly
-        let stride = rows.variables() / 50_000 + 1;
-        let incidences: usize = (0..rows.variables()).step_by(stride).map(|v| rows.incidences(v).len()).sum();
+        let stride = tables.variables() / 50_000 + 1;
+        let incidences: usize = (0..tables.variables()).step_by(stride).map(|v| tables.incidences(v).len()).sum();
         let each = (SAMPLES / incidences.max(1)).clamp(1, 8);
         let mut looked_at = 0.0f64;
         let mut note = |row: &[i32]| -> f64 {
-            let soft = || row.iter().filter(|&&cost| cost < rows.hard);
+            let soft = || row.iter().filter(|&&cost| cost < tables.hard);
             let count = soft().count() as f64;
             if count < 2.0 {
                 return 0.0;
@@ -49,19 +52,19 @@ impl Schedule {
             steps.extend(soft().map(|&cost| (cost - first).abs()).filter(|&step| step > 0).min());
             soft().map(|&cost| (f64::from(cost) - mean).powi(2)).sum::<f64>() / count
         };
-        for v in (0..rows.variables()).step_by(stride) {
-            let domain = rows.domain(v);
+        for v in (0..tables.variables()).step_by(stride) {
+            let domain = tables.domain(v);
             if domain < 2 {
                 continue;
             }
             looked_at += 1.0;
-            sum_of_variances += note(&rows.unary(v)[..domain]);
-            for incidence in rows.incidences(v) {
-                let count = rows.row_count(incidence);
+            sum_of_variances += note(&tables.unary(v)[..domain]);
+            for incidence in tables.incidences(v) {
+                let count = tables.row_count(incidence);
                 let samples = each.min(count);
-                let width = rows.width[v] as usize;
+                let width = tables.width[v] as usize;
                 let total: f64 = (0..samples)
-                    .map(|k| note(&rows.row(rows.nth_row(v, incidence, k * count / samples), width)[..domain]))
+                    .map(|k| note(&tables.row(tables.nth_row(v, incidence, k * count / samples), width)[..domain]))
                     .sum();
                 sum_of_variances += total / samples as f64;
             }
@@ -74,28 +77,28 @@ impl Schedule {
         Schedule { hot: spread.max(4.0 * unit), cold: 0.15 * unit }
     }
 
-    /// Narrows the schedule to where variables of settled assignments begin to leave their best values: its cold end is where a share of `cold` does
-    /// (of those that would at infinite temperature), its hot end where half do.
+    /// Narrows the schedule to where variables of settled assignments begin to leave their best values: its cold end is
+    /// where a share of `cold` does (of those that would at infinite temperature), its hot end where half do.
     ///
-    /// ALGORITHMS.md's ends (spread and a fraction of the unit) leave half of a grid's or a random network's sweeps
-    /// below any excitation: 100x100 grid, 128 sweeps: 329918 between those ends (best of 16), 319363
-    /// between these (best of 8).
-    pub fn settled(self, rows: &Rows, samples: &[&[u16]], cold: f64) -> Schedule {
+    /// Ends at the tables' spread and at a fraction of its unit leave half of a grid's or a random network's sweeps
+    /// below any excitation: 100x100 grid, 128 sweeps: 329918 between those ends (best of 16), 319363 between these
+    /// (best of 8).
+    pub fn narrowed(self, tables: &ValueTables, samples: &[&[u16]], cold: f64) -> Schedule {
         let mut gaps: Vec<Vec<f64>> = Vec::new();
-        let stride = rows.variables() * samples.len() / SETTLED_ROWS + 1;
+        let stride = tables.variables() * samples.len() / SETTLED_ROWS + 1;
         for values in samples {
-            for v in (0..rows.variables()).step_by(stride).filter(|&v| rows.domain(v) > 1) {
-                let mut row = vec![0; rows.width[v] as usize];
-                rows.rate(v, values, &mut row, |_| true);
+            for v in (0..tables.variables()).step_by(stride).filter(|&v| tables.domain(v) > 1) {
+                let mut row = vec![0; tables.width[v] as usize];
+                tables.rate(v, values, &mut row, |_| true);
                 let least = row.iter().copied().min().unwrap_or(0);
-                gaps.push(row[..rows.domain(v)].iter().map(|&cost| f64::from(cost - least)).collect());
+                gaps.push(row[..tables.domain(v)].iter().map(|&cost| f64::from(cost - least)).collect());
             }
         }
         let excited = |temperature: f64| -> f64 {
             let share = |row: &Vec<f64>| {
-                let settled = row.iter().filter(|&&gap| gap == 0.0).count() as f64;
+                let replacement = row.iter().filter(|&&gap| gap == 0.0).count() as f64;
                 let all: f64 = row.iter().map(|gap| (-(gap / temperature).min(NOTHING)).exp()).sum();
-                (1.0 - settled / all) / (1.0 - 1.0 / row.len() as f64)
+                (1.0 - replacement / all) / (1.0 - 1.0 / row.len() as f64)
             };
             // summed in order: threads do not change the result
             let shares: Vec<f64> = gaps.par_iter().with_min_len(WORTH_A_THREAD).map(share).collect();
@@ -139,12 +142,12 @@ mod tests {
         let mut rng = Rng::new(1);
         for case in 0..1000 {
             let problem = Arc::new(random(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let schedule = Schedule::of(&rows);
+            let tables = ValueTables::new(&problem, price(&problem));
+            let schedule = Schedule::of(&tables);
             assert!(falls(schedule), "case {case}: {schedule:?}");
             let samples: Vec<Vec<u16>> = (0..4).map(|_| assignment(&problem, &mut rng)).collect();
             let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
-            let narrowed = schedule.settled(&rows, &samples, ENDS[case % 2]);
+            let narrowed = schedule.narrowed(&tables, &samples, ENDS[case % 2]);
             assert!(falls(narrowed), "case {case}: {narrowed:?} of {schedule:?}");
             assert!(narrowed.hot <= schedule.hot * 1.000_001 && narrowed.cold >= schedule.cold * 0.999_999);
         }
@@ -160,10 +163,10 @@ mod tests {
                 let functions = if n == 2 { vec![CostFunction { scope: [0, 1].into(), table }] } else { vec![] };
                 let unary = vec![vec![cost; size]; n];
                 let problem = Problem { domains: vec![d; n], unary, functions, constant: 0, top: FORBIDDEN };
-                let rows = Rows::new(&Arc::new(problem), FORBIDDEN);
-                let schedule = Schedule::of(&rows);
+                let tables = ValueTables::new(&Arc::new(problem), FORBIDDEN);
+                let schedule = Schedule::of(&tables);
                 assert!(falls(schedule), "{n} variables of {d} values, all {cost}: {schedule:?}");
-                let narrowed = schedule.settled(&rows, &[&vec![0; n]], ENDS[0]);
+                let narrowed = schedule.narrowed(&tables, &[&vec![0; n]], ENDS[0]);
                 assert!(falls(narrowed), "{n} variables of {d} values, all {cost}: {narrowed:?}");
             }
         }

@@ -3,54 +3,55 @@
 use super::cpu::suitable_states;
 use super::*;
 use crate::generate::generate;
+use crate::search::scheduler::driver::Driver;
 use crate::search::testing::price;
 
 #[test]
-fn deep_pools_begin_with_ever_longer_anneals_of_few_states() {
+fn long_annealing_begins_with_ever_longer_anneals_of_few_states() {
     let network = generate("grid", &[("side", "8"), ("d", "3"), ("p2", "0")], 1).expect("a family");
     let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-    let mut field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
+    let mut context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
     let longest = |epoch: u32| {
-        let lengths = (0..=epoch).map(|doublings| DEEP_SWEEPS << doublings);
-        lengths.filter(|&sweeps| child_work(&field, sweeps) <= DEEP_WORK).max()
+        let lengths = (0..=epoch).map(|doublings| LONG_SWEEPS << doublings);
+        lengths.filter(|&sweeps| child_work(&context, sweeps) <= LONG_WORK).max()
     };
     let lengths: Vec<Option<u32>> = (0..20).map(longest).collect();
-    assert!(lengths[0] == Some(DEEP_SWEEPS) && lengths[0] < lengths[5] && lengths[18] == lengths[19]);
-    let run = |field: &Field| {
-        let (mut deep, mut pool) = (Anneal::deep(Rng::new(1)), Pool::default());
-        while deep.epoch < 12 {
+    assert!(lengths[0] == Some(LONG_SWEEPS) && lengths[0] < lengths[5] && lengths[18] == lengths[19]);
+    let run = |context: &SearchContext| {
+        let (mut long, mut pool) = (Annealing::long(Rng::new(1)), Pool::default());
+        while long.epoch < 12 {
             let before = pool.best();
-            let work = deep.round(field, &mut pool, &Stop::new()).work;
+            let work = long.round(context, &mut pool, &Stop::new()).work;
             assert!(work > 0 && pool.best() <= before);
-            assert_eq!(deep.deep, lengths[deep.epoch as usize]);
+            assert_eq!(long.long, lengths[long.epoch as usize]);
         }
-        (deep.states, deep.epoch, deep.work, pool.best())
+        (long.states, long.epoch, long.work, pool.best())
     };
-    assert_eq!(run(&field).0, rayon::current_num_threads());
+    assert_eq!(run(&context).0, rayon::current_num_threads());
     // a run that must be repeated does the same whatever the threads
-    field.portable = true;
+    context.portable = true;
     let portable = |threads: usize| {
         let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        workers.install(|| run(&field))
+        workers.install(|| run(&context))
     };
     assert!(portable(1).0 == 1 && portable(1) == portable(3));
 }
 
 #[test]
-fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
+fn the_bests_of_earlier_pools_join_those_that_stagnate_on_large_cores() {
     let network = generate("grid", &[("side", "25"), ("d", "2"), ("p2", "0")], 1).expect("a family");
     let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-    let field = Field::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
-    let mut anneal = Anneal::new(Rng::new(1), None);
+    let context = SearchContext::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
+    let mut anneal = Annealing::new(Rng::new(1), None);
     let mut joins = 0;
     for _ in 0..3000 {
         let before = (anneal.epoch, anneal.joined);
-        // nobody else finds anything
-        drop(anneal.round(&field, &mut Pool::default(), &Stop::new()));
+        // no other driver finds anything
+        drop(anneal.round(&context, &mut Pool::default(), &Stop::new()));
         if anneal.joined && before == (anneal.epoch, false) {
             joins += 1;
             assert!(anneal.epoch > 0, "there are earlier pools");
-            let best = anneal.herd.best(&field).expect("the host works").expect("an elite").energy.total;
+            let best = anneal.population.best(&context).expect("the host works").expect("an elite").energy.total;
             assert!(anneal.archive.iter().all(|kept| best <= kept.energy.total), "{best}");
         }
         if anneal.epoch == 4 {
@@ -62,26 +63,26 @@ fn the_bests_of_earlier_pools_join_those_that_stand_still_on_large_cores() {
 }
 
 #[test]
-fn demes_double_with_the_sweeps_where_nothing_falls_into_parts() {
+fn subpopulations_double_with_the_sweeps_where_nothing_falls_into_parts() {
     // degrees of 10 and of at most 4
     let family = |kind: &str, settings: &[(&str, &str)]| generate(kind, settings, 1).expect("a family");
     let random = family("large-sparse", &[("n", "700"), ("d", "2"), ("functions", "3500")]);
-    for (network, demes) in
+    for (network, subpopulations) in
         [(random, [4, 8, 17, 33, 66, 132, 264]), (family("grid", &[("side", "28"), ("d", "2")]), [264; 7])]
     {
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        let field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
-        assert!(field.is_large());
-        let mut anneal = Anneal::new(Rng::new(1), None);
-        (anneal.states, anneal.phase) = (264, Phase::Breed);
-        for (doublings, deme) in demes.into_iter().enumerate() {
-            anneal.sweeps = anneal.base_sweeps(&field) << doublings;
-            assert_eq!(anneal.next_generation(&field).expect("numbers").deme, deme);
+        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+        assert!(context.is_large());
+        let mut anneal = Annealing::new(Rng::new(1), None);
+        (anneal.states, anneal.phase) = (264, Phase::Evolve);
+        for (doublings, subpopulation) in subpopulations.into_iter().enumerate() {
+            anneal.sweeps = anneal.base_sweeps(&context) << doublings;
+            assert_eq!(anneal.next_generation(&context).expect("numbers").subpopulation, subpopulation);
         }
         anneal.joined = true;
-        anneal.sweeps = anneal.base_sweeps(&field);
+        anneal.sweeps = anneal.base_sweeps(&context);
         assert_eq!(
-            anneal.next_generation(&field).expect("numbers").deme,
+            anneal.next_generation(&context).expect("numbers").subpopulation,
             264,
             "the bests of earlier pools are for all"
         );
@@ -93,12 +94,12 @@ fn generations_choose_where_anneals_end_on_large_cores_alone() {
     for (side, choices) in [("25", ENDS.len()), ("12", 1)] {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        let field = Field::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
+        let context = SearchContext::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
         let run = |rounds| {
-            let (mut anneal, mut pool) = (Anneal::new(Rng::new(1), None), Pool::default());
+            let (mut anneal, mut pool) = (Annealing::new(Rng::new(1), None), Pool::default());
             let mut ends = vec![0; ENDS.len()];
             for _ in 0..rounds {
-                drop(anneal.round(&field, &mut pool, &Stop::new()));
+                drop(anneal.round(&context, &mut pool, &Stop::new()));
                 ends[anneal.end] += 1;
             }
             (anneal, ends, pool.best())
@@ -111,21 +112,21 @@ fn generations_choose_where_anneals_end_on_large_cores_alone() {
         let last = |temperatures: &Vec<Boltzmann>| temperatures[STEPS - 1].numbers();
         assert!(choices == 1 || last(&anneal.temperatures[0]) != last(&anneal.temperatures[1]));
         // a new core has temperatures of its own
-        anneal.rebase(&field, &|values| values.to_vec());
+        anneal.rebase(&context, &|values| values.to_vec());
         assert!(anneal.temperatures.is_empty());
     }
 }
 
 #[test]
 fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
-    let field = |side: &str| {
+    let context = |side: &str| {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        Field::new(&problem, price(&problem), None, &mut Rng::new(1))
+        SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1))
     };
-    let (large, small, smaller) = (field("25"), field("24"), field("20"));
-    let (mut anneal, mut pool) = (Anneal::new(Rng::new(1), None), Pool::default());
-    while anneal.phase != Phase::Breed || anneal.sweeps == anneal.base_sweeps(&large) {
+    let (large, small, smaller) = (context("25"), context("24"), context("20"));
+    let (mut anneal, mut pool) = (Annealing::new(Rng::new(1), None), Pool::default());
+    while anneal.phase != Phase::Evolve || anneal.sweeps == anneal.base_sweeps(&large) {
         drop(anneal.round(&large, &mut pool, &Stop::new()));
     }
     let before = (anneal.sweeps, anneal.states);
@@ -150,10 +151,10 @@ fn what_others_have_is_taken_in_on_large_cores_alone() {
     for (side, taken) in [("25", true), ("12", false)] {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        let field = Field::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
+        let context = SearchContext::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
         let run = |pool: &mut Pool, seed, rounds| {
-            let mut anneal = Anneal::new(Rng::new(seed), None);
-            (0..rounds).for_each(|_| drop(anneal.round(&field, pool, &Stop::new())));
+            let mut anneal = Annealing::new(Rng::new(seed), None);
+            (0..rounds).for_each(|_| drop(anneal.round(&context, pool, &Stop::new())));
             anneal
         };
         // what a long run has found is a stranger's to a short one
@@ -162,11 +163,12 @@ fn what_others_have_is_taken_in_on_large_cores_alone() {
         let known = pool.best();
         let mut short = Pool::default();
         let alone = run(&mut short, 2, 5);
-        assert!(alone.phase == Phase::Breed && short.best() > known, "{known} {}", short.best());
+        assert!(alone.phase == Phase::Evolve && short.best() > known, "{known} {}", short.best());
         let mut given = Pool::default();
         given.offer(&pool.elites()[0]);
         let helped = run(&mut given, 2, 5);
-        let best = helped.herd.best(&field).expect("the host works").map_or(i64::MAX, |elite| elite.energy.total);
+        let best =
+            helped.population.best(&context).expect("the host works").map_or(i64::MAX, |elite| elite.energy.total);
         assert_eq!(best <= known, taken, "{side}: {best} {known}");
     }
 }
@@ -175,13 +177,13 @@ fn what_others_have_is_taken_in_on_large_cores_alone() {
 fn first_pools_of_large_cores_have_a_state_for_each_thread() {
     let network = generate("grid", &[("side", "25"), ("d", "2"), ("p2", "0")], 1).expect("a family");
     let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-    let mut field = Field::new(&problem, price(&problem), None, &mut Rng::new(1));
-    let states = |field: &Field, threads: usize| {
+    let mut context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+    let states = |context: &SearchContext, threads: usize| {
         let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        workers.install(|| [0, 1].map(|epoch| suitable_states(field, 50, epoch)))
+        workers.install(|| [0, 1].map(|epoch| suitable_states(context, 50, epoch)))
     };
-    assert_eq!([1, 2, 16].map(|threads| states(&field, threads)), [[1, 4], [2, 8], [16, 16]]);
+    assert_eq!([1, 2, 16].map(|threads| states(&context, threads)), [[1, 4], [2, 8], [16, 16]]);
     // a run that must be repeated has the same whatever the threads
-    field.portable = true;
-    assert_eq!([1, 2, 16].map(|threads| states(&field, threads)), [[4, 4]; 3]);
+    context.portable = true;
+    assert_eq!([1, 2, 16].map(|threads| states(&context, threads)), [[4, 4]; 3]);
 }

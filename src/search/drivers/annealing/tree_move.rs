@@ -1,13 +1,13 @@
 //! Tree moves: the variables of a random induced forest are assigned together, given the rest. Costs are eliminated
 //! exactly from the leaves up (min-sum); on the way down each variable is drawn by its FANG heat bath given its parent.
-//! ALGORITHMS.md M.2.4: one tree move for every 4 to 5 sweeps is worth 25 % of the time on CELAR.
+//! One tree move for every 4 to 5 sweeps is worth 25 % of the time on CELAR.
 
 use super::heat_bath::{HeatBath, RatingSource};
 use super::state::State;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{Scratch, assign_variable};
 use crate::rng::{Rng, mix};
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::ValueTables;
 
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
@@ -37,14 +37,14 @@ pub(crate) struct Forest {
     /// Whether a variable is one of them.
     pub member: Vec<bool>,
     /// Length of all rows together.
-    rows: usize,
+    row_entries: usize,
 }
 
 impl Forest {
-    /// Draws an induced forest: variables in random order, each taken unless it closes a cycle, shares a larger function with
-    /// one taken before, or joins a tree of more than `largest` variables.
-    pub fn random(rows: &Rows, largest: u32, rng: &mut Rng) -> Forest {
-        let n = rows.variables();
+    /// Draws an induced forest: variables in random order, each taken unless it closes a cycle, shares a larger
+    /// function with one taken before, or joins a tree of more than `largest` variables.
+    pub fn random(tables: &ValueTables, largest: u32, rng: &mut Rng) -> Forest {
+        let n = tables.variables();
         let mut order: Vec<u32> = (0..n as u32).collect();
         rng.shuffle(&mut order);
         let mut member = vec![false; n];
@@ -54,7 +54,7 @@ impl Forest {
         for &v in &order {
             let v = v as usize;
             roots.clear();
-            for (_, other, _) in rows.incidences(v).iter().filter_map(Rows::binary) {
+            for (_, other, _) in tables.incidences(v).iter().filter_map(ValueTables::binary) {
                 if member[other] {
                     roots.push(find(&mut root, other as u32));
                 }
@@ -62,7 +62,7 @@ impl Forest {
             roots.sort_unstable();
             let closes_a_cycle = roots.windows(2).any(|pair| pair[0] == pair[1]);
             let joined = 1 + roots.iter().map(|&r| size[r as usize]).sum::<u32>();
-            if closes_a_cycle || joined > largest || rows.larger_neighbours(v).any(|u| member[u as usize]) {
+            if closes_a_cycle || joined > largest || tables.larger_neighbours(v).any(|u| member[u as usize]) {
                 continue;
             }
             member[v] = true;
@@ -71,10 +71,10 @@ impl Forest {
                 root[r as usize] = v as u32;
             }
         }
-        Self::rooted(rows, &order, member)
+        Self::rooted(tables, &order, member)
     }
 
-    fn rooted(rows: &Rows, order: &[u32], member: Vec<bool>) -> Forest {
+    fn rooted(tables: &ValueTables, order: &[u32], member: Vec<bool>) -> Forest {
         let mut nodes: Vec<Node> = Vec::new();
         let mut position = vec![NO_PARENT; member.len()];
         let push = |nodes: &mut Vec<Node>, position: &mut Vec<u32>, node: Node| {
@@ -86,17 +86,18 @@ impl Forest {
                 continue;
             }
             let mut head = nodes.len();
-            let root = centre(rows, &member, start);
+            let root = centre(tables, &member, start);
             let root = Node { variable: root, parent: NO_PARENT, up: 0, up_stride: 0, down: 0, down_stride: 0, row: 0 };
             push(&mut nodes, &mut position, root);
             while head < nodes.len() {
                 let parent = nodes[head].variable as usize;
-                for incidence in rows.incidences(parent) {
-                    let Some((up, child, up_stride)) = Rows::binary(incidence) else { continue };
+                for incidence in tables.incidences(parent) {
+                    let Some((up, child, up_stride)) = ValueTables::binary(incidence) else { continue };
                     if !member[child] || position[child] != NO_PARENT {
                         continue;
                     }
-                    let back = rows.incidences(child).iter().filter_map(Rows::binary).find(|edge| edge.1 == parent);
+                    let back =
+                        tables.incidences(child).iter().filter_map(ValueTables::binary).find(|edge| edge.1 == parent);
                     let Some((down, _, down_stride)) = back else { continue };
                     let node = Node {
                         variable: child as u32,
@@ -112,11 +113,11 @@ impl Forest {
                 head += 1;
             }
         }
-        Self::by_levels(rows, &nodes, member)
+        Self::by_levels(tables, &nodes, member)
     }
 
     /// Sorts nodes that stand after their parents by their distance from the roots.
-    fn by_levels(rows: &Rows, nodes: &[Node], member: Vec<bool>) -> Forest {
+    fn by_levels(tables: &ValueTables, nodes: &[Node], member: Vec<bool>) -> Forest {
         let mut depth: Vec<u32> = Vec::with_capacity(nodes.len());
         for node in nodes {
             depth.push(if node.parent == NO_PARENT { 0 } else { depth[node.parent as usize] + 1 });
@@ -124,7 +125,7 @@ impl Forest {
         let mut order: Vec<usize> = (0..nodes.len()).collect();
         order.sort_by_key(|&k| depth[k]);
         let mut place = vec![NO_PARENT; nodes.len()];
-        let mut forest = Forest { nodes: Vec::with_capacity(nodes.len()), levels: Vec::new(), member, rows: 0 };
+        let mut forest = Forest { nodes: Vec::with_capacity(nodes.len()), levels: Vec::new(), member, row_entries: 0 };
         for (new, &old) in order.iter().enumerate() {
             place[old] = new as u32;
             let node = nodes[old];
@@ -132,16 +133,16 @@ impl Forest {
                 forest.levels.push(new as u32);
             }
             let parent = if node.parent == NO_PARENT { NO_PARENT } else { place[node.parent as usize] };
-            forest.nodes.push(Node { parent, row: forest.rows as u32, ..node });
-            forest.rows += rows.width[node.variable as usize] as usize;
+            forest.nodes.push(Node { parent, row: forest.row_entries as u32, ..node });
+            forest.row_entries += tables.width[node.variable as usize] as usize;
         }
         forest.levels.push(nodes.len() as u32);
         forest
     }
 
-    /// Possibilities that a tree move rates.
-    pub fn ratings(&self, rows: &Rows) -> u64 {
-        let domain = |node: &Node| rows.domain(node.variable as usize) as u64;
+    /// Candidate values that a tree move rates.
+    pub fn ratings(&self, tables: &ValueTables) -> u64 {
+        let domain = |node: &Node| tables.domain(node.variable as usize) as u64;
         let edge = |node: &Node| match node.parent {
             NO_PARENT => 0,
             parent => domain(node) * domain(&self.nodes[parent as usize]),
@@ -155,9 +156,9 @@ impl Forest {
     }
 }
 
-/// The middle of a longest path in the tree of a member: from there a tree has the fewest levels, which a device assigns one after the
-/// other.
-fn centre(rows: &Rows, member: &[bool], start: u32) -> u32 {
+/// The middle of a longest path in the tree of a member: from there a tree has the fewest levels, which a device
+/// assigns one after the other.
+fn centre(tables: &ValueTables, member: &[bool], start: u32) -> u32 {
     // nodes in the order of their distance, and where each was come from
     let reach = |start: u32| {
         let mut reached: Vec<(u32, usize)> = vec![(start, 0)];
@@ -165,7 +166,7 @@ fn centre(rows: &Rows, member: &[bool], start: u32) -> u32 {
         while head < reached.len() {
             let (v, from) = reached[head];
             let before = reached[from].0;
-            let edges = rows.incidences(v as usize).iter().filter_map(Rows::binary);
+            let edges = tables.incidences(v as usize).iter().filter_map(ValueTables::binary);
             for (_, other, _) in edges.filter(|edge| member[edge.1] && edge.1 as u32 != before) {
                 reached.push((other as u32, head));
             }
@@ -195,12 +196,12 @@ fn find(root: &mut [u32], mut v: u32) -> u32 {
 /// Storage of tree moves, one for each thread.
 #[derive(Debug, Default)]
 pub(crate) struct TreeScratch {
-    rows: Vec<i32>,
+    ratings: Vec<i32>,
     message: Vec<i32>,
     scratch: Scratch<i32>,
 }
 
-/// Ratings of a tree's variable given its parent: its row plus the edge's.
+/// RatingCache of a tree's variable given its parent: its row plus the edge's.
 struct GivenParent<'a> {
     row: &'a [i32],
     edge: Option<&'a [i32]>,
@@ -208,7 +209,7 @@ struct GivenParent<'a> {
 
 impl RatingSource for GivenParent<'_> {
     #[inline(always)]
-    fn fill(&self, _: &Rows, _: &State, _: usize, ratings: &mut [i32]) {
+    fn fill(&self, _: &ValueTables, _: &State, _: usize, ratings: &mut [i32]) {
         ratings.copy_from_slice(self.row);
         if let Some(edge) = self.edge {
             for (rating, &cost) in ratings.iter_mut().zip(edge) {
@@ -223,21 +224,21 @@ impl RatingSource for GivenParent<'_> {
 #[inline(always)]
 pub(crate) fn tree_move(
     forest: &Forest,
-    rows: &Rows,
+    tables: &ValueTables,
     boltzmann: Boltzmann,
     draw: u64,
     state: &mut State,
     scratch: &mut TreeScratch,
 ) {
-    let TreeScratch { rows: buffer, message, scratch } = scratch;
-    if buffer.len() < forest.rows {
-        buffer.resize(forest.rows, 0);
+    let TreeScratch { ratings: buffer, message, scratch } = scratch;
+    if buffer.len() < forest.row_entries {
+        buffer.resize(forest.row_entries, 0);
     }
-    let width = |node: &Node| rows.width[node.variable as usize] as usize;
+    let width = |node: &Node| tables.width[node.variable as usize] as usize;
     for node in &forest.nodes {
         let row = &mut buffer[node.row as usize..node.row as usize + width(node)];
-        rows.rate(node.variable as usize, &state.values, row, |incidence| {
-            Rows::binary(incidence).is_none_or(|edge| !forest.member[edge.1])
+        tables.rate(node.variable as usize, &state.values, row, |incidence| {
+            ValueTables::binary(incidence).is_none_or(|edge| !forest.member[edge.1])
         });
     }
     for node in forest.nodes.iter().rev() {
@@ -247,31 +248,31 @@ pub(crate) fn tree_move(
         let parent = &forest.nodes[node.parent as usize];
         message.clear();
         message.resize(width(parent), i32::MAX);
-        let domain = rows.domain(node.variable as usize);
-        // parents stand before their children, so their rows do too
+        let domain = tables.domain(node.variable as usize);
+        // parents stand before their offspring, so their rows do too
         let (before, own) = buffer.split_at_mut(node.row as usize);
         for (value, &cost) in own[..domain].iter().enumerate() {
-            let edge = rows.row(node.up as usize + value * node.up_stride as usize, message.len());
+            let edge = tables.row(node.up as usize + value * node.up_stride as usize, message.len());
             for (least, &entry) in message.iter_mut().zip(edge) {
                 *least = (*least).min(entry + cost);
             }
         }
         let target = &mut before[parent.row as usize..parent.row as usize + message.len()];
-        let least = message[..rows.domain(parent.variable as usize)].iter().copied().min().unwrap_or(0);
+        let least = message[..tables.domain(parent.variable as usize)].iter().copied().min().unwrap_or(0);
         for (total, &cost) in target.iter_mut().zip(&*message) {
             *total += cost - least;
         }
-        target[rows.domain(parent.variable as usize)..].fill(crate::search::context::value_tables::PADDING);
-        state.ratings += (domain * rows.domain(parent.variable as usize)) as u64;
+        target[tables.domain(parent.variable as usize)..].fill(crate::search::context::value_tables::PADDING);
+        state.ratings += (domain * tables.domain(parent.variable as usize)) as u64;
     }
     for node in &forest.nodes {
         let edge = (node.parent != NO_PARENT).then(|| {
             let parent = forest.nodes[node.parent as usize].variable as usize;
             let value = usize::from(state.values[parent]);
-            rows.row(node.down as usize + value * node.down_stride as usize, width(node))
+            tables.row(node.down as usize + value * node.down_stride as usize, width(node))
         });
         let row = &buffer[node.row as usize..node.row as usize + width(node)];
-        let bath = HeatBath { rows, boltzmann, source: GivenParent { row, edge } };
+        let bath = HeatBath { tables, boltzmann, source: GivenParent { row, edge } };
         let bits = mix(draw, u64::from(node.variable));
         let _ = assign_variable(&bath, state, node.variable as usize, bits, scratch);
     }
@@ -288,8 +289,8 @@ mod tests {
         let mut rng = Rng::new(1);
         for _ in 0..1000 {
             let problem = Arc::new(random(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let forest = Forest::random(&rows, u32::MAX, &mut rng);
+            let tables = ValueTables::new(&problem, price(&problem));
+            let forest = Forest::random(&tables, u32::MAX, &mut rng);
             let mut variables: Vec<u32> = forest.nodes.iter().map(|node| node.variable).collect();
             variables.sort_unstable();
             let members: Vec<u32> = (0..).zip(&forest.member).filter_map(|(v, &member)| member.then_some(v)).collect();
@@ -323,23 +324,23 @@ mod tests {
         let mut checked = 0;
         for case in 0..1500 {
             let problem = Arc::new(random(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let forest = Forest::random(&rows, u32::MAX, &mut rng);
-            let mut state = State::new(rows.variables(), rng.split());
+            let tables = ValueTables::new(&problem, price(&problem));
+            let forest = Forest::random(&tables, u32::MAX, &mut rng);
+            let mut state = State::new(tables.variables(), rng.split());
             state.values = assignment(&problem, &mut rng);
             let members: Vec<u32> = forest.nodes.iter().map(|node| node.variable).collect();
             let mut best = i64::MAX;
             let count = for_all(&problem, &state.values, &members, |values| {
-                best = best.min(rows.energy(values).total);
+                best = best.min(tables.energy(values).total);
             });
             let before = state.values.clone();
-            tree_move(&forest, &rows, Boltzmann::GREEDY, case, &mut state, &mut scratch);
+            tree_move(&forest, &tables, Boltzmann::GREEDY, case, &mut state, &mut scratch);
             for (v, &value) in state.values.iter().enumerate() {
-                assert!(usize::from(value) < rows.domain(v) && (forest.member[v] || value == before[v]));
+                assert!(usize::from(value) < tables.domain(v) && (forest.member[v] || value == before[v]));
             }
-            if rows.shift == 0 {
-                let after = rows.energy(&state.values).total;
-                assert!(after <= rows.energy(&before).total);
+            if tables.shift == 0 {
+                let after = tables.energy(&state.values).total;
+                assert!(after <= tables.energy(&before).total);
                 if count <= 20_000 {
                     assert_eq!(after, best, "case {case}");
                     checked += 1;
@@ -355,13 +356,13 @@ mod tests {
         let mut scratch = TreeScratch::default();
         for _ in 0..500 {
             let problem = Arc::new(random(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let forest = Forest::random(&rows, u32::MAX, &mut rng);
-            let mut state = State::new(rows.variables(), rng.split());
+            let tables = ValueTables::new(&problem, price(&problem));
+            let forest = Forest::random(&tables, u32::MAX, &mut rng);
+            let mut state = State::new(tables.variables(), rng.split());
             state.values = assignment(&problem, &mut rng);
             for temperature in [0.1, 10.0, 1e12] {
-                tree_move(&forest, &rows, Boltzmann::new(temperature), rng.draw(), &mut state, &mut scratch);
-                assert!(state.values.iter().enumerate().all(|(v, &value)| usize::from(value) < rows.domain(v)));
+                tree_move(&forest, &tables, Boltzmann::new(temperature), rng.draw(), &mut state, &mut scratch);
+                assert!(state.values.iter().enumerate().all(|(v, &value)| usize::from(value) < tables.domain(v)));
             }
         }
     }

@@ -1,13 +1,13 @@
-//! States of the guided search on a device: `kernels/flight.cuh` makes whole flights, with the rows that the annealing kernels have and
-//! the same moves as the CPU.
+//! States of the guided search on a device: `kernels/trajectory.cuh` makes whole trajectories, with the rows that the
+//! annealing kernels have and the same moves as the CPU.
 
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 
-use super::flight::Flight;
-use super::flock::{Flock, Landed, Turn};
-use super::ground::Ground;
+use super::backend::{Backend, Batch, TrajectoryResult};
 pub(crate) use super::network::unfit;
 use super::network::{NetworkOnDevice, NetworkProblem};
+use super::round_context::RoundContext;
+use super::trajectory::Trajectory;
 use super::visit::Visit;
 use super::{LENGTHS, LONGEST, STARTS};
 use crate::device::shared::device_structs;
@@ -25,10 +25,10 @@ use std::sync::Arc;
 
 /// Work that a device does in the time that a core of the CPU does one unit; cautious, as for tabu walks.
 const SPEED: u64 = 400;
-/// Ratings that a thread keeps in registers. More cost more than they save: each takes a copy of the loop that makes it, and so as much
-/// longer to compile.
+/// Ratings that a thread keeps in registers. More cost more than they save: each takes a copy of the loop that makes
+/// it, and so as much longer to compile.
 const KEEP: usize = 2;
-/// States for which the kernel's shape is chosen where nobody asks for a number.
+/// States for which the kernel's shape is chosen where no number was asked for.
 const MANY: usize = 4096;
 /// Temperatures of the passes of a turn, at most.
 const TEMPERATURES: usize = LENGTHS.len() * STARTS.len() * LONGEST as usize;
@@ -36,9 +36,9 @@ const TEMPERATURES: usize = LENGTHS.len() * STARTS.len() * LONGEST as usize;
 const NONE: u32 = u32::MAX;
 
 device_structs! {
-    /// `kernels/flight.cuh`: Flown.
+    /// `kernels/trajectory.cuh`: TrajectoryProgress.
     #[derive(Clone, Copy, Debug, Default)]
-    pub(super) struct Flown as "Flown" {
+    pub(super) struct TrajectoryProgress as "TrajectoryProgress" {
         energy: i64,
         record: i64,
         kept: i64,
@@ -65,14 +65,14 @@ device_structs! {
 }
 
 device_structs! {
-    /// `kernels/flight.cuh`: Turn.
+    /// `kernels/trajectory.cuh`: Batch.
     #[derive(Clone, Copy, Debug)]
-    pub(super) struct TurnArgument as "Turn" {
+    pub(super) struct BatchArgument as "Batch" {
         states: u64,
         working: u64,
         bests: u64,
-        flown: u64,
-        flights: u64,
+        progress: u64,
+        trajectories: u64,
         temperatures: u64,
         order: u64,
         stop: u64,
@@ -85,16 +85,16 @@ device_structs! {
 }
 
 // SAFETY: plain numbers.
-unsafe impl ValidAsZeroBits for Flown {}
+unsafe impl ValidAsZeroBits for TrajectoryProgress {}
 
 /// States on a device.
-pub(crate) struct CudaFlock {
+pub(crate) struct CudaBackend {
     cuda: Arc<Cuda>,
-    /// A stream to tell long flights to end on.
+    /// A stream to tell long trajectories to end on.
     aside: Arc<CudaStream>,
     network: NetworkOnDevice,
     shape: Shape,
-    fly: Kernel,
+    run: Kernel,
     /// Bytes of shared memory that a block takes.
     shared: u32,
     compiled: Compiled,
@@ -107,48 +107,48 @@ struct States {
     words: CudaSlice<u32>,
     working: CudaSlice<u64>,
     bests: CudaSlice<u32>,
-    flown: CudaSlice<Flown>,
-    flights: CudaSlice<u32>,
+    progress: CudaSlice<TrajectoryProgress>,
+    trajectories: CudaSlice<u32>,
     temperatures: CudaSlice<f64>,
     order: CudaSlice<u32>,
     stop: CudaSlice<u32>,
-    /// `flown` as it was read last.
-    told: Vec<Flown>,
+    /// `progress` as it was read last.
+    told: Vec<TrajectoryProgress>,
 }
 
-impl CudaFlock {
+impl CudaBackend {
     /// A device without states, for `states` of them where that is known.
     ///
     /// # Errors
     /// The compiler's or the device's.
     pub fn new(
         cuda: &Arc<Cuda>,
-        ground: &Ground<'_>,
+        round: &RoundContext<'_>,
         heuristic: &dyn ValueHeuristic,
         states: Option<usize>,
-    ) -> Result<CudaFlock, DeviceError> {
-        let field = ground.field;
-        let network = NetworkOnDevice::new(cuda, ground, heuristic)?;
-        let possibilities = (0..field.variables()).map(|v| field.rows.domain(v)).max().unwrap_or(0);
+    ) -> Result<CudaBackend, DeviceError> {
+        let context = round.context;
+        let network = NetworkOnDevice::new(cuda, round, heuristic)?;
+        let possibilities = (0..context.variables()).map(|v| context.tables.domain(v)).max().unwrap_or(0);
         // the name is the kernel's template argument already
         let of_values =
             Heuristic { name: String::new(), possibilities, width: 1, parts: 1, keep: KEEP, largest_sum: u64::MAX };
         let shape =
             Shape::new(&[of_values], states.unwrap_or(MANY).min(u32::MAX as usize / 8), cuda.info.multiprocessors);
-        let shared = shape.shared(field.variables(), network.working_words);
+        let shared = shape.shared(context.variables(), network.working_words);
         let expression = expression(&shape, shared.is_some());
         let module = cuda.load(&network.source.clone().kernel(&expression))?;
         let shared = shared.unwrap_or(0);
-        let (fly, compiled) = (module.kernel(&expression, shared)?, module.compiled());
+        let (run, compiled) = (module.kernel(&expression, shared)?, module.compiled());
         let aside = cuda.fork()?;
-        let (cuda, portable) = (cuda.clone(), field.portable);
-        Ok(CudaFlock { cuda, aside, network, shape, fly, shared, compiled, portable, states: None })
+        let (cuda, portable) = (cuda.clone(), context.portable);
+        Ok(CudaBackend { cuda, aside, network, shape, run, shared, compiled, portable, states: None })
     }
 
     /// States that fill the device.
     pub fn suitable(&self) -> Result<usize, DeviceError> {
         let threads = self.shape.threads * self.shape.groups();
-        let blocks = self.fly.blocks_per_multiprocessor(threads, self.shared)?;
+        let blocks = self.run.blocks_per_multiprocessor(threads, self.shared)?;
         let resident = (blocks * self.shape.groups() * self.cuda.info.multiprocessors) as usize;
         Ok(resident.min(self.most()?))
     }
@@ -171,11 +171,11 @@ impl CudaFlock {
 }
 
 fn missing() -> DeviceError {
-    DeviceError::Unusable("flights were asked for before there were states".into())
+    DeviceError::Unusable("trajectories were asked for before there were states".into())
 }
 
-impl Flock for CudaFlock {
-    fn open(&mut self, ground: &Ground<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
+impl Backend for CudaBackend {
+    fn open(&mut self, round: &RoundContext<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
         // memory goes back before more is taken
         self.states = None;
         let (cuda, network, count) = (&self.cuda, &self.network, starts.len());
@@ -183,15 +183,15 @@ impl Flock for CudaFlock {
         let mut told = Vec::with_capacity(count);
         for (words, values) in words.chunks_exact_mut(network.words.max(1)).zip(&starts) {
             network.begin(words, values);
-            let energy = ground.energy(values);
-            told.push(Flown { energy, record: energy, ..Flown::default() });
+            let energy = round.energy(values);
+            told.push(TrajectoryProgress { energy, record: energy, ..TrajectoryProgress::default() });
         }
         self.states = Some(States {
             words: cuda.upload(&words)?,
             working: cuda.zeros(if self.shared > 0 { 1 } else { count * self.room() })?,
             bests: cuda.zeros(count * network.variables)?,
-            flown: cuda.upload(&told)?,
-            flights: cuda.zeros(2 * count)?,
+            progress: cuda.upload(&told)?,
+            trajectories: cuda.zeros(2 * count)?,
             temperatures: cuda.zeros(TEMPERATURES)?,
             order: cuda.zeros(count)?,
             stop: cuda.zeros(1)?,
@@ -200,51 +200,56 @@ impl Flock for CudaFlock {
         Ok(())
     }
 
-    fn begin(&mut self, ground: &Ground<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError> {
+    fn begin(&mut self, round: &RoundContext<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError> {
         let (first, n) = (slot * self.network.words, self.network.variables);
         let states = self.states.as_mut().ok_or_else(missing)?;
         let words: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
-        let energy = ground.energy(&values);
-        states.told[slot] = Flown { energy, record: energy, ..states.told[slot] };
+        let energy = round.energy(&values);
+        states.told[slot] = TrajectoryProgress { energy, record: energy, ..states.told[slot] };
         self.cuda.write(&words, &mut states.words.slice_mut(first..first + n))?;
-        self.cuda.write(&states.told[slot..=slot], &mut states.flown.slice_mut(slot..=slot))
+        self.cuda.write(&states.told[slot..=slot], &mut states.progress.slice_mut(slot..=slot))
     }
 
-    fn fly(&mut self, visit: &Visit<'_>, turn: &Turn<'_>, stop: &Stop) -> Result<(Vec<Landed>, bool), DeviceError> {
+    fn run(
+        &mut self,
+        visit: &Visit<'_>,
+        batch: &Batch<'_>,
+        stop: &Stop,
+    ) -> Result<(Vec<TrajectoryResult>, bool), DeviceError> {
         let room = self.room() as u32;
         let cuda = &self.cuda;
-        self.network.look(cuda, &visit.ground)?;
+        self.network.look(cuda, &visit.round)?;
         let states = self.states.as_mut().ok_or_else(missing)?;
         let mut temperatures: Vec<f64> = Vec::new();
-        let mut known: Vec<(Flight, u32)> = Vec::new();
-        let mut flights: Vec<u32> = Vec::with_capacity(2 * turn.flights.len());
-        for &(_, flight) in turn.flights {
-            let first = known.iter().find(|(other, _)| *other == flight).map(|&(_, first)| first);
+        let mut known: Vec<(Trajectory, u32)> = Vec::new();
+        let mut trajectories: Vec<u32> = Vec::with_capacity(2 * batch.trajectories.len());
+        for &(_, trajectory) in batch.trajectories {
+            let first = known.iter().find(|(other, _)| *other == trajectory).map(|&(_, first)| first);
             let first = first.unwrap_or_else(|| {
                 let first = temperatures.len() as u32;
-                temperatures.extend((0..flight.passes).map(|pass| flight.temperature(turn.schedule, pass)));
-                known.push((flight, first));
+                temperatures.extend((0..trajectory.passes).map(|pass| trajectory.temperature(batch.schedule, pass)));
+                known.push((trajectory, first));
                 first
             });
-            flights.extend([first, flight.passes]);
+            trajectories.extend([first, trajectory.passes]);
         }
-        // long flights begin first: a launch ends with its last one
-        let mut order: Vec<u32> = (0..turn.flights.len() as u32).collect();
-        order.sort_by_key(|&slot| Reverse(turn.flights[slot as usize].1.passes));
-        cuda.write(&flights, &mut states.flights)?;
+        // long trajectories begin first: a launch ends with its last one
+        let mut order: Vec<u32> = (0..batch.trajectories.len() as u32).collect();
+        order.sort_by_key(|&slot| Reverse(batch.trajectories[slot as usize].1.passes));
+        cuda.write(&trajectories, &mut states.trajectories)?;
         cuda.write(&order, &mut states.order)?;
         cuda.write(&temperatures, &mut states.temperatures.slice_mut(..temperatures.len()))?;
         cuda.set_bytes(&states.stop, 0)?;
-        let argument = TurnArgument {
+        let argument = BatchArgument {
             states: address(cuda, &states.words),
             working: address(cuda, &states.working),
             bests: address(cuda, &states.bests),
-            flown: address(cuda, &states.flown),
-            flights: address(cuda, &states.flights),
+            progress: address(cuda, &states.progress),
+            trajectories: address(cuda, &states.trajectories),
             temperatures: address(cuda, &states.temperatures),
             order: address(cuda, &states.order),
             stop: address(cuda, &states.stop),
-            draw: turn.draw,
+            draw: batch.draw,
             count: order.len() as u32,
             words: self.network.words as u32,
             room,
@@ -253,17 +258,18 @@ impl Flock for CudaFlock {
         let groups = self.shape.groups();
         let launch = (argument.count.div_ceil(groups), self.shape.threads * groups, self.shared);
         let problem: &NetworkProblem = &self.network.problem;
-        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
+        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
+        // number.
         unsafe {
-            self.fly.launch(cuda.stream(), launch, |arguments| {
+            self.run.launch(cuda.stream(), launch, |arguments| {
                 let _ = arguments.arg(&argument).arg(problem);
             })?;
         }
         watch(cuda, &self.aside, &states.stop, stop)?;
-        states.told = cuda.read(&states.flown)?;
-        let complete = states.told.iter().all(|flown| flown.outcome != STOPPED);
-        let landed = states.told.iter().enumerate().map(|(slot, flown)| landed(visit, slot, flown));
-        Ok((landed.collect(), complete))
+        states.told = cuda.read(&states.progress)?;
+        let complete = states.told.iter().all(|progress| progress.outcome != STOPPED);
+        let results = states.told.iter().enumerate().map(|(slot, progress)| landed(visit, slot, progress));
+        Ok((results.collect(), complete))
     }
 
     fn energy(&self, slot: usize) -> i64 {
@@ -291,38 +297,39 @@ impl Flock for CudaFlock {
     }
 }
 
-/// What a device tells of a state's flight; nothing of one that was ended.
-fn landed(visit: &Visit<'_>, slot: usize, flown: &Flown) -> Landed {
-    if flown.outcome == STOPPED {
-        return Landed::default();
+/// What a device tells of a state's trajectory; nothing of one that was ended.
+fn landed(visit: &Visit<'_>, slot: usize, progress: &TrajectoryProgress) -> TrajectoryResult {
+    if progress.outcome == STOPPED {
+        return TrajectoryResult::default();
     }
     let picks = Picks {
-        ratings: flown.ratings.into(),
-        drawn: flown.drawn.into(),
-        changed: flown.changed.into(),
-        improved: flown.improvements.into(),
-        proposed: flown.proposed.into(),
-        taken: flown.taken.into(),
-        taken_changed: flown.taken_changed.into(),
-        taken_improved: flown.taken_improved.into(),
+        ratings: progress.ratings.into(),
+        drawn: progress.drawn.into(),
+        changed: progress.changed.into(),
+        improved: progress.improvements.into(),
+        proposed: progress.proposed.into(),
+        taken: progress.taken.into(),
+        taken_changed: progress.taken_changed.into(),
+        taken_improved: progress.taken_improved.into(),
         ..Picks::default()
     };
     let fault = |v: usize| {
-        let (name, shown) = (visit.heuristic.name(), vec![0; visit.ground.field.variables()]);
-        let variable = visit.ground.field.view(&shown).origin(v);
-        let Flown { kept, recounted, .. } = flown;
+        let (name, shown) = (visit.heuristic.name(), vec![0; visit.round.context.variables()]);
+        let variable = visit.round.context.view(&shown).origin(v);
+        let TrajectoryProgress { kept, recounted, .. } = progress;
         format!(
-            "heuristic {name}: after variable {variable} was assigned state {slot}'s cost is {kept} as kept, {recounted} recomputed"
+            "heuristic {name}: after variable {variable} was assigned state {slot}'s cost is {kept} as kept, \
+             {recounted} recomputed"
         )
     };
     let variable = |v: u32| Some(v as usize).filter(|_| v != NONE);
-    Landed {
-        better: flown.outcome == BETTER,
-        moves: flown.moves.into(),
+    TrajectoryResult {
+        better: progress.outcome == BETTER,
+        moves: progress.moves.into(),
         picks,
-        weightless: variable(flown.weightless).map(|v| (v, flown.held as u16)),
-        senseless: (flown.beyond != NONE).then_some((flown.senseless, flown.beyond as u16)),
-        strange: variable(flown.strange),
-        fault: variable(flown.fault).map(fault),
+        weightless: variable(progress.weightless).map(|v| (v, progress.held as u16)),
+        senseless: (progress.beyond != NONE).then_some((progress.senseless, progress.beyond as u16)),
+        strange: variable(progress.strange),
+        fault: variable(progress.fault).map(fault),
     }
 }

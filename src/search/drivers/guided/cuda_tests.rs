@@ -1,5 +1,5 @@
-//! Flights on a device against the CPU's: the same states, energies and picks after every round. Without a GPU these tests say so
-//! and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! Trajectories on a device against the CPU's: the same states, energies and picks after every round. Without a GPU
+//! these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
 use super::tests::outcome;
 use super::*;
@@ -80,42 +80,42 @@ impl ValueHeuristic for Everything {
     }
 }
 
-/// A field with bounds of values, which nobody proved.
-fn field(problem: &Arc<Problem>, population: usize) -> Field {
+/// A context with bounds of values, which are not proven.
+fn context(problem: &Arc<Problem>, population: usize) -> SearchContext {
     let mut rng = Rng::new(9);
-    let mut field = Field::new(problem, price(problem), Some(population), &mut rng);
-    field.portable = true;
-    // flights of 24 passes at most
-    field.sweep_work = ROUND_WORK / (STATES as u64 * 24);
-    field.learn_reduced(problem.domains.iter().map(|&d| (0..d).map(|_| rng.below(90) as i64).collect()).collect());
-    field
+    let mut context = SearchContext::new(problem, price(problem), Some(population), &mut rng);
+    context.portable = true;
+    // trajectories of 24 passes at most
+    context.sweep_work = ROUND_WORK / (STATES as u64 * 24);
+    context.learn_reduced(problem.domains.iter().map(|&d| (0..d).map(|_| rng.below(90) as i64).collect()).collect());
+    context
 }
 
 /// Rounds side by side.
 fn compare(
     cuda: &Arc<Cuda>,
     name: &str,
-    field: &Field,
+    context: &SearchContext,
     heuristic: &Arc<dyn ValueHeuristic>,
     rounds: usize,
     asserts: bool,
 ) {
     let guided = |device| Guided::new(heuristic.clone(), asserts, device, Rng::new(3));
-    let outcome = outcome(&field.rows.problem);
+    let outcome = outcome(&context.tables.problem);
     let mut drivers = [guided(None), guided(Some(cuda.clone()))];
     let mut pools = [Pool::default(), Pool::default()];
     let heuristic = heuristic.name();
-    for round in 0..rounds {
-        let what = format!("{name}, {heuristic}, round {round}");
-        if round == rounds / 2 {
-            drivers.iter_mut().for_each(|driver| driver.rebase(field, &|values| values.to_vec()));
+    for number in 0..rounds {
+        let what = format!("{name}, {heuristic}, round {number}");
+        if number == rounds / 2 {
+            drivers.iter_mut().for_each(|driver| driver.rebase(context, &|values| values.to_vec()));
         }
-        if round % (rounds / 2) == 1 {
+        if number % (rounds / 2) == 1 {
             drivers.iter_mut().for_each(|driver| driver.guide(&outcome));
         }
         let mut efforts = Vec::new();
         for (driver, pool) in drivers.iter_mut().zip(&mut pools) {
-            let mut effort = driver.round(field, pool, &Stop::new());
+            let mut effort = driver.round(context, pool, &Stop::new());
             assert_eq!((&effort.lost, &effort.note, &effort.fault), (&None, &None, &None), "{what}");
             (effort.picks.bytes, effort.picks.compiled) = (0, None);
             efforts.push(effort);
@@ -126,7 +126,7 @@ fn compare(
         let [ours, theirs] = &drivers;
         assert_eq!((&ours.stalled, &ours.schedule), (&theirs.stalled, &theirs.schedule), "{what}");
         for slot in 0..ours.stalled.len() {
-            let state = |driver: &Guided| (driver.flock.energy(slot), driver.flock.values(slot));
+            let state = |driver: &Guided| (driver.backend.energy(slot), driver.backend.values(slot));
             assert_eq!(state(ours), state(theirs), "{what}, state {slot}");
         }
         let [a, b] = [0, 1].map(|side| pools[side].elites().iter().map(|elite| (elite.hash, elite.energy)).collect());
@@ -167,7 +167,7 @@ fn from_files(network: &Network) -> Vec<Arc<dyn ValueHeuristic>> {
     FILES.iter().enumerate().map(read).collect()
 }
 
-/// All heuristics of the list fly on a device, and one that looks at everything.
+/// All heuristics of the list run on a device, and one that looks at everything.
 fn known() -> Vec<Arc<dyn ValueHeuristic>> {
     let mut known = heuristics::all();
     assert!(known.iter().all(|heuristic| heuristic.cuda().is_some()));
@@ -176,39 +176,39 @@ fn known() -> Vec<Arc<dyn ValueHeuristic>> {
 }
 
 /// Every heuristic that a core is for, and files, on a kind of networks.
-fn flights(kind: &str, parameters: &[(&str, &str)], population: usize) {
+fn trajectories(kind: &str, parameters: &[(&str, &str)], population: usize) {
     let Some(cuda) = device() else { return };
     let network = generate(kind, parameters, 3).expect("it can be made");
-    let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+    let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
     let problem = Arc::new(reducer.problem());
-    let mut field = field(&problem, population);
-    field.origin = Some(Arc::new(reducer));
+    let mut context = context(&problem, population);
+    context.origin = Some(Arc::new(reducer));
     let mut all = known();
     all.retain(|heuristic| heuristic.fits(&problem).is_ok());
     all.extend(from_files(&network));
     for heuristic in &all {
-        compare(&cuda, kind, &field, heuristic, 4, false);
+        compare(&cuda, kind, &context, heuristic, 4, false);
     }
 }
 
 #[test]
-fn flights_equal_those_of_the_cpu() {
-    flights("random", &[("n", "30"), ("d", "13"), ("p2", "0.3")], 21);
+fn trajectories_equal_those_of_the_cpu() {
+    trajectories("random", &[("n", "30"), ("d", "13"), ("p2", "0.3")], 21);
 }
 
 #[test]
-fn flights_on_colorings() {
-    flights("coloring", &[("n", "80"), ("p", "0.1"), ("k", "6")], 33);
+fn trajectories_on_colorings() {
+    trajectories("coloring", &[("n", "80"), ("p", "0.1"), ("k", "6")], 33);
 }
 
 #[test]
-fn flights_of_states_that_do_not_fit_shared_memory() {
-    flights("coloring", &[("n", "700"), ("p", "0.01"), ("k", "4")], 5);
+fn trajectories_of_states_that_do_not_fit_shared_memory() {
+    trajectories("coloring", &[("n", "700"), ("p", "0.01"), ("k", "4")], 5);
 }
 
 #[test]
-fn flights_of_groups_of_several_warps() {
-    flights("potts", &[("side", "6"), ("d", "40")], 3);
+fn trajectories_of_groups_of_several_warps() {
+    trajectories("potts", &[("side", "6"), ("d", "40")], 3);
 }
 
 /// Photographs, some of which must not be taken with others; functions of two and three of them.
@@ -235,29 +235,29 @@ fn photographs(rng: &mut Rng, n: usize) -> Problem {
 }
 
 #[test]
-fn flights_with_groups_on_photographs() {
+fn trajectories_with_groups_on_photographs() {
     let Some(cuda) = device() else { return };
     let mut rng = Rng::new(8);
     for (n, population) in [(70, 9), (9, 40)] {
-        let field = field(&Arc::new(photographs(&mut rng, n)), population);
+        let context = context(&Arc::new(photographs(&mut rng, n)), population);
         for name in ["satellite", "radio", "swap", "mini-bucket"] {
             let heuristic = heuristics::find(name).expect("it is in the list");
-            compare(&cuda, "photographs", &field, &heuristic, 4, n < 20);
+            compare(&cuda, "photographs", &context, &heuristic, 4, n < 20);
         }
     }
 }
 
 #[test]
-fn states_begin_anew_as_on_the_cpu() {
+fn states_begin_again_as_on_the_cpu() {
     let Some(cuda) = device() else { return };
     let mut rng = Rng::new(4);
     let known = known();
     for case in 0..18 {
         let problem = Arc::new(random_dense(&mut rng));
-        let field = field(&problem, [1, 3, 70][case % 3]);
+        let context = context(&problem, [1, 3, 70][case % 3]);
         let heuristic = &known[case % known.len()];
-        if field.variables() > 0 && heuristic.fits(&problem).is_ok() {
-            compare(&cuda, &format!("case {case}"), &field, heuristic, 60, case % 2 == 0);
+        if context.variables() > 0 && heuristic.fits(&problem).is_ok() {
+            compare(&cuda, &format!("case {case}"), &context, heuristic, 60, case % 2 == 0);
         }
     }
 }
@@ -306,16 +306,16 @@ impl Neighbourhood for Careless {
 fn assertions_find_what_is_wrong_on_a_device() {
     let Some(cuda) = device() else { return };
     let problem = Arc::new(photographs(&mut Rng::new(5), 20));
-    let field = field(&problem, 7);
-    let round = |beyond| {
+    let context = context(&problem, 7);
+    let told_of = |beyond| {
         let mut guided = Guided::new(Arc::new(Careless { beyond }), true, Some(cuda.clone()), Rng::new(3));
-        guided.round(&field, &mut Pool::default(), &Stop::new())
+        guided.round(&context, &mut Pool::default(), &Stop::new())
     };
-    let told = round(true);
+    let told = told_of(true);
     let nonsense = told.nonsense.expect("there is no such value");
     assert!(nonsense.contains("it proposes value 999 for variable 1 of the core"), "{nonsense}");
     assert_eq!((told.fault, told.picks.proposed), (None, 0));
-    let fault = round(false).fault.expect("values were changed");
+    let fault = told_of(false).fault.expect("values were changed");
     assert!(fault.contains("heuristic careless: after variable 1 was assigned state "), "{fault}");
     assert!(fault.contains(" as kept, ") && fault.ends_with(" recomputed"), "{fault}");
 }

@@ -1,8 +1,8 @@
-//! Why a heuristic made no pick: some flights on the CPU whose visits are watched.
+//! Why a heuristic made no pick: some trajectories on the CPU whose visits are watched.
 
-use super::flight::Flight;
-use super::flock::{Flock, HostFlock, Turn};
-use super::ground::Ground;
+use super::backend::{Backend, Batch, CpuBackend};
+use super::round_context::RoundContext;
+use super::trajectory::Trajectory;
 use super::visit::Visit;
 use crate::heuristics::language::Numbers;
 use crate::heuristics::{INPUTS, Inputs, Kind, Needs, ValueHeuristic};
@@ -54,20 +54,20 @@ impl ValueHeuristic for Watched<'_> {
 }
 
 /// What to say of a heuristic that has made no pick: its condition, and the inputs of that which never changed. Nothing
-/// where it is active in flights from `starts`.
+/// where it is active in trajectories from `starts`.
 pub(crate) fn explain(
-    ground: &Ground<'_>,
+    round: &RoundContext<'_>,
     heuristic: &dyn ValueHeuristic,
     starts: Vec<Vec<u16>>,
-    flight: Flight,
+    trajectory: Trajectory,
     stop: &Stop,
 ) -> Option<String> {
     let watched = Watched { heuristic, seen: Mutex::default() };
-    let (mut flock, flights) = (HostFlock::default(), vec![(0, flight); starts.len()]);
-    let turn = Turn { draw: 0, schedule: ground.field.schedule, flights: &flights };
-    // the CPU's flights do not fail
-    flock.open(ground, starts).ok()?;
-    let (_, complete) = flock.fly(&Visit { ground: *ground, heuristic: &watched }, &turn, stop).ok()?;
+    let (mut backend, trajectories) = (CpuBackend::default(), vec![(0, trajectory); starts.len()]);
+    let batch = Batch { draw: 0, schedule: round.context.schedule, trajectories: &trajectories };
+    // the CPU's trajectories do not fail
+    backend.open(round, starts).ok()?;
+    let (_, complete) = backend.run(&Visit { round: *round, heuristic: &watched }, &batch, stop).ok()?;
     let seen = watched.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
     if !complete || seen.is_active || seen.ranges.is_empty() {
         return None;

@@ -1,33 +1,35 @@
-//! Search steered by a plug-in heuristic: a population of states, each of which makes flights of FANG passes.
+//! Search steered by a plug-in heuristic: a population of states, each of which makes trajectories of FANG passes.
 //!
-//! A child of each state makes a flight: passes over all variables, in which the heuristic weighs values and FANG draws, while
-//! the temperature falls; what its neighbourhood proposes is tried in between; a pass of cheapest values ends it. The child is
-//! the best assignment of its flight, and replaces its parent where it is not worse, as in `anneal`: so states drift over
-//! plateaus, no better one is lost, and heuristics may go uphill within a flight as they like. (Metropolis' rule between
-//! parent and child would count the temperature twice.) How long flights are and how hot they begin goes by what paid.
+//! A child of each state makes a trajectory: passes over all variables, in which the heuristic weighs values and FANG
+//! draws, while the temperature falls; what its neighbourhood proposes is tried in between; a pass of cheapest values
+//! ends it. The child is the best assignment of its trajectory, and replaces its parent where it is not worse, as in
+//! `anneal`: so states drift over plateaus, no better one is lost, and heuristics may go uphill within a trajectory as
+//! they like. (Metropolis' rule between parent and child would count the temperature twice.) How long trajectories are
+//! and how hot they begin goes by what paid.
 //!
-//! Costs of all values are kept up to date as tabu search does (`walk::Layout`), because passes of most heuristics change few
-//! values; where tables are too large, and on a device, they are made at each visit.
+//! Costs of all values are kept up to date as tabu search does (`walk::Layout`), because passes of most heuristics
+//! change few values; where tables are too large, and on a device, they are made at each visit.
 //!
-//! The host decides which flights come next and who begins anew; where the states live is a [`Flock`]: the CPU's, or a device's with
-//! the same states after every round.
+//! The host decides which trajectories come next and which states begin again; where the states live is a [`Backend`]:
+//! the CPU's, or a device's with the same states after every round.
 
+mod backend;
 mod cuda;
 #[cfg(test)]
 mod cuda_tests;
-mod flight;
-mod flock;
-mod ground;
-mod guide;
+mod guidance;
 mod idle;
 mod network;
+mod report;
+mod round_context;
 pub(crate) mod speed;
 mod state;
 #[cfg(test)]
 mod tests;
+mod trajectory;
 mod visit;
 
-pub(crate) use crate::search::scheduler::driver::Field;
+pub(crate) use crate::search::scheduler::driver::SearchContext;
 
 pub(crate) use network::sources;
 
@@ -39,42 +41,45 @@ use crate::device::{Cuda, DeviceError, Opened};
 use crate::elimination::Outcome;
 use crate::heuristics::{Needs, ValueHeuristic};
 use crate::rng::{Rng, mix};
-use crate::search::scheduler::bandit::Arms;
+use crate::search::scheduler::bandit::Bandit;
 use crate::search::scheduler::driver::{Driver, Effort, POOL, Picks, Pool};
 use crate::stop::Stop;
-use cuda::CudaFlock;
-use flight::Flight;
-use flock::{Flock, HostFlock, Landed, Turn};
-use ground::Ground;
-use guide::Guiding;
+use backend::{Backend, Batch, CpuBackend, TrajectoryResult};
+use cuda::CudaBackend;
+use guidance::MiniBucketGuidance;
 use rayon::prelude::*;
+use round_context::RoundContext;
 use state::{Places, State};
 use std::sync::Arc;
+use trajectory::Trajectory;
 use visit::Visit;
 
-/// Its share at first: somebody asked for it.
+/// Its share at first: the user asked for it.
 const WEIGHT: f64 = 3.0;
-/// Work of a run before its flights begin. A round of them is long; where they began at once, networks that the other drivers solve within
-/// tenths of a second were solved that much later (results/notes/heuristics.md).
+/// Work of a run before its trajectories begin. A round of them is long; where they began at once, networks that the
+/// other drivers solve within tenths of a second were solved that much later (results/notes/heuristics.md).
 const BEGIN: u64 = 300_000_000;
-/// What opens a run: flights of so many states, cold ones of that many passes, or fewer where they would take more than that work. They set out from the
-/// first solution, which brings scen07 to 424807 where annealing has 1848156 a little later (results/notes/heuristics.md).
+/// What opens a run: trajectories of so many states, cold ones of that many passes, or fewer where they would take more
+/// than that work. They set out from the first solution, which brings scen07 to 424807 where annealing has 1848156 a
+/// little later (results/notes/heuristics.md).
 const OPENING_STATES: usize = 4;
 const OPENING_PASSES: u64 = 8;
 const OPENING_WORK: u64 = 20_000_000;
-/// States, where nobody asks for another number; threads do not change it.
+/// States, where no other number was asked for; threads do not change it.
 const STATES: usize = 16;
-/// Work of a round, about: a flight is no longer than that allows.
+/// Work of a round, about: a trajectory is no longer than that allows.
 const ROUND_WORK: u64 = 200_000_000;
-/// The longest and the shortest flight.
+/// The longest and the shortest trajectory.
 const LONGEST: u64 = 512;
 const SHORTEST: u64 = 8;
-/// Lengths of flights as parts of the longest, and where on the schedule they begin: the choices of a flight are pairs.
+/// Lengths of trajectories as parts of the longest, and where on the schedule they begin: the choices of a trajectory
+/// are pairs.
 const LENGTHS: [u64; 3] = [1, 8, 64];
 const STARTS: [f64; 4] = [0.0, 0.35, 0.7, 1.0];
-/// Flights without anything better after which a state begins anew.
+/// Trajectories without anything better after which a state begins again.
 const PATIENCE: u32 = 24;
-/// States that move to another core, at most: each is lifted to the network and projected again. Others begin at the same places.
+/// States that move to another core, at most: each is lifted to the network and projected again. Others begin at the
+/// same places.
 const MOVED: usize = 256;
 
 /// The guided driver.
@@ -84,15 +89,15 @@ pub(crate) struct Guided {
     asserts: bool,
     /// As long as it works.
     device: Option<Arc<Cuda>>,
-    flock: Box<dyn Flock>,
-    /// Of each state the flights since the last better one; none before the first round.
+    backend: Box<dyn Backend>,
+    /// Of each state the trajectories since the last better one; none before the first round.
     stalled: Vec<u32>,
     core: Option<Prepared>,
     schedule: Option<Schedule>,
-    arms: Arms,
-    guide: Option<Guiding>,
+    bandit: Bandit,
+    guidance: Option<MiniBucketGuidance>,
     /// Mini-buckets that guided so far.
-    guides: u64,
+    guidance_count: u64,
     /// Whether nonsense of the heuristic was reported.
     reported: bool,
     /// Whether it has drawn a value or proposed a group.
@@ -106,95 +111,62 @@ struct Prepared {
 }
 
 impl Guided {
-    /// A driver that has not begun; its flights are a device's where there is one and the heuristic has a text for it. With `asserts`
-    /// every assignment is verified.
+    /// A driver that has not begun; its trajectories are a device's where there is one and the heuristic has a text for
+    /// it. With `asserts` every assignment is verified.
     pub fn new(heuristic: Arc<dyn ValueHeuristic>, asserts: bool, device: Option<Arc<Cuda>>, rng: Rng) -> Self {
         Guided {
             heuristic,
             rng,
             asserts,
             device,
-            flock: Box::new(HostFlock::default()),
+            backend: Box::new(CpuBackend::default()),
             stalled: Vec::new(),
             core: None,
             schedule: None,
-            arms: Arms::new(LENGTHS.len() * STARTS.len(), 0.2),
-            guide: None,
-            guides: 0,
+            bandit: Bandit::new(LENGTHS.len() * STARTS.len(), 0.2),
+            guidance: None,
+            guidance_count: 0,
             reported: false,
             acted: false,
         }
     }
 
     /// A random assignment, or what the heuristic makes of it.
-    fn start(heuristic: &dyn ValueHeuristic, field: &Field, rng: &mut Rng) -> Vec<u16> {
-        let mut values: Vec<u16> = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
+    fn start(heuristic: &dyn ValueHeuristic, context: &SearchContext, rng: &mut Rng) -> Vec<u16> {
+        let mut values: Vec<u16> =
+            (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
         if let Some(start) = heuristic.start() {
             let shown = values.clone();
-            start.start(&field.view(&shown), rng, &mut values);
+            start.start(&context.view(&shown), rng, &mut values);
             // what is beyond a domain is no value
             for (v, value) in values.iter_mut().enumerate() {
-                *value = (*value).min(field.rows.domain(v) as u16 - 1);
+                *value = (*value).min(context.tables.domain(v) as u16 - 1);
             }
         }
         values
     }
 
-    /// The flights of a round.
-    fn flights(&mut self, field: &Field) -> Vec<(usize, Flight)> {
-        let longest = (ROUND_WORK / (STATES as u64 * field.sweep_work).max(1)).clamp(SHORTEST, LONGEST);
+    /// The trajectories of a round.
+    fn trajectories(&mut self, context: &SearchContext) -> Vec<(usize, Trajectory)> {
+        let longest = (ROUND_WORK / (STATES as u64 * context.sweep_work).max(1)).clamp(SHORTEST, LONGEST);
         let mut choose = |_| {
-            let arm = self.arms.choose(self.rng.unit());
+            let arm = self.bandit.choose(self.rng.unit());
             let passes = (longest / LENGTHS[arm / STARTS.len()]).max(2) as u32;
-            (arm, Flight { passes, start: STARTS[arm % STARTS.len()] })
+            (arm, Trajectory { passes, start: STARTS[arm % STARTS.len()] })
         };
         (0..self.stalled.len()).map(&mut choose).collect()
     }
-
-    /// What the heuristic did that makes no sense, or that it did nothing, told once.
-    fn report(&mut self, ground: &Ground<'_>, landed: &[Landed], stop: &Stop) -> Option<String> {
-        self.acted |= landed.iter().any(|landed| landed.picks.drawn + landed.picks.proposed > 0);
-        if self.reported {
-            return None;
-        }
-        let field = ground.field;
-        let shown = vec![0; field.variables()];
-        let view = field.view(&shown);
-        let name = self.heuristic.name();
-        let told = landed.iter().find_map(|landed| {
-            let strange = landed.strange.map(|v| {
-                format!("heuristic {name}: the weight of a value of variable {} is no number; it weighs 0", view.origin(v))
-            });
-            let weightless = landed.weightless.map(|(v, held)| {
-                let (variable, value) = (view.origin(v), view.origin_value(v, held.into()));
-                format!("heuristic {name}: all values of variable {variable} weigh 0; it keeps value {value}")
-            });
-            let senseless = landed.senseless.map(|(v, value)| {
-                format!("heuristic {name}: it proposes value {value} for variable {v} of the core, which has no such value; passed over")
-            });
-            strange.or(weightless).or(senseless)
-        });
-        let known = self.heuristic.nonsense().map(|what| format!("heuristic {what}; it weighs 0"));
-        let new = known.or(told).or_else(|| {
-            let start = |slot| Self::start(&*self.heuristic, field, &mut Rng::new(slot));
-            let starts = || (0..OPENING_STATES as u64).map(start).collect();
-            let idle = || idle::explain(ground, &*self.heuristic, starts(), opening_flight(field), stop);
-            if self.acted { None } else { idle() }
-        });
-        self.reported = new.is_some();
-        new
-    }
 }
 
-/// A flight of those that open a run.
-fn opening_flight(field: &Field) -> Flight {
-    let most = OPENING_WORK / (OPENING_STATES as u64 * field.sweep_work).max(1);
-    Flight { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 }
+/// A trajectory of those that open a run.
+fn opening_trajectory(context: &SearchContext) -> Trajectory {
+    let most = OPENING_WORK / (OPENING_STATES as u64 * context.sweep_work).max(1);
+    Trajectory { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 }
 }
 
-/// Whether a heuristic that is for devices only flies on one: what to say to the user where it does not.
+/// Whether a heuristic that is for devices only runs on one: what to say to the user where it does not.
 pub(crate) fn ready(
-    field: &Field,
+    context: &SearchContext,
     heuristic: &dyn ValueHeuristic,
     device: &Opened,
     asserts: bool,
@@ -202,36 +174,36 @@ pub(crate) fn ready(
     let Some(cuda) = &device.cuda else {
         return Err(format!("a heuristic in CUDA needs a device, and there is none: {device}"));
     };
-    if let Some(what) = cuda::unfit(field, heuristic) {
+    if let Some(what) = cuda::unfit(context, heuristic) {
         return Err(format!("{what}, and a heuristic in CUDA weighs nothing on the CPU"));
     }
-    if field.variables() == 0 {
+    if context.variables() == 0 {
         return Ok(());
     }
     // what is compiled is kept
-    let core = Prepared::new(field);
-    let ground = core.ground(field, heuristic.needs(), asserts);
-    let flock = CudaFlock::new(cuda, &ground, heuristic, wanted(field));
-    flock.map(|_| ()).map_err(|error| error.to_string())
+    let core = Prepared::new(context);
+    let round = core.round(context, heuristic.needs(), asserts);
+    let backend = CudaBackend::new(cuda, &round, heuristic, wanted(context));
+    backend.map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// How many states there are to be, where that does not depend on the device.
-fn wanted(field: &Field) -> Option<usize> {
-    field.population.map(|wanted| wanted.max(1)).or(field.portable.then_some(STATES))
+fn wanted(context: &SearchContext) -> Option<usize> {
+    context.population.map(|wanted| wanted.max(1)).or(context.portable.then_some(STATES))
 }
 
 impl Prepared {
-    fn new(field: &Field) -> Self {
-        let layout = field.layout().cloned().unwrap_or_else(|| Arc::new(Layout::new(&field.rows)));
-        Prepared { places: Places::new(&field.rows.width), layout }
+    fn new(context: &SearchContext) -> Self {
+        let layout = context.layout().cloned().unwrap_or_else(|| Arc::new(Layout::new(&context.tables)));
+        Prepared { places: Places::new(&context.tables.width), layout }
     }
 
     /// What states stand on, without what others have found.
-    fn ground<'a>(&'a self, field: &'a Field, needs: Needs, asserts: bool) -> Ground<'a> {
+    fn round<'a>(&'a self, context: &'a SearchContext, needs: Needs, asserts: bool) -> RoundContext<'a> {
         let Prepared { places, layout } = self;
         let floors = &layout.floors;
-        let (incumbent, reduced, guide) = (None, None, None);
-        Ground { field, places, layout, keeps: false, floors, needs, incumbent, reduced, guide, asserts }
+        let (incumbent, reduced, guidance) = (None, None, None);
+        RoundContext { context, places, layout, keeps: false, floors, needs, incumbent, reduced, guidance, asserts }
     }
 }
 
@@ -244,65 +216,65 @@ impl Driver for Guided {
         self.stalled.len()
     }
 
-    fn weight(&self, _: &Field, _: &Pool) -> f64 {
+    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
         WEIGHT
     }
 
-    fn begins(&self, _: &Field) -> u64 {
+    fn begins(&self, _: &SearchContext) -> u64 {
         BEGIN
     }
 
-    /// Flights on the CPU that set out from the first solution, by states that nobody keeps: before a device is there, and where a run must be the
-    /// same with it.
-    fn open_run(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
-        let may = !self.heuristic.is_for_devices() && (self.device.is_none() || field.portable);
-        let first = pool.elites().first().filter(|_| may && field.variables() > 0)?.values.clone();
-        let core = Prepared::new(field);
-        let ground = core.ground(field, self.heuristic.needs(), self.asserts);
+    /// Trajectories on the CPU that set out from the first solution, by states that are not kept: before a device is
+    /// there, and where a run must be the same with it.
+    fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
+        let may = !self.heuristic.is_for_devices() && (self.device.is_none() || context.portable);
+        let first = pool.elites().first().filter(|_| may && context.variables() > 0)?.values.clone();
+        let core = Prepared::new(context);
+        let round = core.round(context, self.heuristic.needs(), self.asserts);
         let mut start = |slot: usize| match self.heuristic.start() {
             // half of them where the heuristic begins, if it says where
-            Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, field, &mut self.rng.split()),
+            Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, context, &mut self.rng.split()),
             _ => first.clone(),
         };
         let starts = (0..OPENING_STATES).map(&mut start).collect();
-        let flights = [(0, opening_flight(field)); OPENING_STATES];
-        let visit = Visit { ground: Ground { incumbent: Some(&first), ..ground }, heuristic: &*self.heuristic };
-        let turn = Turn { draw: self.rng.draw(), schedule: field.schedule, flights: &flights };
-        let (mut flock, mut effort) = (HostFlock::default(), Effort::default());
-        // the CPU's flights do not fail
-        flock.open(&ground, starts).ok()?;
-        let (landed, _) = flock.fly(&visit, &turn, stop).ok()?;
-        self.account(field, &flock, &flights, &landed, &mut effort);
-        effort.nonsense = self.report(&ground, &landed, stop);
-        flock.states.iter().for_each(|state| pool.offer(&Elite::new(&field.rows, state.values.clone())));
+        let trajectories = [(0, opening_trajectory(context)); OPENING_STATES];
+        let visit = Visit { round: RoundContext { incumbent: Some(&first), ..round }, heuristic: &*self.heuristic };
+        let batch = Batch { draw: self.rng.draw(), schedule: context.schedule, trajectories: &trajectories };
+        let (mut backend, mut effort) = (CpuBackend::default(), Effort::default());
+        // the CPU's trajectories do not fail
+        backend.open(&round, starts).ok()?;
+        let (results, _) = backend.run(&visit, &batch, stop).ok()?;
+        self.account(context, &backend, &trajectories, &results, &mut effort);
+        effort.nonsense = self.report(&round, &results, stop);
+        backend.states.iter().for_each(|state| pool.offer(&Elite::new(&context.tables, state.values.clone())));
         self.core = Some(core);
         Some(effort)
     }
 
-    fn round(&mut self, field: &Field, pool: &mut Pool, stop: &Stop) -> Effort {
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         // without a device there is nothing to do for a heuristic in CUDA
-        if field.variables() == 0 || self.heuristic.is_for_devices() && self.device.is_none() {
+        if context.variables() == 0 || self.heuristic.is_for_devices() && self.device.is_none() {
             return Effort { work: 1_000_000, ..Effort::default() };
         }
-        let core = self.core.take().unwrap_or_else(|| Prepared::new(field));
-        let guide = self.guide.take();
+        let core = self.core.take().unwrap_or_else(|| Prepared::new(context));
+        let guidance = self.guidance.take();
         let incumbent = pool.elites().first().map(|elite| elite.values.clone());
-        let reduced = field.reduced();
-        let ground = Ground {
+        let reduced = context.reduced();
+        let round = RoundContext {
             incumbent: incumbent.as_deref(),
             reduced: reduced.as_ref().map(|reduced| &reduced[..]),
-            guide: guide.as_ref().and_then(Guiding::shown),
-            ..core.ground(field, self.heuristic.needs(), self.asserts)
+            guidance: guidance.as_ref().and_then(MiniBucketGuidance::shown),
+            ..core.round(context, self.heuristic.needs(), self.asserts)
         };
         let mut effort = Effort::default();
-        if let Err(error) = self.advance(&ground, pool, stop, &mut effort) {
+        if let Err(error) = self.advance(&round, pool, stop, &mut effort) {
             // what was found is in the pool: new states begin on the CPU
             self.device = None;
             self.stalled.clear();
             effort.lost = Some(error);
         }
         self.core = Some(core);
-        self.guide = guide;
+        self.guidance = guidance;
         effort
     }
 
@@ -310,37 +282,38 @@ impl Driver for Guided {
         if !self.heuristic.needs().any(Needs::H) {
             return;
         }
-        self.guides += 1;
-        if let Some(guide) = Guiding::new(outcome, self.guides) {
-            if !guide.is_dense() && self.device.is_some() {
+        self.guidance_count += 1;
+        if let Some(guidance) = MiniBucketGuidance::new(outcome, self.guidance_count) {
+            if !guidance.is_dense() && self.device.is_some() {
                 // what states on a device have found is in the pool: new ones begin on the CPU
                 self.stalled.clear();
             }
-            self.guide = Some(guide);
+            self.guidance = Some(guidance);
         }
     }
 
-    fn rebase(&mut self, field: &Field, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        self.guide = None;
+    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        self.guidance = None;
         self.schedule = None;
         self.core = None;
         let mut slots: Vec<usize> = (0..std::mem::take(&mut self.stalled).len()).collect();
-        slots.sort_by_key(|&slot| (self.flock.energy(slot), slot));
+        slots.sort_by_key(|&slot| (self.backend.energy(slot), slot));
         slots.truncate(MOVED);
         slots.sort_unstable();
-        if slots.is_empty() || field.variables() == 0 {
+        if slots.is_empty() || context.variables() == 0 {
             return;
         }
-        let core = Prepared::new(field);
-        let ground = core.ground(field, self.heuristic.needs(), self.asserts);
-        let moved = slots.iter().map(|&slot| self.flock.values(slot)).collect::<Result<Vec<_>, _>>();
-        // what states remember is by the old core's values. A device that fails now fails again in the next round, which says so
+        let core = Prepared::new(context);
+        let round = core.round(context, self.heuristic.needs(), self.asserts);
+        let moved = slots.iter().map(|&slot| self.backend.values(slot)).collect::<Result<Vec<_>, _>>();
+        // what states remember is by the old core's values. A device that fails now fails again in the next round,
+        // which says so
         if let Ok(moved) = moved
-            && let Ok(count) = self.choose(&ground, &mut Effort::default())
+            && let Ok(count) = self.choose(&round, &mut Effort::default())
         {
             let moved: Vec<Vec<u16>> = moved.par_iter().map(|values| translate(values)).collect();
             let starts = moved.iter().cycle().take(count).cloned().collect();
-            if self.flock.open(&ground, starts).is_ok() {
+            if self.backend.open(&round, starts).is_ok() {
                 self.stalled = vec![0; count];
             }
         }
@@ -349,143 +322,145 @@ impl Driver for Guided {
 }
 
 impl Guided {
-    /// Where flights are made from now on, by how many states. `effort` tells why it is not the device where there is
-    /// one, and of fewer states than were asked for.
-    fn choose(&mut self, ground: &Ground<'_>, effort: &mut Effort) -> Result<usize, DeviceError> {
-        let field = ground.field;
-        let wanted = wanted(field);
-        let on_host = |told: &mut Option<String>| match field.population {
+    /// Where trajectories are made from now on, by how many states. `effort` tells why it is not the device where there
+    /// is one, and of fewer states than were asked for.
+    fn choose(&mut self, round: &RoundContext<'_>, effort: &mut Effort) -> Result<usize, DeviceError> {
+        let context = round.context;
+        let wanted = wanted(context);
+        let on_host = |told: &mut Option<String>| match context.population {
             // its assignments, and lists of numbers for variables and for values; and the same of its child
             Some(wanted) => {
-                let state = size_of::<State>() + 24 * field.variables() + 4 * field.rows.moves();
+                let state = size_of::<State>() + 24 * context.variables() + 4 * context.tables.moves();
                 clipped(wanted, most_states(2 * state), told)
             }
             None => STATES,
         };
         let Some(device) = &self.device else {
-            self.flock = Box::new(HostFlock::default());
+            self.backend = Box::new(CpuBackend::default());
             return Ok(on_host(&mut effort.clipped));
         };
-        let lists = ground.guide.as_ref().is_some_and(|guide| !guide.to_go.is_dense());
+        let lists = round.guidance.as_ref().is_some_and(|guidance| !guidance.to_go.is_dense());
         let lists = || lists.then(|| "the mini-buckets' messages are lists, which devices do not look up".to_string());
-        if let Some(what) = cuda::unfit(field, &*self.heuristic).or_else(lists) {
-            effort.note = Some(format!("{}: {what}: its flights are made on the CPU", device.label()));
-            self.flock = Box::new(HostFlock::default());
+        if let Some(what) = cuda::unfit(context, &*self.heuristic).or_else(lists) {
+            effort.note = Some(format!("{}: {what}: its trajectories are made on the CPU", device.label()));
+            self.backend = Box::new(CpuBackend::default());
             return Ok(on_host(&mut effort.clipped));
         }
         // memory goes back before more is taken
-        self.flock = Box::new(HostFlock::default());
-        let flock = CudaFlock::new(device, ground, &*self.heuristic, wanted)?;
+        self.backend = Box::new(CpuBackend::default());
+        let backend = CudaBackend::new(device, round, &*self.heuristic, wanted)?;
         let count = match wanted {
-            Some(wanted) => clipped(wanted, flock.most()?, &mut effort.clipped),
-            None => flock.suitable()?,
+            Some(wanted) => clipped(wanted, backend.most()?, &mut effort.clipped),
+            None => backend.suitable()?,
         };
-        self.flock = Box::new(flock);
+        self.backend = Box::new(backend);
         Ok(count)
     }
 
     /// First states.
     fn open(
         &mut self,
-        ground: &Ground<'_>,
+        round: &RoundContext<'_>,
         pool: &mut Pool,
         draw: u64,
         effort: &mut Effort,
     ) -> Result<(), DeviceError> {
-        let count = self.choose(ground, effort)?;
+        let count = self.choose(round, effort)?;
         let heuristic = &*self.heuristic;
-        let start = |slot| Self::start(heuristic, ground.field, &mut Rng::new(mix(draw, slot as u64)));
+        let start = |slot| Self::start(heuristic, round.context, &mut Rng::new(mix(draw, slot as u64)));
         let starts = (0..count).into_par_iter().map(start).collect();
-        self.flock.open(ground, starts)?;
+        self.backend.open(round, starts)?;
         self.stalled = vec![0; count];
-        self.offer(ground, pool, (0..count).collect())
+        self.offer(round, pool, (0..count).collect())
     }
 
     fn advance(
         &mut self,
-        ground: &Ground<'_>,
+        round: &RoundContext<'_>,
         pool: &mut Pool,
         stop: &Stop,
         effort: &mut Effort,
     ) -> Result<(), DeviceError> {
-        let field = ground.field;
+        let context = round.context;
         let draw = self.rng.draw();
         if self.stalled.is_empty() {
-            self.open(ground, pool, draw, effort)?;
+            self.open(round, pool, draw, effort)?;
         }
-        let schedule = self.schedule.unwrap_or(field.schedule);
-        let flights = self.flights(field);
-        let visit = Visit { ground: *ground, heuristic: &*self.heuristic };
-        let (landed, complete) = self.flock.fly(&visit, &Turn { draw, schedule, flights: &flights }, stop)?;
-        self.account(field, &*self.flock, &flights, &landed, effort);
+        let schedule = self.schedule.unwrap_or(context.schedule);
+        let trajectories = self.trajectories(context);
+        let visit = Visit { round: *round, heuristic: &*self.heuristic };
+        let (results, complete) =
+            self.backend.run(&visit, &Batch { draw, schedule, trajectories: &trajectories }, stop)?;
+        self.account(context, &*self.backend, &trajectories, &results, effort);
         if !complete {
             return Ok(());
         }
         if self.schedule.is_none() {
             let samples =
-                (0..self.stalled.len().min(4)).map(|slot| self.flock.values(slot)).collect::<Result<Vec<_>, _>>()?;
+                (0..self.stalled.len().min(4)).map(|slot| self.backend.values(slot)).collect::<Result<Vec<_>, _>>()?;
             let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
-            self.schedule = Some(field.schedule.settled(&field.rows, &samples, ENDS[0]));
+            self.schedule = Some(context.schedule.narrowed(&context.tables, &samples, ENDS[0]));
         }
-        for ((landed, &(arm, flight)), stalled) in landed.iter().zip(&flights).zip(&mut self.stalled) {
-            self.arms.note(arm, if landed.better { 1.0 } else { 0.0 }, f64::from(flight.passes));
-            *stalled = if landed.better { 0 } else { *stalled + 1 };
+        for ((result, &(arm, trajectory)), stalled) in results.iter().zip(&trajectories).zip(&mut self.stalled) {
+            self.bandit.note(arm, if result.better { 1.0 } else { 0.0 }, f64::from(trajectory.passes));
+            *stalled = if result.better { 0 } else { *stalled + 1 };
         }
-        self.arms.settle();
-        let better = (0..landed.len()).filter(|&slot| landed[slot].better).collect();
-        self.offer(ground, pool, better)?;
-        let begun = self.renew(ground, pool)?;
+        self.bandit.update();
+        let better = (0..results.len()).filter(|&slot| results[slot].better).collect();
+        self.offer(round, pool, better)?;
+        let begun = self.renew(round, pool)?;
         // random assignments are nothing to others
         if self.heuristic.start().is_some() {
-            self.offer(ground, pool, begun)?;
+            self.offer(round, pool, begun)?;
         }
-        effort.nonsense = self.report(ground, &landed, stop);
+        effort.nonsense = self.report(round, &results, stop);
         Ok(())
     }
 
-    /// What the flights came to.
+    /// What the trajectories came to.
     fn account(
         &self,
-        field: &Field,
-        flock: &dyn Flock,
-        flights: &[(usize, Flight)],
-        landed: &[Landed],
+        context: &SearchContext,
+        backend: &dyn Backend,
+        trajectories: &[(usize, Trajectory)],
+        results: &[TrajectoryResult],
         effort: &mut Effort,
     ) {
-        let mut picks = Picks { rounds: 1, bytes: flock.bytes(), compiled: flock.compiled(), ..Picks::default() };
-        landed.iter().for_each(|landed| picks.add(&landed.picks));
-        let n = field.variables() as u64;
-        let passes: u64 = flights.iter().map(|(_, flight)| u64::from(flight.passes) + 1).sum();
-        let moves: u64 = landed.iter().map(|landed| landed.moves).sum();
+        let mut picks = Picks { rounds: 1, bytes: backend.bytes(), compiled: backend.compiled(), ..Picks::default() };
+        results.iter().for_each(|result| picks.add(&result.picks));
+        let n = context.variables() as u64;
+        let passes: u64 = trajectories.iter().map(|(_, trajectory)| u64::from(trajectory.passes) + 1).sum();
+        let moves: u64 = results.iter().map(|result| result.moves).sum();
         // a visit looks at its row, a change at its neighbours' rows, twice
-        let change = 2 * field.sweep_work / n.max(1);
+        let change = 2 * context.sweep_work / n.max(1);
         picks.settled = moves.saturating_sub(picks.changed + picks.taken_changed);
         effort.moves = moves;
         effort.ratings = picks.ratings;
-        effort.work = (40 * n * passes + 4 * picks.ratings + change * moves) / flock.speed();
-        effort.fault = landed.iter().find_map(|landed| landed.fault.clone());
+        effort.work = (40 * n * passes + 4 * picks.ratings + change * moves) / backend.speed();
+        effort.fault = results.iter().find_map(|result| result.fault.clone());
         effort.picks = picks;
     }
 
     /// Offers the assignments of the best of some states.
-    fn offer(&self, ground: &Ground<'_>, pool: &mut Pool, mut slots: Vec<usize>) -> Result<(), DeviceError> {
-        slots.sort_by_key(|&slot| (self.flock.energy(slot), slot));
+    fn offer(&self, round: &RoundContext<'_>, pool: &mut Pool, mut slots: Vec<usize>) -> Result<(), DeviceError> {
+        slots.sort_by_key(|&slot| (self.backend.energy(slot), slot));
         slots.truncate(POOL);
         for slot in slots {
-            let values = self.flock.values(slot)?;
-            let (told, counted) = (self.flock.energy(slot), ground.energy(&values));
-            if told != counted && self.device.is_some() && ground.exact() {
+            let values = self.backend.values(slot)?;
+            let (told, counted) = (self.backend.energy(slot), round.energy(&values));
+            if told != counted && self.device.is_some() && round.exact() {
                 // a device's memory or a kernel is wrong; the CPU's own states are what `--assert` is for
                 let cause = format!("a state's cost is {told}, counted again {counted}");
                 return Err(DeviceError::Failed { what: "comparing energies".into(), cause });
             }
-            pool.offer(&Elite::new(&ground.field.rows, values));
+            pool.offer(&Elite::new(&round.context.tables, values));
         }
         Ok(())
     }
 
-    /// States that have stalled begin anew: at an elite of the pool, or where the heuristic begins. Returns the latter.
-    fn renew(&mut self, ground: &Ground<'_>, pool: &Pool) -> Result<Vec<usize>, DeviceError> {
+    /// States that have stalled begin again: at an elite of the pool, or where the heuristic begins. Returns the
+    /// latter.
+    fn renew(&mut self, round: &RoundContext<'_>, pool: &Pool) -> Result<Vec<usize>, DeviceError> {
         let mut begun = Vec::new();
         for slot in 0..self.stalled.len() {
             if self.stalled[slot] < PATIENCE {
@@ -497,10 +472,10 @@ impl Guided {
                 Some(elite) if rng.below(2) == 0 => elite.values.clone(),
                 _ => {
                     begun.push(slot);
-                    Self::start(&*self.heuristic, ground.field, &mut rng)
+                    Self::start(&*self.heuristic, round.context, &mut rng)
                 }
             };
-            self.flock.begin(ground, slot, values)?;
+            self.backend.begin(round, slot, values)?;
             self.stalled[slot] = 0;
         }
         Ok(begun)

@@ -1,8 +1,8 @@
 //! A core on a device, and the text that weighs its values: `heuristics/network.cuh`.
 
-use super::cuda::{Flown, TurnArgument};
-use super::ground::Ground;
-use super::guide::{GuideArgument, GuideOnDevice};
+use super::cuda::{BatchArgument, TrajectoryProgress};
+use super::guidance::{GuidanceArgument, GuidanceOnDevice};
+use super::round_context::RoundContext;
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, CudaSlice, DeviceError, Source};
 use crate::elimination::Term;
@@ -11,8 +11,8 @@ use crate::heuristics;
 use crate::heuristics::cuda::{MEMBERS, expression, source_of};
 use crate::heuristics::{Needs, ValueHeuristic};
 use crate::search::context::cuda::{self, CoreArgument, DeviceCore, address};
-use crate::search::context::value_tables::Rows;
-use crate::search::scheduler::driver::Field;
+use crate::search::context::value_tables::ValueTables;
+use crate::search::scheduler::driver::SearchContext;
 
 /// When a value was left that never was.
 const NEVER: u32 = u32::MAX;
@@ -32,7 +32,7 @@ device_structs! {
         incumbent: u64,
         reduced: u64,
         counted: u64,
-        guide: GuideArgument,
+        guidance: GuidanceArgument,
         tables: u64,
         variables as "tables.variables": u32,
         moves as "tables.places": u32,
@@ -63,14 +63,14 @@ pub(crate) struct NetworkOnDevice {
     ages: std::ops::Range<usize>,
     incumbent: CudaSlice<u32>,
     reduced: CudaSlice<f64>,
-    guide: Option<GuideOnDevice>,
+    guidance: Option<GuidanceOnDevice>,
     shift: u32,
     _core: DeviceCore,
     _kept: ([CudaSlice<u32>; 4], CudaSlice<f64>),
 }
 
-/// Why a heuristic's flights on a core are the CPU's, if they are.
-pub(crate) fn unfit(field: &Field, heuristic: &dyn ValueHeuristic) -> Option<String> {
+/// Why a heuristic's trajectories on a core are the CPU's, if they are.
+pub(crate) fn unfit(context: &SearchContext, heuristic: &dyn ValueHeuristic) -> Option<String> {
     let name = heuristic.name();
     if heuristic.cuda().is_none() {
         return Some(format!("heuristic {name} has no CUDA text"));
@@ -78,13 +78,19 @@ pub(crate) fn unfit(field: &Field, heuristic: &dyn ValueHeuristic) -> Option<Str
     if heuristic.neighbourhood().is_some_and(|neighbourhood| neighbourhood.cuda().is_none()) {
         return Some(format!("heuristic {name} proposes groups of variables that have no CUDA text"));
     }
-    cuda::unfit(field)
+    cuda::unfit(context)
 }
 
 /// A heuristic's text as it runs.
 fn source(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
     let source = source_of(heuristic, asserts, half, wide)?.asserts::<CoreArgument>().asserts::<NetworkProblem>();
-    Some(source.asserts::<GuideArgument>().asserts::<Term>().asserts::<Flown>().asserts::<TurnArgument>())
+    Some(
+        source
+            .asserts::<GuidanceArgument>()
+            .asserts::<Term>()
+            .asserts::<TrajectoryProgress>()
+            .asserts::<BatchArgument>(),
+    )
 }
 
 /// An instance of each heuristic that has a text.
@@ -102,20 +108,20 @@ impl NetworkOnDevice {
     ///
     /// # Errors
     /// The device's.
-    pub fn new(cuda: &Cuda, ground: &Ground<'_>, heuristic: &dyn ValueHeuristic) -> Result<Self, DeviceError> {
-        let (field, places) = (ground.field, ground.places);
+    pub fn new(cuda: &Cuda, round: &RoundContext<'_>, heuristic: &dyn ValueHeuristic) -> Result<Self, DeviceError> {
+        let (context, places) = (round.context, round.places);
         let needs = heuristic.needs();
-        let core = DeviceCore::new(cuda, field)?;
+        let core = DeviceCore::new(cuda, context)?;
         let textless = || DeviceError::Unusable(format!("heuristic {} has no CUDA text", heuristic.name()));
-        let source = source(heuristic, ground.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
-        let rows = &field.rows;
-        let (n, moves) = (rows.variables(), places.end());
+        let source = source(heuristic, round.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
+        let tables = &context.tables;
+        let (n, moves) = (tables.variables(), places.end());
         let starts: Vec<u32> = (0..n).map(|v| places.row(v).start as u32).collect();
         let values = vec![0; n];
-        let view = field.view(&values);
+        let view = context.view(&values);
         let mut origins = vec![0; moves];
         for v in 0..n {
-            for value in 0..rows.domain(v) {
+            for value in 0..tables.domain(v) {
                 origins[places.row(v).start + value] = view.origin_value(v, value) as u32;
             }
         }
@@ -126,7 +132,7 @@ impl NetworkOnDevice {
                 numbers.resize(first + moves, f64::NAN);
                 for v in 0..n {
                     let row = table.row(view.origin(v));
-                    for value in 0..rows.domain(v) {
+                    for value in 0..tables.domain(v) {
                         let number = row.get(view.origin_value(v, value)).copied();
                         numbers[first + places.row(v).start + value] = number.unwrap_or(f64::NAN);
                     }
@@ -135,8 +141,8 @@ impl NetworkOnDevice {
                 numbers.extend((0..n).map(|v| table.number(view.origin(v))));
             }
         }
-        let floors: Vec<u32> = ground.floors.iter().map(|floor| floor.cast_unsigned()).collect();
-        let counted = if ground.asserts { counted(rows) } else { Vec::new() };
+        let floors: Vec<u32> = round.floors.iter().map(|floor| floor.cast_unsigned()).collect();
+        let counted = if round.asserts { counted(tables) } else { Vec::new() };
         let kept = [upload(cuda, &floors)?, upload(cuda, &starts)?, upload(cuda, &origins)?, upload(cuda, &counted)?];
         let numbers = if numbers.is_empty() { cuda.zeros(1)? } else { cuda.upload(&numbers)? };
         let [floors, starts, origins, counted] = [0, 1, 2, 3].map(|which| address(cuda, &kept[which]));
@@ -153,11 +159,11 @@ impl NetworkOnDevice {
             incumbent: 0,
             reduced: 0,
             counted,
-            guide: GuideArgument::default(),
+            guidance: GuidanceArgument::default(),
             tables: address(cuda, &numbers),
             variables: n as u32,
             moves: moves as u32,
-            hard: rows.hard,
+            hard: tables.hard,
             left: n as u32,
             taken: (n + ages) as u32,
             visits: (n + ages + counts) as u32,
@@ -181,8 +187,8 @@ impl NetworkOnDevice {
             ages,
             incumbent,
             reduced,
-            guide: None,
-            shift: rows.shift,
+            guidance: None,
+            shift: tables.shift,
             _core: core,
             _kept,
         })
@@ -199,40 +205,41 @@ impl NetworkOnDevice {
     ///
     /// # Errors
     /// The device's.
-    pub fn look(&mut self, cuda: &Cuda, ground: &Ground<'_>) -> Result<(), DeviceError> {
-        if let (true, Some(values)) = (self.needs.any(Needs::INCUMBENT), ground.incumbent) {
+    pub fn look(&mut self, cuda: &Cuda, round: &RoundContext<'_>) -> Result<(), DeviceError> {
+        if let (true, Some(values)) = (self.needs.any(Needs::INCUMBENT), round.incumbent) {
             let values: Vec<u32> = values.iter().map(|&value| value.into()).collect();
             cuda.write(&values, &mut self.incumbent)?;
             self.problem.incumbent = address(cuda, &self.incumbent);
         }
-        if let (true, Some(known)) = (self.needs.any(Needs::REDUCED), ground.reduced) {
-            let mut reduced = vec![0.0; ground.places.end()];
+        if let (true, Some(known)) = (self.needs.any(Needs::REDUCED), round.reduced) {
+            let mut reduced = vec![0.0; round.places.end()];
             for (v, known) in known.iter().enumerate() {
-                let row = ground.places.row(v).zip(known);
-                row.for_each(|(place, &cost)| reduced[place] = ground.units(cost));
+                let row = round.places.row(v).zip(known);
+                row.for_each(|(place, &cost)| reduced[place] = round.units(cost));
             }
             cuda.write(&reduced, &mut self.reduced)?;
             self.problem.reduced = address(cuda, &self.reduced);
         }
-        let guide = ground.guide.as_ref().filter(|_| self.needs.any(Needs::H));
-        if self.guide.as_ref().map(|known| known.number) != guide.map(|guide| guide.number) {
+        let guidance = round.guidance.as_ref().filter(|_| self.needs.any(Needs::H));
+        if self.guidance.as_ref().map(|known| known.number) != guidance.map(|guidance| guidance.number) {
             // memory goes back before more is taken
-            self.guide = None;
-            self.guide = guide.map(|guide| GuideOnDevice::new(cuda, guide, self.shift)).transpose()?;
+            self.guidance = None;
+            self.guidance = guidance.map(|guidance| GuidanceOnDevice::new(cuda, guidance, self.shift)).transpose()?;
         }
-        self.problem.guide = self.guide.as_ref().map_or_else(GuideArgument::default, |guide| guide.argument);
+        self.problem.guidance =
+            self.guidance.as_ref().map_or_else(GuidanceArgument::default, |guidance| guidance.argument);
         Ok(())
     }
 }
 
 /// Of each incidence, as a core on a device has them, whether it is its function's first: where all are read once.
-fn counted(rows: &Rows) -> Vec<u32> {
+fn counted(tables: &ValueTables) -> Vec<u32> {
     let of = |v: usize| {
-        let mut own: Vec<_> = rows.incidences(v).iter().zip(rows.functions_on(v)).collect();
-        own.sort_by_key(|(incidence, _)| Rows::binary(incidence).is_none());
-        own.into_iter().map(move |(_, &f)| u32::from(rows.problem.functions[f as usize].scope[0] as usize == v))
+        let mut own: Vec<_> = tables.incidences(v).iter().zip(tables.functions_on(v)).collect();
+        own.sort_by_key(|(incidence, _)| ValueTables::binary(incidence).is_none());
+        own.into_iter().map(move |(_, &f)| u32::from(tables.problem.functions[f as usize].scope[0] as usize == v))
     };
-    (0..rows.variables()).flat_map(of).collect()
+    (0..tables.variables()).flat_map(of).collect()
 }
 
 fn upload(cuda: &Cuda, words: &[u32]) -> Result<CudaSlice<u32>, DeviceError> {

@@ -1,15 +1,15 @@
 //! How fast the passes of a heuristic are.
 
+use super::backend::{Backend, Batch, CpuBackend};
 use super::cuda;
-use super::cuda::CudaFlock;
-use super::flight::Flight;
-use super::flock::{Flock, HostFlock, Turn};
+use super::cuda::CudaBackend;
+use super::trajectory::Trajectory;
 use super::visit::Visit;
-use super::{Ground, Prepared};
+use super::{Prepared, RoundContext};
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::rng::Rng;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -24,37 +24,42 @@ pub(crate) struct Passes {
     pub ms: f64,
 }
 
-/// Flights as the driver makes them: passes on the colder half of the schedule, and one that settles.
-const FLIGHT: Flight = Flight { passes: 15, start: 0.5 };
+/// Trajectories as the driver makes them: passes on the colder half of the schedule, and one that settles.
+const TRAJECTORY: Trajectory = Trajectory { passes: 15, start: 0.5 };
 
-/// Flights from random assignments, and on from where they end. `None` where a device does not take the core or the heuristic.
+/// Trajectories from random assignments, and on from where they end. `None` where a device does not take the core or
+/// the heuristic.
 pub(crate) fn passes(
-    field: &Field,
+    context: &SearchContext,
     heuristic: &dyn ValueHeuristic,
     device: Option<&Arc<Cuda>>,
     states: usize,
     repeats: usize,
 ) -> Result<Option<Passes>, DeviceError> {
-    let core = Prepared::new(field);
-    let ground: Ground<'_> = core.ground(field, heuristic.needs(), false);
-    let mut flock: Box<dyn Flock> = match device {
-        Some(_) if cuda::unfit(field, heuristic).is_some() => return Ok(None),
-        Some(cuda) => Box::new(CudaFlock::new(cuda, &ground, heuristic, Some(states))?),
-        None => Box::new(HostFlock::default()),
+    let core = Prepared::new(context);
+    let round: RoundContext<'_> = core.round(context, heuristic.needs(), false);
+    let mut backend: Box<dyn Backend> = match device {
+        Some(_) if cuda::unfit(context, heuristic).is_some() => return Ok(None),
+        Some(cuda) => Box::new(CudaBackend::new(cuda, &round, heuristic, Some(states))?),
+        None => Box::new(CpuBackend::default()),
     };
     let random = |slot| {
         let mut rng = Rng::new(slot as u64);
-        (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect()
+        (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect()
     };
-    flock.open(&ground, (0..states).into_par_iter().map(random).collect())?;
-    let visit = Visit { ground, heuristic };
-    let flights = vec![(0, FLIGHT); states];
+    backend.open(&round, (0..states).into_par_iter().map(random).collect())?;
+    let visit = Visit { round, heuristic };
+    let trajectories = vec![(0, TRAJECTORY); states];
     let mut times = Vec::with_capacity(repeats + 1);
-    // the first flight warms up
+    // the first trajectory warms up
     for draw in 0..=repeats as u64 {
         let began = Instant::now();
-        let _ = flock.fly(&visit, &Turn { draw, schedule: field.schedule, flights: &flights }, &Stop::new())?;
-        times.push(began.elapsed().as_secs_f64() * 1e3 / f64::from(FLIGHT.passes + 1));
+        let _ = backend.run(
+            &visit,
+            &Batch { draw, schedule: context.schedule, trajectories: &trajectories },
+            &Stop::new(),
+        )?;
+        times.push(began.elapsed().as_secs_f64() * 1e3 / f64::from(TRAJECTORY.passes + 1));
     }
     let times = &mut times[1..];
     times.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
 //! A state of the guided search: an assignment, what its values cost, and what it remembers.
 
-use super::ground::Ground;
+use super::round_context::RoundContext;
 use crate::fang;
 use crate::fang::Active;
 use crate::heuristics::Needs;
@@ -27,16 +27,16 @@ pub(crate) struct State {
     rng: Option<Rng>,
     /// Cost of each value under the others' values, above the variable's floor; empty where it is not kept.
     costs: Vec<i32>,
-    /// How many functions each value violates; empty where nobody asks.
+    /// How many functions each value violates; empty where they are not needed.
     conflicts: Vec<i32>,
-    /// The values once more, as guides read them; empty where there is none.
+    /// The values once more, as guidance_count read them; empty where there is none.
     pub wide: Vec<u32>,
     memory: Memory,
     /// The sum of the rows' entries.
     pub energy: i64,
-    /// The least energy of any flight.
+    /// The least energy of any trajectory.
     pub record: i64,
-    /// The best assignment of this flight after its first move.
+    /// The best assignment of this trajectory after its first move.
     best: Vec<u16>,
     pub best_energy: i64,
     moved: bool,
@@ -61,7 +61,7 @@ impl Clone for State {
         clone
     }
 
-    /// Keeps the vectors' memory. What counts a flight begins anew.
+    /// Keeps the vectors' memory. What counts a trajectory begins again.
     fn clone_from(&mut self, source: &Self) {
         self.values.clone_from(&source.values);
         self.active.clone_from(&source.active);
@@ -94,62 +94,62 @@ impl fang::State for State {
 }
 
 impl State {
-    /// Goes to an assignment and computes anew what goes with it. Memory stays.
-    pub fn begin(&mut self, ground: &Ground<'_>, values: Vec<u16>) {
-        let rows = &ground.field.rows;
-        let n = rows.variables();
+    /// Goes to an assignment and computes again what goes with it. Memory stays.
+    pub fn begin(&mut self, round: &RoundContext<'_>, values: Vec<u16>) {
+        let tables = &round.context.tables;
+        let n = tables.variables();
         self.values = values;
         self.active = Active::new(n);
-        self.energy = ground.energy(&self.values);
+        self.energy = round.energy(&self.values);
         self.record = self.energy;
-        let moves = ground.places.end();
+        let moves = round.places.end();
         let sized = |table: &mut Vec<u32>, wanted: bool, size: usize, empty: u32| {
             if table.is_empty() && wanted {
                 table.resize(size, empty);
             }
         };
-        sized(&mut self.memory.left, ground.needs.any(Needs::AGE), moves, NEVER);
-        sized(&mut self.memory.taken, ground.needs.any(Needs::FREQUENCY), moves, 0);
-        sized(&mut self.memory.visits, ground.needs.any(Needs::FREQUENCY), n, 0);
+        sized(&mut self.memory.left, round.needs.any(Needs::AGE), moves, NEVER);
+        sized(&mut self.memory.taken, round.needs.any(Needs::FREQUENCY), moves, 0);
+        sized(&mut self.memory.visits, round.needs.any(Needs::FREQUENCY), n, 0);
         self.wide.clear();
-        if ground.guide.is_some() {
+        if round.guidance.is_some() {
             self.widen();
         }
-        if ground.keeps {
+        if round.keeps {
             self.costs.resize(moves, 0);
             for v in 0..n {
-                ground.rate(&self.values, v, &mut self.costs[ground.places.row(v)]);
+                round.rate(&self.values, v, &mut self.costs[round.places.row(v)]);
             }
-            if ground.counts_conflicts() {
+            if round.counts_conflicts() {
                 self.conflicts.resize(moves, 0);
                 for v in 0..n {
-                    ground.count_conflicts(&self.values, v, &mut self.conflicts[ground.places.row(v)]);
+                    round.count_conflicts(&self.values, v, &mut self.conflicts[round.places.row(v)]);
                 }
             }
         }
     }
 
-    /// Keeps the values in the form that guides read, too.
+    /// Keeps the values in the form that guidance_count read, too.
     pub fn widen(&mut self) {
         self.wide = self.values.iter().map(|&value| u32::from(value)).collect();
     }
 
     /// The cost of each value of a variable, padding included.
     #[inline(always)]
-    pub fn costs(&self, ground: &Ground<'_>, v: usize, row: &mut [i32]) {
+    pub fn costs(&self, round: &RoundContext<'_>, v: usize, row: &mut [i32]) {
         if self.costs.is_empty() {
-            ground.rate(&self.values, v, row);
+            round.rate(&self.values, v, row);
         } else {
-            row.copy_from_slice(&self.costs[ground.places.row(v)]);
+            row.copy_from_slice(&self.costs[round.places.row(v)]);
         }
     }
 
     /// How many functions each value violates, padding included.
-    pub fn conflicts(&self, ground: &Ground<'_>, v: usize, row: &mut [i32]) {
+    pub fn conflicts(&self, round: &RoundContext<'_>, v: usize, row: &mut [i32]) {
         if self.conflicts.is_empty() {
-            ground.count_conflicts(&self.values, v, row);
+            round.count_conflicts(&self.values, v, row);
         } else {
-            row.copy_from_slice(&self.conflicts[ground.places.row(v)]);
+            row.copy_from_slice(&self.conflicts[round.places.row(v)]);
         }
     }
 
@@ -170,36 +170,36 @@ impl State {
 
     /// A visit is over.
     #[inline(always)]
-    pub fn visited(&mut self, ground: &Ground<'_>, v: usize) {
+    pub fn visited(&mut self, round: &RoundContext<'_>, v: usize) {
         if let Some(visits) = self.memory.visits.get_mut(v) {
             *visits += 1;
-            self.memory.taken[ground.places.row(v).start + usize::from(self.values[v])] += 1;
+            self.memory.taken[round.places.row(v).start + usize::from(self.values[v])] += 1;
         }
     }
 
     /// Gives a variable another value, which costs `delta` more.
     #[inline(always)]
-    pub fn take(&mut self, ground: &Ground<'_>, v: usize, value: u16, delta: i64) {
+    pub fn take(&mut self, round: &RoundContext<'_>, v: usize, value: u16, delta: i64) {
         // a best assignment is kept when it is left: a descent is not copied step by step
         if delta > 0 && self.moved && self.energy <= self.best_energy {
             self.keep_best();
         }
         self.moved = true;
-        let rows = &ground.field.rows;
+        let tables = &round.context.tables;
         let moved = (&self.values[..], v, value);
-        if ground.keeps {
-            let layout = ground.layout;
-            layout.update(rows, moved, &mut self.costs, |cost| cost, walk::UNWATCHED);
+        if round.keeps {
+            let layout = round.layout;
+            layout.update(tables, moved, &mut self.costs, |cost| cost, walk::UNWATCHED);
             if !self.conflicts.is_empty() {
-                let hard = rows.hard;
-                layout.update(rows, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), walk::UNWATCHED);
+                let hard = tables.hard;
+                layout.update(tables, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), walk::UNWATCHED);
             }
         }
         if let Some(wide) = self.wide.get_mut(v) {
             *wide = u32::from(value);
         }
         if !self.memory.left.is_empty() {
-            self.memory.left[ground.places.row(v).start + usize::from(self.values[v])] = self.pass;
+            self.memory.left[round.places.row(v).start + usize::from(self.values[v])] = self.pass;
         }
         self.values[v] = value;
         self.energy += delta;
@@ -211,9 +211,9 @@ impl State {
     }
 
     /// What a value would cost more than the one that the variable has.
-    pub fn delta(&self, ground: &Ground<'_>, v: usize, value: u16, row: &mut Vec<i32>) -> i64 {
-        row.resize(ground.places.row(v).len(), 0);
-        self.costs(ground, v, row);
+    pub fn delta(&self, round: &RoundContext<'_>, v: usize, value: u16, row: &mut Vec<i32>) -> i64 {
+        row.resize(round.places.row(v).len(), 0);
+        self.costs(round, v, row);
         i64::from(row[usize::from(value)]) - i64::from(row[usize::from(self.values[v])])
     }
 
@@ -222,37 +222,37 @@ impl State {
         self.best_energy = self.energy;
     }
 
-    /// Ends a flight: the state goes back to its best assignment of it.
-    pub fn land(&mut self, ground: &Ground<'_>, row: &mut Vec<i32>) {
+    /// Ends a trajectory: the state goes back to its best assignment of it.
+    pub fn return_to_best(&mut self, round: &RoundContext<'_>, row: &mut Vec<i32>) {
         if self.energy <= self.best_energy {
             self.keep_best();
             return;
         }
         for v in 0..self.values.len() {
             if self.values[v] != self.best[v] {
-                let delta = self.delta(ground, v, self.best[v], row);
-                self.take(ground, v, self.best[v], delta);
+                let delta = self.delta(round, v, self.best[v], row);
+                self.take(round, v, self.best[v], delta);
             }
         }
     }
 
-    /// After a flight that led nowhere better: its passes are remembered all the same.
+    /// After a trajectory that led nowhere better: its passes are remembered all the same.
     pub fn learn_from(&mut self, child: &mut State) {
         std::mem::swap(&mut self.memory, &mut child.memory);
         (self.pass, self.improved, self.record) = (child.pass, child.improved, child.record);
     }
 
-    /// Compares what is kept up to date with what is computed anew.
-    pub fn verify(&self, ground: &Ground<'_>, v: usize) -> Result<(), String> {
-        let mut row = vec![0; ground.places.row(v).len()];
+    /// Compares what is kept up to date with what is computed again.
+    pub fn verify(&self, round: &RoundContext<'_>, v: usize) -> Result<(), String> {
+        let mut row = vec![0; round.places.row(v).len()];
         let mut fresh = row.clone();
-        self.costs(ground, v, &mut row);
-        ground.rate(&self.values, v, &mut fresh);
+        self.costs(round, v, &mut row);
+        round.rate(&self.values, v, &mut fresh);
         if let Some(value) = (0..row.len()).find(|&value| row[value] != fresh[value]) {
             return Err(format!("value {value} costs {} as kept, {} recomputed", row[value], fresh[value]));
         }
-        let energy = ground.energy(&self.values);
-        if self.energy != energy && ground.exact() {
+        let energy = round.energy(&self.values);
+        if self.energy != energy && round.exact() {
             return Err(format!("the state's cost is {} as kept, {energy} recomputed", self.energy));
         }
         Ok(())
@@ -290,7 +290,11 @@ impl Places {
 }
 
 /// The sum of the entries that an assignment reads.
-pub(crate) fn energy(ground: &Ground<'_>, values: &[u16]) -> i64 {
-    let rows = &ground.field.rows;
-    if rows.all_copied() { walk::energy(rows, ground.layout, values) } else { rows.energy(values).total >> rows.shift }
+pub(crate) fn energy(round: &RoundContext<'_>, values: &[u16]) -> i64 {
+    let tables = &round.context.tables;
+    if tables.all_copied() {
+        walk::energy(tables, round.layout, values)
+    } else {
+        tables.energy(values).total >> tables.shift
+    }
 }

@@ -7,8 +7,8 @@ use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order};
 use crate::search::testing::{assignment, price, random, random_dense};
 
-fn field(problem: &Arc<Problem>, rng: &mut Rng) -> Field {
-    Field::new(problem, price(problem), Some(3), rng)
+fn context(problem: &Arc<Problem>, rng: &mut Rng) -> SearchContext {
+    SearchContext::new(problem, price(problem), Some(3), rng)
 }
 
 /// Mini-buckets of two variables.
@@ -61,20 +61,20 @@ fn inputs_say_what_is_and_costs_stay_right() {
     let mut rng = Rng::new(1);
     for case in 0..200 {
         let problem = Arc::new(if case % 2 == 0 { random(&mut rng) } else { random_dense(&mut rng) });
-        let field = field(&problem, &mut rng);
+        let context = context(&problem, &mut rng);
         let mut guided = Guided::new(Arc::new(Witness), true, None, rng.split());
         let mut pool = Pool::default();
-        for round in 0..3 {
-            let effort = guided.round(&field, &mut pool, &Stop::new());
+        for number in 0..3 {
+            let effort = guided.round(&context, &mut pool, &Stop::new());
             assert_eq!(effort.fault, None, "case {case}");
             assert!(effort.work > 0 && effort.picks.drawn > 0 && effort.picks.bytes > 0);
-            if round == 1 {
+            if number == 1 {
                 guided.guide(&outcome(&problem));
             }
         }
         assert!(!pool.elites().is_empty() && guided.population() == 3);
         for elite in pool.elites() {
-            assert_eq!(elite.energy, field.rows.energy(&elite.values));
+            assert_eq!(elite.energy, context.tables.energy(&elite.values));
         }
     }
 }
@@ -117,13 +117,13 @@ fn a_heuristic_that_never_acts_is_told_once_and_with_why() {
     let unary = vec![vec![0; 4]; 4];
     let problem = Problem { domains: vec![4; 4], unary, functions: functions.into(), constant: 0, top: FORBIDDEN };
     let problem = Arc::new(problem);
-    let field = field(&problem, &mut rng);
+    let context = context(&problem, &mut rng);
     for (threshold, told) in [(0.0, true), (-1.0, false)] {
         let mut guided = Guided::new(Arc::new(Never { threshold }), false, None, Rng::new(3));
         let mut pool = Pool::default();
-        pool.offer(&Elite::new(&field.rows, vec![0; 4]));
-        let opened = guided.open_run(&field, &mut pool, &Stop::new()).expect("there is a solution");
-        let later = guided.round(&field, &mut pool, &Stop::new());
+        pool.offer(&Elite::new(&context.tables, vec![0; 4]));
+        let opened = guided.open_run(&context, &mut pool, &Stop::new()).expect("there is a solution");
+        let later = guided.round(&context, &mut pool, &Stop::new());
         assert_eq!((opened.nonsense.is_some(), later.nonsense), (told, None), "once");
         assert_eq!(opened.picks.drawn > 0, !told);
         let Some(message) = opened.nonsense else { continue };
@@ -140,23 +140,23 @@ fn a_heuristic_that_never_acts_is_told_once_and_with_why() {
 }
 
 #[test]
-fn a_run_opens_with_flights_from_the_first_solution() {
+fn a_run_opens_with_trajectories_from_the_first_solution() {
     let mut rng = Rng::new(7);
     let mut better = 0;
     for case in 0..100 {
         let problem = Arc::new(random_dense(&mut rng));
-        let field = field(&problem, &mut rng);
-        let first = Elite::new(&field.rows, assignment(&problem, &mut rng));
+        let context = context(&problem, &mut rng);
+        let first = Elite::new(&context.tables, assignment(&problem, &mut rng));
         let mut guided = Guided::new(Arc::new(heuristics::MinConflicts), true, None, rng.split());
         let mut pool = Pool::default();
         pool.offer(&first);
-        let effort = guided.open_run(&field, &mut pool, &Stop::new()).expect("there is a solution");
+        let effort = guided.open_run(&context, &mut pool, &Stop::new()).expect("there is a solution");
         assert!(effort.picks.rounds == 1 && effort.work > 0 && effort.fault.is_none(), "case {case}");
-        assert_eq!(guided.population(), 0, "nobody keeps its states");
+        assert_eq!(guided.population(), 0, "its states are not kept");
         assert!(pool.best() <= first.energy.total);
         better += u32::from(pool.best() < first.energy.total);
-        assert!(pool.elites().iter().all(|elite| elite.energy == field.rows.energy(&elite.values)));
-        let _ = guided.round(&field, &mut pool, &Stop::new());
+        assert!(pool.elites().iter().all(|elite| elite.energy == context.tables.energy(&elite.values)));
+        let _ = guided.round(&context, &mut pool, &Stop::new());
         assert_eq!(guided.population(), 3);
     }
     assert!(better > 50, "{better}");
@@ -168,17 +168,17 @@ fn every_heuristic_of_the_list_keeps_costs_right_and_finds_optima() {
     let (mut runs, mut worse) = (0, 0);
     for case in 0..120 {
         let problem = Arc::new(random_dense(&mut rng));
-        let field = field(&problem, &mut rng);
+        let context = context(&problem, &mut rng);
         let mut found = Vec::new();
         for heuristic in heuristics::all() {
-            if heuristic.fits(&problem).is_err() || field.rows.shift > 0 {
+            if heuristic.fits(&problem).is_err() || context.tables.shift > 0 {
                 continue;
             }
             let mut guided = Guided::new(heuristic, true, None, Rng::new(case));
             guided.guide(&outcome(&problem));
             let mut pool = Pool::default();
             for _ in 0..6 {
-                let effort = guided.round(&field, &mut pool, &Stop::new());
+                let effort = guided.round(&context, &mut pool, &Stop::new());
                 assert_eq!(effort.fault, None, "case {case}");
                 // where every assignment costs the same there is nothing to pick
                 assert!(effort.nonsense.is_none() || effort.picks.drawn == 0, "case {case}: {:?}", effort.nonsense);
@@ -189,7 +189,7 @@ fn every_heuristic_of_the_list_keeps_costs_right_and_finds_optima() {
         let best = found.iter().min();
         worse += found.iter().filter(|energy| Some(*energy) > best).count();
     }
-    // three states of six short flights each
+    // three states of six short trajectories each
     assert!(worse * 50 < runs, "{worse} of {runs} ended above the best");
     assert!(runs > 400, "{runs}");
 }
@@ -224,11 +224,11 @@ impl Neighbourhood for Nonsense {
 fn nonsense_is_reported_once_with_its_variable() {
     let mut rng = Rng::new(3);
     let problem = Arc::new(random_dense(&mut rng));
-    let field = field(&problem, &mut rng);
+    let context = context(&problem, &mut rng);
     for (proposes, words) in [(false, "weigh 0; it keeps value"), (true, "value 999")] {
         let mut guided = Guided::new(Arc::new(Nonsense { proposes }), true, None, Rng::new(1));
         let mut pool = Pool::default();
-        let mut told = (0..4).filter_map(|_| guided.round(&field, &mut pool, &Stop::new()).nonsense);
+        let mut told = (0..4).filter_map(|_| guided.round(&context, &mut pool, &Stop::new()).nonsense);
         let first = told.next().unwrap_or_default();
         assert!(first.contains("heuristic nonsense") && first.contains(words), "{first}");
         assert_eq!(told.next(), None);
@@ -239,27 +239,27 @@ fn nonsense_is_reported_once_with_its_variable() {
 fn assertions_find_what_is_wrong() {
     let mut rng = Rng::new(4);
     let problem = Arc::new(random_dense(&mut rng));
-    let field = field(&problem, &mut rng);
-    let core = Prepared::new(&field);
-    let ground = Ground { keeps: true, ..core.ground(&field, Needs::ALL, true) };
+    let context = context(&problem, &mut rng);
+    let core = Prepared::new(&context);
+    let round = RoundContext { keeps: true, ..core.round(&context, Needs::ALL, true) };
     let mut state = State::default();
-    state.begin(&ground, vec![0; problem.variables()]);
-    assert_eq!(state.verify(&ground, 0), Ok(()));
+    state.begin(&round, vec![0; problem.variables()]);
+    assert_eq!(state.verify(&round, 0), Ok(()));
     state.energy += 1;
-    assert!(state.verify(&ground, 0).is_err_and(|what| what.contains("recomputed")));
+    assert!(state.verify(&round, 0).is_err_and(|what| what.contains("recomputed")));
 }
 
 #[test]
 fn threads_change_nothing() {
     let mut rng = Rng::new(5);
     let problem = Arc::new(random_dense(&mut rng));
-    let field = field(&problem, &mut rng);
+    let context = context(&problem, &mut rng);
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
         pool.install(|| {
             let mut guided = Guided::new(Arc::new(heuristics::Frequency), false, None, Rng::new(7));
             let mut pool = Pool::default();
-            let picks: Vec<Picks> = (0..5).map(|_| guided.round(&field, &mut pool, &Stop::new()).picks).collect();
+            let picks: Vec<Picks> = (0..5).map(|_| guided.round(&context, &mut pool, &Stop::new()).picks).collect();
             (picks, pool.elites().iter().map(|elite| elite.hash).collect::<Vec<_>>())
         })
     };

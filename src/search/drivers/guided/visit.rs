@@ -1,6 +1,6 @@
 //! One visit: what is known of a variable's values, the heuristic's weights, the draw.
 
-use super::ground::Ground;
+use super::round_context::RoundContext;
 use super::state::State;
 use crate::fang::{Dispatch, select};
 use crate::heuristics::{Inputs, Needs, ValueHeuristic, View};
@@ -9,7 +9,7 @@ use crate::rng::below;
 
 /// A heuristic over the states of a round.
 pub(crate) struct Visit<'a> {
-    pub ground: Ground<'a>,
+    pub round: RoundContext<'a>,
     pub heuristic: &'a dyn ValueHeuristic,
 }
 
@@ -48,12 +48,12 @@ impl Visit<'_> {
     /// Fills the columns that the heuristic needs.
     #[inline(always)]
     fn look(&self, state: &State, v: usize, scratch: &mut Scratch) -> Scalars {
-        let Ground { field, needs, places, .. } = self.ground;
-        let rows = &field.rows;
-        let domain = rows.domain(v);
+        let RoundContext { context, needs, places, .. } = self.round;
+        let tables = &context.tables;
+        let domain = tables.domain(v);
         let held = usize::from(state.values[v]);
         scratch.row.resize(places.row(v).len(), 0);
-        state.costs(&self.ground, v, &mut scratch.row);
+        state.costs(&self.round, v, &mut scratch.row);
         let costs = &scratch.row[..domain];
         let least = costs.iter().copied().min().unwrap_or(0);
         let current = costs[held];
@@ -70,24 +70,24 @@ impl Visit<'_> {
         }
         fill(&mut scratch.delta, Needs::DELTA, &mut costs.iter().map(|&cost| f64::from(cost - current)));
         fill(&mut scratch.current, Needs::CURRENT, &mut indicate(domain, Some(held)));
-        let best = self.ground.incumbent.map(|values| usize::from(values[v]));
+        let best = self.round.incumbent.map(|values| usize::from(values[v]));
         fill(&mut scratch.incumbent, Needs::INCUMBENT, &mut indicate(domain, best));
         let place = places.row(v).start;
         fill(&mut scratch.age, Needs::AGE, &mut (0..domain).map(|value| state.age(place + value)));
         fill(&mut scratch.frequency, Needs::FREQUENCY, &mut (0..domain).map(|value| state.frequency(v, place + value)));
-        fill(&mut scratch.unary, Needs::UNARY, &mut rows.unary(v)[..domain].iter().map(|&cost| f64::from(cost)));
-        let view = field.view(&state.values);
+        fill(&mut scratch.unary, Needs::UNARY, &mut tables.unary(v)[..domain].iter().map(|&cost| f64::from(cost)));
+        let view = context.view(&state.values);
         fill(&mut scratch.value, Needs::VALUE, &mut (0..domain).map(|value| view.origin_value(v, value) as f64));
         if needs.any(Needs::REDUCED) {
-            let known = self.ground.reduced.map(|reduced| &reduced[v]);
-            let reduced = |value: usize| known.map_or(0.0, |known| self.ground.units(known[value]));
+            let known = self.round.reduced.map(|reduced| &reduced[v]);
+            let reduced = |value: usize| known.map_or(0.0, |known| self.round.units(known[value]));
             fill(&mut scratch.reduced, Needs::REDUCED, &mut (0..domain).map(reduced));
         }
         if needs.any(Needs::H) {
             self.look_ahead(state, v, domain, scratch);
         }
-        if self.ground.counts_conflicts() {
-            state.conflicts(&self.ground, v, &mut scratch.row);
+        if self.round.counts_conflicts() {
+            state.conflicts(&self.round, v, &mut scratch.row);
             scalars.current_conflicts = f64::from(scratch.row[held]);
             let counts = &mut scratch.row[..domain].iter().map(|&count| f64::from(count));
             fill(&mut scratch.conflicts, Needs::CONFLICTS, counts);
@@ -98,11 +98,11 @@ impl Visit<'_> {
     /// What the mini-buckets say must follow from each value.
     fn look_ahead(&self, state: &State, v: usize, domain: usize, scratch: &mut Scratch) {
         scratch.h.clear();
-        match &self.ground.guide {
-            Some(guide) => {
+        match &self.round.guidance {
+            Some(guidance) => {
                 scratch.rises.resize(domain, 0);
-                guide.to_go.rate(guide.positions[v] as usize, &state.wide, &mut scratch.rises);
-                scratch.h.extend(scratch.rises.iter().map(|&rise| self.ground.units(rise)));
+                guidance.to_go.rate(guidance.positions[v] as usize, &state.wide, &mut scratch.rises);
+                scratch.h.extend(scratch.rises.iter().map(|&rise| self.round.units(rise)));
             }
             None => scratch.h.resize(domain, 0.0),
         }
@@ -131,7 +131,7 @@ impl Visit<'_> {
             conflicts: &columns.conflicts,
             unary: &columns.unary,
             domain: view.domain(v) as f64,
-            degree: self.ground.field.rows.degree(v) as f64,
+            degree: self.round.context.tables.degree(v) as f64,
             temperature: state.temperature,
             round: f64::from(state.pass),
             since: f64::from(state.pass - state.improved),
@@ -150,11 +150,11 @@ impl Dispatch<State> for Visit<'_> {
     #[inline(always)]
     fn assign(&self, state: &mut State, v: usize, draw: u64, scratch: &mut Scratch) -> Option<usize> {
         let scalars = self.look(state, v, scratch);
-        let domain = self.ground.field.rows.domain(v);
+        let domain = self.round.context.tables.domain(v);
         let mut weights = std::mem::take(&mut scratch.weights);
         weights.clear();
         weights.resize(domain, 0);
-        let view = self.ground.field.view(&state.values);
+        let view = self.round.context.view(&state.values);
         let inputs = self.inputs(&view, state, v, &scalars, scratch);
         let active = self.heuristic.active(&inputs);
         if active {
@@ -166,13 +166,13 @@ impl Dispatch<State> for Visit<'_> {
             state.picks.changed += 1;
             state.moves += 1;
             // the row may hold conflicts by now
-            let delta = state.delta(&self.ground, v, value as u16, &mut scratch.row);
-            state.take(&self.ground, v, value as u16, delta);
-            if self.ground.asserts {
+            let delta = state.delta(&self.round, v, value as u16, &mut scratch.row);
+            state.take(&self.round, v, value as u16, delta);
+            if self.round.asserts {
                 self.verify(state, v);
             }
         }
-        state.visited(&self.ground, v);
+        state.visited(&self.round, v);
         picked
     }
 }
@@ -192,8 +192,8 @@ impl Visit<'_> {
 
     #[cold]
     pub fn verify(&self, state: &mut State, v: usize) {
-        if let (Err(what), None) = (state.verify(&self.ground, v), &state.fault) {
-            let variable = self.ground.field.view(&state.values).origin(v);
+        if let (Err(what), None) = (state.verify(&self.round, v), &state.fault) {
+            let variable = self.round.context.view(&state.values).origin(v);
             state.fault =
                 Some(format!("heuristic {}: after variable {variable} was assigned {what}", self.heuristic.name()));
         }

@@ -1,15 +1,15 @@
-//! Tabu walkers on the CPU, a thread a walker. A step is one FANG pass over all (variable, value) moves of the variables in
-//! conflict as the possibilities of one pseudo-variable: the aggregate is the least difference that is free, the map is 1 where a
-//! move has it.
+//! Tabu walks on the CPU, a thread a walk. A step is one FANG pass over all (variable, value) moves of the variables in
+//! conflict as the candidate values of one pseudo-variable: the aggregate is the least difference that is free, the map
+//! is 1 where a move has it.
 
-use super::walk::{HELD, Layout, REMEMBERED, Round, Walked, Walkers, energy};
+use super::walk::{HELD, Layout, REMEMBERED, Round, TabuWalks, WalkProgress, energy};
 use crate::device::DeviceError;
 use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::heat_bath::Least;
 use crate::search::drivers::annealing::state::hash;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -24,29 +24,29 @@ const FORBIDDEN_MOVE: i32 = i32::MAX;
 const UNWATCHED: u32 = 16;
 
 /// Steps of a round on the CPU, where walks that have not begun are all in conflict.
-pub(crate) fn round_steps(layout: &Layout, walked: &[Walked]) -> u32 {
+pub(crate) fn round_steps(layout: &Layout, progress: &[WalkProgress]) -> u32 {
     let variables = layout.floors.len() as u32;
-    let conflicts = |walker: &Walked| if walker.key == 0 { variables } else { walker.conflicts };
-    let step: u64 = walked.iter().map(|walker| layout.step_work(conflicts(walker) as usize)).sum();
+    let conflicts = |walk: &WalkProgress| if walk.key == 0 { variables } else { walk.conflicts };
+    let step: u64 = progress.iter().map(|walk| layout.step_work(conflicts(walk) as usize)).sum();
     (ROUND_WORK / step.max(1)).clamp(16, 20_000) as u32
 }
 
-/// About what a step of all walkers costs on the CPU.
-pub(crate) fn host_step_work(layout: &Layout, walked: &[Walked]) -> u64 {
-    walked.iter().map(|walker| layout.step_work(walker.conflicts as usize)).sum()
+/// About what a step of all walks costs on the CPU.
+pub(crate) fn host_step_work(layout: &Layout, progress: &[WalkProgress]) -> u64 {
+    progress.iter().map(|walk| layout.step_work(walk.conflicts as usize)).sum()
 }
 
-/// Walkers on the CPU.
+/// TabuWalks on the CPU.
 #[derive(Debug, Default)]
-pub(crate) struct HostWalkers {
+pub(crate) struct CpuTabuWalks {
     layout: Arc<Layout>,
-    walkers: Vec<Walker>,
+    walks: Vec<TabuWalk>,
 }
 
 /// One tabu search.
 #[derive(Clone, Debug, Default)]
-struct Walker {
-    walked: Walked,
+struct TabuWalk {
+    progress: WalkProgress,
     values: Vec<u16>,
     best: Vec<u16>,
     /// Cost of each value under the others' values, above the variable's floor.
@@ -59,19 +59,19 @@ struct Walker {
     in_conflict: Active,
 }
 
-/// Rates all moves of a walker's variables in conflict, in their order.
+/// Rates all moves of a walk's variables in conflict, in their order.
 struct Moves<'a> {
-    rows: &'a Rows,
+    tables: &'a ValueTables,
     layout: &'a Layout,
 }
 
 impl Moves<'_> {
     #[inline(always)]
-    fn rate_variable(&self, walker: &Walker, v: usize, ratings: &mut [i32]) {
+    fn rate_variable(&self, walk: &TabuWalk, v: usize, ratings: &mut [i32]) {
         let range = self.layout.range(v);
-        let (gamma, until) = (&walker.gamma[range.clone()], &walker.until[range]);
-        let current = gamma[usize::from(walker.values[v])];
-        let (step, aspired) = (walker.walked.step, walker.walked.aspired());
+        let (gamma, until) = (&walk.gamma[range.clone()], &walk.until[range]);
+        let current = gamma[usize::from(walk.values[v])];
+        let (step, aspired) = (walk.progress.step, walk.progress.aspired());
         // rows are of quads: a loop over single moves leaves up to 15 of a row to no vector
         let rated = ratings.as_chunks_mut::<4>().0.iter_mut();
         for ((ratings, costs), until) in rated.zip(gamma.as_chunks::<4>().0).zip(until.as_chunks::<4>().0) {
@@ -84,39 +84,39 @@ impl Moves<'_> {
 
     /// The variable and the value of a move.
     #[inline(always)]
-    fn of(&self, walker: &Walker, possibility: usize) -> (usize, u16) {
+    fn of(&self, walk: &TabuWalk, possibility: usize) -> (usize, u16) {
         let mut before = 0;
         let of = |v: usize| {
             let first = before;
             before += self.layout.range(v).len();
             (possibility < before).then(|| (v, (possibility - first) as u16))
         };
-        walker.in_conflict.iter().find_map(of).unwrap_or_default()
+        walk.in_conflict.iter().find_map(of).unwrap_or_default()
     }
 }
 
-impl LocalHeuristic<Walker> for Moves<'_> {
+impl LocalHeuristic<TabuWalk> for Moves<'_> {
     type Rating = i32;
     type Aggregate = Least;
 
     #[inline(always)]
-    fn possibilities(&self, walker: &Walker, _: usize) -> usize {
-        walker.in_conflict.iter().map(|v| self.layout.range(v).len()).sum()
+    fn possibilities(&self, walk: &TabuWalk, _: usize) -> usize {
+        walk.in_conflict.iter().map(|v| self.layout.range(v).len()).sum()
     }
 
-    fn rate(&self, walker: &Walker, _: usize, possibility: usize) -> i32 {
-        let (v, value) = self.of(walker, possibility);
+    fn rate(&self, walk: &TabuWalk, _: usize, possibility: usize) -> i32 {
+        let (v, value) = self.of(walk, possibility);
         let mut row = vec![0; self.layout.range(v).len()];
-        self.rate_variable(walker, v, &mut row);
+        self.rate_variable(walk, v, &mut row);
         row[usize::from(value)]
     }
 
     #[inline(always)]
-    fn rate_all(&self, walker: &Walker, _: usize, ratings: &mut [i32]) {
+    fn rate_all(&self, walk: &TabuWalk, _: usize, ratings: &mut [i32]) {
         let mut left = ratings;
-        for v in walker.in_conflict.iter() {
+        for v in walk.in_conflict.iter() {
             let (row, behind) = left.split_at_mut(self.layout.range(v).len());
-            self.rate_variable(walker, v, row);
+            self.rate_variable(walk, v, row);
             left = behind;
         }
     }
@@ -142,47 +142,47 @@ impl LocalHeuristic<Walker> for Moves<'_> {
         u64::from(total)
     }
 
-    fn assign(&self, walker: &mut Walker, _: usize, possibility: usize) {
-        let (v, value) = self.of(walker, possibility);
-        walker.take(self.rows, self.layout, v, value);
+    fn assign(&self, walk: &mut TabuWalk, _: usize, possibility: usize) {
+        let (v, value) = self.of(walk, possibility);
+        walk.take(self.tables, self.layout, v, value);
     }
 
     /// Everything is tabu: time passes.
-    fn could_not_assign(&self, walker: &mut Walker, _: usize) {
-        walker.walked.step += 1;
+    fn could_not_assign(&self, walk: &mut TabuWalk, _: usize) {
+        walk.progress.step += 1;
     }
 }
 
-impl Walker {
+impl TabuWalk {
     /// Begins a walk.
-    fn begin(&mut self, rows: &Rows, layout: &Layout, key: u64, values: Vec<u16>) {
+    fn begin(&mut self, tables: &ValueTables, layout: &Layout, key: u64, values: Vec<u16>) {
         self.gamma = vec![0; layout.moves()];
         self.until = vec![HELD; layout.moves()];
         self.seen = vec![0; REMEMBERED];
-        for v in 0..rows.variables() {
+        for v in 0..tables.variables() {
             let range = layout.range(v);
             let gamma = &mut self.gamma[range.clone()];
-            rows.rate(v, &values, gamma, |_| true);
+            tables.rate(v, &values, gamma, |_| true);
             gamma.iter_mut().for_each(|cost| *cost -= layout.floors[v]);
-            let until = &mut self.until[range][..rows.domain(v)];
+            let until = &mut self.until[range][..tables.domain(v)];
             until.fill(0);
             until[usize::from(values[v])] = HELD;
         }
-        self.in_conflict = Active::new(rows.variables());
+        self.in_conflict = Active::new(tables.variables());
         let in_conflict = |v: &usize| self.gamma[layout.starts[*v] as usize + usize::from(values[*v])] > 0;
-        (0..rows.variables()).filter(in_conflict).for_each(|v| self.in_conflict.activate(v));
+        (0..tables.variables()).filter(in_conflict).for_each(|v| self.in_conflict.activate(v));
         let conflicts = self.in_conflict.count() as u32;
-        let fresh = Walked::new(key, energy(rows, layout, &values), hash(&values), conflicts);
-        self.walked = Walked { moves: self.walked.moves, ..fresh };
+        let fresh = WalkProgress::new(key, energy(tables, layout, &values), hash(&values), conflicts);
+        self.progress = WalkProgress { moves: self.progress.moves, ..fresh };
         self.best.clone_from(&values);
         self.values = values;
     }
 
-    fn take(&mut self, rows: &Rows, layout: &Layout, v: usize, value: u16) {
+    fn take(&mut self, tables: &ValueTables, layout: &Layout, v: usize, value: u16) {
         let old = self.values[v];
         let [from, to] = [old, value].map(|value| layout.starts[v] as usize + usize::from(value));
         let delta = self.gamma[to] - self.gamma[from];
-        let (mut conflicts, in_conflict) = (self.walked.conflicts, &mut self.in_conflict);
+        let (mut conflicts, in_conflict) = (self.progress.conflicts, &mut self.in_conflict);
         let mut watch = |v: usize, before: i32, after: i32| match (before > 0, after > 0) {
             (false, true) => {
                 in_conflict.activate(v);
@@ -195,23 +195,23 @@ impl Walker {
             _ => {}
         };
         watch(v, self.gamma[from], self.gamma[to]);
-        self.until[from] = self.walked.until(rows.variables());
+        self.until[from] = self.progress.until(tables.variables());
         self.until[to] = HELD;
         let moved = (&self.values[..], v, value);
-        layout.update(rows, moved, &mut self.gamma, |cost| cost, Some(watch));
+        layout.update(tables, moved, &mut self.gamma, |cost| cost, Some(watch));
         self.values[v] = value;
-        let walked = &mut self.walked;
-        walked.step += 1;
-        walked.moves += 1;
-        walked.conflicts = conflicts;
-        walked.energy += i64::from(delta);
+        let progress = &mut self.progress;
+        progress.step += 1;
+        progress.moves += 1;
+        progress.conflicts = conflicts;
+        progress.energy += i64::from(delta);
         let [gone, come] = [old, value].map(|value| mix(u64::from(value), v as u64));
-        walked.hash = walked.hash.wrapping_sub(gone).wrapping_add(come);
-        let tag = (walked.hash >> 32) as u32;
-        let known = std::mem::replace(&mut self.seen[walked.hash as usize % REMEMBERED], tag);
-        walked.react(known == tag, rows.variables());
-        if walked.energy < walked.best {
-            (walked.best, walked.best_step, walked.best_hash) = (walked.energy, walked.step, walked.hash);
+        progress.hash = progress.hash.wrapping_sub(gone).wrapping_add(come);
+        let tag = (progress.hash >> 32) as u32;
+        let known = std::mem::replace(&mut self.seen[progress.hash as usize % REMEMBERED], tag);
+        progress.react(known == tag, tables.variables());
+        if progress.energy < progress.best {
+            (progress.best, progress.best_step, progress.best_hash) = (progress.energy, progress.step, progress.hash);
             self.best.copy_from_slice(&self.values);
         }
     }
@@ -220,7 +220,7 @@ impl Walker {
 /// A few steps, compiled for the vector units of the machine they run on.
 struct Steps<'a> {
     moves: &'a Moves<'a>,
-    walker: &'a mut Walker,
+    walk: &'a mut TabuWalk,
     scratch: &'a mut Scratch<i32>,
     count: u32,
 }
@@ -231,51 +231,51 @@ impl pulp::WithSimd for Steps<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         for _ in 0..self.count {
-            let draw = self.walker.walked.draw();
-            let _ = assign_variable(self.moves, self.walker, 0, draw, self.scratch);
+            let draw = self.walk.progress.draw();
+            let _ = assign_variable(self.moves, self.walk, 0, draw, self.scratch);
         }
     }
 }
 
-impl Walkers for HostWalkers {
-    fn suitable(&mut self, _: &Field, _: &Layout) -> Result<usize, DeviceError> {
+impl TabuWalks for CpuTabuWalks {
+    fn suitable(&mut self, _: &SearchContext, _: &Layout) -> Result<usize, DeviceError> {
         Ok(STATES)
     }
 
-    fn steps(&self, layout: &Layout, walked: &[Walked]) -> u32 {
-        round_steps(layout, walked)
+    fn steps(&self, layout: &Layout, progress: &[WalkProgress]) -> u32 {
+        round_steps(layout, progress)
     }
 
-    fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64 {
-        host_step_work(layout, walked)
+    fn step_work(&self, layout: &Layout, progress: &[WalkProgress]) -> u64 {
+        host_step_work(layout, progress)
     }
 
-    fn open(&mut self, _: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
-        *self = HostWalkers { layout: layout.clone(), walkers: vec![Walker::default(); count] };
+    fn open(&mut self, _: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
+        *self = CpuTabuWalks { layout: layout.clone(), walks: vec![TabuWalk::default(); count] };
         Ok(())
     }
 
-    fn walk(&mut self, field: &Field, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError> {
-        let (rows, layout) = (&field.rows, &*self.layout);
-        let moves = Moves { rows, layout };
-        let walk = |(slot, walker): (usize, &mut Walker)| {
+    fn walk(&mut self, context: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<WalkProgress>, DeviceError> {
+        let (tables, layout) = (&context.tables, &*self.layout);
+        let moves = Moves { tables, layout };
+        let walk = |(slot, walk): (usize, &mut TabuWalk)| {
             if let Some(start) = round.begin.iter().find(|start| start.slot == slot) {
-                walker.begin(rows, layout, start.key, start.values.clone());
+                walk.begin(tables, layout, start.key, start.values.clone());
             }
             let mut scratch = Scratch::default();
             let mut left = round.steps;
             while left > 0 && !stop.is_set() {
                 let count = left.min(UNWATCHED);
-                pulp::Arch::new().dispatch(Steps { moves: &moves, walker, scratch: &mut scratch, count });
+                pulp::Arch::new().dispatch(Steps { moves: &moves, walk, scratch: &mut scratch, count });
                 left -= count;
             }
-            walker.walked
+            walk.progress
         };
-        Ok(self.walkers.par_iter_mut().enumerate().map(walk).collect())
+        Ok(self.walks.par_iter_mut().enumerate().map(walk).collect())
     }
 
     fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {
-        Ok(slots.iter().map(|&slot| self.walkers[slot].best.clone()).collect())
+        Ok(slots.iter().map(|&slot| self.walks[slot].best.clone()).collect())
     }
 }
 
@@ -285,48 +285,48 @@ mod tests {
     use crate::rng::Rng;
     use crate::search::testing::{assignment, price, random_dense};
 
-    fn begun(rows: &Rows, layout: &Layout, values: Vec<u16>, key: u64) -> Walker {
-        let mut walker = Walker::default();
-        walker.begin(rows, layout, key, values);
-        walker
+    fn begun(tables: &ValueTables, layout: &Layout, values: Vec<u16>, key: u64) -> TabuWalk {
+        let mut walk = TabuWalk::default();
+        walk.begin(tables, layout, key, values);
+        walk
     }
 
-    /// Compares everything that a walker keeps up to date with what is computed anew.
-    fn verify(walker: &Walker, rows: &Rows, layout: &Layout) {
-        let fresh = begun(rows, layout, walker.values.clone(), 1);
-        assert_eq!(walker.gamma, fresh.gamma);
-        assert_eq!(walker.walked.hash, fresh.walked.hash);
-        assert_eq!(walker.walked.conflicts, fresh.walked.conflicts);
-        assert_eq!(walker.in_conflict, fresh.in_conflict);
-        assert!((0..rows.variables()).all(|v| walker.gamma[layout.range(v)].iter().all(|&cost| cost >= 0)));
-        assert_eq!(walker.walked.energy, fresh.walked.energy);
-        assert_eq!(walker.walked.best, energy(rows, layout, &walker.best));
-        assert_eq!(walker.walked.best_hash, hash(&walker.best));
-        if rows.shift == 0 && rows.price() == i64::from(rows.hard) {
-            assert_eq!(walker.walked.energy, rows.energy(&walker.values).total);
+    /// Compares everything that a walk keeps up to date with what is computed again.
+    fn verify(walk: &TabuWalk, tables: &ValueTables, layout: &Layout) {
+        let fresh = begun(tables, layout, walk.values.clone(), 1);
+        assert_eq!(walk.gamma, fresh.gamma);
+        assert_eq!(walk.progress.hash, fresh.progress.hash);
+        assert_eq!(walk.progress.conflicts, fresh.progress.conflicts);
+        assert_eq!(walk.in_conflict, fresh.in_conflict);
+        assert!((0..tables.variables()).all(|v| walk.gamma[layout.range(v)].iter().all(|&cost| cost >= 0)));
+        assert_eq!(walk.progress.energy, fresh.progress.energy);
+        assert_eq!(walk.progress.best, energy(tables, layout, &walk.best));
+        assert_eq!(walk.progress.best_hash, hash(&walk.best));
+        if tables.shift == 0 && tables.price() == i64::from(tables.hard) {
+            assert_eq!(walk.progress.energy, tables.energy(&walk.values).total);
         }
-        assert!(walker.walked.best <= walker.walked.energy);
-        for v in 0..rows.variables() {
-            let (until, value) = (&walker.until[layout.range(v)], usize::from(walker.values[v]));
-            assert!((0..until.len()).all(|k| (until[k] == HELD) == (k == value || k >= rows.domain(v))));
+        assert!(walk.progress.best <= walk.progress.energy);
+        for v in 0..tables.variables() {
+            let (until, value) = (&walk.until[layout.range(v)], usize::from(walk.values[v]));
+            assert!((0..until.len()).all(|k| (until[k] == HELD) == (k == value || k >= tables.domain(v))));
         }
     }
 
     #[test]
-    fn walkers_stay_equal_to_recomputed_ones() {
+    fn walks_stay_equal_to_recomputed_ones() {
         let mut rng = Rng::new(1);
         for _ in 0..300 {
             let problem = Arc::new(random_dense(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let layout = Layout::new(&rows);
-            let mut walker = begun(&rows, &layout, assignment(&problem, &mut rng), rng.draw());
+            let tables = ValueTables::new(&problem, price(&problem));
+            let layout = Layout::new(&tables);
+            let mut walk = begun(&tables, &layout, assignment(&problem, &mut rng), rng.draw());
             for _ in 0..40 {
-                let v = rng.index(rows.variables());
-                let value = rng.index(rows.domain(v)) as u16;
-                if value != walker.values[v] {
-                    walker.take(&rows, &layout, v, value);
+                let v = rng.index(tables.variables());
+                let value = rng.index(tables.domain(v)) as u16;
+                if value != walk.values[v] {
+                    walk.take(&tables, &layout, v, value);
                 }
-                verify(&walker, &rows, &layout);
+                verify(&walk, &tables, &layout);
             }
         }
     }
@@ -336,31 +336,31 @@ mod tests {
         let mut rng = Rng::new(2);
         for _ in 0..300 {
             let problem = Arc::new(random_dense(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let layout = Layout::new(&rows);
-            let moves = Moves { rows: &rows, layout: &layout };
-            let mut walker = begun(&rows, &layout, assignment(&problem, &mut rng), rng.draw());
+            let tables = ValueTables::new(&problem, price(&problem));
+            let layout = Layout::new(&tables);
+            let moves = Moves { tables: &tables, layout: &layout };
+            let mut walk = begun(&tables, &layout, assignment(&problem, &mut rng), rng.draw());
             let mut scratch = Scratch::default();
             for _ in 0..40 {
-                let mut ratings = vec![0; moves.possibilities(&walker, 0)];
-                moves.rate_all(&walker, 0, &mut ratings);
-                let single: Vec<i32> = (0..ratings.len()).map(|p| moves.rate(&walker, 0, p)).collect();
+                let mut ratings = vec![0; moves.possibilities(&walk, 0)];
+                moves.rate_all(&walk, 0, &mut ratings);
+                let single: Vec<i32> = (0..ratings.len()).map(|p| moves.rate(&walk, 0, p)).collect();
                 assert_eq!(ratings, single);
-                let before = walker.clone();
-                let picked = assign_variable(&moves, &mut walker, 0, rng.draw(), &mut scratch);
-                verify(&walker, &rows, &layout);
-                assert_eq!(walker.walked.step, before.walked.step + 1);
+                let before = walk.clone();
+                let picked = assign_variable(&moves, &mut walk, 0, rng.draw(), &mut scratch);
+                verify(&walk, &tables, &layout);
+                assert_eq!(walk.progress.step, before.progress.step + 1);
                 let Some(picked) = picked else {
-                    assert_eq!(walker.values, before.values);
+                    assert_eq!(walk.values, before.values);
                     continue;
                 };
                 assert_eq!(ratings.iter().min(), Some(&ratings[picked]));
-                assert_eq!(i64::from(ratings[picked]), walker.walked.energy - before.walked.energy);
-                let changed = before.values.iter().zip(&walker.values).filter(|(a, b)| a != b).count();
+                assert_eq!(i64::from(ratings[picked]), walk.progress.energy - before.progress.energy);
+                let changed = before.values.iter().zip(&walk.values).filter(|(a, b)| a != b).count();
                 assert_eq!(changed, 1);
                 let (v, value) = moves.of(&before, picked);
                 let place = layout.range(v).start + usize::from(value);
-                let free = before.until[place] <= before.walked.step || walker.walked.best < before.walked.best;
+                let free = before.until[place] <= before.progress.step || walk.progress.best < before.progress.best;
                 assert!(free, "a tabu move that leads to no new best");
             }
         }

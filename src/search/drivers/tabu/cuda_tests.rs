@@ -1,41 +1,41 @@
-//! The device's tabu walkers against the CPU's: the same moves, tenures, and best assignments. Without a GPU these tests say so
-//! and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! The device's tabu walks against the CPU's: the same moves, tenures, and best assignments. Without a GPU these tests
+//! say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
-use super::cpu::HostWalkers;
-use super::cuda::CudaWalkers;
-use super::walk::{Layout, Round, Start, Walked, Walkers};
+use super::cpu::CpuTabuWalks;
+use super::cuda::CudaTabuWalks;
+use super::walk::{Layout, Round, Start, TabuWalks, WalkProgress};
 use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::search::drivers::annealing::cuda::tests::{device, network};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{assignment, price, random_dense};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Walks on both sides and compares how far all come and what they find. A hash tells assignments apart, so rounds of a step
-/// compare every move.
-fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walkers: usize, rounds: &[u32]) {
+/// Walks on both sides and compares how far all come and what they find. A hash tells assignments apart, so rounds of a
+/// step compare every move.
+fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, rounds: &[u32]) {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
-    let field = Field::new(problem, price(problem), None, &mut rng);
-    let layout = Arc::new(Layout::new(&field.rows));
-    let mut host = HostWalkers::default();
-    let mut device = CudaWalkers::new(cuda.clone(), true).expect("the device is there");
-    host.open(&field, &layout, walkers).expect("the host works");
-    device.open(&field, &layout, walkers).expect("memory is there");
-    let all: Vec<usize> = (0..walkers).collect();
-    let mut walked = vec![Walked::default(); walkers];
+    let context = SearchContext::new(problem, price(problem), None, &mut rng);
+    let layout = Arc::new(Layout::new(&context.tables));
+    let mut host = CpuTabuWalks::default();
+    let mut device = CudaTabuWalks::new(cuda.clone(), true).expect("the device is there");
+    host.open(&context, &layout, walks).expect("the host works");
+    device.open(&context, &layout, walks).expect("memory is there");
+    let all: Vec<usize> = (0..walks).collect();
+    let mut progress = vec![WalkProgress::default(); walks];
     for (number, &steps) in rounds.iter().enumerate() {
-        let over = all.iter().filter(|&&slot| walked[slot].is_over(60));
+        let over = all.iter().filter(|&&slot| progress[slot].is_over(60));
         let mut start = |&slot: &usize| Start { slot, key: rng.draw() | 1, values: assignment(problem, &mut rng) };
         let begin: Vec<Start> = over.map(&mut start).collect();
         let round = Round { steps, begin: &begin };
-        walked = host.walk(&field, &round, &stop).expect("the host works");
-        let theirs = device.walk(&field, &round, &stop).expect("the device works");
-        assert_eq!(walked, theirs, "{name}, round {number}");
+        progress = host.walk(&context, &round, &stop).expect("the host works");
+        let theirs = device.walk(&context, &round, &stop).expect("the device works");
+        assert_eq!(progress, theirs, "{name}, round {number}");
         let (ours, theirs) = (host.bests(&all), device.bests(&all));
         assert_eq!(ours, theirs, "{name}, round {number}");
     }
@@ -45,7 +45,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walkers: usize,
 const ROUNDS: [u32; 12] = [0, 1, 1, 1, 2, 7, 40, 64, 65, 1, 130, 200];
 
 #[test]
-fn walkers_agree_on_random_cores() {
+fn walks_agree_on_random_cores() {
     let Some(cuda) = device() else { return };
     let mut rng = Rng::new(1);
     for case in 0..60 {
@@ -55,7 +55,7 @@ fn walkers_agree_on_random_cores() {
 }
 
 #[test]
-fn walkers_agree_for_all_widths() {
+fn walks_agree_for_all_widths() {
     let Some(cuda) = device() else { return };
     for d in [2, 4, 5, 13, 30, 44, 100, 200, 300, 1000] {
         compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 7, &ROUNDS);
@@ -66,7 +66,7 @@ fn walkers_agree_for_all_widths() {
 }
 
 #[test]
-fn walkers_agree_where_costs_need_32_bits() {
+fn walks_agree_where_costs_need_32_bits() {
     let Some(cuda) = device() else { return };
     for (n, d) in [(40, 5), (300, 30)] {
         let mut problem = (*network(n, d, 3 * n as usize, 2, 8)).clone();
@@ -76,18 +76,18 @@ fn walkers_agree_where_costs_need_32_bits() {
 }
 
 #[test]
-fn walkers_agree_beyond_shared_memory() {
+fn walks_agree_beyond_shared_memory() {
     let Some(cuda) = device() else { return };
     compare(&cuda, "large", &network(1500, 50, 3000, 2, 5), 3, &ROUNDS);
     compare(&cuda, "large, arity 3", &network(4000, 5, 4000, 3, 5), 3, &ROUNDS);
 }
 
 #[test]
-fn walkers_agree_where_moves_tie() {
+fn walks_agree_where_moves_tie() {
     let Some(cuda) = device() else { return };
     for (n, k) in [("60", "4"), ("200", "9"), ("400", "60")] {
         let network = generate("coloring", &[("n", n), ("p", "0.3"), ("k", k)], 1).expect("a graph is generated");
-        let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+        let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
         compare(&cuda, &format!("{n} vertices"), &Arc::new(reducer.problem()), 4, &[3, 300, 1000]);
     }
 }

@@ -1,16 +1,16 @@
 //! Where tabu walks begin.
 //!
-//! Where all values are interchangeable, as the colors of a graph are, a solution is a partition of the variables: what value a
-//! class has means nothing, so that a region copied from another solution brings nothing but conflicts. There walkers are
-//! couples: their walks end together, and the next ones begin at children of the two bests, which inherit classes (the greedy
-//! partition crossover of Galinier and Hao, "Hybrid Evolutionary Algorithms for Graph Coloring", 1999; two at a time as in HEAD of
-//! Moalic and Gondran, "Variations on Memetic Algorithms for Graph Coloring Problems", 2018). Elsewhere walks begin at elites of
-//! which some values are changed.
+//! Where all values are interchangeable, as the colors of a graph are, a solution is a partition of the variables: what
+//! value a class has means nothing, so that a region copied from another solution brings nothing but conflicts. There
+//! walks are pairs of walks: their walks end together, and the next ones begin at children of the two bests, which
+//! inherit classes (the greedy partition crossover of Galinier and Hao, "Hybrid Evolutionary Algorithms for Graph
+//! Coloring", 1999; two at a time as in HEAD of Moalic and Gondran, "Variations on Memetic Algorithms for Graph
+//! Coloring Problems", 2018). Elsewhere walks begin at elites of which some values are changed.
 
-use super::walk::{Start, Walked};
+use super::walk::{Start, WalkProgress};
 use crate::model::{CostFunction, Odometer, Problem, Table};
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::Rows;
+use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::state::Elite;
 use crate::search::scheduler::driver::POOL;
 use rayon::prelude::*;
@@ -19,12 +19,12 @@ use std::sync::Arc;
 
 /// Steps without a new best after which a walk is over that began at an elite.
 const PATIENCE: u32 = 20_000;
-/// Steps of a couple's walks, at least. Ten times as many lose what the children inherited (results/notes/coloring.md).
+/// Steps of a pair's walks, at least. Ten times as many lose what the children inherited (results/notes/coloring.md).
 const SHORT_WALK: u32 = 3_000;
 /// How often that is doubled at most.
 const DOUBLINGS: u32 = 6;
-/// Pairs of walks after which the best of as many before comes back in the place of one, which keeps a couple apart (HEAD,
-/// section 3.2).
+/// Pairs of walks after which the best of as many before comes back in the place of one, which keeps a pair apart
+/// (HEAD, section 3.2).
 const CYCLE: u32 = 10;
 /// One variable in so many begins with a random value, so that two walks from one elite differ.
 const SCATTER: u64 = 20;
@@ -40,20 +40,20 @@ mod decision {
 
 /// Where walks begin.
 #[derive(Debug)]
-pub(crate) enum Origins {
+pub(crate) enum Restarts {
     /// At elites.
     Elites,
     /// At children of the walks before, where there are so many values and all are interchangeable.
-    Couples(usize, Vec<Couple>),
+    TwoParents(usize, Vec<WalkPair>),
 }
 
 /// The best of a walk that is over.
 type Ended = Option<Vec<u16>>;
 
-/// Two walkers whose bests are crossed with each other.
+/// Two walks whose bests are crossed with each other.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Couple {
-    /// How often it has become one solution and begun anew.
+pub(crate) struct WalkPair {
+    /// How often it has become one solution and begun again.
     lives: u32,
     /// Pairs of walks since then.
     walks: u32,
@@ -62,95 +62,101 @@ pub(crate) struct Couple {
     last: Option<(i64, Vec<u16>)>,
 }
 
-impl Origins {
+impl Restarts {
     /// Those that suit a core.
-    pub fn new(problem: &Problem) -> Origins {
+    pub fn new(problem: &Problem) -> Restarts {
         match interchangeable(problem) {
-            Some(values) => Origins::Couples(values, Vec::new()),
-            None => Origins::Elites,
+            Some(values) => Restarts::TwoParents(values, Vec::new()),
+            None => Restarts::Elites,
         }
     }
 
-    /// How many of `most` walkers there are, where so many walk at the same time. What couples need is depth.
-    pub fn walkers(&self, most: usize, at_once: usize) -> usize {
+    /// How many of `most` walks there are, where so many walk at the same time. What pairs of walks need is depth.
+    pub fn walks(&self, most: usize, at_once: usize) -> usize {
         match self {
-            Origins::Elites => most,
-            Origins::Couples(..) => at_once.next_multiple_of(2),
+            Restarts::Elites => most,
+            Restarts::TwoParents(..) => at_once.next_multiple_of(2),
         }
     }
 
     /// Steps of a round where `most` would do.
     pub fn steps(&self, most: u32) -> u32 {
         match self {
-            Origins::Elites => most,
-            Origins::Couples(..) => SHORT_WALK.min(4 * most),
+            Restarts::Elites => most,
+            Restarts::TwoParents(..) => SHORT_WALK.min(4 * most),
         }
     }
 
-    /// How many new bests of a round others are shown: couples have their own, and to count their costs takes as long as many steps.
+    /// How many new bests of a round others are shown: pairs of walks have their own, and to count their costs takes as
+    /// long as many steps.
     pub fn offers(&self) -> usize {
         match self {
-            Origins::Elites => POOL,
-            Origins::Couples(..) => 2,
+            Restarts::Elites => POOL,
+            Restarts::TwoParents(..) => 2,
         }
     }
 
-    /// The walkers whose walks are over.
-    pub fn over(&mut self, walked: &[Walked]) -> Vec<usize> {
+    /// The walks whose walks are over.
+    pub fn over(&mut self, progress: &[WalkProgress]) -> Vec<usize> {
         match self {
-            Origins::Elites => (0..walked.len()).filter(|&slot| walked[slot].is_over(PATIENCE)).collect(),
-            Origins::Couples(_, couples) => {
-                couples.resize(walked.len() / 2, Couple::default());
-                let pairs = walked.chunks_exact(2).zip(&*couples).enumerate();
-                let over = pairs.filter(|(_, (pair, couple))| pair.iter().all(|walk| couple.ends(walk)));
+            Restarts::Elites => (0..progress.len()).filter(|&slot| progress[slot].is_over(PATIENCE)).collect(),
+            Restarts::TwoParents(_, walk_pairs) => {
+                walk_pairs.resize(progress.len() / 2, WalkPair::default());
+                let pairs = progress.chunks_exact(2).zip(&*walk_pairs).enumerate();
+                let over = pairs.filter(|(_, (pair, walk_pair))| pair.iter().all(|walk| walk_pair.ends(walk)));
                 over.flat_map(|(k, _)| [2 * k, 2 * k + 1]).collect()
             }
         }
     }
 
-    /// Where walks begin whose walkers have come to the end of others. `bests` are those of the walks that are over.
+    /// Where walks begin whose walks have come to the end of others. `bests` are those of the walks that are over.
     pub fn begin(
         &mut self,
-        rows: &Rows,
+        tables: &ValueTables,
         draw: u64,
-        (walked, over): (&[Walked], &[usize]),
+        (progress, over): (&[WalkProgress], &[usize]),
         bests: Vec<Vec<u16>>,
         elites: &[Elite],
     ) -> Vec<Start> {
         let key = |slot: usize| mix(draw, slot as u64) | 1;
-        let Origins::Couples(values, couples) = self else {
-            let start = |&slot: &usize| Start { slot, key: key(slot), values: scattered(rows, key(slot), elites) };
+        let Restarts::TwoParents(values, walk_pairs) = self else {
+            let start = |&slot: &usize| Start { slot, key: key(slot), values: scattered(tables, key(slot), elites) };
             return over.par_iter().map(start).collect();
         };
-        let mut of_slot: Vec<Ended> = vec![None; walked.len()];
+        let mut of_slot: Vec<Ended> = vec![None; progress.len()];
         over.iter().zip(bests).for_each(|(&slot, best)| of_slot[slot] = Some(best));
-        let begin = |(k, (couple, bests)): (usize, (&mut Couple, &mut [Ended]))| {
+        let begin = |(k, (walk_pair, bests)): (usize, (&mut WalkPair, &mut [Ended]))| {
             let slots = [2 * k, 2 * k + 1];
             let keys = slots.map(key);
             let (Some(first), Some(second)) = (bests[0].take(), bests[1].take()) else { return Vec::new() };
-            let fresh = keys.map(|key| scattered(rows, key, &[]));
-            let children = match slots.map(|slot| walked[slot].key) {
+            let fresh = keys.map(|key| scattered(tables, key, &[]));
+            let children = match slots.map(|slot| progress[slot].key) {
                 [0, _] | [_, 0] => fresh,
                 _ => {
-                    let parents = [(walked[slots[0]].best, first), (walked[slots[1]].best, second)];
-                    couple.breed(*values, parents, keys).unwrap_or(fresh)
+                    let parents = [(progress[slots[0]].best, first), (progress[slots[1]].best, second)];
+                    walk_pair.cross_bests(*values, parents, keys).unwrap_or(fresh)
                 }
             };
             let starts = slots.into_iter().zip(keys).zip(children);
             starts.map(|((slot, key), values)| Start { slot, key, values }).collect()
         };
-        couples.par_iter_mut().zip(of_slot.par_chunks_exact_mut(2)).enumerate().flat_map_iter(begin).collect()
+        walk_pairs.par_iter_mut().zip(of_slot.par_chunks_exact_mut(2)).enumerate().flat_map_iter(begin).collect()
     }
 }
 
-impl Couple {
-    /// Whether a walk of the couple is over. Now and then they are longer: 1, 2, 1, 4 times the shortest, and so on.
-    fn ends(&self, walked: &Walked) -> bool {
-        walked.key == 0 || walked.step >= SHORT_WALK << (self.lives + 1).trailing_zeros().min(DOUBLINGS)
+impl WalkPair {
+    /// Whether a walk of the pair is over. Now and then they are longer: 1, 2, 1, 4 times the shortest, and so on.
+    fn ends(&self, progress: &WalkProgress) -> bool {
+        progress.key == 0 || progress.step >= SHORT_WALK << (self.lives + 1).trailing_zeros().min(DOUBLINGS)
     }
 
-    /// The children of the walks' bests; none where these have become one solution, and the couple begins anew.
-    fn breed(&mut self, values: usize, mut parents: [(i64, Vec<u16>); 2], keys: [u64; 2]) -> Option<[Vec<u16>; 2]> {
+    /// The children of the walks' bests; none where these have become one solution, and the pair begins again.
+    fn cross_bests(
+        &mut self,
+        values: usize,
+        mut parents: [(i64, Vec<u16>); 2],
+        keys: [u64; 2],
+    ) -> Option<[Vec<u16>; 2]> {
         let better = &parents[usize::from(parents[1].0 < parents[0].0)];
         if self.best.as_ref().is_none_or(|best| better.0 < best.0) {
             self.best = Some(better.clone());
@@ -162,7 +168,7 @@ impl Couple {
         }
         let [(_, first), (_, second)] = &parents;
         if are_equal(values, first, second) {
-            *self = Couple { lives: self.lives + 1, ..Couple::default() };
+            *self = WalkPair { lives: self.lives + 1, ..WalkPair::default() };
             return None;
         }
         Some([cross(values, [first, second], keys[0]), cross(values, [second, first], keys[1])])
@@ -170,22 +176,22 @@ impl Couple {
 }
 
 /// An elite of which some values are changed; random values where there are no elites.
-fn scattered(rows: &Rows, key: u64, elites: &[Elite]) -> Vec<u16> {
+fn scattered(tables: &ValueTables, key: u64, elites: &[Elite]) -> Vec<u16> {
     let elite = below(mix(key, decision::ELITE), elites.len() as u64) as usize;
     let values = mix(key, decision::VALUES);
     let value = |v: usize| {
         let bits = mix(values, v as u64);
         match elites.get(elite) {
             Some(elite) if below(bits, SCATTER) != 0 => elite.values[v],
-            _ => below(mix(bits, 0), rows.domain(v) as u64) as u16,
+            _ => below(mix(bits, 0), tables.domain(v) as u64) as u16,
         }
     };
-    (0..rows.variables()).map(value).collect()
+    (0..tables.variables()).map(value).collect()
 }
 
-/// How many values there are, where all are interchangeable: permuting those of all variables in the same way changes no cost.
-/// All permutations are made of the exchange of the first two and the cycle of all. Of two values only the names can be
-/// exchanged, and a child would have nothing of its second parent.
+/// How many values there are, where all are interchangeable: permuting those of all variables in the same way changes
+/// no cost. All permutations are made of the exchange of the first two and the cycle of all. Of two values only the
+/// names can be exchanged, and a child would have nothing of its second parent.
 pub(crate) fn interchangeable(problem: &Problem) -> Option<usize> {
     let values = *problem.domains.first()?;
     let equal = |costs: &[i64]| costs.iter().all(|&cost| cost == costs[0]);
@@ -217,8 +223,8 @@ fn is_symmetric(table: &[i64], values: usize, arity: usize) -> bool {
     })
 }
 
-/// A child of two partitions: by turns the largest class of one of them that is left, without what is in the child already.
-/// What is in no class of these gets a random one.
+/// A child of two partitions: by turns the largest class of one of them that is left, without what is in the child
+/// already. What is in no class of these gets a random one.
 fn cross(values: usize, parents: [&[u16]; 2], key: u64) -> Vec<u16> {
     const LEFT: u16 = u16::MAX;
     let mut child = vec![LEFT; parents[0].len()];
@@ -325,7 +331,7 @@ mod tests {
     #[test]
     fn colors_are_interchangeable_and_costs_of_values_are_not() {
         let network = generate("coloring", &[("n", "30"), ("p", "0.5"), ("k", "4")], 1).expect("a graph is generated");
-        let mut problem = Reducer::new(&network, false, &Stop::new()).expect("nobody stops").problem();
+        let mut problem = Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem();
         assert_eq!(interchangeable(&problem), Some(4));
         let mut dearer = problem.clone();
         dearer.unary[3][2] += 1;

@@ -1,23 +1,23 @@
-//! Tabu walks on gamma tables: what a walk does, and where walkers live.
+//! Tabu walks on gamma tables: what a walk does, and where walks live.
 //!
-//! A walk is a function of where it begins, its key and nothing else: all its decisions are mixes of the key and of what is
-//! decided, its tenures are integers. So [`HostWalkers`](super::cpu::HostWalkers) and a device walk the same ways,
-//! move by move.
+//! A walk is a function of where it begins, its key and nothing else: all its decisions are mixes of the key and of
+//! what is decided, its tenures are integers. So [`CpuTabuWalks`](super::cpu::CpuTabuWalks) and a device walk the same
+//! ways, move by move.
 
 use crate::device::DeviceError;
 use crate::device::shared::{constants, device_structs};
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::{PADDING, Rows};
-use crate::search::scheduler::driver::Field;
+use crate::search::context::value_tables::{PADDING, ValueTables};
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing, and
-/// aspiration needs a gain.
+/// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing,
+/// and aspiration needs a gain.
 pub(crate) const HELD: u32 = u32::MAX;
-/// A tenure of one step, in the unit of [`Walked::tenure`].
+/// A tenure of one step, in the unit of [`WalkProgress::tenure`].
 pub(crate) const TENURE_ONE: u32 = 256;
 /// The first tenure of a walk and the least one.
 const FIRST_TENURE: u32 = 10 * TENURE_ONE;
@@ -54,8 +54,8 @@ pub(crate) struct Incident {
     pub counts: u32,
 }
 
-/// A row that changes where a variable moves, by `stride` for each value; the other variables of its function are those of
-/// the incident, where there are more: [`Affected::NONE`] says that there are not.
+/// A row that changes where a variable moves, by `stride` for each value; the other variables of its function are those
+/// of the incident, where there are more: [`Affected::NONE`] says that there are not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Affected {
     pub base: u32,
@@ -65,7 +65,8 @@ pub(crate) struct Affected {
     /// The first move of the variable, and how many there are.
     start: u32,
     width: u32,
-    /// A third variable of the function and its stride, which is 0 where there is none and [`NONE`](Self::NONE) where there are more.
+    /// A third variable of the function and its stride, which is 0 where there is none and [`NONE`](Self::NONE) where
+    /// there are more.
     third: (u32, u32),
 }
 
@@ -73,7 +74,7 @@ impl Affected {
     pub const NONE: u32 = u32::MAX;
 }
 
-/// For updates that nobody watches.
+/// For updates that are not watched.
 pub(crate) const UNWATCHED: Option<fn(usize, i32, i32)> = None;
 
 /// Where things stand in the flat tables of moves. A move is a place in them: the row of its variable, and the value.
@@ -130,28 +131,28 @@ impl SparseRows {
 }
 
 impl Layout {
-    pub fn new(rows: &Rows) -> Self {
-        let n = rows.variables();
-        let mut layout = Layout { starts: (0..n).map(|v| rows.unary_at(v)).collect(), ..Layout::default() };
-        layout.starts.push(rows.moves() as u32);
-        layout.floors = floors(rows);
-        layout.sparse = SparseRows::new(rows.entries(), layout.moves());
-        let seats = rows.incidences_by_function();
-        // where the seats of each function end, after a zero
-        let mut ends = vec![0; rows.problem.functions.len() + 1];
-        for (k, &(function, variable, incidence)) in seats.iter().enumerate() {
-            let first = k == 0 || seats[k - 1].0 != function;
+    pub fn new(tables: &ValueTables) -> Self {
+        let n = tables.variables();
+        let mut layout = Layout { starts: (0..n).map(|v| tables.unary_at(v)).collect(), ..Layout::default() };
+        layout.starts.push(tables.moves() as u32);
+        layout.floors = floors(tables);
+        layout.sparse = SparseRows::new(tables.entries(), layout.moves());
+        let incidences = tables.incidences_by_function();
+        // where the incidences of each function end, after a zero
+        let mut ends = vec![0; tables.problem.functions.len() + 1];
+        for (k, &(function, variable, incidence)) in incidences.iter().enumerate() {
+            let first = k == 0 || incidences[k - 1].0 != function;
             let pairs = layout.pairs.len() as u32;
-            layout.pairs.extend(rows.others(&incidence));
+            layout.pairs.extend(tables.others(&incidence));
             layout.incidents.push(Incident { base: incidence.base, pairs, variable, counts: u32::from(first) });
             ends[function as usize + 1] += 1;
         }
         (1..ends.len()).for_each(|k| ends[k] += ends[k - 1]);
         layout.incidents.push(Incident { pairs: layout.pairs.len() as u32, ..Incident::default() });
         let affected = |v: usize| -> Vec<Affected> {
-            let seats = || rows.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
-            let mut affected = Vec::with_capacity(seats().map(|seats| seats.len()).sum());
-            affected.extend(seats().flatten().filter_map(|k| layout.affected_by(rows, k, v as u32)));
+            let incidences = || tables.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
+            let mut affected = Vec::with_capacity(incidences().map(|incidences| incidences.len()).sum());
+            affected.extend(incidences().flatten().filter_map(|k| layout.affected_by(tables, k, v as u32)));
             affected
         };
         let affected: Vec<Vec<Affected>> = (0..n).into_par_iter().map(affected).collect();
@@ -164,7 +165,7 @@ impl Layout {
     }
 
     /// The row of an incident, if a move of `v` changes it.
-    fn affected_by(&self, rows: &Rows, incident: usize, v: u32) -> Option<Affected> {
+    fn affected_by(&self, tables: &ValueTables, incident: usize, v: u32) -> Option<Affected> {
         let Incident { base, variable, .. } = self.incidents[incident];
         let pairs = self.pairs_of(incident);
         let &(_, stride) = pairs.iter().find(|pair| pair.0 == v)?;
@@ -175,7 +176,7 @@ impl Layout {
             _ => (v, 0),
         };
         let incident = if pairs.len() > 1 { incident as u32 } else { Affected::NONE };
-        let (start, width) = (self.starts[variable as usize], rows.width[variable as usize]);
+        let (start, width) = (self.starts[variable as usize], tables.width[variable as usize]);
         Some(Affected { base, stride, variable, incident, start, width, third })
     }
 
@@ -215,19 +216,20 @@ impl Layout {
         (100 + rated + changed) as u64
     }
 
-    /// Brings a number of each move up to date where `v` goes to `value` from what it has in `values`: a sum over functions, to
-    /// which a function gives `of` its cost. `watch`, if anybody does, is told of each sum of a value that a variable has: the variable, the sum
-    /// before and after.
+    /// Brings a number of each move up to date where `v` goes to `value` from what it has in `values`: a sum over
+    /// functions, to which a function gives `of` its cost. `watch`, if any, is told of each sum of a value that a
+    /// variable has: the variable, the sum before and after.
     #[inline(always)]
     pub fn update<W: FnMut(usize, i32, i32)>(
         &self,
-        rows: &Rows,
+        tables: &ValueTables,
         (values, v, value): (&[u16], usize, u16),
         sums: &mut [i32],
         of: impl Fn(i32) -> i32,
         mut watch: Option<W>,
     ) {
-        // what a row changes by, where few entries of rows are not 0, and whose it is: in a coloring it is the same for all
+        // what a row changes by, where few entries of rows are not 0, and whose it is: in a coloring it is the same for
+        // all
         let mut changes: Vec<(usize, i32)> = Vec::new();
         let mut of_rows = (0, 0);
         let [old, new] = [values[v], value].map(u32::from);
@@ -242,7 +244,7 @@ impl Layout {
                 let held = usize::from(values[row.variable as usize]);
                 (watch, held, sums[held])
             });
-            let [gone, come] = [before, after].map(|at| rows.row(at as usize, sums.len()));
+            let [gone, come] = [before, after].map(|at| tables.row(at as usize, sums.len()));
             if sums.len() == 4 {
                 replace::<4>(sums, gone, come, &of);
             } else if sums.len() == 8 {
@@ -275,7 +277,8 @@ impl Layout {
     }
 }
 
-/// One row of a sum for another, of a width known at compile time: lists of what is not 0 take longer than one or two vectors.
+/// One row of a sum for another, of a width known at compile time: lists of what is not 0 take longer than one or two
+/// vectors.
 #[inline(always)]
 fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of: &impl Fn(i32) -> i32) {
     let (sums, gone, come) = (&mut sums[..WIDTH], &gone[..WIDTH], &come[..WIDTH]);
@@ -290,7 +293,7 @@ fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of:
 /// A walk that begins.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
-    /// Of the walker, which leaves the walk that it was on.
+    /// Of the walk, which leaves the walk that it was on.
     pub slot: usize,
     /// All that the walk decides is mixed from it.
     pub key: u64,
@@ -298,22 +301,22 @@ pub(crate) struct Start {
     pub values: Vec<u16>,
 }
 
-/// What walkers do in a round.
+/// What walks do in a round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round<'a> {
     /// Steps of each.
     pub steps: u32,
-    /// Walks that begin in it, by their walkers. A walker that never began does so now.
+    /// Walks that begin in it, by their walks. A walk that never began does so now.
     pub begin: &'a [Start],
 }
 
 device_structs! {
     /// How far a walker has come.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub(crate) struct Walked as "Walked" {
+    pub(crate) struct WalkProgress as "WalkProgress" {
         /// Of the walk; 0 before the first.
         pub key: u64,
-        /// Sum of the rows' entries.
+        /// Sum of the tables' entries.
         pub energy: i64,
         pub best: i64,
         pub hash: u64,
@@ -334,11 +337,12 @@ device_structs! {
     }
 }
 
-impl Walked {
+impl WalkProgress {
     /// A walk that begins.
-    pub fn new(key: u64, energy: i64, hash: u64, conflicts: u32) -> Walked {
-        let fresh = Walked { key, energy, best: energy, hash, best_hash: hash, conflicts, ..Walked::default() };
-        Walked { tenure: FIRST_TENURE, ..fresh }
+    pub fn new(key: u64, energy: i64, hash: u64, conflicts: u32) -> WalkProgress {
+        let fresh =
+            WalkProgress { key, energy, best: energy, hash, best_hash: hash, conflicts, ..WalkProgress::default() };
+        WalkProgress { tenure: FIRST_TENURE, ..fresh }
     }
 
     /// Whether the walk is over: there was no new best for `patience` steps, or there never was a walk.
@@ -356,16 +360,16 @@ impl Walked {
         (self.best - self.energy).clamp(i64::from(i32::MIN / 2), 0) as i32
     }
 
-    /// The step until which a value is tabu that is left in the step after this one: by the tenure, and the longer the more
-    /// variables are in conflict (0.6 for each, as in Galinier and Hao's tabu search for coloring).
+    /// The step until which a value is tabu that is left in the step after this one: by the tenure, and the longer the
+    /// more variables are in conflict (0.6 for each, as in Galinier and Hao's tabu search for coloring).
     pub fn until(&self, variables: usize) -> u32 {
         let tenure = self.tenure / TENURE_ONE;
         let drawn = below(mix(self.draw(), 0), u64::from(tenure) + 1) as u32 + tenure / 2;
         self.step + 2 + drawn + self.conflicts.min(variables as u32 / CONFLICTS) * 3 / 5
     }
 
-    /// A repeated assignment lengthens tenures; a long time without one shortens them (Battiti and Tecchiolli's reactive
-    /// tabu search).
+    /// A repeated assignment lengthens tenures; a long time without one shortens them (Battiti and Tecchiolli's
+    /// reactive tabu search).
     pub fn react(&mut self, repeated: bool, variables: usize) {
         let longest = (variables as u32 * (TENURE_ONE / 2)).max(LEAST_TENURE);
         if repeated {
@@ -379,30 +383,30 @@ impl Walked {
     }
 }
 
-/// Where walkers live.
-pub(crate) trait Walkers: Send {
-    /// Walkers that suit a core.
-    fn suitable(&mut self, field: &Field, layout: &Layout) -> Result<usize, DeviceError>;
+/// Where walks live.
+pub(crate) trait TabuWalks: Send {
+    /// TabuWalks that suit a core.
+    fn suitable(&mut self, context: &SearchContext, layout: &Layout) -> Result<usize, DeviceError>;
 
-    /// Steps of a round of some ten milliseconds for walkers that have come so far.
-    fn steps(&self, layout: &Layout, walked: &[Walked]) -> u32;
+    /// Steps of a round of some ten milliseconds for walks that have come so far.
+    fn steps(&self, layout: &Layout, progress: &[WalkProgress]) -> u32;
 
     /// About what a step of all of them costs, in the time that a core of the CPU takes for it.
-    fn step_work(&self, layout: &Layout, walked: &[Walked]) -> u64;
+    fn step_work(&self, layout: &Layout, progress: &[WalkProgress]) -> u64;
 
-    /// Makes room for walkers, none of which has begun.
-    fn open(&mut self, field: &Field, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError>;
+    /// Makes room for walks, none of which has begun.
+    fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError>;
 
-    /// Every walker goes on, or begins; says how far they have come.
-    fn walk(&mut self, field: &Field, round: &Round, stop: &Stop) -> Result<Vec<Walked>, DeviceError>;
+    /// Every walk goes on, or begins; says how far they have come.
+    fn walk(&mut self, context: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<WalkProgress>, DeviceError>;
 
     /// The best assignments of some walks.
     fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError>;
 }
 
 /// The sum of the rows' entries, which is what a walk's energy is.
-pub(crate) fn energy(rows: &Rows, layout: &Layout, values: &[u16]) -> i64 {
-    let entry = |at: u32| i64::from(rows.entries()[at as usize]);
+pub(crate) fn energy(tables: &ValueTables, layout: &Layout, values: &[u16]) -> i64 {
+    let entry = |at: u32| i64::from(tables.entries()[at as usize]);
     let unary = layout.starts.iter().zip(values).map(|(&start, &value)| entry(start + u32::from(value)));
     let counted = layout.incidents.iter().enumerate().filter(|(_, incident)| incident.counts == 1);
     let functions = counted.map(|(k, incident)| {
@@ -413,19 +417,19 @@ pub(crate) fn energy(rows: &Rows, layout: &Layout, values: &[u16]) -> i64 {
 }
 
 /// For each variable the sum of what its functions cost at least, whatever the others' values.
-fn floors(rows: &Rows) -> Vec<i32> {
+fn floors(tables: &ValueTables) -> Vec<i32> {
     let least = |costs: &[i32]| costs.iter().copied().min().unwrap_or(0);
     let mut known: FxHashMap<(u32, usize), i32> = FxHashMap::default();
     let floor = |v: usize| {
-        let (domain, width) = (rows.domain(v), rows.width[v] as usize);
-        let of_functions = rows.incidences(v).iter().map(|incidence| {
+        let (domain, width) = (tables.domain(v), tables.width[v] as usize);
+        let of_functions = tables.incidences(v).iter().map(|incidence| {
             let of_table = || {
-                let table = rows.row(incidence.base as usize, rows.row_count(incidence) * width);
+                let table = tables.row(incidence.base as usize, tables.row_count(incidence) * width);
                 table.chunks(width).map(|row| least(&row[..domain])).min().unwrap_or(0)
             };
             *known.entry((incidence.base, domain)).or_insert_with(of_table)
         });
-        least(&rows.unary(v)[..domain]) + of_functions.sum::<i32>()
+        least(&tables.unary(v)[..domain]) + of_functions.sum::<i32>()
     };
-    (0..rows.variables()).map(floor).collect()
+    (0..tables.variables()).map(floor).collect()
 }

@@ -1,22 +1,22 @@
-//! Walks by weights in device memory, a warp each.
+//! Constraint-weighting walks in device memory, a warp each.
 
 #![allow(unsafe_code, reason = "kernel launches and device pointers in structures that kernels take")]
 
-use super::walk::{Limit, Seats, Stand};
-use super::walkers::{Beginning, Weighers};
+use super::cpu::{WalkStart, WeightingWalks};
+use super::walk::{IncidenceLists, Limit, WalkProgress};
 use crate::device::shared::device_structs;
 use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::kernels;
 use crate::search::context::cuda::{Device, address};
-use crate::search::context::value_tables::Rows;
-use crate::search::scheduler::driver::Field;
+use crate::search::context::value_tables::ValueTables;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::sync::Arc;
 
 device_structs! {
-    /// `kernels/weigh.cu`: Land.
+    /// `kernels/weighting.cu`: WalkInput.
     #[derive(Clone, Copy, Debug)]
-    struct LandArgument as "Land" {
+    struct InputArgument as "WalkInput" {
         variables: u32,
         functions: u32,
         group: u32,
@@ -25,19 +25,19 @@ device_structs! {
         first: u64,
         domains: u64,
         starts: u64,
-        seats: u64,
+        incidences: u64,
         ranges: u64,
         on: u64,
         further: u64,
     }
 
-    /// `kernels/weigh.cu`: Walks.
+    /// `kernels/weighting.cu`: Walks.
     #[derive(Clone, Copy, Debug)]
     struct WalksArgument as "Walks" {
         tables: u64,
         words: u64,
         found: u64,
-        stands: u64,
+        progress: u64,
         starts: u64,
         stop: u64,
         count: u32,
@@ -46,10 +46,10 @@ device_structs! {
 }
 
 // SAFETY: zeros are numbers.
-unsafe impl ValidAsZeroBits for Stand {}
+unsafe impl ValidAsZeroBits for WalkProgress {}
 
 /// Walks on a device.
-pub(crate) struct CudaWeighers {
+pub(crate) struct CudaWeightingWalks {
     cuda: Device,
     /// For what cannot wait for the kernels' stream.
     aside: Arc<CudaStream>,
@@ -60,11 +60,11 @@ pub(crate) struct CudaWeighers {
 
 /// What depends on core and number.
 struct Open {
-    land: LandArgument,
+    input: InputArgument,
     walks: WalksArgument,
     variables: usize,
     found: CudaSlice<u16>,
-    stands: CudaSlice<Stand>,
+    progress: CudaSlice<WalkProgress>,
     /// Not 0 once a round is to end early.
     stop: CudaSlice<u32>,
     /// Kept for their memory.
@@ -73,8 +73,9 @@ struct Open {
 
 /// Threads of a block: four walks.
 const THREADS: u32 = 128;
-/// Walks of a multiprocessor. On an H200 528 of them made 40 million moves a second on a random formula of 1000 variables, 1056 69 and 4224 124, which
-/// no cache holds. On four networks of six 528 to 2112 were the soonest to find something, on two 264, by 0.01 s (results/notes/weights.md).
+/// Walks of a multiprocessor. On an H200 528 of them made 40 million moves a second on a random formula of 1000
+/// variables, 1056 69 and 4224 124, which no cache holds. On four networks of six 528 to 2112 were the soonest to find
+/// something, on two 264, by 0.01 s (results/notes/weights.md).
 const RESIDENT: usize = 8;
 /// Work of a round: some ten milliseconds.
 const ROUND_WORK: u64 = 10_000_000;
@@ -82,40 +83,40 @@ const ROUND_WORK: u64 = 10_000_000;
 const MOST_STEPS: u64 = 20_000;
 
 /// Words of a walk's tables.
-fn words(rows: &Rows) -> usize {
-    let (n, sums, functions) = (rows.variables(), rows.width.iter().sum::<u32>(), rows.problem.functions.len());
+fn words(tables: &ValueTables) -> usize {
+    let (n, sums, functions) = (tables.variables(), tables.width.iter().sum::<u32>(), tables.problem.functions.len());
     3 * n + 2 * sums as usize + 4 * functions
 }
 
 /// About how long a step of all walks takes, in nanoseconds.
-fn step_work(rows: &Rows) -> u64 {
-    let n = rows.variables().max(1);
-    let degree = (0..n).map(|v| rows.degree(v)).sum::<usize>() / n;
-    let width = rows.width.iter().sum::<u32>() as usize / n;
+fn step_work(tables: &ValueTables) -> u64 {
+    let n = tables.variables().max(1);
+    let degree = (0..n).map(|v| tables.degree(v)).sum::<usize>() / n;
+    let width = tables.width.iter().sum::<u32>() as usize / n;
     (5000 + 40 * degree * (8 + width)) as u64
 }
 
-/// The kernels of walks by weights.
+/// The kernels of constraint-weighting walks.
 pub(crate) fn sources() -> Vec<Source> {
-    vec![CudaWeighers::source()]
+    vec![CudaWeightingWalks::source()]
 }
 
-impl CudaWeighers {
+impl CudaWeightingWalks {
     /// Their kernels.
     pub fn source() -> Source {
-        let source = kernels::source("weigh.cu").declare(&super::walk::declared());
-        let source = source.asserts::<LandArgument>().asserts::<WalksArgument>().asserts::<Stand>();
+        let source = kernels::source("weighting.cu").declare(&super::walk::declared());
+        let source = source.asserts::<InputArgument>().asserts::<WalksArgument>().asserts::<WalkProgress>();
         source.kernel("begin").kernel("walk")
     }
 
     /// A device without walks.
-    pub fn new(cuda: Device) -> Result<CudaWeighers, DeviceError> {
+    pub fn new(cuda: Device) -> Result<CudaWeightingWalks, DeviceError> {
         // bounds use the device too
         let cuda = cuda.beside()?;
         let aside = cuda.fork()?;
-        let loaded = cuda.load(&CudaWeighers::source())?;
+        let loaded = cuda.load(&CudaWeightingWalks::source())?;
         let (begin, walk) = (loaded.kernel("begin", 0)?, loaded.kernel("walk", 0)?);
-        Ok(CudaWeighers { cuda, aside, begin, walk, open: None })
+        Ok(CudaWeightingWalks { cuda, aside, begin, walk, open: None })
     }
 
     fn opened(&self) -> Result<&Open, DeviceError> {
@@ -124,25 +125,25 @@ impl CudaWeighers {
     }
 }
 
-impl Weighers for CudaWeighers {
-    fn suitable(&mut self, field: &Field) -> Result<usize, DeviceError> {
+impl WeightingWalks for CudaWeightingWalks {
+    fn suitable(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
         let resident = RESIDENT * self.cuda.info.multiprocessors as usize;
-        let one = 4 * words(&field.rows) + 4 * field.variables() + size_of::<Stand>();
+        let one = 4 * words(&context.tables) + 4 * context.variables() + size_of::<WalkProgress>();
         let fitting = self.cuda.free_memory()? as usize / 4 / one;
         Ok(resident.min(fitting).max(1))
     }
 
-    fn open(&mut self, field: &Field, walks: Vec<Beginning>) -> Result<(), DeviceError> {
+    fn open(&mut self, context: &SearchContext, walks: Vec<WalkStart>) -> Result<(), DeviceError> {
         // memory goes back before more is taken
         self.open = None;
-        let (cuda, rows, n) = (&*self.cuda, &field.rows, field.variables());
-        let seats = Seats::new(rows);
-        let (starts, seats, first) = seats.arrays();
-        // of each variable the functions with its seats
+        let (cuda, tables, n) = (&*self.cuda, &context.tables, context.variables());
+        let incidences = IncidenceLists::new(tables);
+        let (starts, incidences, first) = incidences.arrays();
+        // of each variable the functions with its incidences
         let mut on = vec![Vec::new(); n];
         for (function, range) in starts.windows(2).enumerate() {
-            for seat in range[0]..range[1] {
-                on[seats[seat as usize].0 as usize].push([function as u32, seat]);
+            for incidence in range[0]..range[1] {
+                on[incidences[incidence as usize].0 as usize].push([function as u32, incidence]);
             }
         }
         let ranges = std::iter::once(0).chain(on.iter().scan(0, |end, list| {
@@ -150,89 +151,96 @@ impl Weighers for CudaWeighers {
             Some(*end)
         }));
         let mut further = Vec::new();
-        let mut packed = Vec::with_capacity(8 * seats.len());
-        for (v, incidence) in seats {
-            let rest = rows.further(incidence);
+        let mut packed = Vec::with_capacity(8 * incidences.len());
+        for (v, incidence) in incidences {
+            let rest = tables.further(incidence);
             packed.extend([incidence.base, *v, incidence.first, incidence.first_stride]);
             packed.extend([incidence.second, incidence.second_stride, further.len() as u32 / 2, rest.len() as u32]);
             further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride]));
         }
         let lists: [Vec<u32>; 7] = [
             first.to_vec(),
-            rows.problem.domains.clone(),
+            tables.problem.domains.clone(),
             starts.to_vec(),
             packed,
             ranges.collect(),
             on.iter().flatten().flatten().copied().collect(),
             further,
         ];
-        let mut tables = Vec::new();
+        let mut uploaded = Vec::new();
         for list in &lists {
             // no memory of length 0: a pointer must be one
-            tables.push(if list.is_empty() { cuda.zeros(1)? } else { cuda.upload(list)? });
+            uploaded.push(if list.is_empty() { cuda.zeros(1)? } else { cuda.upload(list)? });
         }
-        let [first, domains, starts, seats, ranges, on, further] =
-            std::array::from_fn(|list| address(cuda, &tables[list]));
-        let entries = cuda.upload(rows.entries())?;
-        let widest = rows.width.iter().max().map_or(1, |width| width / 4);
-        let land = LandArgument {
+        let [first, domains, starts, incidences, ranges, on, further] =
+            std::array::from_fn(|list| address(cuda, &uploaded[list]));
+        let entries = cuda.upload(tables.entries())?;
+        let widest = tables.width.iter().max().map_or(1, |width| width / 4);
+        let input = InputArgument {
             variables: n as u32,
-            functions: rows.problem.functions.len() as u32,
+            functions: tables.problem.functions.len() as u32,
             group: widest.next_power_of_two().min(32),
-            hard: rows.hard,
+            hard: tables.hard,
             entries: address(cuda, &entries),
             first,
             domains,
             starts,
-            seats,
+            incidences,
             ranges,
             on,
             further,
         };
         let count = walks.len();
-        let of_walks = cuda.zeros::<u32>(count * words(rows))?;
+        let of_walks = cuda.zeros::<u32>(count * words(tables))?;
         let begins: Vec<u16> = walks.iter().flat_map(|walk| &walk.values).copied().collect();
-        let stands: Vec<Stand> = walks.iter().map(|walk| walk.stand).collect();
-        let (begins, stands) = (cuda.upload(&begins)?, cuda.upload(&stands)?);
+        let progress: Vec<WalkProgress> = walks.iter().map(|walk| walk.progress).collect();
+        let (begins, progress) = (cuda.upload(&begins)?, cuda.upload(&progress)?);
         let (found, stop) = (cuda.zeros::<u16>(count * n)?, cuda.zeros::<u32>(1)?);
         let walks = WalksArgument {
             tables: address(cuda, &of_walks),
-            words: words(rows) as u64,
+            words: words(tables) as u64,
             found: address(cuda, &found),
-            stands: address(cuda, &stands),
+            progress: address(cuda, &progress),
             starts: address(cuda, &begins),
             stop: address(cuda, &stop),
             count: count as u32,
             padding: 0,
         };
-        tables.push(of_walks);
+        uploaded.push(of_walks);
         let shape = ((count as u32 * 32).div_ceil(THREADS), THREADS, 0);
-        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and number.
+        // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
+        // number.
         unsafe {
             self.begin.launch(cuda.stream(), shape, |arguments| {
-                let _ = arguments.arg(&land).arg(&walks);
+                let _ = arguments.arg(&input).arg(&walks);
             })?;
         }
-        self.open = Some(Open { land, walks, variables: n, found, stands, stop, _tables: (tables, entries, begins) });
+        self.open =
+            Some(Open { input, walks, variables: n, found, progress, stop, _tables: (uploaded, entries, begins) });
         Ok(())
     }
 
-    fn limit(&self, field: &Field) -> Limit {
-        let steps = (ROUND_WORK / step_work(&field.rows)).clamp(64, MOST_STEPS);
+    fn limit(&self, context: &SearchContext) -> Limit {
+        let steps = (ROUND_WORK / step_work(&context.tables)).clamp(64, MOST_STEPS);
         Limit { steps: steps as u32, work: u64::MAX }
     }
 
-    fn walk(&mut self, field: &Field, limit: Limit, stop: &Stop) -> Result<(Vec<Stand>, u64), DeviceError> {
+    fn walk(
+        &mut self,
+        context: &SearchContext,
+        limit: Limit,
+        stop: &Stop,
+    ) -> Result<(Vec<WalkProgress>, u64), DeviceError> {
         let (cuda, open) = (&*self.cuda, self.opened()?);
         let shape = ((open.walks.count * 32).div_ceil(THREADS), THREADS, 0);
         // SAFETY: as in `open`.
         unsafe {
             self.walk.launch(cuda.stream(), shape, |arguments| {
-                let _ = arguments.arg(&open.land).arg(&open.walks).arg(&limit.steps);
+                let _ = arguments.arg(&open.input).arg(&open.walks).arg(&limit.steps);
             })?;
         }
         crate::search::cuda::watch(cuda, &self.aside, &open.stop, stop)?;
-        Ok((cuda.read(&open.stands)?, u64::from(limit.steps) * step_work(&field.rows)))
+        Ok((cuda.read(&open.progress)?, u64::from(limit.steps) * step_work(&context.tables)))
     }
 
     fn found(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {

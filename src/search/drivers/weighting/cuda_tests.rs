@@ -1,48 +1,48 @@
-//! The device's walks by weights against the CPU's: the same moves, weights and best assignments. Without a GPU these tests say so and
-//! pass, unless `FANGS_REQUIRE_GPU` is set.
+//! The device's constraint-weighting walks against the CPU's: the same moves, weights and best assignments. Without a
+//! GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
-use super::cuda::CudaWeighers;
-use super::walk::{Limit, Stand, without_forbidden};
-use super::walkers::{Beginning, HostWeighers, Weighers};
+use super::cpu::{CpuWeightingWalks, WalkStart, WeightingWalks};
+use super::cuda::CudaWeightingWalks;
+use super::walk::{Limit, WalkProgress, without_forbidden};
 use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::search::drivers::annealing::cuda::tests::{device, network};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{assignment, price, random_dense};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Walks on both sides and compares how far all come and what they find; how many found something allowed. Moves, costs and values looked
-/// at tell ways apart, so rounds of a step compare every move.
+/// Walks on both sides and compares how far all come and what they find; how many found something allowed. Moves, costs
+/// and values looked at tell ways apart, so rounds of a step compare every move.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, rounds: &[u32]) -> usize {
     let stop = Stop::new();
     let mut rng = Rng::new(4);
-    let field = Field::new(problem, price(problem), None, &mut rng);
+    let context = SearchContext::new(problem, price(problem), None, &mut rng);
     let begin = |slot: usize| {
-        let values = without_forbidden(&field.rows, assignment(problem, &mut rng));
-        let mut stand = Stand::new(rng.draw(), slot % 2 == 1);
+        let values = without_forbidden(&context.tables, assignment(problem, &mut rng));
+        let mut progress = WalkProgress::new(rng.draw(), slot % 2 == 1);
         // phases end often
-        stand.phase_end = 30;
-        Beginning { stand, values }
+        progress.phase_end = 30;
+        WalkStart { progress, values }
     };
-    let walks: Vec<Beginning> = (0..walks).map(begin).collect();
+    let walks: Vec<WalkStart> = (0..walks).map(begin).collect();
     let (mut host, mut device) =
-        (HostWeighers::default(), CudaWeighers::new(cuda.clone()).expect("the device is there"));
-    host.open(&field, walks.clone()).expect("the host works");
-    device.open(&field, walks.clone()).expect("memory is there");
+        (CpuWeightingWalks::default(), CudaWeightingWalks::new(cuda.clone()).expect("the device is there"));
+    host.open(&context, walks.clone()).expect("the host works");
+    device.open(&context, walks.clone()).expect("memory is there");
     let all: Vec<usize> = (0..walks.len()).collect();
     let mut solved = 0;
     for (number, &steps) in rounds.iter().enumerate() {
         let limit = Limit { steps, work: u64::MAX };
-        let (ours, _) = host.walk(&field, limit, &stop).expect("the host works");
-        let (theirs, _) = device.walk(&field, limit, &stop).expect("the device works");
+        let (ours, _) = host.walk(&context, limit, &stop).expect("the host works");
+        let (theirs, _) = device.walk(&context, limit, &stop).expect("the device works");
         assert_eq!(ours, theirs, "{name}, round {number}");
         let (found, too) = (host.found(&all).expect("the host works"), device.found(&all).expect("the device works"));
         assert_eq!(found, too, "{name}, round {number}");
-        solved = ours.iter().filter(|stand| stand.found().0 == 0).count();
+        solved = ours.iter().filter(|progress| progress.found().0 == 0).count();
     }
     solved
 }
@@ -80,7 +80,7 @@ fn weighers_agree_where_all_trouble_is_what_is_forbidden() {
     let square = ("latin", &[("order", "16"), ("holes", "110")][..]);
     for (kind, parameters) in [clauses, square] {
         let network = generate(kind, parameters, 1).expect("a family");
-        let problem = Reducer::new(&network, true, &Stop::new()).expect("nobody stops").problem();
+        let problem = Reducer::new(&network, true, &Stop::new()).expect("no stop is set").problem();
         let solved = compare(&cuda, kind, &Arc::new(problem), 40, &[1, 50, 2000, 8000]);
         assert!(solved > 0, "{kind}");
     }

@@ -1,22 +1,23 @@
-//! Walks by weights on hard functions. The weighted sum of violated functions goes down move by move; where no move lowers it, what is violated
-//! there weighs more from now on, so that the walk leaves every such place in the end (Morris's breakout method, 1993; for clauses Thornton's
-//! PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is one of a variable of a violated function.
+//! Constraint-weighting walks on hard functions. The weighted sum of violated functions goes down move by move; where
+//! no move lowers it, what is violated there weighs more from now on, so that the walk leaves every such place in the
+//! end (Morris's breakout method, 1993; for clauses Thornton's PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is
+//! one of a variable of a violated function.
 
 use crate::device::shared::{constants, device_structs};
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::{Incidence, Rows};
+use crate::search::context::value_tables::{Incidence, ValueTables};
 use crate::stop::Stop;
 use std::ops::Range;
 
-/// Violated functions, drawn at random, whose variables' moves are looked at in a step. With 8 random formulas of 1000 variables and forced random
-/// networks took several times as long (results/notes/weights.md).
+/// Violated functions, drawn at random, whose variables' moves are looked at in a step. With 8 random formulas of 1000
+/// variables and forced random networks took several times as long (results/notes/weights.md).
 pub(crate) const LOOKED_AT: usize = 30;
 /// Variables, drawn at random, whose moves are looked at where nothing is violated.
 const IMPROVED: u64 = 50;
 /// Places without a better move after which every weight above one falls by one, while a walk forgets.
 const SMOOTHING: u32 = 10;
-/// Places without a better move until a walk that forgets remembers all, and the other way round. They double each time it has done both: random
-/// formulas want a short memory, completions of Latin squares a long one.
+/// Places without a better move until a walk that forgets remembers all, and the other way round. They double each time
+/// it has done both: random formulas want a short memory, completions of Latin squares a long one.
 const PHASE: u32 = 4096;
 /// No phase is longer than so many times that: weights stay below 2^17, and their sums in 32 bits.
 const LONGEST: u32 = 4;
@@ -31,7 +32,8 @@ const PRESSURES: i64 = 8;
 const UNWATCHED: u32 = 64;
 /// A walk is over after so many: they are counted in 32 bits.
 const LAST: u32 = 1 << 30;
-/// What it takes to look at a variable's values or at a row of a function, besides each of them, and nanoseconds of each.
+/// What it takes to look at a variable's values or at a row of a function, besides each of them, and nanoseconds of
+/// each.
 const ROW_WORK: u64 = 6;
 const VALUE_WORK: u64 = 2;
 
@@ -49,36 +51,37 @@ pub(super) fn declared() -> String {
 
 /// Who reads what: the functions of a core with their variables, all of them copied into rows.
 #[derive(Debug, Default)]
-pub(crate) struct Seats {
-    /// First seat of each function, and the end.
+pub(crate) struct IncidenceLists {
+    /// First incidence of each function, and the end.
     starts: Vec<u32>,
-    seats: Vec<(u32, Incidence)>,
+    incidences: Vec<(u32, Incidence)>,
     /// First sum of each variable's values, and the end.
     sums: Vec<u32>,
 }
 
-impl Seats {
-    pub fn new(rows: &Rows) -> Self {
-        let (mut starts, mut seats) = (Vec::new(), Vec::new());
-        for (function, variable, incidence) in rows.incidences_by_function() {
-            starts.resize(function as usize + 1, seats.len() as u32);
-            seats.push((variable, incidence));
+impl IncidenceLists {
+    pub fn new(tables: &ValueTables) -> Self {
+        let (mut starts, mut incidences) = (Vec::new(), Vec::new());
+        for (function, variable, incidence) in tables.incidences_by_function() {
+            starts.resize(function as usize + 1, incidences.len() as u32);
+            incidences.push((variable, incidence));
         }
-        starts.resize(rows.problem.functions.len() + 1, seats.len() as u32);
-        let ends = rows.width.iter().scan(0, |end, &width| {
+        starts.resize(tables.problem.functions.len() + 1, incidences.len() as u32);
+        let ends = tables.width.iter().scan(0, |end, &width| {
             *end += width;
             Some(*end)
         });
-        Seats { starts, seats, sums: std::iter::once(0).chain(ends).collect() }
+        IncidenceLists { starts, incidences, sums: std::iter::once(0).chain(ends).collect() }
     }
 
-    /// First seat of each function, and the end; the variables and incidences of all; first sum of each variable, and the end.
+    /// First incidence of each function, and the end; the variables and incidences of all; first sum of each variable,
+    /// and the end.
     pub fn arrays(&self) -> (&[u32], &[(u32, Incidence)], &[u32]) {
-        (&self.starts, &self.seats, &self.sums)
+        (&self.starts, &self.incidences, &self.sums)
     }
 
     fn of(&self, function: u32) -> &[(u32, Incidence)] {
-        &self.seats[self.starts[function as usize] as usize..self.starts[function as usize + 1] as usize]
+        &self.incidences[self.starts[function as usize] as usize..self.starts[function as usize + 1] as usize]
     }
 
     fn sums(&self, variable: u32) -> Range<usize> {
@@ -88,16 +91,16 @@ impl Seats {
 
 /// What a walk walks on.
 #[derive(Clone, Copy)]
-pub(crate) struct Land<'a> {
-    pub rows: &'a Rows,
-    pub seats: &'a Seats,
+pub(crate) struct WalkInput<'a> {
+    pub tables: &'a ValueTables,
+    pub incidences: &'a IncidenceLists,
 }
 
 /// Gives variables whose value is forbidden by itself their cheapest one: walks never take such values.
-pub(crate) fn without_forbidden(rows: &Rows, mut values: Vec<u16>) -> Vec<u16> {
+pub(crate) fn without_forbidden(tables: &ValueTables, mut values: Vec<u16>) -> Vec<u16> {
     for (v, value) in values.iter_mut().enumerate() {
-        let unary = &rows.unary(v)[..rows.domain(v)];
-        if unary[usize::from(*value)] >= rows.hard {
+        let unary = &tables.unary(v)[..tables.domain(v)];
+        if unary[usize::from(*value)] >= tables.hard {
             *value = (0..unary.len()).min_by_key(|&value| unary[value]).unwrap_or(0) as u16;
         }
     }
@@ -107,10 +110,10 @@ pub(crate) fn without_forbidden(rows: &Rows, mut values: Vec<u16>) -> Vec<u16> {
 device_structs! {
     /// How far a walk has come: everything but its tables.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub(crate) struct Stand as "Stand" {
+    pub(crate) struct WalkProgress as "WalkProgress" {
         /// What it draws is mixed from.
         key: u64,
-        /// Of where it stands, violated functions left out.
+        /// Of where it progress, violated functions left out.
         cost: i64,
         /// The least cost without violations.
         cheapest: i64,
@@ -134,11 +137,11 @@ device_structs! {
     }
 }
 
-impl Stand {
+impl WalkProgress {
     /// A walk that begins.
     pub fn new(key: u64, remembers: bool) -> Self {
         let (cheapest, fewest, remembers) = (i64::MAX, u32::MAX, u32::from(remembers));
-        Stand { key, cheapest, unit: 1, phase_end: PHASE, remembers, fewest, ..Stand::default() }
+        WalkProgress { key, cheapest, unit: 1, phase_end: PHASE, remembers, fewest, ..WalkProgress::default() }
     }
 
     /// How good the best assignment found is: the fewest violated functions, then the least cost without any.
@@ -161,8 +164,8 @@ pub(crate) struct Limit {
 
 /// One walk on the CPU.
 #[derive(Clone, Debug)]
-pub(crate) struct Weigher {
-    stand: Stand,
+pub(crate) struct WeightingWalk {
+    progress: WalkProgress,
     values: Vec<u16>,
     /// Of functions.
     weights: Vec<i32>,
@@ -188,170 +191,172 @@ type Rated = (i64, u32, (u32, u16));
 /// Worse than any.
 const NO_MOVE: Rated = (i64::MAX, u32::MAX, (u32::MAX, u16::MAX));
 
-impl Weigher {
+impl WeightingWalk {
     /// A walk from an assignment.
-    pub fn new(land: Land, values: Vec<u16>, stand: Stand) -> Self {
-        let Land { rows, seats } = land;
-        let (n, functions) = (rows.variables(), rows.problem.functions.len());
-        let mut walk = Weigher {
-            stand,
+    pub fn new(input: WalkInput, values: Vec<u16>, progress: WalkProgress) -> Self {
+        let WalkInput { tables, incidences } = input;
+        let (n, functions) = (tables.variables(), tables.problem.functions.len());
+        let mut walk = WeightingWalk {
+            progress,
             best: values.clone(),
             values,
             weights: vec![1; functions],
             heavy: Vec::new(),
             violated: Vec::new(),
             places: vec![NOWHERE; functions],
-            hard: vec![0; seats.sums[n] as usize],
-            soft: (0..n).flat_map(|v| rows.unary(v)).copied().collect(),
+            hard: vec![0; incidences.sums[n] as usize],
+            soft: (0..n).flat_map(|v| tables.unary(v)).copied().collect(),
             moved: vec![0; n],
             rests: vec![0; n],
             work: 0,
         };
-        walk.stand.cost = (0..n).map(|v| i64::from(rows.unary(v)[usize::from(walk.values[v])])).sum();
+        walk.progress.cost = (0..n).map(|v| i64::from(tables.unary(v)[usize::from(walk.values[v])])).sum();
         for function in 0..functions as u32 {
-            for (place, (v, incidence)) in seats.of(function).iter().enumerate() {
-                let sums = seats.sums(*v);
-                let row = rows.row(rows.offset(incidence, &walk.values), sums.len());
+            for (place, (v, incidence)) in incidences.of(function).iter().enumerate() {
+                let sums = incidences.sums(*v);
+                let row = tables.row(tables.offset(incidence, &walk.values), sums.len());
                 let sums = walk.hard[sums.clone()].iter_mut().zip(&mut walk.soft[sums]);
                 for ((hard, soft), &cost) in sums.zip(row) {
-                    let is_hard = cost >= rows.hard;
+                    let is_hard = cost >= tables.hard;
                     *hard += i32::from(is_hard);
                     *soft += if is_hard { 0 } else { cost };
                 }
                 let cost = row[usize::from(walk.values[*v as usize])];
-                match (place, cost >= rows.hard) {
+                match (place, cost >= tables.hard) {
                     (0, true) => walk.violate(function),
-                    (0, false) => walk.stand.cost += i64::from(cost),
+                    (0, false) => walk.progress.cost += i64::from(cost),
                     _ => {}
                 }
             }
         }
-        walk.stand.violated = walk.violated.len() as u32;
+        walk.progress.violated = walk.violated.len() as u32;
         walk
     }
 
     /// How far it has come, and its best assignment.
-    pub fn stand(&self) -> (Stand, &[u16]) {
-        (self.stand, &self.best)
+    pub fn progress(&self) -> (WalkProgress, &[u16]) {
+        (self.progress, &self.best)
     }
 
     /// Goes on until so much is done; returns its work.
-    pub fn walk(&mut self, land: Land, limit: Limit, stop: &Stop) -> u64 {
+    pub fn walk(&mut self, input: WalkInput, limit: Limit, stop: &Stop) -> u64 {
         self.work = 0;
         let mut steps = 0;
         while steps < limit.steps && self.work < limit.work {
             steps += 1;
-            self.stand.step += 1;
-            if self.stand.step.is_multiple_of(UNWATCHED) && stop.is_set() {
+            self.progress.step += 1;
+            if self.progress.step.is_multiple_of(UNWATCHED) && stop.is_set() {
                 break;
             }
-            let draw = mix(self.stand.key, u64::from(self.stand.step));
+            let draw = mix(self.progress.key, u64::from(self.progress.step));
             match self.violated.is_empty() {
-                true => self.improve(land, draw),
-                false => self.repair(land, draw),
+                true => self.improve(input, draw),
+                false => self.repair(input, draw),
             }
         }
-        self.note(land);
-        (self.stand.violated, self.stand.heavy) = (self.violated.len() as u32, self.heavy.len() as u32);
+        self.note(input);
+        (self.progress.violated, self.progress.heavy) = (self.violated.len() as u32, self.heavy.len() as u32);
         self.work
     }
 
-    /// Keeps where the walk stands if fewer functions are violated than ever. On the way down that would be a copy a step.
-    fn note(&mut self, land: Land) {
-        if (self.violated.len() as u32) < self.stand.fewest {
-            self.stand.fewest = self.violated.len() as u32;
+    /// Keeps where the walk stands if fewer functions are violated than ever. On the way down that would be a copy a
+    /// step.
+    fn note(&mut self, input: WalkInput) {
+        if (self.violated.len() as u32) < self.progress.fewest {
+            self.progress.fewest = self.violated.len() as u32;
             self.best.copy_from_slice(&self.values);
-            if self.stand.fewest == 0 {
-                self.stand.unit = PRESSURES * self.spread(land);
-                self.stand.pressure = 1;
+            if self.progress.fewest == 0 {
+                self.progress.unit = PRESSURES * self.spread(input);
+                self.progress.pressure = 1;
             }
         }
     }
 
     /// One step towards fewer violated functions.
-    fn repair(&mut self, land: Land, draw: u64) {
+    fn repair(&mut self, input: WalkInput, draw: u64) {
         let count = self.violated.len();
         let drawn = |number| below(mix(draw, number), count as u64) as usize;
         let mut best = NO_MOVE;
         for k in 0..count.min(LOOKED_AT) {
             let function = self.violated[if count <= LOOKED_AT { k } else { drawn(k as u64) }];
-            for &(v, _) in land.seats.of(function) {
-                if self.rests[v as usize] <= self.stand.step {
-                    self.rate(land, v, &mut best);
+            for &(v, _) in input.incidences.of(function) {
+                if self.rests[v as usize] <= self.progress.step {
+                    self.rate(input, v, &mut best);
                 }
             }
         }
         if best.0 >= 0 {
-            self.weigh(land);
+            self.raise_weights(input);
             best = NO_MOVE;
-            for &(v, _) in land.seats.of(self.violated[drawn(AT_RANDOM)]) {
-                self.rate(land, v, &mut best);
+            for &(v, _) in input.incidences.of(self.violated[drawn(AT_RANDOM)]) {
+                self.rate(input, v, &mut best);
             }
         }
         if best != NO_MOVE {
             let (v, value) = best.2;
-            self.assign(land, draw, v, value);
+            self.assign(input, draw, v, value);
         }
     }
 
     /// Rates a variable's moves; costs count once there was an allowed assignment.
-    fn rate(&mut self, Land { rows, seats }: Land, v: u32, best: &mut Rated) {
-        let (sums, held, domain) = (seats.sums(v), usize::from(self.values[v as usize]), rows.domain(v as usize));
+    fn rate(&mut self, WalkInput { tables, incidences }: WalkInput, v: u32, best: &mut Rated) {
+        let (sums, held, domain) =
+            (incidences.sums(v), usize::from(self.values[v as usize]), tables.domain(v as usize));
         let (hard, soft) = (&self.hard[sums.clone()][..domain], &self.soft[sums][..domain]);
-        let Stand { unit, pressure, .. } = self.stand;
-        let (weights, cost, unary) = (hard[held], soft[held], &rows.unary(v as usize)[..domain]);
+        let WalkProgress { unit, pressure, .. } = self.progress;
+        let (weights, cost, unary) = (hard[held], soft[held], &tables.unary(v as usize)[..domain]);
         for value in 0..domain {
             let change = unit * i64::from(hard[value] - weights) + pressure * i64::from(soft[value] - cost);
             // most are dearer than the best
-            if change > best.0 || value == held || unary[value] >= rows.hard {
+            if change > best.0 || value == held || unary[value] >= tables.hard {
                 continue;
             }
             *best = (*best).min((change, self.moved[v as usize], (v, value as u16)));
         }
-        self.stand.looked_at += domain as u64;
+        self.progress.looked_at += domain as u64;
         self.work += VALUE_WORK * (ROW_WORK + domain as u64);
     }
 
     /// What is violated weighs more from now on.
-    fn weigh(&mut self, land: Land) {
-        self.note(land);
+    fn raise_weights(&mut self, input: WalkInput) {
+        self.note(input);
         for k in 0..self.violated.len() {
             let function = self.violated[k];
             if self.weights[function as usize] == 1 {
                 self.heavy.push(function);
             }
-            self.change_weight(land, function, 1);
+            self.change_weight(input, function, 1);
         }
-        self.stand.stuck += 1;
-        if self.stand.stuck >= self.stand.phase_end {
-            if self.stand.remembers == 1 {
+        self.progress.stuck += 1;
+        if self.progress.stuck >= self.progress.phase_end {
+            if self.progress.remembers == 1 {
                 for function in std::mem::take(&mut self.heavy) {
-                    self.change_weight(land, function, 1 - self.weights[function as usize]);
+                    self.change_weight(input, function, 1 - self.weights[function as usize]);
                 }
             }
-            let stand = &mut self.stand;
-            stand.remembers ^= 1;
-            stand.pressure = stand.pressure.min(1);
-            stand.phases += 1;
-            (stand.stuck, stand.phase_end) = (0, PHASE << (stand.phases / 2).min(LONGEST));
-        } else if self.stand.remembers == 0 && self.stand.stuck.is_multiple_of(SMOOTHING) {
+            let progress = &mut self.progress;
+            progress.remembers ^= 1;
+            progress.pressure = progress.pressure.min(1);
+            progress.phases += 1;
+            (progress.stuck, progress.phase_end) = (0, PHASE << (progress.phases / 2).min(LONGEST));
+        } else if self.progress.remembers == 0 && self.progress.stuck.is_multiple_of(SMOOTHING) {
             let mut heavy = std::mem::take(&mut self.heavy);
             heavy.retain(|&function| {
-                self.change_weight(land, function, -1);
+                self.change_weight(input, function, -1);
                 self.weights[function as usize] > 1
             });
             self.heavy = heavy;
         }
     }
 
-    fn change_weight(&mut self, Land { rows, seats }: Land, function: u32, change: i32) {
+    fn change_weight(&mut self, WalkInput { tables, incidences }: WalkInput, function: u32, change: i32) {
         self.weights[function as usize] += change;
-        for &(v, ref incidence) in seats.of(function) {
-            let sums = seats.sums(v);
-            let row = rows.row(rows.offset(incidence, &self.values), sums.len());
+        for &(v, ref incidence) in incidences.of(function) {
+            let sums = incidences.sums(v);
+            let row = tables.row(tables.offset(incidence, &self.values), sums.len());
             self.work += VALUE_WORK * (ROW_WORK + row.len() as u64);
             for (sum, &cost) in self.hard[sums].iter_mut().zip(row) {
-                *sum += if cost >= rows.hard { change } else { 0 };
+                *sum += if cost >= tables.hard { change } else { 0 };
             }
         }
     }
@@ -370,32 +375,32 @@ impl Weigher {
     }
 
     /// Gives a variable another value and brings all sums up to date.
-    fn assign(&mut self, Land { rows, seats }: Land, draw: u64, v: u32, value: u16) {
+    fn assign(&mut self, WalkInput { tables, incidences }: WalkInput, draw: u64, v: u32, value: u16) {
         let old = std::mem::replace(&mut self.values[v as usize], value);
-        let sums = &self.soft[seats.sums(v)];
-        self.stand.cost += i64::from(sums[usize::from(value)] - sums[usize::from(old)]);
-        self.moved[v as usize] = self.stand.step;
-        self.rests[v as usize] = self.stand.step + REST + below(mix(draw, RESTING), u64::from(REST) + 1) as u32;
-        self.stand.moves += 1;
+        let sums = &self.soft[incidences.sums(v)];
+        self.progress.cost += i64::from(sums[usize::from(value)] - sums[usize::from(old)]);
+        self.moved[v as usize] = self.progress.step;
+        self.rests[v as usize] = self.progress.step + REST + below(mix(draw, RESTING), u64::from(REST) + 1) as u32;
+        self.progress.moves += 1;
         let step = i64::from(value) - i64::from(old);
-        for (incidence, &function) in rows.incidences(v as usize).iter().zip(rows.functions_on(v as usize)) {
-            let row = rows.offset(incidence, &self.values);
-            let is_hard = |value: u16| rows.entries()[row + usize::from(value)] >= rows.hard;
+        for (incidence, &function) in tables.incidences(v as usize).iter().zip(tables.functions_on(v as usize)) {
+            let row = tables.offset(incidence, &self.values);
+            let is_hard = |value: u16| tables.entries()[row + usize::from(value)] >= tables.hard;
             match (is_hard(old), is_hard(value)) {
                 (false, true) => self.violate(function),
                 (true, false) => self.satisfy(function),
                 _ => {}
             }
             let weight = self.weights[function as usize];
-            for &(u, ref incidence) in seats.of(function).iter().filter(|seat| seat.0 != v) {
-                let after = rows.offset(incidence, &self.values);
-                let before = (after as i64 - step * i64::from(rows.stride(incidence, v))) as usize;
-                let sums = seats.sums(u);
+            for &(u, ref incidence) in incidences.of(function).iter().filter(|incidence| incidence.0 != v) {
+                let after = tables.offset(incidence, &self.values);
+                let before = (after as i64 - step * i64::from(tables.stride(incidence, v))) as usize;
+                let sums = incidences.sums(u);
                 self.work += VALUE_WORK * (ROW_WORK + sums.len() as u64);
-                let changes = rows.row(before, sums.len()).iter().zip(rows.row(after, sums.len()));
+                let changes = tables.row(before, sums.len()).iter().zip(tables.row(after, sums.len()));
                 let sums = self.hard[sums.clone()].iter_mut().zip(&mut self.soft[sums]);
                 for ((hard, soft), (&gone, &come)) in sums.zip(changes) {
-                    let (was, is) = (gone >= rows.hard, come >= rows.hard);
+                    let (was, is) = (gone >= tables.hard, come >= tables.hard);
                     *hard += weight * (i32::from(is) - i32::from(was));
                     *soft += if is { 0 } else { come } - if was { 0 } else { gone };
                 }
@@ -404,33 +409,34 @@ impl Weigher {
     }
 
     /// What a variable's values differ by in cost, on average.
-    fn spread(&self, Land { rows, seats }: Land) -> i64 {
+    fn spread(&self, WalkInput { tables, incidences }: WalkInput) -> i64 {
         let spread = |v: usize| {
-            let costs = &self.soft[seats.sums(v as u32)][..rows.domain(v)];
-            let costs = costs.iter().filter(|&&cost| cost < rows.hard);
+            let costs = &self.soft[incidences.sums(v as u32)][..tables.domain(v)];
+            let costs = costs.iter().filter(|&&cost| cost < tables.hard);
             i64::from(costs.clone().max().unwrap_or(&0) - costs.min().unwrap_or(&0))
         };
-        let spreads: Vec<i64> = (0..rows.variables()).map(spread).filter(|&spread| spread > 0).collect();
+        let spreads: Vec<i64> = (0..tables.variables()).map(spread).filter(|&spread| spread > 0).collect();
         (spreads.iter().sum::<i64>() / spreads.len().max(1) as i64).max(1)
     }
 
-    /// Nothing is violated: one step towards less cost. Where there is none, costs count more from now on, until one leads through a violation.
-    fn improve(&mut self, land: Land, draw: u64) {
-        self.note(land);
+    /// Nothing is violated: one step towards less cost. Where there is none, costs count more from now on, until one
+    /// leads through a violation.
+    fn improve(&mut self, input: WalkInput, draw: u64) {
+        self.note(input);
         let mut best = NO_MOVE;
         for k in 0..IMPROVED {
-            let v = below(mix(draw, k), land.rows.variables() as u64) as u32;
-            self.rate(land, v, &mut best);
+            let v = below(mix(draw, k), input.tables.variables() as u64) as u32;
+            self.rate(input, v, &mut best);
         }
         if best.0 < 0 {
             let (v, value) = best.2;
-            return self.assign(land, draw, v, value);
+            return self.assign(input, draw, v, value);
         }
-        if self.stand.cost < self.stand.cheapest {
-            self.stand.cheapest = self.stand.cost;
+        if self.progress.cost < self.progress.cheapest {
+            self.progress.cheapest = self.progress.cost;
             self.best.copy_from_slice(&self.values);
         }
-        self.stand.pressure += 1;
+        self.progress.pressure += 1;
     }
 }
 
@@ -442,13 +448,17 @@ mod tests {
     use std::sync::Arc;
 
     /// The walk's weights and sums against those of a fresh one where it stands.
-    fn compare(land: Land, walk: &Weigher, case: u32) {
-        let mut fresh = Weigher::new(land, walk.values.clone(), Stand::new(0, false));
+    fn compare(input: WalkInput, walk: &WeightingWalk, case: u32) {
+        let mut fresh = WeightingWalk::new(input, walk.values.clone(), WalkProgress::new(0, false));
         for (function, &weight) in walk.weights.iter().enumerate() {
-            fresh.change_weight(land, function as u32, weight - 1);
+            fresh.change_weight(input, function as u32, weight - 1);
         }
         assert!(fresh.hard == walk.hard && fresh.soft == walk.soft, "case {case}");
-        assert_eq!((fresh.stand.cost, fresh.stand.violated), (walk.stand.cost, walk.stand.violated), "case {case}");
+        assert_eq!(
+            (fresh.progress.cost, fresh.progress.violated),
+            (walk.progress.cost, walk.progress.violated),
+            "case {case}"
+        );
         let sorted = |functions: &[u32]| {
             let mut functions = functions.to_vec();
             functions.sort_unstable();
@@ -464,32 +474,32 @@ mod tests {
     }
 
     #[test]
-    fn sums_and_violations_are_those_counted_anew() {
+    fn sums_and_violations_are_those_counted_again() {
         let mut rng = Rng::new(1);
         let (mut heavy, mut solved, mut cheaper) = (0, 0, 0);
         for case in 0..1000 {
             let problem = Arc::new(random_dense(&mut rng));
-            let rows = Rows::new(&problem, price(&problem));
-            let seats = Seats::new(&rows);
-            let land = Land { rows: &rows, seats: &seats };
-            let begin = without_forbidden(&rows, assignment(&problem, &mut rng));
+            let tables = ValueTables::new(&problem, price(&problem));
+            let incidences = IncidenceLists::new(&tables);
+            let input = WalkInput { tables: &tables, incidences: &incidences };
+            let begin = without_forbidden(&tables, assignment(&problem, &mut rng));
             // phases end often
-            let stand = Stand { phase_end: 20, ..Stand::new(rng.draw(), case % 2 == 0) };
-            let mut walk = Weigher::new(land, begin, stand);
+            let progress = WalkProgress { phase_end: 20, ..WalkProgress::new(rng.draw(), case % 2 == 0) };
+            let mut walk = WeightingWalk::new(input, begin, progress);
             for _ in 0..5 {
-                let worked = walk.walk(land, Limit { steps: u32::MAX, work: 10_000 }, &Stop::new());
-                assert!(worked >= 10_000 && walk.stand.looked_at > 0, "case {case}");
-                compare(land, &walk, case);
+                let worked = walk.walk(input, Limit { steps: u32::MAX, work: 10_000 }, &Stop::new());
+                assert!(worked >= 10_000 && walk.progress.looked_at > 0, "case {case}");
+                compare(input, &walk, case);
             }
             heavy += usize::from(!walk.heavy.is_empty());
-            let (stand, found) = walk.stand();
-            let energy = rows.energy(found);
-            let of_functions = problem.functions.iter().filter(|f| rows.entry(f, found) >= crate::model::FORBIDDEN);
+            let (progress, found) = walk.progress();
+            let energy = tables.energy(found);
+            let of_functions = problem.functions.iter().filter(|f| tables.entry(f, found) >= crate::model::FORBIDDEN);
             // what costs as much as what is forbidden counts, too
-            assert!(stand.fewest as usize >= of_functions.count(), "case {case}: {energy:?}");
-            solved += usize::from(stand.fewest == 0);
-            if energy.violations == 0 && rows.shift == 0 && stand.cheapest < i64::MAX {
-                assert_eq!(stand.cheapest, energy.total, "case {case}");
+            assert!(progress.fewest as usize >= of_functions.count(), "case {case}: {energy:?}");
+            solved += usize::from(progress.fewest == 0);
+            if energy.violations == 0 && tables.shift == 0 && progress.cheapest < i64::MAX {
+                assert_eq!(progress.cheapest, energy.total, "case {case}");
                 cheaper += 1;
             }
         }

@@ -7,14 +7,14 @@ use crate::device::shared::device_structs;
 use crate::search::drivers::annealing::generation::{Generation, Tally};
 
 device_structs! {
-    /// `kernels/anneal.cu`: Herd.
+    /// `kernels/anneal.cu`: Population.
     #[derive(Clone, Copy, Debug, Default)]
-    pub(crate) struct HerdArgument as "Herd" {
+    pub(crate) struct PopulationArgument as "Population" {
         pub states: u32,
         pub large: u32,
         pub domains: u64,
         pub elites: u64,
-        pub children: u64,
+        pub offspring: u64,
         pub others: u64,
         pub totals: u64,
         pub next_totals: u64,
@@ -38,9 +38,9 @@ device_structs! {
     }
 }
 
-/// `kernels/anneal.cu`: Survey.
+/// `kernels/anneal.cu`: PopulationSummary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Survey {
+pub(crate) struct PopulationSummary {
     pub best: i64,
     pub allowed: i64,
     pub best_slot: usize,
@@ -49,10 +49,10 @@ pub(crate) struct Survey {
     pub at_best: usize,
 }
 
-impl Survey {
-    pub fn new(words: &[u64]) -> Survey {
+impl PopulationSummary {
+    pub fn new(words: &[u64]) -> PopulationSummary {
         let (low, high) = (|word: u64| word as u32 as usize, |word: u64| (word >> 32) as usize);
-        Survey {
+        PopulationSummary {
             best: words[0] as i64,
             allowed: words[1] as i64,
             best_slot: low(words[2]),
@@ -68,8 +68,8 @@ unsafe impl ValidAsZeroBits for Generation {}
 
 /// Moves and ratings; then a gain and a work for each of 16 choices.
 pub(crate) const COUNTERS: usize = 2 + 2 * 16;
-/// Words of a [`Survey`], behind the counters.
-pub(crate) const SURVEY: usize = 4;
+/// Words of a [`PopulationSummary`], behind the counters.
+pub(crate) const SUMMARY: usize = 4;
 
 /// What the counters behind the first two say of the choices.
 pub(crate) fn tally(counters: &[u64]) -> Tally {

@@ -1,26 +1,27 @@
-//! Which kernels make a core's children.
+//! Which kernels make a core's offspring.
 
-use super::arguments::HerdArgument;
+use super::arguments::PopulationArgument;
 use crate::device::Source;
 use crate::kernels;
 use crate::search::context::cuda::CoreArgument;
 use crate::search::context::value_tables;
 use crate::search::drivers::annealing::generation::{self, Generation};
 
-/// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions. A
-/// unit is 16 bytes: four entries, or eight of 16 bits.
+/// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions.
+/// A unit is 16 bytes: four entries, or eight of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Team {
+pub(crate) struct StateLanes {
     pub parts: u32,
     pub slots: u32,
     pub units: u32,
     pub half: bool,
 }
 
-impl Team {
-    /// The team for rows of so many quads, of `lanes` lanes where a row takes fewer. Those for 1, 5 to 8, and 9 to 16 units were
-    /// the fastest of several on an H200 (results/notes/search-cuda.md); the others follow them and were not compared.
-    pub fn new(quads: u32, half: bool, lanes: u32) -> Team {
+impl StateLanes {
+    /// The lanes for rows of so many quads, of `lanes` lanes where a row takes fewer. Those for 1, 5 to 8, and 9 to 16
+    /// units were the fastest of several on an H200 (results/notes/search-cuda.md); the others follow them and were not
+    /// compared.
+    pub fn new(quads: u32, half: bool, lanes: u32) -> StateLanes {
         let (parts, units) = match if half { quads.div_ceil(2) } else { quads } {
             0..=1 => (1, 1),
             2 if lanes == 1 => (1, 2),
@@ -32,57 +33,57 @@ impl Team {
             33..=64 => (32, 2),
             _ => (32, 4),
         };
-        Team { parts, slots: (lanes / parts).max(1), units, half }
+        StateLanes { parts, slots: (lanes / parts).max(1), units, half }
     }
 
-    /// Lanes of a team.
-    pub fn lanes(self) -> u32 {
+    /// Lanes of a group.
+    pub fn count(self) -> u32 {
         self.parts * self.slots
     }
 
-    /// Quads of 32-bit entries that a team holds.
+    /// Quads of 32-bit entries that a lane group holds.
     pub fn quads(self) -> u32 {
         self.parts * self.units * if self.half { 2 } else { 1 }
     }
 
-    /// The kernel that makes its children: with values of so many bytes, and blocks of so many states; 0 where a team has a state to itself.
-    /// Blocks may keep their states' ratings.
+    /// The kernel that makes its offspring: with values of so many bytes, and blocks of so many states; 0 where a lane
+    /// group has a state to itself. Blocks may keep their states' ratings.
     pub fn kernel(self, bytes: u32, states: u32, keeps: bool) -> String {
-        let Team { parts, slots, units, half } = self;
-        format!("breed<{parts}, {slots}, {units}, {half}, u{}, {states}, {keeps}>", 8 * bytes)
+        let StateLanes { parts, slots, units, half } = self;
+        format!("make_offspring<{parts}, {slots}, {units}, {half}, u{}, {states}, {keeps}>", 8 * bytes)
     }
 }
 
 /// Lanes that share a state, at most, where a row takes fewer.
 pub(crate) const MOST_LANES: u32 = 16;
 
-/// Kernels for every kind of team.
+/// Kernels for every kind of lanes.
 pub(crate) fn sources() -> Vec<Source> {
     let mut all = Vec::new();
     for quads in [1, 2, 4, 8, 16, 32, 64, 128] {
         let bytes = if quads > 64 { 2 } else { 1 };
-        all.push(source(Team::new(quads, false, 1), bytes, 0, false, false));
-        all.push(source(Team::new(quads, quads > 1, 1), bytes, 1, quads % 2 == 0, quads == 1));
+        all.push(source(StateLanes::new(quads, false, 1), bytes, 0, false, false));
+        all.push(source(StateLanes::new(quads, quads > 1, 1), bytes, 1, quads % 2 == 0, quads == 1));
     }
-    all.push(source(Team::new(1, false, MOST_LANES), 1, 0, false, false));
-    all.push(source(Team::new(16, true, MOST_LANES), 1, 0, false, false));
+    all.push(source(StateLanes::new(1, false, MOST_LANES), 1, 0, false, false));
+    all.push(source(StateLanes::new(16, true, MOST_LANES), 1, 0, false, false));
     for keeps in [false, true] {
-        all.push(source(Team::new(4, true, 4), 1, 2, keeps, false));
-        all.push(source(Team::new(2, true, 1), 1, 8, keeps, false));
-        all.push(source(Team::new(1, false, 1), 1, 1, keeps, false));
+        all.push(source(StateLanes::new(4, true, 4), 1, 2, keeps, false));
+        all.push(source(StateLanes::new(2, true, 1), 1, 8, keeps, false));
+        all.push(source(StateLanes::new(1, false, 1), 1, 1, keeps, false));
     }
     all
 }
 
 /// All kernels of a population with such teams.
-pub(crate) fn source(team: Team, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
+pub(crate) fn source(lanes: StateLanes, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
     let source = kernels::source("anneal.cu").declare(&value_tables::declared()).declare(&generation::declared());
-    let source = source.asserts::<CoreArgument>().asserts::<HerdArgument>().asserts::<Generation>();
+    let source = source.asserts::<CoreArgument>().asserts::<PopulationArgument>().asserts::<Generation>();
     let source = if wide { source.constant("WIDE", 1) } else { source };
     source
-        .kernel(team.kernel(bytes, states, keeps))
-        .kernel(format!("settle<u{}>", 8 * bytes))
+        .kernel(lanes.kernel(bytes, states, keeps))
+        .kernel(format!("replace<u{}>", 8 * bytes))
         .kernel(format!("spread<u{}>", 8 * bytes))
         .kernel("remember")
-        .kernel("survey")
+        .kernel("summarize")
 }

@@ -1,38 +1,41 @@
-//! How a population on a core is cut into blocks and teams.
+//! How a population on a core is cut into blocks and lane groups.
 
-use super::lanes::{MOST_LANES, Team, source};
+use super::lanes::{MOST_LANES, StateLanes, source};
 use crate::device::{Cuda, Info, Source};
 use crate::search::context::cuda::{Shape, unfit};
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Threads of a multiprocessor, as many as it has registers for.
 const THREADS: u32 = 1024;
-/// Blocks of them on a large core, and the states of each; the second where such a block goes through color classes several times over. States of a block
-/// visit the same variables side by side and read the same tables, but wait for each other after each class. In 20 s the grid comes further with eight
-/// than with four or sixteen, rnd1000 about as far with two, four and eight (results/notes/search-cuda.md).
+/// Blocks of them on a large core, and the states of each; the second where such a block goes through color classes
+/// several times over. States of a block visit the same variables side by side and read the same tables, but wait for
+/// each other after each class. In 20 s the grid comes further with eight than with four or sixteen, rnd1000 about as
+/// far with two, four and eight (results/notes/search-cuda.md).
 const BLOCKS: [u32; 2] = [2, 1];
 const TOGETHER: [u32; 2] = [1, 8];
-/// Threads of a block whose teams have a state each, at most.
-const TEAMS: u32 = 256;
-/// Threads of a block of a small core of narrow rows, which has one state: as many as a class takes on average, a warp at least.
+/// Threads of a block whose lane groups have a state each, at most.
+const SMALL_THREADS: u32 = 256;
+/// Threads of a block of a small core of narrow rows, which has one state: as many as a class takes on average, a warp
+/// at least.
 const FEW_THREADS: [u32; 2] = [32, 512];
 /// Bytes of shared memory beside the values, and what each block takes with the driver's own.
 const BESIDE: u32 = 128;
 const RESERVED: u32 = BESIDE + 1024;
-/// A node of a tree takes about as long as so many visits, the second where ratings are kept and visits are short: it is rated, sends its message and
-/// is drawn. So a tree move of a grid is 2.5 sweeps with four states and 2.1 with eight, where 2.5 and 2.6 were measured, and one of rnd1000 seven.
+/// A node of a tree takes about as long as so many visits, the second where ratings are kept and visits are short: it
+/// is rated, sends its message and is drawn. So a tree move of a grid is 2.5 sweeps with four states and 2.1 with
+/// eight, where 2.5 and 2.6 were measured, and one of rnd1000 seven.
 const NODE_VISITS: [usize; 2] = [3, 5];
 
-/// States from which on a device has a crowd.
-pub(crate) fn crowd(info: &Info) -> usize {
-    CROWD * info.multiprocessors as usize
+/// States from which on a device has enough states to be busy.
+pub(crate) fn saturating_states(info: &Info) -> usize {
+    SATURATING * info.multiprocessors as usize
 }
 
 /// What of a core says how its population is cut into blocks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
+pub(crate) struct LaunchShape {
     shape: Shape,
     variables: u32,
     is_large: bool,
@@ -46,19 +49,20 @@ pub(crate) struct Extent {
     ratings: Option<u32>,
 }
 
-/// What is not for the core and the device to say of blocks that share their states: how many these are, and whether ratings are kept where there is room.
+/// What is not for the core and the device to say of blocks that share their states: how many these are, and whether
+/// ratings are kept where there is room.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct Overrides {
     pub together: Option<u32>,
     pub keeps: Option<bool>,
 }
 
-/// A block: its states, 0 where each team has one, its threads and the teams they make.
+/// A block: its states, 0 where each lane group has one, its threads and the lane groups they make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub together: u32,
     pub threads: u32,
-    pub team: Team,
+    pub lanes: StateLanes,
     /// Whether ratings are kept beside the values.
     pub keeps: bool,
     /// Bytes of shared memory.
@@ -68,7 +72,7 @@ pub(crate) struct Block {
 impl Block {
     /// States of a block.
     pub fn states(&self) -> u32 {
-        if self.is_shared() { self.together } else { self.threads / self.team.lanes() }
+        if self.is_shared() { self.together } else { self.threads / self.lanes.count() }
     }
 
     /// Whether a multiprocessor has the shared memory.
@@ -81,30 +85,31 @@ impl Block {
         self.together > 0
     }
 
-    /// Sweeps that take as long as a tree move where threads share states: a block goes from barrier to barrier, through classes in a sweep, up and down
-    /// levels in a tree move.
-    pub fn tree_sweeps(&self, field: &Field) -> Option<f64> {
-        let forest = field.forests().first().filter(|_| self.is_shared())?;
-        let teams = (self.threads / self.team.lanes() / self.together) as usize;
-        let sweep: usize = field.classes.iter().map(|class| class.len().div_ceil(teams)).sum();
-        let tree: usize = forest.levels.windows(2).map(|level| ((level[1] - level[0]) as usize).div_ceil(teams)).sum();
+    /// Sweeps that take as long as a tree move where threads share states: a block goes from barrier to barrier,
+    /// through classes in a sweep, up and down levels in a tree move.
+    pub fn tree_sweeps(&self, context: &SearchContext) -> Option<f64> {
+        let forest = context.forests().first().filter(|_| self.is_shared())?;
+        let lane_groups = (self.threads / self.lanes.count() / self.together) as usize;
+        let sweep: usize = context.classes.iter().map(|class| class.len().div_ceil(lane_groups)).sum();
+        let tree: usize =
+            forest.levels.windows(2).map(|level| ((level[1] - level[0]) as usize).div_ceil(lane_groups)).sum();
         Some((NODE_VISITS[usize::from(self.keeps)] * tree) as f64 / sweep.max(1) as f64)
     }
 }
 
-impl Extent {
-    pub fn of(field: &Field, shape: Shape) -> Extent {
-        let n = field.variables();
-        Extent {
+impl LaunchShape {
+    pub fn of(context: &SearchContext, shape: Shape) -> LaunchShape {
+        let n = context.variables();
+        LaunchShape {
             shape,
             variables: n as u32,
-            is_large: field.is_large(),
-            classes: field.classes.len() as u32,
-            degree: ((0..n).map(|v| field.rows.degree(v)).sum::<usize>() / n.max(1)) as u32,
-            bytes: if field.rows.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 },
+            is_large: context.is_large(),
+            classes: context.classes.len() as u32,
+            degree: ((0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1)) as u32,
+            bytes: if context.tables.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 },
             ratings: shape.keeps.then(|| {
                 // the rows, and two words for each variable that moves
-                field.rows.width.iter().sum::<u32>() * if shape.half { 2 } else { 4 } + 8 * n as u32
+                context.tables.width.iter().sum::<u32>() * if shape.half { 2 } else { 4 } + 8 * n as u32
             }),
         }
     }
@@ -114,28 +119,28 @@ impl Extent {
         self.variables.next_multiple_of(16)
     }
 
-    /// The block for so many states, 0 where it decides itself how many there are. Teams have many lanes where `few`; a block whose threads share its
-    /// states has as many, and keeps their ratings if there is room, if that is said.
-    pub fn block(&self, info: &Info, states: u32, few: bool, said: Said) -> Block {
+    /// The block for so many states, 0 where it decides itself how many there are. Groups have many lanes where `few`;
+    /// a block whose threads share its states has as many, and keeps their ratings if there is room, if that is said.
+    pub fn block(&self, info: &Info, states: u32, few: bool, overrides: Overrides) -> Block {
         match self.is_large {
-            true => self.of_large(info, states, said),
-            false => self.of_narrow(info, said).unwrap_or_else(|| self.of_teams(info, states, few)),
+            true => self.of_large(info, states, overrides),
+            false => self.of_narrow(info, overrides).unwrap_or_else(|| self.of_small(info, states, few)),
         }
     }
 
     /// A state a block, its ratings kept, where there is room.
-    fn of_narrow(&self, info: &Info, Said { together, keeps }: Said) -> Option<Block> {
-        let (together, team) = (together.unwrap_or(1), self.team(1));
+    fn of_narrow(&self, info: &Info, Overrides { together, keeps }: Overrides) -> Option<Block> {
+        let (together, lanes) = (together.unwrap_or(1), self.lanes(1));
         let shared = together * (self.pad() * self.bytes + self.ratings?);
         if keeps == Some(false) || shared + RESERVED > info.shared_memory {
             return None;
         }
         let width = self.variables.div_ceil(self.classes.max(1));
-        let threads = (together * width * team.lanes()).next_power_of_two().clamp(FEW_THREADS[0], FEW_THREADS[1]);
-        Some(Block { together, threads, team, keeps: true, shared })
+        let threads = (together * width * lanes.count()).next_power_of_two().clamp(FEW_THREADS[0], FEW_THREADS[1]);
+        Some(Block { together, threads, lanes, keeps: true, shared })
     }
 
-    fn of_large(&self, info: &Info, states: u32, Said { together, keeps }: Said) -> Block {
+    fn of_large(&self, info: &Info, states: u32, Overrides { together, keeps }: Overrides) -> Block {
         let state = self.pad() * self.bytes;
         let wide = usize::from(self.variables >= THREADS * self.classes);
         let threads = THREADS / BLOCKS[wide];
@@ -145,69 +150,71 @@ impl Extent {
         while most > 1 && (most * state + BESIDE > info.shared_memory || !spread(most)) {
             most /= 2;
         }
-        // a visit reads one row then, for which a team needs no more lanes than hold it (rnd1000, one H200, a generation of 264 states: 2.34 ms
-        // without, 0.98 with; 528 states in 1.51 ms came no further in 20 s; results/notes/search-cuda.md)
+        // a visit reads one row then, for which a lane group needs no more lanes than hold it (rnd1000, one H200, a
+        // generation of 264 states: 2.34 ms without, 0.98 with; 528 states in 1.51 ms came no further in 20 s;
+        // results/notes/search-cuda.md)
         let kept = self.ratings.map(|ratings| most * (state + ratings));
         let fits = |&kept: &u32| keeps != Some(false) && BLOCKS[wide] * (kept + RESERVED) <= info.shared_memory;
         if let Some(shared) = kept.filter(fits) {
-            return Block { together: most, threads, team: self.team(1), keeps: true, shared };
+            return Block { together: most, threads, lanes: self.lanes(1), keeps: true, shared };
         }
         let lanes = threads / most * self.classes / self.variables.max(1);
-        let team = self.team(lanes.clamp(1, self.most_lanes()).next_power_of_two());
-        Block { together: most, threads, team, keeps: false, shared: most * state }
+        let lanes = self.lanes(lanes.clamp(1, self.most_lanes()).next_power_of_two());
+        Block { together: most, threads, lanes, keeps: false, shared: most * state }
     }
 
-    fn of_teams(&self, info: &Info, states: u32, few: bool) -> Block {
-        let team = self.team(if few { 1 << self.most_lanes().ilog2() } else { 1 });
-        let shared = |threads: u32| match team.lanes() {
+    fn of_small(&self, info: &Info, states: u32, few: bool) -> Block {
+        let lanes = self.lanes(if few { 1 << self.most_lanes().ilog2() } else { 1 });
+        let shared = |threads: u32| match lanes.count() {
             1 => self.variables * self.bytes * threads,
             lanes => self.pad() * self.bytes * (threads / lanes),
         };
-        let mut threads = TEAMS;
+        let mut threads = SMALL_THREADS;
         // few states still go to all multiprocessors
-        let spread = |threads: u32| states >= 2 * info.multiprocessors * threads / team.lanes();
+        let spread = |threads: u32| states >= 2 * info.multiprocessors * threads / lanes.count();
         while threads > 32 && (shared(threads) > 48 << 10 || !spread(threads)) {
             threads /= 2;
         }
-        Block { together: 0, threads, team, keeps: false, shared: shared(threads) }
+        Block { together: 0, threads, lanes, keeps: false, shared: shared(threads) }
     }
 
-    /// Lanes of a team, at most, where a row takes fewer: each of them finds some functions.
+    /// Lanes of a group, at most, where a row takes fewer: each of them finds some functions.
     fn most_lanes(&self) -> u32 {
         (self.degree / 2).clamp(1, MOST_LANES)
     }
 
-    fn team(&self, lanes: u32) -> Team {
-        Team::new(self.shape.quads, self.shape.half, lanes)
+    fn lanes(&self, count: u32) -> StateLanes {
+        StateLanes::new(self.shape.quads, self.shape.half, count)
     }
 
     /// The kernels of such blocks.
     pub fn source(&self, block: Block) -> Source {
-        source(block.team, self.bytes, block.together, block.keeps, self.shape.wide)
+        source(block.lanes, self.bytes, block.together, block.keeps, self.shape.wide)
     }
 }
 
-/// From how many states on a state has only as many lanes as a row takes, for each multiprocessor. Measured on an H200 with 2112 to 32768 states
-/// (results/notes/search-cuda.md).
-const CROWD: usize = 65;
+/// From how many states on a state has only as many lanes as a row takes, for each multiprocessor. Measured on an H200
+/// with 2112 to 32768 states (results/notes/search-cuda.md).
+const SATURATING: usize = 65;
 /// How long the kernels of a first population are waited for: a few milliseconds bring them from the cache.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What the kernels of the first population on a core are made of, and how many states it has, 0 where nobody says that.
+/// What the kernels of the first population on a core are made of, and how many states it has, 0 where no number was
+/// asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct First(Option<(Extent, usize)>);
+pub(crate) struct FirstKernels(Option<(LaunchShape, usize)>);
 
-impl First {
-    pub fn of(field: &Field) -> First {
-        let fits = field.variables() > 0 && unfit(field).is_none();
-        First(fits.then(|| (Extent::of(field, Shape::of(field)), field.population.unwrap_or(0))))
+impl FirstKernels {
+    pub fn of(context: &SearchContext) -> FirstKernels {
+        let fits = context.variables() > 0 && unfit(context).is_none();
+        FirstKernels(fits.then(|| (LaunchShape::of(context, Shape::of(context)), context.population.unwrap_or(0))))
     }
 
     /// The kernels on a device.
     pub fn source(self, cuda: &Cuda) -> Option<Source> {
-        let (extent, states) = self.0?;
-        let few = states < crowd(&cuda.info);
-        Some(extent.source(extent.block(&cuda.info, states as u32, few, Said::default())))
+        let (launch_shape, states) = self.0?;
+        let few = states < saturating_states(&cuda.info);
+        Some(launch_shape.source(launch_shape.block(&cuda.info, states as u32, few, Overrides::default())))
     }
 
     /// Whether a device has them, or takes them from the cache; else they are compiled from now on.
@@ -238,7 +245,7 @@ mod tests {
             memory: 1 << 37,
         };
         let shape = Shape { quads: 2, half: true, wide: false, keeps: true };
-        let extent = |variables, classes| Extent {
+        let launch_shape = |variables, classes| LaunchShape {
             shape,
             variables,
             is_large: variables > 600,
@@ -247,32 +254,33 @@ mod tests {
             bytes: 1,
             ratings: Some(16 * variables),
         };
-        let block = |extent: Extent, states| extent.block(&info, states, true, Said::default());
-        let (grid, random) = (extent(10_000, 2), extent(1000, 9));
+        let block = |launch_shape: LaunchShape, states| launch_shape.block(&info, states, true, Overrides::default());
+        let (grid, random) = (launch_shape(10_000, 2), launch_shape(1000, 9));
         assert_eq!(block(grid, 0).together, 8);
         assert_eq!((block(random, 0).together, block(random, 0).threads), (1, THREADS / 2));
         // few states go to as many multiprocessors as there are, and so do those of portable runs
         assert_eq!(block(grid, 4 * 132).together, 4);
         assert_eq!(block(grid, 8).together, 1);
-        assert_eq!(grid.block(&info, 8, true, Said { together: Some(8), keeps: None }).together, 8);
+        assert_eq!(grid.block(&info, 8, true, Overrides { together: Some(8), keeps: None }).together, 8);
         // ratings are kept where they fit
         assert_eq!((block(random, 0).keeps, block(random, 0).shared), (true, 1008 + 16_000));
         assert!(
-            !block(grid, 0).keeps && !random.block(&info, 0, true, Said { together: None, keeps: Some(false) }).keeps
+            !block(grid, 0).keeps
+                && !random.block(&info, 0, true, Overrides { together: None, keeps: Some(false) }).keeps
         );
         // 100 kB a state
-        let sparse = block(extent(100_000, 6), 0);
+        let sparse = block(launch_shape(100_000, 6), 0);
         assert_eq!((sparse.together, sparse.threads), (2, THREADS));
-        assert!(sparse.fits(&info) && !block(extent(300_000, 6), 0).fits(&info));
+        assert!(sparse.fits(&info) && !block(launch_shape(300_000, 6), 0).fits(&info));
         // narrow rows of a small state are kept by a block of its own, a warp or as many threads as a class takes
-        let narrow = Extent { shape: Shape { quads: 1, half: false, ..shape }, ..extent(100, 10) };
+        let narrow = LaunchShape { shape: Shape { quads: 1, half: false, ..shape }, ..launch_shape(100, 10) };
         assert_eq!((block(narrow, 1).together, block(narrow, 1).threads, block(narrow, 1).keeps), (1, 32, true));
-        assert_eq!(block(Extent { classes: 2, ..narrow }, 9000).threads, 64);
-        assert!(!block(Extent { ratings: None, ..narrow }, 1).is_shared());
-        // other small states: few of them by warps of teams, many by lanes
-        let small = Extent { ratings: None, ..narrow };
+        assert_eq!(block(LaunchShape { classes: 2, ..narrow }, 9000).threads, 64);
+        assert!(!block(LaunchShape { ratings: None, ..narrow }, 1).is_shared());
+        // other small states: few of them by warps of lane groups, many by lanes
+        let small = LaunchShape { ratings: None, ..narrow };
         assert_eq!((block(small, 1).states(), block(small, 1).is_shared()), (16, false));
-        assert_eq!(small.block(&info, 131_072, false, Said::default()).states(), TEAMS);
+        assert_eq!(small.block(&info, 131_072, false, Overrides::default()).states(), SMALL_THREADS);
     }
 
     #[test]
@@ -280,16 +288,16 @@ mod tests {
         let network =
             generate("large-sparse", &[("n", "1000"), ("d", "3"), ("functions", "5000")], 1).expect("a family");
         let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
-        let field = Field::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
+        let context = SearchContext::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
         let sweeps = |together, threads, lanes, keeps| {
-            let block = Block { together, threads, team: Team::new(1, false, lanes), keeps, shared: 0 };
-            block.tree_sweeps(&field).expect("a large core with trees")
+            let block = Block { together, threads, lanes: StateLanes::new(1, false, lanes), keeps, shared: 0 };
+            block.tree_sweeps(&context).expect("a large core with trees")
         };
         // a node counts as more of the short visits, and as many whatever else the block is like
         assert!((sweeps(1, 512, 1, true) * 3.0 - sweeps(1, 512, 1, false) * 5.0).abs() < 1e-9);
         assert!(sweeps(1, 512, 1, true) > f64::from(TREE_EVERY));
-        // a thread that goes through all alone waits for nobody
-        let nodes = field.forests()[0].nodes.len() as f64;
-        assert_eq!(sweeps(1, 1, 1, false), 3.0 * nodes / field.variables() as f64);
+        // a thread that goes through all alone waits for no other
+        let nodes = context.forests()[0].nodes.len() as f64;
+        assert_eq!(sweeps(1, 1, 1, false), 3.0 * nodes / context.variables() as f64);
     }
 }

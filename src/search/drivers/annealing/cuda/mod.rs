@@ -9,16 +9,16 @@ mod replay;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use self::arguments::{COUNTERS, HerdArgument, SURVEY, Survey, tally};
-use self::launch_shape::{Block, Extent, Said, crowd};
+use self::arguments::{COUNTERS, PopulationArgument, PopulationSummary, SUMMARY, tally};
+use self::launch_shape::{Block, LaunchShape, Overrides, saturating_states};
 use super::cpu;
-use super::generation::{Bred, Generation, Herd, STEPS, Settled};
+use super::generation::{Generation, Offspring, Population, Replacement, STEPS};
 use super::state::Elite;
 use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::fang::boltzmann::Boltzmann;
 use crate::search::context::cuda::{Device, DeviceCore, address};
 use crate::search::context::value_tables::Energy;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use replay::{RECORD_AFTER, Recorded};
 use std::ops::Range;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A population on a device.
-pub(crate) struct CudaHerd {
+pub(crate) struct CudaPopulation {
     cuda: Device,
     /// For what cannot wait for the kernels' stream.
     aside: Arc<CudaStream>,
@@ -38,30 +38,30 @@ pub(crate) struct CudaHerd {
     /// Rounds are those of the CPU.
     portable: bool,
     /// States from which on there are enough of them to keep the lanes busy one by one.
-    pub(crate) crowd: usize,
+    pub(crate) saturating_states: usize,
     /// Of blocks whose threads share their states.
-    pub(crate) said: Said,
+    pub(crate) overrides: Overrides,
     /// Generations of a population before they are recorded.
     pub(crate) record_after: u32,
 }
 
 /// Kernels for a core, and how they are launched.
 struct Program {
-    breed: Kernel,
+    make_offspring: Kernel,
     remember: Kernel,
-    settle: Kernel,
+    replace: Kernel,
     spread: Kernel,
-    survey: Kernel,
-    extent: Extent,
+    summarize: Kernel,
+    launch_shape: LaunchShape,
     block: Block,
 }
 
 /// What depends on the number of states.
 struct States {
-    argument: HerdArgument,
+    argument: PopulationArgument,
     program: Program,
     elites: CudaSlice<u8>,
-    children: CudaSlice<u8>,
+    offspring: CudaSlice<u8>,
     totals: [CudaSlice<i64>; 3],
     hashes: [CudaSlice<u64>; 3],
     known: (CudaSlice<u64>, CudaSlice<u32>),
@@ -73,31 +73,31 @@ struct States {
     recorded: Option<Recorded>,
     /// Whole generations made.
     generations: u32,
-    /// Kept for their memory.
+    /// CachedRatings for their memory.
     _others: (CudaSlice<u8>, CudaSlice<u32>, CudaSlice<u32>, CudaSlice<i64>),
-    /// Not 0 once children are to end early.
+    /// Not 0 once offspring are to end early.
     stop: CudaSlice<u32>,
-    survey_of_elites: Survey,
+    summary_of_elites: PopulationSummary,
     /// Whether the elites' numbers stand in the second of their two places.
-    turned: bool,
+    swapped: bool,
 }
 
 impl States {
     /// The energies of the elites: of two places the one that the last generation wrote.
     fn totals_now(&self) -> &CudaSlice<i64> {
-        &self.totals[usize::from(self.turned)]
+        &self.totals[usize::from(self.swapped)]
     }
 }
 
-impl CudaHerd {
-    /// A herd without states.
-    pub fn new(cuda: Device, portable: bool) -> Result<CudaHerd, DeviceError> {
+impl CudaPopulation {
+    /// A population without states.
+    pub fn new(cuda: Device, portable: bool) -> Result<CudaPopulation, DeviceError> {
         // bounds use the device too
         let cuda = cuda.beside()?;
         let (steps, aside) = (cuda.zeros(2 * STEPS)?, cuda.fork()?);
-        let crowd = crowd(&cuda.info);
+        let saturating_states = saturating_states(&cuda.info);
         let (best, best_allowed) = (i64::MAX, i64::MAX);
-        Ok(CudaHerd {
+        Ok(CudaPopulation {
             cuda,
             aside,
             core: None,
@@ -106,58 +106,61 @@ impl CudaHerd {
             best,
             best_allowed,
             portable,
-            crowd,
-            said: Said::default(),
+            saturating_states,
+            overrides: Overrides::default(),
             record_after: RECORD_AFTER,
         })
     }
 
-    fn upload(&mut self, field: &Field) -> Result<(), DeviceError> {
+    fn upload(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
         if self.core.is_none() {
-            self.core = Some(DeviceCore::new(&self.cuda, field)?);
+            self.core = Some(DeviceCore::new(&self.cuda, context)?);
         }
         Ok(())
     }
 
     /// How so many states, 0 where the block says how many there are, are cut.
-    fn cut(&self, field: &Field, core: &DeviceCore, states: usize) -> (Extent, Block) {
-        let extent = Extent::of(field, core.shape);
-        (extent, extent.block(&self.cuda.info, states as u32, states < self.crowd, self.said))
+    fn cut(&self, context: &SearchContext, core: &DeviceCore, states: usize) -> (LaunchShape, Block) {
+        let launch_shape = LaunchShape::of(context, core.shape);
+        (
+            launch_shape,
+            launch_shape.block(&self.cuda.info, states as u32, states < self.saturating_states, self.overrides),
+        )
     }
 
     /// The kernels for so many states, 0 where the block says how many there are, and how they are launched.
-    fn program(&self, field: &Field, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
-        let (extent, block) = self.cut(field, core, states);
+    fn program(&self, context: &SearchContext, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
+        let (launch_shape, block) = self.cut(context, core, states);
         if !block.fits(&self.cuda.info) {
-            let n = field.variables();
+            let n = context.variables();
             return Err(DeviceError::Unusable(format!("{n} variables of a state do not fit its shared memory")));
         }
-        let module = self.cuda.load(&extent.source(block))?;
-        let bytes = extent.bytes;
+        let module = self.cuda.load(&launch_shape.source(block))?;
+        let bytes = launch_shape.bytes;
         Ok(Program {
-            breed: module.kernel(&block.team.kernel(bytes, block.together, block.keeps), block.shared)?,
+            make_offspring: module.kernel(&block.lanes.kernel(bytes, block.together, block.keeps), block.shared)?,
             remember: module.kernel("remember", 0)?,
-            settle: module.kernel(&format!("settle<u{}>", 8 * bytes), 0)?,
+            replace: module.kernel(&format!("replace<u{}>", 8 * bytes), 0)?,
             spread: module.kernel(&format!("spread<u{}>", 8 * bytes), 0)?,
-            survey: module.kernel("survey", 0)?,
-            extent,
+            summarize: module.kernel("summarize", 0)?,
+            launch_shape,
             block,
         })
     }
 
-    fn prepare(&mut self, field: &Field, states: usize) -> Result<(), DeviceError> {
+    fn prepare(&mut self, context: &SearchContext, states: usize) -> Result<(), DeviceError> {
         let core = self.core.as_ref().ok_or_else(missing)?;
-        let program = self.program(field, core, states)?;
+        let program = self.program(context, core, states)?;
         let cuda = &*self.cuda;
-        let (n, pad) = (field.variables(), core.argument.pad as usize);
-        let Program { extent: Extent { bytes, .. }, block, .. } = program;
-        // blocks are whole: the last one's idle teams have storage too
+        let (n, pad) = (context.variables(), core.argument.pad as usize);
+        let Program { launch_shape: LaunchShape { bytes, .. }, block, .. } = program;
+        // blocks are whole: the last one's idle lane groups have storage too
         let places = states.next_multiple_of(block.states() as usize);
-        let scratch_quads = 2 * u64::from(core.nodes) * u64::from(block.team.quads());
+        let scratch_quads = 2 * u64::from(core.nodes) * u64::from(block.lanes.quads());
         let length = states * pad * bytes as usize;
         let elites = cuda.zeros::<u8>(length)?;
-        let children = cuda.zeros::<u8>(length)?;
-        let merged = if field.is_large() { places } else { 1 };
+        let offspring = cuda.zeros::<u8>(length)?;
+        let merged = if context.is_large() { places } else { 1 };
         let others = cuda.zeros::<u8>(merged * pad * bytes as usize)?;
         let scratch = cuda.zeros::<u32>((places * scratch_quads as usize * 4).max(4))?;
         let labels = cuda.zeros::<u32>(merged * n)?;
@@ -169,13 +172,13 @@ impl CudaHerd {
         // never more than half full
         let places_known = (4 * states).next_power_of_two();
         let known = (cuda.zeros(places_known)?, cuda.zeros(places_known)?);
-        let counters = cuda.zeros(COUNTERS + 2 * SURVEY)?;
-        let argument = HerdArgument {
+        let counters = cuda.zeros(COUNTERS + 2 * SUMMARY)?;
+        let argument = PopulationArgument {
             states: states as u32,
-            large: u32::from(field.is_large()),
+            large: u32::from(context.is_large()),
             domains: core.domains,
             elites: address(cuda, &elites),
-            children: address(cuda, &children),
+            offspring: address(cuda, &offspring),
             others: address(cuda, &others),
             totals: address(cuda, &totals[0]),
             next_totals: address(cuda, &totals[1]),
@@ -201,7 +204,7 @@ impl CudaHerd {
             argument,
             program,
             elites,
-            children,
+            offspring,
             totals,
             hashes,
             known,
@@ -212,8 +215,8 @@ impl CudaHerd {
             generations: 0,
             _others: (others, scratch, labels, deltas),
             stop,
-            survey_of_elites: Survey::default(),
-            turned: false,
+            summary_of_elites: PopulationSummary::default(),
+            swapped: false,
         });
         Ok(())
     }
@@ -222,45 +225,45 @@ impl CudaHerd {
         Ok((self.core.as_ref().ok_or_else(missing)?, self.states.as_ref().ok_or_else(missing)?))
     }
 
-    /// What the counters say of `children` made, with those that are better than all before.
-    fn bred(&mut self, field: &Field, counters: &[u64], children: usize) -> Result<Bred, DeviceError> {
-        let survey = Survey::new(&counters[COUNTERS..]);
-        let mut bred = Bred { moves: counters[0], ratings: counters[1], children, best: Vec::new() };
+    /// What the counters say of so many offspring, with those that are better than all before.
+    fn offspring(&mut self, context: &SearchContext, counters: &[u64], made: usize) -> Result<Offspring, DeviceError> {
+        let summary = PopulationSummary::new(&counters[COUNTERS..]);
+        let mut offspring = Offspring { moves: counters[0], ratings: counters[1], made, best: Vec::new() };
         let found =
-            [(survey.best, survey.best_slot, self.best), (survey.allowed, survey.allowed_slot, self.best_allowed)];
+            [(summary.best, summary.best_slot, self.best), (summary.allowed, summary.allowed_slot, self.best_allowed)];
         for (total, slot, known) in found {
             if total < known {
-                let values = self.fetch(&self.parts()?.1.children, slot..slot + 1)?.remove(0);
-                let elite = Elite::new(&field.rows, values);
+                let values = self.fetch(&self.parts()?.1.offspring, slot..slot + 1)?.remove(0);
+                let elite = Elite::new(&context.tables, values);
                 if elite.energy.total != total {
                     return Err(disagreement(total, elite.energy.total));
                 }
-                bred.best.push(elite);
+                offspring.best.push(elite);
             }
         }
-        self.best = self.best.min(survey.best);
-        self.best_allowed = self.best_allowed.min(survey.allowed);
-        Ok(bred)
+        self.best = self.best.min(summary.best);
+        self.best_allowed = self.best_allowed.min(summary.allowed);
+        Ok(offspring)
     }
 
     /// What the counters say of a selection.
-    fn settled(&mut self, counters: &[u64]) -> Settled {
-        let survey = Survey::new(&counters[COUNTERS + SURVEY..]);
-        let settled = Settled { tally: tally(&counters[2..]), best: survey.best, at_best: survey.at_best };
+    fn replacement(&mut self, counters: &[u64]) -> Replacement {
+        let summary = PopulationSummary::new(&counters[COUNTERS + SUMMARY..]);
+        let replacement = Replacement { tally: tally(&counters[2..]), best: summary.best, at_best: summary.at_best };
         if let Some(states) = &mut self.states {
-            states.survey_of_elites = survey;
+            states.summary_of_elites = summary;
         }
-        settled
+        replacement
     }
 
     /// The values of slots.
     fn fetch(&self, of: &CudaSlice<u8>, slots: Range<usize>) -> Result<Vec<Vec<u16>>, DeviceError> {
         let (core, states) = self.parts()?;
-        let row = core.argument.pad as usize * states.program.extent.bytes as usize;
+        let row = core.argument.pad as usize * states.program.launch_shape.bytes as usize;
         let bytes = self.cuda.read(&of.slice(slots.start * row..slots.end * row))?;
         let n = core.argument.variables as usize;
         let values = |bytes: &[u8]| -> Vec<u16> {
-            match states.program.extent.bytes {
+            match states.program.launch_shape.bytes {
                 1 => bytes[..n].iter().map(|&value| u16::from(value)).collect(),
                 _ => bytes[..2 * n].chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect(),
             }
@@ -291,47 +294,49 @@ fn disagreement(device: i64, host: i64) -> DeviceError {
     }
 }
 
-/// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times the visits
-/// of one core of its host (results/speed/h200-search.csv).
+/// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times
+/// the visits of one core of its host (results/speed/h200-search.csv).
 const SPEED: u64 = 400;
 /// The same on small cores whose ratings are kept.
-const KEPT_SPEED: u64 = 1200;
-/// States of a first pool for each multiprocessor. Measured on an H200 with 2112 to 32768 states (results/notes/search-cuda.md).
+const CACHED_SPEED: u64 = 1200;
+/// States of a first pool for each multiprocessor. Measured on an H200 with 2112 to 32768 states
+/// (results/notes/search-cuda.md).
 const FIRST_STATES: usize = 32;
-/// States of a population, at most: about as many as ALGORITHMS.md M kept. What more would do was not measured fairly.
+/// States of a population, at most: what more would do was not measured.
 const MOST_STATES: usize = 32768;
 
-impl Herd for CudaHerd {
-    fn suitable_states(&mut self, field: &Field, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
+impl Population for CudaPopulation {
+    fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
         if self.portable {
-            return Ok(cpu::suitable_states(field, base_sweeps, epoch));
+            return Ok(cpu::suitable_states(context, base_sweeps, epoch));
         }
-        let fitting = self.most_states(field)?;
+        let fitting = self.most_states(context)?;
         let core = self.core.as_ref().ok_or_else(missing)?;
-        let wanted = if field.is_large() {
-            let program = self.program(field, core, 0)?;
+        let wanted = if context.is_large() {
+            let program = self.program(context, core, 0)?;
             let Block { threads, shared, .. } = program.block;
-            let blocks = program.breed.blocks_per_multiprocessor(threads, shared)?;
+            let blocks = program.make_offspring.blocks_per_multiprocessor(threads, shared)?;
             (program.block.states() * blocks * self.cuda.info.multiprocessors) as usize
         } else {
-            // generations of few states follow each other sooner; pools that converged on too little are followed by larger ones
+            // generations of few states follow each other sooner; pools that converged on too little are followed by
+            // larger ones
             let pool = |epoch: u32| (FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8);
             if epoch > 0 {
                 // whose kernels may be others: they are compiled meanwhile
-                let (extent, block) = self.cut(field, core, pool(epoch + 1));
-                drop(self.cuda.poll(&extent.source(block), Duration::ZERO));
+                let (launch_shape, block) = self.cut(context, core, pool(epoch + 1));
+                drop(self.cuda.poll(&launch_shape.source(block), Duration::ZERO));
             }
             pool(epoch)
         };
         Ok(wanted.min(MOST_STATES).min(fitting).max(1))
     }
 
-    fn most_states(&mut self, field: &Field) -> Result<usize, DeviceError> {
-        self.upload(field)?;
+    fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
+        self.upload(context)?;
         let core = self.core.as_ref().ok_or_else(missing)?;
         // three populations of values, and what tree moves and merges keep
-        let n = field.variables() as u64;
-        let merges = if field.is_large() { 14 * n } else { 0 };
+        let n = context.variables() as u64;
+        let merges = if context.is_large() { 14 * n } else { 0 };
         let trees = 32 * u64::from(core.nodes) * u64::from(core.shape.quads.next_power_of_two());
         let state = 6 * n + merges + trees + 64;
         // its memory, the host's, and indices of 32 bits
@@ -339,9 +344,9 @@ impl Herd for CudaHerd {
         Ok((fitting as usize).min(cpu::most_states(state as usize)).max(1))
     }
 
-    fn tree_sweeps(&self, field: &Field) -> f64 {
+    fn tree_sweeps(&self, context: &SearchContext) -> f64 {
         let states = self.states.as_ref().filter(|_| !self.portable);
-        states.and_then(|states| states.program.block.tree_sweeps(field)).unwrap_or(cpu::TREE_SWEEPS)
+        states.and_then(|states| states.program.block.tree_sweeps(context)).unwrap_or(cpu::TREE_SWEEPS)
     }
 
     fn speed(&self) -> u64 {
@@ -350,7 +355,7 @@ impl Herd for CudaHerd {
             _ if self.portable => 1,
             // fewer states than the device has room for take as long
             Some(states) if states.argument.large == 0 => {
-                let speed = if states.program.block.keeps { KEPT_SPEED } else { SPEED };
+                let speed = if states.program.block.keeps { CACHED_SPEED } else { SPEED };
                 (speed * u64::from(states.argument.states) / whole as u64).clamp(1, speed)
             }
             _ => SPEED,
@@ -361,19 +366,21 @@ impl Herd for CudaHerd {
         !self.portable
     }
 
-    fn open(&mut self, field: &Field, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        self.upload(field)?;
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        self.upload(context)?;
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         if self.states.as_ref().is_none_or(|known| known.argument.states as usize != states) {
             self.states = None;
-            self.prepare(field, states)?;
+            self.prepare(context, states)?;
         }
         let pad = self.core.as_ref().map_or(0, |core| core.argument.pad as usize);
         let Some(known) = &mut self.states else { return Err(missing()) };
         let seeds = &seeds[..seeds.len().min(states)];
-        let row = pad * known.program.extent.bytes as usize;
-        let values =
-            seeds.iter().flat_map(|seed| packed(&seed.values, known.program.extent.bytes, row)).collect::<Vec<u8>>();
+        let row = pad * known.program.launch_shape.bytes as usize;
+        let values = seeds
+            .iter()
+            .flat_map(|seed| packed(&seed.values, known.program.launch_shape.bytes, row))
+            .collect::<Vec<u8>>();
         let numbers = |number: &dyn Fn(&Elite) -> i64, none: i64| -> Vec<i64> {
             let known = seeds.iter().map(number);
             known.chain(std::iter::repeat(none)).take(states).collect()
@@ -408,43 +415,43 @@ impl Herd for CudaHerd {
         self.cuda.write(&numbers, &mut self.steps)
     }
 
-    fn breed(
+    fn make_offspring(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         slots: Range<usize>,
         stop: &Stop,
-    ) -> Result<Bred, DeviceError> {
+    ) -> Result<Offspring, DeviceError> {
         let counters = self.children_of(generation, &slots, stop)?;
-        self.bred(field, &counters, slots.len())
+        self.offspring(context, &counters, slots.len())
     }
 
-    fn settle(&mut self, _: &Field, generation: &Generation) -> Result<Settled, DeviceError> {
+    fn replace(&mut self, _: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError> {
         let counters = self.selection_of(generation)?;
-        Ok(self.settled(&counters))
+        Ok(self.replacement(&counters))
     }
 
     /// With one wait for the device: generations of few states are as short as some launches.
-    fn turn(
+    fn make_generation(
         &mut self,
-        field: &Field,
+        context: &SearchContext,
         generation: &Generation,
         states: usize,
         stop: &Stop,
-    ) -> Result<(Bred, Option<Settled>), DeviceError> {
+    ) -> Result<(Offspring, Option<Replacement>), DeviceError> {
         let counters = self.whole(generation, stop)?;
-        Ok((self.bred(field, &counters, states)?, Some(self.settled(&counters))))
+        Ok((self.offspring(context, &counters, states)?, Some(self.replacement(&counters))))
     }
 
     fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
         let (core, states) = self.parts()?;
-        let row = core.argument.pad as usize * states.program.extent.bytes as usize;
+        let row = core.argument.pad as usize * states.program.launch_shape.bytes as usize;
         let all = self.fetch(&states.elites, 0..states.argument.states as usize)?;
         let Some(slot) = elite.nearest(all.iter().map(|values| &values[..])) else { return Ok(()) };
         let Some(states) = &mut self.states else { return Err(missing()) };
-        let packed = packed(&elite.values, states.program.extent.bytes, row);
+        let packed = packed(&elite.values, states.program.launch_shape.bytes, row);
         self.cuda.write(&packed, &mut states.elites.slice_mut(slot * row..(slot + 1) * row))?;
-        let place = usize::from(states.turned);
+        let place = usize::from(states.swapped);
         self.cuda.write(&[elite.energy.total], &mut states.totals[place].slice_mut(slot..slot + 1))?;
         self.cuda.write(&[elite.hash], &mut states.hashes[place].slice_mut(slot..slot + 1))
     }
@@ -463,10 +470,10 @@ impl Herd for CudaHerd {
         slots.into_iter().map(elite).collect()
     }
 
-    fn best(&self, field: &Field) -> Result<Option<Elite>, DeviceError> {
+    fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError> {
         let (_, states) = self.parts()?;
-        let slot = states.survey_of_elites.elite_slot;
+        let slot = states.summary_of_elites.elite_slot;
         let values = self.fetch(&states.elites, slot..slot + 1)?.pop();
-        Ok(values.map(|values| Elite::new(&field.rows, values)))
+        Ok(values.map(|values| Elite::new(&context.tables, values)))
     }
 }

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
-use super::arguments::{COUNTERS, HerdArgument, SURVEY};
-use super::{CudaHerd, States, missing};
+use super::arguments::{COUNTERS, PopulationArgument, SUMMARY};
+use super::{CudaPopulation, States, missing};
 use crate::device::{Cuda, DeviceError, Graph, Pinned, PushKernelArg};
 use crate::search::context::cuda::DeviceCore;
 use crate::search::cuda::watch;
@@ -11,15 +11,15 @@ use crate::search::drivers::annealing::generation::{GROUP, Generation};
 use crate::stop::Stop;
 use std::ops::Range;
 
-/// Generations of a population that are launched one by one: to record takes about a millisecond, in which a small network
-/// may be solved. What it saves is 5 to 15 us a generation (results/notes/search-cuda.md).
+/// Generations of a population that are launched one by one: to record takes about a millisecond, in which a small
+/// network may be solved. What it saves is 5 to 15 us a generation (results/notes/search-cuda.md).
 pub(crate) const RECORD_AFTER: u32 = 16;
 
 /// Generations as graphs: one for each of the two places where the elites' numbers stand.
 pub(crate) struct Recorded {
     /// What the next generation is.
     told: Pinned<Generation>,
-    /// What the counters said after the last.
+    /// What the counters overrides after the last.
     seen: Pinned<u64>,
     graphs: [Option<Graph>; 2],
 }
@@ -27,12 +27,12 @@ pub(crate) struct Recorded {
 impl Recorded {
     /// None yet.
     pub fn new(cuda: &Cuda) -> Result<Recorded, DeviceError> {
-        Ok(Recorded { told: cuda.pinned(1)?, seen: cuda.pinned(COUNTERS + 2 * SURVEY)?, graphs: [None, None] })
+        Ok(Recorded { told: cuda.pinned(1)?, seen: cuda.pinned(COUNTERS + 2 * SUMMARY)?, graphs: [None, None] })
     }
 }
 
-impl CudaHerd {
-    /// Makes the children of some slots; returns the counters.
+impl CudaPopulation {
+    /// Makes the offspring of some slots; returns the counters.
     pub(crate) fn children_of(
         &mut self,
         generation: &Generation,
@@ -65,11 +65,11 @@ impl CudaHerd {
             None => Recorded::new(&self.cuda)?,
         };
         recorded.told.items_mut()?[0] = *generation;
-        let graph = &mut recorded.graphs[usize::from(states.turned)];
+        let graph = &mut recorded.graphs[usize::from(states.swapped)];
         if graph.is_none() {
             let (told, seen) = (&recorded.told, &recorded.seen);
-            // SAFETY: all that the launches use is the herd's own and goes together with the graphs; `told` and `seen` are left
-            // alone until the stream has come to the graph's end.
+            // SAFETY: all that the launches use is the population's own and goes together with the graphs; `told` and
+            // `seen` are left alone until the stream has come to the graph's end.
             *graph = Some(unsafe {
                 self.cuda.capture(|| {
                     told.record_upload(self.cuda.stream(), &states.generation)?;
@@ -82,14 +82,14 @@ impl CudaHerd {
         if let Some(graph) = graph {
             graph.launch()?;
         }
-        states.turn();
+        states.swap_places();
         self.cuda.synchronize()?;
         let counters = recorded.seen.items()?.to_vec();
         states.recorded = Some(recorded);
         Ok(counters)
     }
 
-    /// Launches the making of children; nothing is waited for but the end of blocks that a stop may cut short.
+    /// Launches the making of offspring; nothing is waited for but the end of blocks that a stop may cut short.
     fn begin(&mut self, generation: &Generation, slots: &Range<usize>, stop: &Stop) -> Result<(), DeviceError> {
         let (Some(core), Some(states)) = (&self.core, &mut self.states) else { return Err(missing()) };
         self.cuda.write(&[*generation], &mut states.generation)?;
@@ -100,17 +100,17 @@ impl CudaHerd {
         Ok(())
     }
 
-    /// Selects among the children that were made; returns the counters.
+    /// Selects among the offspring that were made; returns the counters.
     fn end(&mut self) -> Result<Vec<u64>, DeviceError> {
         let (Some(core), Some(states)) = (&self.core, &mut self.states) else { return Err(missing()) };
         states.select(&self.cuda, core)?;
-        states.turn();
+        states.swap_places();
         self.cuda.read(&states.counters)
     }
 }
 
 impl States {
-    /// Launches the making of children, and their survey.
+    /// Launches the making of offspring, and their survey.
     fn make(&self, cuda: &Cuda, core: &DeviceCore, slots: &Range<usize>) -> Result<(), DeviceError> {
         let program = &self.program;
         let (first, last) = (slots.start as u32, slots.end as u32);
@@ -122,13 +122,13 @@ impl States {
         cuda.set_bytes(&self.counters, 0)?;
         // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
         unsafe {
-            program.breed.launch(cuda.stream(), (grid, block.threads, block.shared), |arguments| {
+            program.make_offspring.launch(cuda.stream(), (grid, block.threads, block.shared), |arguments| {
                 let arguments = arguments.arg(&core.argument).arg(&self.generation).arg(&self.argument);
                 let _ = arguments.arg(&first).arg(&last);
             })?;
         }
-        let HerdArgument { child_totals, child_violations, child_hashes, .. } = self.argument;
-        self.survey(cuda, slots, [child_totals, child_violations, child_hashes], COUNTERS)
+        let PopulationArgument { child_totals, child_violations, child_hashes, .. } = self.argument;
+        self.summarize(cuda, slots, [child_totals, child_violations, child_hashes], COUNTERS)
     }
 
     /// Launches the selection, and a survey of the elites after it.
@@ -141,31 +141,31 @@ impl States {
             self.program.remember.launch(cuda.stream(), ((2 * count).div_ceil(256), 256, 0), |arguments| {
                 let _ = arguments.arg(&self.argument);
             })?;
-            self.program.settle.launch(cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
+            self.program.replace.launch(cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
                 let _ = arguments.arg(&core.argument).arg(&self.generation).arg(&self.argument);
             })?;
         }
-        let HerdArgument { next_totals, violations, next_hashes, .. } = self.argument;
-        self.survey(cuda, &(0..count as usize), [next_totals, violations, next_hashes], COUNTERS + SURVEY)
+        let PopulationArgument { next_totals, violations, next_hashes, .. } = self.argument;
+        self.summarize(cuda, &(0..count as usize), [next_totals, violations, next_hashes], COUNTERS + SUMMARY)
     }
 
     /// Launches a survey of the states whose totals, violations and hashes are given; it goes `to` the counters.
-    fn survey(&self, cuda: &Cuda, slots: &Range<usize>, of: [u64; 3], to: usize) -> Result<(), DeviceError> {
+    fn summarize(&self, cuda: &Cuda, slots: &Range<usize>, of: [u64; 3], to: usize) -> Result<(), DeviceError> {
         let (first, last) = (slots.start as u32, slots.end as u32);
         let found = self.counters.slice(to..);
         // SAFETY: the arguments are the kernel's; the slots are below the number of states.
         unsafe {
-            self.program.survey.launch(cuda.stream(), (1, 1024, 0), |arguments| {
+            self.program.summarize.launch(cuda.stream(), (1, 1024, 0), |arguments| {
                 let _ = arguments.arg(&of[0]).arg(&of[1]).arg(&of[2]).arg(&first).arg(&last).arg(&found);
             })
         }
     }
 
     /// The elites' numbers stand in the other place now.
-    fn turn(&mut self) {
+    fn swap_places(&mut self) {
         let argument = &mut self.argument;
         std::mem::swap(&mut argument.totals, &mut argument.next_totals);
         std::mem::swap(&mut argument.hashes, &mut argument.next_hashes);
-        self.turned = !self.turned;
+        self.swapped = !self.swapped;
     }
 }

@@ -1,17 +1,17 @@
-//! The device's herd against the CPU's: the same children, energies and elites, generation by generation. Without a GPU these
-//! tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! The device's population against the CPU's: the same offspring, energies and elites, generation by generation.
+//! Without a GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
-use super::CudaHerd;
-use super::launch_shape::Said;
+use super::CudaPopulation;
+use super::launch_shape::Overrides;
 use crate::device::{Choice, Cuda};
 use crate::generate::generate;
 use crate::model::{CostFunction, Problem, Table};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::search::drivers::annealing::cpu::HostHerd;
-use crate::search::drivers::annealing::generation::{COLD_SHARES, Generation, Herd, STEPS, steps};
+use crate::search::drivers::annealing::cpu::CpuPopulation;
+use crate::search::drivers::annealing::generation::{COLD_SHARES, Generation, Offspring, Population, STEPS, steps};
 use crate::search::drivers::annealing::state::Elite;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{price, random};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -27,37 +27,40 @@ pub(crate) fn device() -> Option<Arc<Cuda>> {
     }
 }
 
-fn generation(rng: &mut Rng, deme: u32, field: &Field, sweeps: u32) -> Generation {
-    let large = field.is_large();
+fn generation(rng: &mut Rng, subpopulation: u32, context: &SearchContext, sweeps: u32) -> Generation {
+    let large = context.is_large();
     Generation {
         draw: rng.draw(),
-        deme,
+        subpopulation,
         sweeps,
         cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
         region: std::array::from_fn(|k| u32::MAX / 4 * (k as u32 + 1)),
-        tree: if field.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+        tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
         before: if large { [u32::MAX / 2, u32::MAX] } else { [u32::MAX; 2] },
         starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
     }
 }
 
-/// Runs both herds side by side and compares all that they say: with few lanes a state and with many, with one state a block and with several, ratings kept
-/// where there is room and not.
+/// Runs both herds side by side and compares all that they say: with few lanes a state and with many, with one state a
+/// block and with several, ratings kept where there is room and not.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
-    let shared =
-        [None, Some(2), Some(8)].map(|together| [true, false].map(|keeps| (0, Said { together, keeps: Some(keeps) })));
-    let cuts = match Field::new(problem, price(problem), None, &mut Rng::new(9)).is_large() {
+    let shared = [None, Some(2), Some(8)]
+        .map(|together| [true, false].map(|keeps| (0, Overrides { together, keeps: Some(keeps) })));
+    let cuts = match SearchContext::new(problem, price(problem), None, &mut Rng::new(9)).is_large() {
         true => shared.concat(),
         false => {
             // kept or not, and if not, a lane a state or many
             let kept = shared.map(|[kept, _]| kept);
-            let alone = [0, usize::MAX].map(|crowd| (crowd, Said { together: None, keeps: Some(false) }));
+            let alone = [0, usize::MAX]
+                .map(|saturating_states| (saturating_states, Overrides { together: None, keeps: Some(false) }));
             [&kept[..], &alone[..]].concat()
         }
     };
-    for (crowd, said) in cuts {
-        let name = format!("{name}, crowd {crowd}, {said:?}");
-        compare_cut(cuda, &name, problem, states, generations, |herd| (herd.crowd, herd.said) = (crowd, said));
+    for (saturating_states, overrides) in cuts {
+        let name = format!("{name}, saturating_states {saturating_states}, {overrides:?}");
+        compare_cut(cuda, &name, problem, states, generations, |population| {
+            (population.saturating_states, population.overrides) = (saturating_states, overrides)
+        });
     }
 }
 
@@ -68,52 +71,55 @@ fn compare_cut(
     problem: &Arc<Problem>,
     states: usize,
     generations: usize,
-    cut: impl Fn(&mut CudaHerd),
+    cut: impl Fn(&mut CudaPopulation),
 ) {
     let stop = Stop::new();
     let mut rng = Rng::new(9);
-    let field = Field::new(problem, price(problem), None, &mut rng);
-    if crate::search::context::cuda::unfit(&field).is_some() || field.variables() == 0 {
+    let context = SearchContext::new(problem, price(problem), None, &mut rng);
+    if crate::search::context::cuda::unfit(&context).is_some() || context.variables() == 0 {
         return;
     }
-    let mut host = HostHerd::default();
-    let mut device = CudaHerd::new(cuda.clone(), true).expect("the device is there");
+    let mut host = CpuPopulation::default();
+    let mut device = CudaPopulation::new(cuda.clone(), true).expect("the device is there");
     cut(&mut device);
     device.record_after = 1;
-    let herds: [&mut dyn Herd; 2] = [&mut host, &mut device];
-    for herd in herds {
-        herd.open(&field, states, &[], false).expect("memory is there");
-        herd.heat(steps(field.schedule)).expect("the device works");
+    let herds: [&mut dyn Population; 2] = [&mut host, &mut device];
+    for population in herds {
+        population.open(&context, states, &[], false).expect("memory is there");
+        population.heat(steps(context.schedule)).expect("the device works");
     }
     for round in 0..generations {
-        let deme = match round {
+        let subpopulation = match round {
             0 | 1 => 0,
             _ if round % 2 == 0 => states,
             _ => 1 + rng.index(states),
         };
-        let generation = generation(&mut rng, deme as u32, &field, if round == 1 { 7 } else { 5 });
-        let said = |bred: &crate::search::drivers::annealing::generation::Bred| {
-            let best: Vec<_> = bred.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
-            (bred.moves, bred.ratings, bred.children, best)
+        let generation = generation(&mut rng, subpopulation as u32, &context, if round == 1 { 7 } else { 5 });
+        let told = |offspring: &Offspring| {
+            let best: Vec<_> = offspring.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
+            (offspring.moves, offspring.ratings, offspring.made, best)
         };
         // whole generations, recorded from the second on, and those in two halves
         let (ours, theirs) = if round % 3 != 1 {
-            let (ours, settled) = host.turn(&field, &generation, states, &stop).expect("the host works");
-            let (theirs, chosen) = device.turn(&field, &generation, states, &stop).expect("the device works");
-            assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}");
-            (settled.expect("all are made"), chosen.expect("all are made"))
+            let (ours, replacement) =
+                host.make_generation(&context, &generation, states, &stop).expect("the host works");
+            let (theirs, chosen) =
+                device.make_generation(&context, &generation, states, &stop).expect("the device works");
+            assert_eq!(told(&ours), told(&theirs), "{name}, generation {round}");
+            (replacement.expect("all are made"), chosen.expect("all are made"))
         } else {
             let half = (states / 2).max(1);
             for slots in [0..half, half..states] {
                 if slots.is_empty() {
                     continue;
                 }
-                let ours = host.breed(&field, &generation, slots.clone(), &stop).expect("the host works");
-                let theirs = device.breed(&field, &generation, slots.clone(), &stop).expect("the device works");
-                assert_eq!(said(&ours), said(&theirs), "{name}, generation {round}, children of {slots:?}");
+                let ours = host.make_offspring(&context, &generation, slots.clone(), &stop).expect("the host works");
+                let theirs =
+                    device.make_offspring(&context, &generation, slots.clone(), &stop).expect("the device works");
+                assert_eq!(told(&ours), told(&theirs), "{name}, generation {round}, offspring of {slots:?}");
             }
-            let ours = host.settle(&field, &generation).expect("the host works");
-            (ours, device.settle(&field, &generation).expect("the device works"))
+            let ours = host.replace(&context, &generation).expect("the host works");
+            (ours, device.replace(&context, &generation).expect("the device works"))
         };
         assert_eq!(ours, theirs, "{name}, generation {round}");
         let (ours, theirs) = (host.top(states), device.top(states));
@@ -122,12 +128,12 @@ fn compare_cut(
             assert_eq!(ours.energy.total, theirs.energy.total, "{name}, generation {round}, slot {slot}");
             assert_eq!(ours.values, theirs.values, "{name}, generation {round}, slot {slot}");
         }
-        let (ours, theirs) = (host.best(&field), device.best(&field));
+        let (ours, theirs) = (host.best(&context), device.best(&context));
         let (ours, theirs) = (ours.expect("the host works"), theirs.expect("the device works"));
         assert_eq!(ours.map(|elite| elite.values), theirs.map(|elite| elite.values), "{name}, generation {round}");
         if round == 2 {
-            let drawn = (0..field.variables()).map(|v| rng.index(field.rows.domain(v)) as u16).collect();
-            let stranger = Elite::new(&field.rows, drawn);
+            let drawn = (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
+            let stranger = Elite::new(&context.tables, drawn);
             host.adopt(&stranger).expect("the host works");
             device.adopt(&stranger).expect("the device works");
         }
@@ -137,10 +143,10 @@ fn compare_cut(
                 .top(3)
                 .expect("the host works")
                 .iter()
-                .map(|e| Elite::new(&field.rows, e.values.clone()))
+                .map(|e| Elite::new(&context.tables, e.values.clone()))
                 .collect();
-            host.open(&field, states, &best, true).expect("the host works");
-            device.open(&field, states, &best, true).expect("the device works");
+            host.open(&context, states, &best, true).expect("the host works");
+            device.open(&context, states, &best, true).expect("the device works");
         }
     }
 }
@@ -167,7 +173,7 @@ pub(crate) fn network(n: u32, d: u32, m: usize, arity: usize, seed: u64) -> Arc<
 }
 
 #[test]
-fn herds_agree_on_random_cores() {
+fn populations_agree_on_random_cores() {
     let Some(cuda) = device() else { return };
     let mut rng = Rng::new(1);
     for case in 0..60 {
@@ -177,7 +183,7 @@ fn herds_agree_on_random_cores() {
 }
 
 #[test]
-fn herds_agree_for_every_team() {
+fn populations_agree_for_every_lane_group() {
     let Some(cuda) = device() else { return };
     for d in [2, 4, 5, 8, 13, 16, 30, 32, 44, 64, 100, 128, 200, 300, 512] {
         compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 67, 5);
@@ -192,7 +198,7 @@ fn herds_agree_for_every_team() {
 }
 
 #[test]
-fn herds_agree_on_large_cores() {
+fn populations_agree_on_large_cores() {
     let Some(cuda) = device() else { return };
     for d in [2, 4, 8, 10, 30, 300] {
         compare(&cuda, &format!("large, d = {d}"), &network(700, d, 1500, 2, u64::from(d)), 11, 5);
@@ -201,9 +207,9 @@ fn herds_agree_on_large_cores() {
 }
 
 #[test]
-fn herds_agree_on_more_variables_than_16_bits_count() {
+fn populations_agree_on_more_variables_than_16_bits_count() {
     let Some(cuda) = device() else { return };
     let network = generate("grid", &[("side", "260")], 1).expect("a grid is generated");
-    let reducer = Reducer::new(&network, false, &Stop::new()).expect("nobody stops");
+    let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
     compare(&cuda, "grid of 67600", &Arc::new(reducer.problem()), 2, 3);
 }

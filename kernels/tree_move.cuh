@@ -1,7 +1,7 @@
 // Tree moves, exact moves on an induced forest: min-sum from the leaves up, heat bath from the roots down. A forest's
 // nodes stand in levels, roots first; nodes of a level share no function.
 #pragma once
-#include "kept.cuh"
+#include "rating_cache.cuh"
 
 // A node of `Core::nodes`, eight numbers.
 struct Node {
@@ -24,19 +24,19 @@ template <class T> struct Scratch {
 
     static constexpr int QUADS = T::N / 4, WIDTH = T::NV * QUADS;
     __device__ __forceinline__ int4 &quad(u32 row, int quad) const { return at[(u64)(row * WIDTH + quad) * stride]; }
-    __device__ __forceinline__ void load(const T &team, u32 row, int (&entries)[T::N]) const {
+    __device__ __forceinline__ void load(const T &lanes, u32 row, int (&entries)[T::N]) const {
 #pragma unroll
         for (int q = 0; q < QUADS; q++) {
-            const int4 four = quad(row, team.part() * QUADS + q);
+            const int4 four = quad(row, lanes.part() * QUADS + q);
             entries[4 * q] = four.x, entries[4 * q + 1] = four.y, entries[4 * q + 2] = four.z,
             entries[4 * q + 3] = four.w;
         }
     }
-    __device__ __forceinline__ void store(const T &team, u32 row, const int (&entries)[T::N]) const {
-        if (T::NN > 1 && team.slot() != 0) return;
+    __device__ __forceinline__ void store(const T &lanes, u32 row, const int (&entries)[T::N]) const {
+        if (T::NN > 1 && lanes.slot() != 0) return;
 #pragma unroll
         for (int q = 0; q < QUADS; q++)
-            quad(row, team.part() * QUADS + q) =
+            quad(row, lanes.part() * QUADS + q) =
                 make_int4(entries[4 * q], entries[4 * q + 1], entries[4 * q + 2], entries[4 * q + 3]);
     }
 };
@@ -51,58 +51,58 @@ __device__ __forceinline__ int lower(int least, int cost, int more) {
 
 // Subtracts a row of `units` units from sums.
 template <class T>
-__device__ __forceinline__ void subtract(const Core &core, const T &team, u32 row, int units, uint4 (&sums)[T::Q]) {
+__device__ __forceinline__ void subtract(const Core &core, const T &lanes, u32 row, int units, uint4 (&sums)[T::Q]) {
 #pragma unroll
     for (int j = 0; j < T::Q; j++) {
-        const uint4 unit = __ldg(core.rows + row + min(team.part() * T::Q + j, units - 1));
+        const uint4 unit = __ldg(core.rows + row + min(lanes.part() * T::Q + j, units - 1));
         add(sums[j], make_uint4(-unit.x, -unit.y, -unit.z, -unit.w));
     }
 }
 
 // The costs of a node's values without the edges of its tree.
 template <class T, class V, class K>
-__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const K &kept, u32 first,
+__device__ __forceinline__ void rate(const Core &core, const T &lanes, const Values<V> &x, const K &cache, u32 first,
                                      const Node &node, const uint4 &info, const u8 *member, int (&ratings)[T::N]) {
     if constexpr (K::KEEPS) {
-        const Seat seat = __ldg(core.seats + node.variable);
+        const RowPlace row_place = __ldg(core.row_places + node.variable);
         uint4 sums[T::Q];
-        kept.load(team, seat, sums);
+        cache.load(lanes, row_place, sums);
         if (node.parent != ~0u)
-            subtract(core, team, node.down + x[node_at(core, first + node.parent).variable] * node.down_stride,
-                     seat.units, sums);
+            subtract(core, lanes, node.down + x[node_at(core, first + node.parent).variable] * node.down_stride,
+                     row_place.units, sums);
         for (u32 k = 0; k < node.children; k++) {
             const Node child = node_at(core, first + __ldg(core.children + node.first_child + k));
-            subtract(core, team, child.up + x[child.variable] * child.up_stride, seat.units, sums);
+            subtract(core, lanes, child.up + x[child.variable] * child.up_stride, row_place.units, sums);
         }
-        K::rate(team, seat, sums, ratings);
+        K::rate(lanes, row_place, sums, ratings);
     } else {
-        rate(core, team, x, info, Ahead<T>(core, team, info), member, ratings);
+        rate(core, lanes, x, info, Ahead<T>(core, lanes, info), member, ratings);
     }
 }
 
 // The row of a node and, unless it is a root, its message to the parent, less the message's least entry.
 template <class T, class V, class K>
-__device__ __forceinline__ void tree_up(const Core &core, const T &team, const Values<V> &x, const K &kept,
+__device__ __forceinline__ void tree_up(const Core &core, const T &lanes, const Values<V> &x, const K &cache,
                                         const u8 *member, u32 first, u32 at, const Scratch<T> &scratch) {
     constexpr int LANES = T::LANES, N = T::N;
     const Node node = node_at(core, first + at);
     const uint4 info = __ldg(core.info + node.variable);
     const int domain = domain_of(info);
     int row[N];
-    rate(core, team, x, kept, first, node, info, member, row);
+    rate(core, lanes, x, cache, first, node, info, member, row);
     for (u32 k = 0; k < node.children; k++) {
         int message[N];
-        scratch.load(team, 2 * __ldg(core.children + node.first_child + k) + 1, message);
+        scratch.load(lanes, 2 * __ldg(core.children + node.first_child + k) + 1, message);
 #pragma unroll
         for (int j = 0; j < N; j++) row[j] += message[j];
     }
     // beyond the domain the entries of messages are undefined
 #pragma unroll
     for (int j = 0; j < N; j++)
-        if (team.part() * N + j >= domain) row[j] = PADDING;
-    scratch.store(team, 2 * at, row);
+        if (lanes.part() * N + j >= domain) row[j] = PADDING;
+    scratch.store(lanes, 2 * at, row);
     if (node.parent == ~0u) {
-        team.sync();
+        lanes.sync();
         return;
     }
     const uint4 above = __ldg(core.info + node_at(core, first + node.parent).variable);
@@ -112,7 +112,7 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &team, const V
     for (int j = 0; j < N; j++) message[j] = PADDING;
     // slots share the node's values, N at a time
     for (int a = 0; a < domain; a += N * T::NN) {
-        const int part = a / N + team.slot();
+        const int part = a / N + lanes.slot();
 #pragma unroll
         for (int r = 0; r < N; r++) {
             const int value = part * N + r;
@@ -124,9 +124,9 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &team, const V
                     cost = PADDING;
                 }
             } else {
-                cost = __shfl_sync(team.mask, row[r], part < T::NV ? part : 0, LANES);
+                cost = __shfl_sync(lanes.mask, row[r], part < T::NV ? part : 0, LANES);
             }
-            // a team's values go together; slots beyond the domain add what is never least
+            // a lane group's values go together; slots beyond the domain add what is never least
             if (LANES > 1 || value < domain) {
                 const bool in = value < domain;
                 const uint4 *edge = core.rows + node.up + (in ? value : 0) * node.up_stride;
@@ -134,7 +134,7 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &team, const V
 #pragma unroll
                 for (int j = 0; j < T::Q; j++) {
                     int entries[T::UNIT];
-                    entries_of<T>(__ldg(edge + min(team.part() * T::Q + j, units - 1)), entries);
+                    entries_of<T>(__ldg(edge + min(lanes.part() * T::Q + j, units - 1)), entries);
 #pragma unroll
                     for (int k = 0; k < T::UNIT; k++)
                         message[T::UNIT * j + k] = lower(message[T::UNIT * j + k], entries[k], cost);
@@ -145,31 +145,32 @@ __device__ __forceinline__ void tree_up(const Core &core, const T &team, const V
 #pragma unroll
     for (int s = T::NV; s < LANES; s <<= 1) {
 #pragma unroll
-        for (int j = 0; j < N; j++) message[j] = min(message[j], __shfl_xor_sync(team.mask, message[j], s));
+        for (int j = 0; j < N; j++) message[j] = min(message[j], __shfl_xor_sync(lanes.mask, message[j], s));
     }
     const int above_domain = domain_of(above);
     int low = PADDING;
 #pragma unroll
     for (int j = 0; j < N; j++)
-        if (team.part() * N + j < above_domain) low = min(low, message[j]);
-    low = team.least(low);
+        if (lanes.part() * N + j < above_domain) low = min(low, message[j]);
+    low = lanes.least(low);
 #pragma unroll
     for (int j = 0; j < N; j++) message[j] -= low;
-    scratch.store(team, 2 * at + 1, message);
-    team.sync();
+    scratch.store(lanes, 2 * at + 1, message);
+    lanes.sync();
 }
 
 // Draws a node given its parent; returns 1 to the lane that changed it.
 template <class T, class V, class K>
-__device__ __forceinline__ u32 tree_down(const Core &core, const T &team, const Values<V> &x, const K &kept, u32 first,
+__device__ __forceinline__ u32 tree_down(const Core &core, const T &lanes, const Values<V> &x, const K &cache,
+                                         u32 first,
                                          u32 at, const Scratch<T> &scratch, const uint2 &boltzmann, u64 draw) {
     const Node node = node_at(core, first + at);
     int row[T::N];
-    scratch.load(team, 2 * at, row);
+    scratch.load(lanes, 2 * at, row);
     if (node.parent != ~0u) {
         const int quads = quads_of(__ldg(core.info + node.variable));
         const u32 parent = node_at(core, first + node.parent).variable;
-        add_row(team, core.rows + node.down + x[parent] * node.down_stride, T::HALF ? quads / 2 : quads, row);
+        add_row(lanes, core.rows + node.down + x[parent] * node.down_stride, T::HALF ? quads / 2 : quads, row);
     }
-    return kept.assign(core, team, x, node.variable, pick(team, boltzmann, row, mix(draw, node.variable)));
+    return cache.assign(core, lanes, x, node.variable, pick(lanes, boltzmann, row, mix(draw, node.variable)));
 }

@@ -1,6 +1,6 @@
 //! Mini-buckets to be guided by: where each variable stands in their order, and their tables on a device.
 
-use super::ground::Guide;
+use super::round_context::Guidance;
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, ValidAsZeroBits};
 use crate::elimination::{Entries, Outcome, Term};
@@ -9,7 +9,7 @@ use crate::search::context::cuda::address;
 use std::sync::Arc;
 
 /// Mini-buckets, and the order in which their variables are visited.
-pub(crate) struct Guiding {
+pub(crate) struct MiniBucketGuidance {
     outcome: Arc<Outcome>,
     positions: Vec<u32>,
     order: Vec<u32>,
@@ -17,16 +17,16 @@ pub(crate) struct Guiding {
     number: u64,
 }
 
-impl Guiding {
+impl MiniBucketGuidance {
     /// `None` where the mini-buckets' messages are not there.
-    pub fn new(outcome: &Arc<Outcome>, number: u64) -> Option<Guiding> {
+    pub fn new(outcome: &Arc<Outcome>, number: u64) -> Option<MiniBucketGuidance> {
         let to_go = outcome.cost_to_go()?;
         let order: Vec<u32> = (0..to_go.positions()).rev().map(|position| to_go.variable(position)).collect();
         let mut positions = vec![0; order.len()];
         for (place, &v) in order.iter().rev().enumerate() {
             positions[v as usize] = place as u32;
         }
-        Some(Guiding { outcome: outcome.clone(), positions, order, number })
+        Some(MiniBucketGuidance { outcome: outcome.clone(), positions, order, number })
     }
 
     /// Whether a device can look values up.
@@ -35,16 +35,16 @@ impl Guiding {
     }
 
     /// What a round sees of it.
-    pub fn shown(&self) -> Option<Guide<'_>> {
+    pub fn shown(&self) -> Option<Guidance<'_>> {
         let to_go = self.outcome.cost_to_go()?;
-        Some(Guide { to_go, positions: &self.positions, order: &self.order, number: self.number })
+        Some(Guidance { to_go, positions: &self.positions, order: &self.order, number: self.number })
     }
 }
 
 device_structs! {
-    /// `heuristics/network.cuh`: Guide.
+    /// `heuristics/network.cuh`: Guidance.
     #[derive(Clone, Copy, Debug, Default)]
-    pub(crate) struct GuideArgument as "Guide" {
+    pub(crate) struct GuidanceArgument as "Guidance" {
         order: u64,
         begin: u64,
         terms: u64,
@@ -57,8 +57,8 @@ device_structs! {
 }
 
 /// The tables on a device.
-pub(crate) struct GuideOnDevice {
-    pub argument: GuideArgument,
+pub(crate) struct GuidanceOnDevice {
+    pub argument: GuidanceArgument,
     pub number: u64,
     _kept: ([CudaSlice<u32>; 3], CudaSlice<Term>, CudaSlice<Cost>),
     _messages: Messages,
@@ -69,21 +69,21 @@ enum Messages {
     Wide(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
 }
 
-impl GuideOnDevice {
+impl GuidanceOnDevice {
     /// Uploads mini-buckets; `shift` bits of a cost are a unit of the rows.
     ///
     /// # Errors
     /// The device's, or their messages are no dense tables.
-    pub fn new(cuda: &Cuda, guide: &Guide<'_>, shift: u32) -> Result<GuideOnDevice, DeviceError> {
+    pub fn new(cuda: &Cuda, guidance: &Guidance<'_>, shift: u32) -> Result<GuidanceOnDevice, DeviceError> {
         let sparse = || DeviceError::Unusable("tables of the mini-buckets are no dense ones".into());
-        let made = guide.to_go.terms().ok_or_else(sparse)?;
+        let made = guidance.to_go.terms().ok_or_else(sparse)?;
         let (messages, narrow) = match &made.messages {
             Entries::Narrow(messages) => (Messages::Narrow(upload(cuda, messages)?), 1),
             Entries::Wide(messages) => (Messages::Wide(upload(cuda, messages)?), 0),
         };
-        let words = [upload(cuda, &[guide.order])?, upload(cuda, &[&made.begin])?, upload(cuda, &[&made.pairs])?];
+        let words = [upload(cuda, &[guidance.order])?, upload(cuda, &[&made.begin])?, upload(cuda, &[&made.pairs])?];
         let (terms, costs) = (cuda.upload(&made.terms)?, cuda.upload(&made.costs)?);
-        let argument = GuideArgument {
+        let argument = GuidanceArgument {
             order: address(cuda, &words[0]),
             begin: address(cuda, &words[1]),
             terms: address(cuda, &terms),
@@ -96,7 +96,7 @@ impl GuideOnDevice {
             narrow,
             shift,
         };
-        Ok(GuideOnDevice { argument, number: guide.number, _kept: (words, terms, costs), _messages: messages })
+        Ok(GuidanceOnDevice { argument, number: guidance.number, _kept: (words, terms, costs), _messages: messages })
     }
 }
 

@@ -1,6 +1,6 @@
-//! A flight: some passes of a state while the temperature falls.
+//! A trajectory: some passes of a state while the temperature falls.
 
-use super::ground::Ground;
+use super::round_context::RoundContext;
 use super::state::State;
 use super::visit::{Scratch, Visit};
 use crate::fang::{Order, Pass, State as _};
@@ -9,23 +9,23 @@ use crate::search::drivers::annealing::temperature::Schedule;
 use crate::search::scheduler::driver::Picks;
 use crate::stop::Stop;
 
-/// How long a flight is and where on the schedule it begins.
+/// How long a trajectory is and where on the schedule it begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Flight {
+pub(crate) struct Trajectory {
     pub passes: u32,
     /// 0 is the hot end, 1 the cold one.
     pub start: f64,
 }
 
-impl Flight {
+impl Trajectory {
     /// The temperature of a pass.
     pub fn temperature(self, schedule: Schedule, pass: u32) -> f64 {
         let progress = f64::from(pass + 1) / f64::from(self.passes);
         schedule.at(self.start + (1.0 - self.start) * progress)
     }
 
-    /// Flies; `false` after a stop. The state ends at its best assignment after the first move.
-    pub fn fly(
+    /// Runs it; `false` after a stop. The state ends at its best assignment after the first move.
+    pub fn run(
         self,
         visit: &Visit<'_>,
         schedule: Schedule,
@@ -34,7 +34,7 @@ impl Flight {
         stop: &Stop,
     ) -> bool {
         // what mini-buckets say depends on the variables that come after in the elimination order
-        let order = visit.ground.guide.as_ref().map_or(Order::Permuted, |guide| Order::List(guide.order));
+        let order = visit.round.guidance.as_ref().map_or(Order::Permuted, |guidance| Order::List(guidance.order));
         for pass in 0..self.passes {
             state.temperature = self.temperature(schedule, pass);
             state.pass = state.pass.saturating_add(1);
@@ -42,17 +42,18 @@ impl Flight {
                 return false;
             }
             if let Some(neighbourhood) = visit.heuristic.neighbourhood() {
-                for _ in 0..neighbourhood.proposals(visit.ground.field.variables()) {
+                for _ in 0..neighbourhood.proposals(visit.round.context.variables()) {
                     propose(visit, neighbourhood, state, scratch);
                 }
             }
         }
         // whatever the heuristic likes, a state should not end beside a cheaper one
-        let settle = Visit { ground: Ground { needs: Settle.needs(), ..visit.ground }, heuristic: &Settle };
+        let settle =
+            Visit { round: RoundContext { needs: CheapestValues.needs(), ..visit.round }, heuristic: &CheapestValues };
         let picks = state.picks;
         let done = run(&settle, state, Order::Permuted, scratch, stop);
         state.picks = Picks { ratings: state.picks.ratings, ..picks };
-        state.land(&visit.ground, &mut scratch.row);
+        state.return_to_best(&visit.round, &mut scratch.row);
         done
     }
 }
@@ -62,11 +63,11 @@ fn run(visit: &Visit<'_>, state: &mut State, order: Order<'_>, scratch: &mut Scr
     pulp::Arch::new().dispatch(Pass { dispatch: visit, state, order, scratch, stop })
 }
 
-/// The last pass of each flight: cheapest values only.
+/// The last pass of each trajectory: cheapest values only.
 #[derive(Clone, Copy, Debug)]
-struct Settle;
+struct CheapestValues;
 
-impl ValueHeuristic for Settle {
+impl ValueHeuristic for CheapestValues {
     fn name(&self) -> &str {
         "settle"
     }
@@ -88,13 +89,13 @@ impl ValueHeuristic for Settle {
 
 /// Tries one group of variables.
 fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut State, scratch: &mut Scratch) {
-    let ground = &visit.ground;
+    let round = &visit.round;
     let mut group = Vec::new();
     let mut rng = state.rng().clone();
-    neighbourhood.propose(&ground.field.view(&state.values), &mut rng, &mut group);
+    neighbourhood.propose(&round.context.view(&state.values), &mut rng, &mut group);
     *state.rng() = rng;
     let domain =
-        |v: u32| if (v as usize) < ground.field.variables() { ground.field.rows.domain(v as usize) } else { 0 };
+        |v: u32| if (v as usize) < round.context.variables() { round.context.tables.domain(v as usize) } else { 0 };
     if let Some(&senseless) = group.iter().find(|&&(v, value)| usize::from(value) >= domain(v)) {
         let _ = state.senseless.get_or_insert(senseless);
         return;
@@ -108,8 +109,8 @@ fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut Sta
     for &(v, value) in &group {
         let old = state.values[v as usize];
         if old != value {
-            let delta = state.delta(ground, v as usize, value, &mut scratch.row);
-            state.take(ground, v as usize, value, delta);
+            let delta = state.delta(round, v as usize, value, &mut scratch.row);
+            state.take(round, v as usize, value, delta);
             left.push((v, old));
         }
     }
@@ -123,13 +124,13 @@ fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut Sta
         state.moves += left.len() as u64;
     } else {
         for &(v, old) in left.iter().rev() {
-            let delta = state.delta(ground, v as usize, old, &mut scratch.row);
-            state.take(ground, v as usize, old, delta);
+            let delta = state.delta(round, v as usize, old, &mut scratch.row);
+            state.take(round, v as usize, old, delta);
         }
     }
     // what a group goes through is nothing that a pick did
     state.picks.improved = improved;
-    if let (true, Some(&(v, _))) = (ground.asserts, group.first()) {
+    if let (true, Some(&(v, _))) = (round.asserts, group.first()) {
         visit.verify(state, v as usize);
     }
 }

@@ -6,12 +6,12 @@ use crate::elimination::CostToGo;
 use crate::heuristics::Needs;
 use crate::model::Cost;
 use crate::search::drivers::tabu::walk::Layout;
-use crate::search::scheduler::driver::Field;
+use crate::search::scheduler::driver::SearchContext;
 
 /// The core, what is known of it, and what is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ground<'a> {
-    pub field: &'a Field,
+pub(crate) struct RoundContext<'a> {
+    pub context: &'a SearchContext,
     pub places: &'a Places,
     pub layout: &'a Layout,
     /// Whether costs of values are kept up to date instead of made at each visit.
@@ -22,16 +22,16 @@ pub(crate) struct Ground<'a> {
     pub needs: Needs,
     /// The values of the best assignment known.
     pub incumbent: Option<&'a [u16]>,
-    /// What is known of values ([`Field::reduced`]).
+    /// What is known of values ([`SearchContext::reduced`]).
     pub reduced: Option<&'a [Vec<Cost>]>,
-    pub guide: Option<Guide<'a>>,
+    pub guidance: Option<Guidance<'a>>,
     /// Whether every assignment is verified.
     pub asserts: bool,
 }
 
 /// Mini-buckets, and where each variable stands in their order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Guide<'a> {
+pub(crate) struct Guidance<'a> {
     pub to_go: CostToGo<'a>,
     pub positions: &'a [u32],
     /// Variables in the order in which values are given: from the last position to the first.
@@ -40,26 +40,27 @@ pub(crate) struct Guide<'a> {
     pub number: u64,
 }
 
-impl Ground<'_> {
+impl RoundContext<'_> {
     /// The cost of each value of a variable above its floor.
     #[inline(always)]
     pub fn rate(&self, values: &[u16], v: usize, row: &mut [i32]) {
-        self.field.rows.rate(v, values, row, |_| true);
+        self.context.tables.rate(v, values, row, |_| true);
         let floor = self.floors[v];
         row.iter_mut().for_each(|cost| *cost -= floor);
     }
 
-    /// How many functions each value of a variable violates. Of those too large to be laid out by variables nothing is known.
+    /// How many functions each value of a variable violates. Of those too large to be laid out by variables nothing is
+    /// known.
     pub fn count_conflicts(&self, values: &[u16], v: usize, row: &mut [i32]) {
-        let rows = &self.field.rows;
+        let tables = &self.context.tables;
         row.fill(0);
-        for (count, &cost) in row.iter_mut().zip(rows.unary(v)) {
-            *count += i32::from(cost >= rows.hard);
+        for (count, &cost) in row.iter_mut().zip(tables.unary(v)) {
+            *count += i32::from(cost >= tables.hard);
         }
-        for incidence in rows.incidences(v) {
-            let entries = rows.row(rows.offset(incidence, values), row.len());
+        for incidence in tables.incidences(v) {
+            let entries = tables.row(tables.offset(incidence, values), row.len());
             for (count, &cost) in row.iter_mut().zip(entries) {
-                *count += i32::from(cost >= rows.hard);
+                *count += i32::from(cost >= tables.hard);
             }
         }
     }
@@ -73,15 +74,15 @@ impl Ground<'_> {
         state::energy(self, values)
     }
 
-    /// Whether differences of costs add up to those of energies: not where each function is rounded by itself and energies are
-    /// rounded as a whole.
+    /// Whether differences of costs add up to those of energies: not where each function is rounded by itself and
+    /// energies are rounded as a whole.
     pub fn exact(&self) -> bool {
-        self.field.rows.all_copied() || self.field.rows.shift == 0
+        self.context.tables.all_copied() || self.context.tables.shift == 0
     }
 
     /// A cost of the core in the rows' units, as much as a forbidden entry at most.
     #[inline]
     pub fn units(&self, cost: Cost) -> f64 {
-        (cost.min(self.field.rows.price()) >> self.field.rows.shift) as f64
+        (cost.min(self.context.tables.price()) >> self.context.tables.shift) as f64
     }
 }

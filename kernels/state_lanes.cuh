@@ -1,16 +1,17 @@
-// A team, the lanes of a state, assigns one variable: FANG's steps with every rating in registers. Lane p of the first
-// NV holds the values p * N .. p * N + N - 1 of a row, so lanes are in the order of values and picks equal the CPU's
-// bit for bit. NN slots of NV lanes share the functions on the variable. A team of one lane needs no shuffles.
+// The lanes of a state, a lane group, assign one variable: FANG's steps with every rating in registers. Lane p of the
+// first NV holds the values p * N .. p * N + N - 1 of a row, so lanes are in the order of values and picks equal the
+// CPU's bit for bit. NN slots of NV lanes share the functions on the variable. A lane group of one lane needs no
+// shuffles.
 //
 // Rows are read in units of 16 bytes: four entries of 32 bits or, where HALF, eight of 16. These add up two at a time
 // without a carry, as the host has checked that no row of a variable sums to 2^16.
 #pragma once
 #include "core.cuh"
 
-template <int NV_, int NN_, int Q_, bool HALF_> struct Team {
+template <int NV_, int NN_, int Q_, bool HALF_> struct StateLanes {
     static constexpr int NV = NV_, NN = NN_, Q = Q_, LANES = NV * NN, UNIT = HALF_ ? 8 : 4, N = UNIT * Q;
     static constexpr bool HALF = HALF_;
-    int lane;   // within the team
+    int lane;   // within the group
     u32 mask;   // of the warp's lanes that go together
 
     __device__ __forceinline__ int part() const { return lane % NV; }
@@ -55,10 +56,10 @@ template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit,
 
 // Adds the entries of this lane's values in a row to `ratings`; lanes beyond the row add nothing.
 template <class T>
-__device__ __forceinline__ void add_row(const T &team, const uint4 *row, int units, int (&ratings)[T::N]) {
+__device__ __forceinline__ void add_row(const T &lanes, const uint4 *row, int units, int (&ratings)[T::N]) {
 #pragma unroll
     for (int j = 0; j < T::Q; j++) {
-        const int at = team.part() * T::Q + j;
+        const int at = lanes.part() * T::Q + j;
         if (at < units) {
             int entries[T::UNIT];
             entries_of<T>(__ldg(row + at), entries);
@@ -77,36 +78,36 @@ template <class T> struct Ahead {
     uint4 first;
     int4 costs[QUADS];
 
-    __device__ __forceinline__ Ahead(const Core &core, const T &team, const uint4 &info) {
+    __device__ __forceinline__ Ahead(const Core &core, const T &lanes, const uint4 &info) {
         if (!AHEAD) return;
-        first = load_incidence(core, team, info);
+        first = load_incidence(core, lanes, info);
 #pragma unroll
-        for (int q = 0; q < QUADS; q++) costs[q] = load_unary(core, team, info, q);
+        for (int q = 0; q < QUADS; q++) costs[q] = load_unary(core, lanes, info, q);
     }
 
-    __device__ __forceinline__ uint4 incidence(const Core &core, const T &team, const uint4 &info) const {
-        return AHEAD ? first : load_incidence(core, team, info);
+    __device__ __forceinline__ uint4 incidence(const Core &core, const T &lanes, const uint4 &info) const {
+        return AHEAD ? first : load_incidence(core, lanes, info);
     }
-    __device__ __forceinline__ int4 unary(const Core &core, const T &team, const uint4 &info, int q) const {
-        return AHEAD ? costs[q] : load_unary(core, team, info, q);
+    __device__ __forceinline__ int4 unary(const Core &core, const T &lanes, const uint4 &info, int q) const {
+        return AHEAD ? costs[q] : load_unary(core, lanes, info, q);
     }
 
   private:
-    static __device__ __forceinline__ uint4 load_incidence(const Core &core, const T &team, const uint4 &info) {
-        return __ldg(core.incidences + info.x + min((u32)team.lane, max(incidences_of(info), 1u) - 1));
+    static __device__ __forceinline__ uint4 load_incidence(const Core &core, const T &lanes, const uint4 &info) {
+        return __ldg(core.incidences + info.x + min((u32)lanes.lane, max(incidences_of(info), 1u) - 1));
     }
-    static __device__ __forceinline__ int4 load_unary(const Core &core, const T &team, const uint4 &info, int q) {
-        return __ldg(core.unary_rows + info.z + min(team.part() * QUADS + q, quads_of(info) - 1));
+    static __device__ __forceinline__ int4 load_unary(const Core &core, const T &lanes, const uint4 &info, int q) {
+        return __ldg(core.unary_rows + info.z + min(lanes.part() * QUADS + q, quads_of(info) - 1));
     }
 };
 
 // Sums the rows of a variable's functions under the others' values, without functions whose first other variable is in
 // `member`.
 template <class T, class V>
-__device__ __forceinline__ void sum_rows(const Core &core, const T &team, const Values<V> &x, const uint4 &info,
+__device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const Values<V> &x, const uint4 &info,
                                          const Ahead<T> &ahead, const u8 *member, uint4 (&sums)[T::Q]) {
     constexpr int LANES = T::LANES, NV = T::NV, Q = T::Q;
-    const int width = quads_of(info), units = T::HALF ? width / 2 : width, first = team.part() * Q;
+    const int width = quads_of(info), units = T::HALF ? width / 2 : width, first = lanes.part() * Q;
     const bool more = info.w >> 31;
     int at[Q];
 #pragma unroll
@@ -118,32 +119,33 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &team, const 
     if (NV == 1) {
         // each lane sums its own incidences without exchange; binary functions first, which need less unpacking
         const u32 binaries = LANES == 1 && !member && !more ? binaries_of(info) : 0;
-        constexpr u32 FLYING = 4;
-        // loads FLYING rows at a time, those of `last` for all behind it
-        const auto fly = [&](u32 k, u32 last, auto row_at) {
-            uint4 its[FLYING], flying[FLYING][Q];
+        constexpr u32 IN_FLIGHT = 4;
+        // loads IN_FLIGHT rows at a time, those of `last` for all behind it
+        const auto load_ahead = [&](u32 k, u32 last, auto row_at) {
+            uint4 its[IN_FLIGHT], loaded[IN_FLIGHT][Q];
 #pragma unroll
-            for (u32 r = 0; r < FLYING; r++) its[r] = __ldg(core.incidences + info.x + min(k + r, last));
+            for (u32 r = 0; r < IN_FLIGHT; r++) its[r] = __ldg(core.incidences + info.x + min(k + r, last));
 #pragma unroll
-            for (u32 r = 0; r < FLYING; r++)
+            for (u32 r = 0; r < IN_FLIGHT; r++)
 #pragma unroll
-                for (int j = 0; j < Q; j++) flying[r][j] = __ldg(core.rows + row_at(k + r, its[r]) + at[j]);
+                for (int j = 0; j < Q; j++) loaded[r][j] = __ldg(core.rows + row_at(k + r, its[r]) + at[j]);
 #pragma unroll
-            for (u32 r = 0; r < FLYING; r++)
+            for (u32 r = 0; r < IN_FLIGHT; r++)
 #pragma unroll
-                for (int j = 0; j < Q; j++) add(sums[j], flying[r][j]);
+                for (int j = 0; j < Q; j++) add(sums[j], loaded[r][j]);
         };
         const auto row_under = [&](const uint4 &it) { return it.x + x[it.y] * it.z; };
         u32 k = 0;
 #pragma unroll 1
-        for (; k + FLYING <= binaries; k += FLYING) fly(k, ~0u, [&](u32, const uint4 &it) { return row_under(it); });
+        for (; k + IN_FLIGHT <= binaries; k += IN_FLIGHT)
+            load_ahead(k, ~0u, [&](u32, const uint4 &it) { return row_under(it); });
         // the first row, of zeros, where there are fewer
         if (k < binaries)
-            fly(k, binaries - 1, [&](u32 r, const uint4 &it) { return r < binaries ? row_under(it) : 0; });
+            load_ahead(k, binaries - 1, [&](u32 r, const uint4 &it) { return r < binaries ? row_under(it) : 0; });
 #pragma unroll 4
-        for (u32 k = binaries + team.lane; k < incidences; k += LANES) {
+        for (u32 k = binaries + lanes.lane; k < incidences; k += LANES) {
             const uint4 it =
-                LANES > 1 && k == team.lane ? ahead.incidence(core, team, info) : __ldg(core.incidences + info.x + k);
+                LANES > 1 && k == lanes.lane ? ahead.incidence(core, lanes, info) : __ldg(core.incidences + info.x + k);
             const uint4 *from = core.rows + row_of(core, info.x + k, it, more, x, member);
 #pragma unroll
             for (int j = 0; j < Q; j++)
@@ -153,25 +155,25 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &team, const 
         // rows loaded at a time: eight units, or those of a lane's incidence each
         constexpr int MOST = Q < 8 ? 8 / Q : 1, ROWS = MOST < NV ? MOST : NV;
         for (u32 k = 0; k < incidences; k += LANES) {
-            const u32 mine = k + team.lane, there = min(mine, incidences - 1);
-            const uint4 it = k == 0 ? ahead.incidence(core, team, info) : __ldg(core.incidences + info.x + there);
+            const u32 mine = k + lanes.lane, there = min(mine, incidences - 1);
+            const uint4 it = k == 0 ? ahead.incidence(core, lanes, info) : __ldg(core.incidences + info.x + there);
             const int own = row_of(core, info.x + there, it, more, x, member);
             // the first row is all zeros, as long as the widest: lanes without an incidence
             const int row = mine < incidences ? own : 0;
 #pragma unroll
             for (int t = 0; t < NV; t += ROWS) {
                 if (k + t * T::NN >= incidences) break;
-                uint4 flying[ROWS][Q];
+                uint4 loaded[ROWS][Q];
 #pragma unroll
                 for (int r = 0; r < ROWS; r++) {
-                    const uint4 *from = core.rows + __shfl_sync(team.mask, row, (t + r) * T::NN + team.slot(), LANES);
+                    const uint4 *from = core.rows + __shfl_sync(lanes.mask, row, (t + r) * T::NN + lanes.slot(), LANES);
 #pragma unroll
-                    for (int j = 0; j < Q; j++) flying[r][j] = __ldg(from + at[j]);
+                    for (int j = 0; j < Q; j++) loaded[r][j] = __ldg(from + at[j]);
                 }
 #pragma unroll
                 for (int r = 0; r < ROWS; r++)
 #pragma unroll
-                    for (int j = 0; j < Q; j++) add(sums[j], flying[r][j]);
+                    for (int j = 0; j < Q; j++) add(sums[j], loaded[r][j]);
             }
         }
     }
@@ -180,17 +182,17 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &team, const 
 #pragma unroll
         for (int j = 0; j < Q; j++)
             add(sums[j],
-                make_uint4(__shfl_xor_sync(team.mask, sums[j].x, s), __shfl_xor_sync(team.mask, sums[j].y, s),
-                           __shfl_xor_sync(team.mask, sums[j].z, s), __shfl_xor_sync(team.mask, sums[j].w, s)));
+                make_uint4(__shfl_xor_sync(lanes.mask, sums[j].x, s), __shfl_xor_sync(lanes.mask, sums[j].y, s),
+                           __shfl_xor_sync(lanes.mask, sums[j].z, s), __shfl_xor_sync(lanes.mask, sums[j].w, s)));
     }
 }
 
 // Ratings from such sums: unary costs are added, padding gets PADDING.
 template <class T>
-__device__ __forceinline__ void complete(const Core &core, const T &team, const uint4 &info, const Ahead<T> &ahead,
+__device__ __forceinline__ void complete(const Core &core, const T &lanes, const uint4 &info, const Ahead<T> &ahead,
                                          const uint4 (&sums)[T::Q], int (&ratings)[T::N]) {
     constexpr int QUADS = T::UNIT / 4;
-    const int width = quads_of(info), first = team.part() * T::Q;
+    const int width = quads_of(info), first = lanes.part() * T::Q;
 #pragma unroll
     for (int j = 0; j < T::Q; j++) {
         int *entries = ratings + T::UNIT * j;
@@ -198,7 +200,7 @@ __device__ __forceinline__ void complete(const Core &core, const T &team, const 
 #pragma unroll
         for (int q = 0; q < QUADS; q++) {
             const bool in = (first + j) * QUADS + q < width;
-            const int4 unary = ahead.unary(core, team, info, j * QUADS + q);
+            const int4 unary = ahead.unary(core, lanes, info, j * QUADS + q);
             int *four = entries + 4 * q;
             four[0] = in ? four[0] + unary.x : PADDING;
             four[1] = in ? four[1] + unary.y : PADDING;
@@ -210,11 +212,11 @@ __device__ __forceinline__ void complete(const Core &core, const T &team, const 
 
 // The ratings of a variable's values under the others', without functions whose first other variable is in `member`.
 template <class T, class V>
-__device__ __forceinline__ void rate(const Core &core, const T &team, const Values<V> &x, const uint4 &info,
+__device__ __forceinline__ void rate(const Core &core, const T &lanes, const Values<V> &x, const uint4 &info,
                                      const Ahead<T> &ahead, const u8 *member, int (&ratings)[T::N]) {
     uint4 sums[T::Q];
-    sum_rows(core, team, x, info, ahead, member, sums);
-    complete(core, team, info, ahead, sums, ratings);
+    sum_rows(core, lanes, x, info, ahead, member, sums);
+    complete(core, lanes, info, ahead, sums, ratings);
 }
 
 // Boltzmann weights in integers: differences beyond `x` weigh nothing, `y` is halvings a unit.
@@ -228,26 +230,26 @@ __device__ __forceinline__ u32 weight(const uint2 &boltzmann, int delta) {
 // Aggregate, map, prefix sums, select: the value whose interval holds `bits` of the total weight. The lane that has it
 // (of the first slot) gets it, the others -1.
 template <class T>
-__device__ __forceinline__ int pick(const T &team, const uint2 &boltzmann, const int (&ratings)[T::N], u64 bits) {
+__device__ __forceinline__ int pick(const T &lanes, const uint2 &boltzmann, const int (&ratings)[T::N], u64 bits) {
     int low = ratings[0];
 #pragma unroll
     for (int k = 1; k < T::N; k++) low = min(low, ratings[k]);
-    low = team.least(low);
+    low = lanes.least(low);
     u32 weights[T::N], sum = 0;
 #pragma unroll
     for (int k = 0; k < T::N; k++) sum += weights[k] = weight(boltzmann, ratings[k] - low);
     u32 right = sum;
 #pragma unroll
     for (int s = 1; s < T::NV; s <<= 1) {
-        const u32 before = __shfl_up_sync(team.mask, right, s, T::NV);
-        if (team.part() >= s) right += before;
+        const u32 before = __shfl_up_sync(lanes.mask, right, s, T::NV);
+        if (lanes.part() >= s) right += before;
     }
-    const u32 total = T::NV > 1 ? __shfl_sync(team.mask, right, T::NV - 1, T::NV) : right;
+    const u32 total = T::NV > 1 ? __shfl_sync(lanes.mask, right, T::NV - 1, T::NV) : right;
     // below(bits, total) for a total of 32 bits
     const u32 v = ((bits >> 32) * total + ((u32)bits * (u64)total >> 32)) >> 32;
     u32 left = right - sum;
-    if (v - left >= sum || (T::NN > 1 && team.slot() != 0)) return -1;
-    int value = team.part() * T::N;
+    if (v - left >= sum || (T::NN > 1 && lanes.slot() != 0)) return -1;
+    int value = lanes.part() * T::N;
 #pragma unroll
     for (int k = 0; k < T::N; k++) {
         left += weights[k];
@@ -258,21 +260,21 @@ __device__ __forceinline__ int pick(const T &team, const uint2 &boltzmann, const
 
 // Sets a variable to the value picked by one lane; returns 1 to that lane if it has changed.
 template <class T, class V>
-__device__ __forceinline__ u32 assign(const T &team, const Values<V> &x, u32 variable, int value) {
+__device__ __forceinline__ u32 assign(const T &lanes, const Values<V> &x, u32 variable, int value) {
     u32 moved = 0;
     if (value >= 0) {
         moved = (u32)value != x[variable];
         if (moved) x.set(variable, value);
     }
-    team.sync();
+    lanes.sync();
     return moved;
 }
 
 // Assigns one variable by its heat bath; returns 1 to the lane that changed it.
 template <class T, class V>
-__device__ __forceinline__ u32 visit(const Core &core, const T &team, const Values<V> &x, u32 variable,
+__device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x, u32 variable,
                                      const uint4 &info, const Ahead<T> &ahead, const uint2 &boltzmann, u64 bits) {
     int ratings[T::N];
-    rate(core, team, x, info, ahead, nullptr, ratings);
-    return assign(team, x, variable, pick(team, boltzmann, ratings, bits));
+    rate(core, lanes, x, info, ahead, nullptr, ratings);
+    return assign(lanes, x, variable, pick(lanes, boltzmann, ratings, bits));
 }

@@ -7,8 +7,8 @@
 #include "network.cuh"
 #endif
 
-// What follows of a state, and what its last trajectory did; the host's type is `guided::cuda::Flown`.
-struct Flown {
+// What follows of a state, and what its last trajectory did; the host's type is `guided::cuda::TrajectoryProgress`.
+struct TrajectoryProgress {
     i64 energy, record;          // of the state; the least of all its trajectories
     i64 kept, recounted;         // where assignments are verified: the first energies that differ,
     u32 fault;                   // and the variable that was assigned before
@@ -23,13 +23,13 @@ struct Flown {
     u32 outcome;                 // STOPPED, WORSE, AS_GOOD or BETTER
 };
 
-// Arguments of a generation; the host's type is `guided::cuda::Turn`.
-struct Turn {
+// Arguments of a generation; the host's type is `guided::cuda::BatchArgument`.
+struct Batch {
     u32 *states;                 // `words` of each: values, then memory
     u64 *working;                // of the offspring, `room` 64-bit words of each, where shared memory is too small
     u32 *bests;                  // the best assignment of each trajectory
-    Flown *flown;
-    const uint2 *flights;        // of each state: the first of its temperatures, how many passes
+    TrajectoryProgress *progress;
+    const uint2 *trajectories;        // of each state: the first of its temperatures, how many passes
     const double *temperatures;  // of all passes
     const u32 *order;            // of the states: long trajectories first
     const u32 *stop;
@@ -38,30 +38,31 @@ struct Turn {
 };
 
 // An offspring during its trajectory.
-template <u32 THREADS, u32 KEEP> struct Flight {
+template <u32 THREADS, u32 KEEP> struct Trajectory {
     typedef Network<Heuristic> Visit;
 
     const Group<THREADS> group;
     const NetworkProblem &problem;
     const State state;
     u32 *const best;
-    Flown flown;
+    TrajectoryProgress progress;
     i64 best_energy;
     bool moved;
 
-    __device__ __forceinline__ Flight(const NetworkProblem &problem, State state, u32 *best, const Flown &of_parent)
-        : problem(problem), state(state), best(best), flown(of_parent), best_energy(0x7fffffffffffffffll),
+    __device__ __forceinline__ Trajectory(const NetworkProblem &problem, State state, u32 *best,
+                                          const TrajectoryProgress &of_parent)
+        : problem(problem), state(state), best(best), progress(of_parent), best_energy(0x7fffffffffffffffll),
           moved(false) {
-        flown.moves = flown.ratings = flown.drawn = flown.changed = flown.improvements = 0;
-        flown.proposed = flown.taken = flown.taken_changed = flown.taken_improved = 0;
-        flown.weightless = flown.held = flown.beyond = flown.fault = NONE;
+        progress.moves = progress.ratings = progress.drawn = progress.changed = progress.improvements = 0;
+        progress.proposed = progress.taken = progress.taken_changed = progress.taken_improved = 0;
+        progress.weightless = progress.held = progress.beyond = progress.fault = NONE;
     }
 
     __device__ __forceinline__ u32 variables() const { return problem.core.variables; }
 
     __device__ __forceinline__ void keep_best() {
         for (u32 v = group.rank; v < variables(); v += THREADS) best[v] = state.words[v];
-        best_energy = flown.energy;
+        best_energy = progress.energy;
         group.sync();
     }
 
@@ -70,18 +71,18 @@ template <u32 THREADS, u32 KEEP> struct Flight {
         const int rise = visit.template rise<Group<THREADS>::LANES>(value, group.lane, group.mask);
         group.sync();
         // a best assignment is kept when it is left
-        if (rise > 0 && moved && flown.energy <= best_energy) keep_best();
+        if (rise > 0 && moved && progress.energy <= best_energy) keep_best();
         moved = true;
         if (group.rank == 0) {
-            if (NEEDS_AGE) state.words[problem.left + visit.place + visit.held] = flown.pass;
+            if (NEEDS_AGE) state.words[problem.left + visit.place + visit.held] = progress.pass;
             state.words[visit.variable] = value;
         }
         group.sync();
-        flown.energy += rise;
-        if (flown.energy < flown.record) {
-            flown.record = flown.energy;
-            flown.improved = flown.pass;
-            flown.improvements++;
+        progress.energy += rise;
+        if (progress.energy < progress.record) {
+            progress.record = progress.energy;
+            progress.improved = progress.pass;
+            progress.improvements++;
         }
     }
 
@@ -98,10 +99,10 @@ template <u32 THREADS, u32 KEEP> struct Flight {
 #pragma unroll
         for (u32 distance = Group<THREADS>::LANES / 2; distance > 0; distance /= 2)
             sum += __shfl_xor_sync(group.mask, sum, distance);
-        if (sum == flown.energy || flown.fault != NONE) return;
-        flown.fault = variable;
-        flown.kept = flown.energy;
-        flown.recounted = sum;
+        if (sum == progress.energy || progress.fault != NONE) return;
+        progress.fault = variable;
+        progress.kept = progress.energy;
+        progress.recounted = sum;
     }
 #else
     __device__ __forceinline__ void verify(u32) {}
@@ -116,27 +117,27 @@ template <u32 THREADS, u32 KEEP> struct Flight {
         for (u32 place = 0; place < members; place++) {
             const u32 v = view.member(place)[0], value = view.member(place)[1];
             if (v < variables() && value < view.domain(v)) continue;
-            if (flown.beyond == NONE) {
-                flown.senseless = v;
-                flown.beyond = value;
+            if (progress.beyond == NONE) {
+                progress.senseless = v;
+                progress.beyond = value;
             }
             return;
         }
         if (members == 0) return;
-        flown.proposed++;
-        const i64 before = flown.energy, record = flown.record;
-        const u32 improvements = flown.improvements;
+        progress.proposed++;
+        const i64 before = progress.energy, record = progress.record;
+        const u32 improvements = progress.improvements;
         u32 changed = 0;
         for (u32 step = 0; step < 2 * members; step++) {
             if (step == members) {
-                const i64 rise = min(max(flown.energy - before, 0ll), 0xffffffffll);
+                const i64 rise = min(max(progress.energy - before, 0ll), 0xffffffffll);
                 const Weights boltzmann(temperature);
                 const u32 drawn = (u32)(stream.draw() >> 32) % boltzmann.weight(0);
                 if (drawn < boltzmann.weight((u32)rise)) {
-                    flown.taken++;
-                    flown.taken_changed += changed;
-                    flown.taken_improved += flown.energy < record;
-                    flown.moves += changed;
+                    progress.taken++;
+                    progress.taken_changed += changed;
+                    progress.taken_improved += progress.energy < record;
+                    progress.moves += changed;
                     break;
                 }
             }
@@ -150,7 +151,7 @@ template <u32 THREADS, u32 KEEP> struct Flight {
             group.sync();
         }
         // intermediate values of a group are not picks
-        flown.improvements = improvements;
+        progress.improvements = improvements;
         verify(view.member(0)[0]);
     }
 #endif
@@ -163,17 +164,17 @@ template <u32 THREADS, u32 KEEP> struct Flight {
         // all have read it before the next pick writes it
         group.sync();
         if (picked == INACTIVE) return visit.held;
-        flown.ratings += visit.possibilities();
+        progress.ratings += visit.possibilities();
         if (picked == WEIGHTLESS) {
-            if (flown.weightless == NONE) {
-                flown.weightless = visit.variable;
-                flown.held = visit.held;
+            if (progress.weightless == NONE) {
+                progress.weightless = visit.variable;
+                progress.held = visit.held;
             }
             return visit.held;
         }
-        flown.drawn++;
-        flown.changed += picked != visit.held;
-        flown.moves += picked != visit.held;
+        progress.drawn++;
+        progress.changed += picked != visit.held;
+        progress.moves += picked != visit.held;
         return picked;
     }
 
@@ -190,9 +191,9 @@ template <u32 THREADS, u32 KEEP> struct Flight {
         order.permuted = !home;
 #if NEEDS_H
         // mini-bucket guidance depends on the variables later in the elimination order
-        if (!home && !settles && problem.guide.order) {
+        if (!home && !settles && problem.guidance.order) {
             order.permuted = 0;
-            order.list = problem.guide.order;
+            order.list = problem.guidance.order;
             order.listed = n;
         }
 #endif
@@ -200,7 +201,7 @@ template <u32 THREADS, u32 KEEP> struct Flight {
         const u64 draw = home ? 0 : stream.draw();
         u32 variable;
         while (walk.next(order, state, variable)) {
-            const Now now = {temperature, flown.pass, flown.improved, settles};
+            const Now now = {temperature, progress.pass, progress.improved, settles};
             const Visit visit(problem, state, variable, now);
             const u32 value = home ? best[variable] : pick(visit, draw);
             if (value != visit.held) {
@@ -223,17 +224,17 @@ template <u32 THREADS, u32 KEEP> struct Flight {
     }
 
     // The trajectory, by the temperatures of its passes; false where the stop flag is set.
-    __device__ __forceinline__ bool fly(Xoshiro stream, const double *temperatures, u32 passes, const u32 *stop) {
-        Flown before = flown;
+    __device__ __forceinline__ bool run(Xoshiro stream, const double *temperatures, u32 passes, const u32 *stop) {
+        TrajectoryProgress before = progress;
 #pragma unroll 1
         for (u32 pass = 0; pass < passes + 2; pass++) {
             const bool settles = pass == passes, home = pass > passes;
             if (!settles && !home) {
                 if (stopped(stop)) return false;
-                flown.pass += flown.pass < NEVER;
+                progress.pass += progress.pass < NEVER;
             }
-            if (settles) before = flown;
-            if (home && flown.energy <= best_energy) break;
+            if (settles) before = progress;
+            if (home && progress.energy <= best_energy) break;
             walk(stream, settles || home ? 0.0 : temperatures[pass], settles, home);
 #if NEIGHBOURHOOD
             if (!settles && !home)
@@ -241,9 +242,9 @@ template <u32 THREADS, u32 KEEP> struct Flight {
 #endif
             if (settles) {
                 // the last pass ignores the heuristic
-                flown.drawn = before.drawn;
-                flown.changed = before.changed;
-                flown.improvements = before.improvements;
+                progress.drawn = before.drawn;
+                progress.changed = before.changed;
+                progress.improvements = before.improvements;
             }
         }
         group.sync();
@@ -253,35 +254,35 @@ template <u32 THREADS, u32 KEEP> struct Flight {
 
 // An offspring of each state, which replaces its parent where it is not worse; its memory is kept in any case.
 template <u32 THREADS, bool SHARED, u32 KEEP>
-__global__ void __launch_bounds__(block_of(THREADS)) fly(const Turn turn, const NetworkProblem problem) {
+__global__ void __launch_bounds__(block_of(THREADS)) run_trajectories(const Batch batch, const NetworkProblem problem) {
     extern __shared__ u64 homes[];
     constexpr u32 GROUPS = block_of(THREADS) / THREADS;
     const u32 place = GROUPS > 1 ? threadIdx.x / THREADS : 0, at = blockIdx.x * GROUPS + place;
-    if (at >= turn.count) return;
-    const u32 slot = turn.order[at], n = problem.core.variables;
-    u64 *const home = SHARED ? homes + place * turn.room : turn.working + (u64)slot * turn.room;
+    if (at >= batch.count) return;
+    const u32 slot = batch.order[at], n = problem.core.variables;
+    u64 *const home = SHARED ? homes + place * batch.room : batch.working + (u64)slot * batch.room;
     const State state = {(u32 *)(home + (n + 63) / 64), home};
-    u32 *const parent = turn.states + (u64)slot * turn.words;
-    Flight<THREADS, KEEP> flight(problem, state, turn.bests + (u64)slot * n, turn.flown[slot]);
-    const auto &group = flight.group;
-    for (u32 i = group.rank; i < turn.words; i += THREADS) state.words[i] = parent[i];
+    u32 *const parent = batch.states + (u64)slot * batch.words;
+    Trajectory<THREADS, KEEP> trajectory(problem, state, batch.bests + (u64)slot * n, batch.progress[slot]);
+    const auto &group = trajectory.group;
+    for (u32 i = group.rank; i < batch.words; i += THREADS) state.words[i] = parent[i];
     if (group.rank == 0) state.words[problem.strange] = NONE;
 
-    const i64 before = flight.flown.energy;
-    const uint2 plan = turn.flights[slot];
+    const i64 before = trajectory.progress.energy;
+    const uint2 plan = batch.trajectories[slot];
     // the stream of `Rng::new`
-    const u64 seed = mix(turn.draw, (1ull << 32) + slot);
+    const u64 seed = mix(batch.draw, (1ull << 32) + slot);
     Xoshiro stream;
     for (u32 i = 0; i < 4; i++) stream.s[i] = mix(seed, i);
-    if (!flight.fly(stream, turn.temperatures + plan.x, plan.y, turn.stop)) {
-        if (group.rank == 0) turn.flown[slot].outcome = STOPPED;
+    if (!trajectory.run(stream, batch.temperatures + plan.x, plan.y, batch.stop)) {
+        if (group.rank == 0) batch.progress[slot].outcome = STOPPED;
         return;
     }
-    Flown flown = flight.flown;
-    flown.outcome = flown.energy < before ? BETTER : flown.energy == before ? AS_GOOD : WORSE;
-    flown.strange = state.words[problem.strange];
-    for (u32 i = group.rank; i < turn.words; i += THREADS)
-        if (i >= n || flown.outcome != WORSE) parent[i] = state.words[i];
-    if (flown.outcome == WORSE) flown.energy = before;
-    if (group.rank == 0) turn.flown[slot] = flown;
+    TrajectoryProgress progress = trajectory.progress;
+    progress.outcome = progress.energy < before ? BETTER : progress.energy == before ? AS_GOOD : WORSE;
+    progress.strange = state.words[problem.strange];
+    for (u32 i = group.rank; i < batch.words; i += THREADS)
+        if (i >= n || progress.outcome != WORSE) parent[i] = state.words[i];
+    if (progress.outcome == WORSE) progress.energy = before;
+    if (group.rank == 0) batch.progress[slot] = progress;
 }

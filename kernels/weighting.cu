@@ -11,7 +11,7 @@ constexpr u32 ALL = ~0u;
 constexpr i64 LARGEST = 0x7fffffffffffffffll;
 
 // Tables of a reduced problem.
-struct Land {
+struct WalkInput {
     u32 variables;
     u32 functions;
     u32 group;           // lanes that share a row, a power of two
@@ -19,14 +19,14 @@ struct Land {
     const int *entries;  // the unary rows first, in the layout of the sums
     const u32 *first;    // the first sum of each variable, and the end
     const u32 *domains;
-    const u32 *starts;   // the first incidence (seat) of each function, and the end
-    const uint4 *seats;  // two each: base, variable, first, stride; second, stride, first of further pairs, pairs
+    const u32 *starts;   // the first incidence (incidence) of each function, and the end
+    const uint4 *incidences;  // two each: base, variable, first, stride; second, stride, first of further pairs, pairs
     const u32 *ranges;   // the first of each variable's functions, and the end
     const uint2 *on;     // function, incidence
     const uint2 *further; // variable, stride
 };
 
-struct Stand {
+struct WalkProgress {
     u64 key;
     i64 cost, cheapest, unit, pressure;
     u64 moves, looked_at;
@@ -37,7 +37,7 @@ struct Walks {
     u32 *tables;         // of each walk `words`
     u64 words;
     u16 *found;          // the best assignment of each
-    Stand *stands;
+    WalkProgress *progress;
     const u16 *starts;   // where they begin
     const u32 *stop;
     u32 count;
@@ -50,7 +50,7 @@ struct Tables {
     u32 *heavy, *violated, *places;
     u16 *found;
 
-    __device__ Tables(const Land &l, const Walks &w, u32 walk) {
+    __device__ Tables(const WalkInput &l, const Walks &w, u32 walk) {
         const u32 n = l.variables, sums = __ldg(l.first + n);
         values = w.tables + walk * w.words;
         moved = values + n;
@@ -91,9 +91,11 @@ template <class T> __device__ __forceinline__ T sum_of(T x) {
 }
 
 // The variable of an incidence, and the start of its row where `except` has the value `instead`.
-__device__ __forceinline__ u32 variable_of(const Land &l, u32 seat) { return __ldg(&l.seats[2 * seat].y); }
-__device__ __forceinline__ u32 row_of(const Land &l, const Tables &t, u32 seat, u32 except, u32 instead) {
-    const uint4 a = __ldg(l.seats + 2 * seat), b = __ldg(l.seats + 2 * seat + 1);
+__device__ __forceinline__ u32 variable_of(const WalkInput &l, u32 incidence) {
+    return __ldg(&l.incidences[2 * incidence].y);
+}
+__device__ __forceinline__ u32 row_of(const WalkInput &l, const Tables &t, u32 incidence, u32 except, u32 instead) {
+    const uint4 a = __ldg(l.incidences + 2 * incidence), b = __ldg(l.incidences + 2 * incidence + 1);
     auto value = [&](u32 v) { return v == except ? instead : t.values[v]; };
     u32 row = a.x + value(a.z) * a.w;
     if (b.y) row += value(b.x) * b.y;
@@ -106,24 +108,25 @@ __device__ __forceinline__ u32 row_of(const Land &l, const Tables &t, u32 seat, 
 }
 
 // One warp with its search. `s` is equal in all lanes, except `looked_at`.
-struct Walker {
-    const Land &l;
+struct Walk {
+    const WalkInput &l;
     const Tables t;
-    Stand s;
+    WalkProgress s;
     const u32 lane, lower, side; // lanes before this one; adjacent rows
 
-    __device__ Walker(const Land &l, const Walks &w, u32 walk)
-        : l(l), t(l, w, walk), s(w.stands[walk]), lane(threadIdx.x % 32), lower((1u << threadIdx.x % 32) - 1),
+    __device__ Walk(const WalkInput &l, const Walks &w, u32 walk)
+        : l(l), t(l, w, walk), s(w.progress[walk]), lane(threadIdx.x % 32), lower((1u << threadIdx.x % 32) - 1),
           side(32 / l.group) {}
 
     // The incidences of a function, each with its row by the lanes of a group: `with` has variable, row, place, sum.
     template <class F> __device__ __forceinline__ void rows(u32 function, F with) const {
         const u32 end = __ldg(l.starts + function + 1);
         #pragma unroll 1
-        for (u32 seat = __ldg(l.starts + function); seat < end; seat++) {
-            const u32 v = variable_of(l, seat), first = __ldg(l.first + v), width = __ldg(l.first + v + 1) - first;
-            const u32 row = row_of(l, t, seat, NONE, 0);
-            for (u32 j = lane % l.group; j < width; j += l.group) with(seat, __ldg(l.entries + row + j), first + j);
+        for (u32 incidence = __ldg(l.starts + function); incidence < end; incidence++) {
+            const u32 v = variable_of(l, incidence), first = __ldg(l.first + v), width = __ldg(l.first + v + 1) - first;
+            const u32 row = row_of(l, t, incidence, NONE, 0);
+            for (u32 j = lane % l.group; j < width; j += l.group)
+                with(incidence, __ldg(l.entries + row + j), first + j);
         }
     }
 
@@ -211,7 +214,7 @@ struct Walker {
 
     __device__ __forceinline__ Rated none() const { return Rated{LARGEST, ~0ull, ~0u}; }
 
-    __device__ void weigh() {
+    __device__ void raise_weights() {
         note();
         s.heavy = each(t.violated, s.violated, t.heavy, s.heavy, [&](u32 function) {
             return reweigh(function, [](int weight) { return weight + 1; }) == 2;
@@ -258,10 +261,11 @@ struct Walker {
                 const int weight = t.weights[function];
                 const u32 last = __ldg(l.starts + function + 1);
                 #pragma unroll 1
-                for (u32 seat = __ldg(l.starts + function); seat < last; seat++) {
-                    if (seat == on.y) continue;
-                    const u32 u = variable_of(l, seat), sum = __ldg(l.first + u), width = __ldg(l.first + u + 1) - sum;
-                    const u32 before = row_of(l, t, seat, v, old), after = row_of(l, t, seat, NONE, 0);
+                for (u32 incidence = __ldg(l.starts + function); incidence < last; incidence++) {
+                    if (incidence == on.y) continue;
+                    const u32 u = variable_of(l, incidence), sum = __ldg(l.first + u),
+                        width = __ldg(l.first + u + 1) - sum;
+                    const u32 before = row_of(l, t, incidence, v, old), after = row_of(l, t, incidence, NONE, 0);
                     for (u32 j = lane % l.group; j < width; j += l.group) {
                         const int gone = __ldg(l.entries + before + j), come = __ldg(l.entries + after + j);
                         if (gone == come) continue;
@@ -303,19 +307,20 @@ struct Walker {
             const u32 at = s.violated <= LOOKED_AT ? lane : (u32)below(mix(draw, lane), s.violated);
             const u32 function = t.violated[at], end = __ldg(l.starts + function + 1);
             #pragma unroll 1
-            for (u32 seat = __ldg(l.starts + function); seat < end; seat++) {
-                const u32 v = variable_of(l, seat);
+            for (u32 incidence = __ldg(l.starts + function); incidence < end; incidence++) {
+                const u32 v = variable_of(l, incidence);
                 if (t.rests[v] <= s.step) rate(v, 0, 1, best);
             }
         }
         best = least_of(best);
         if (best.change >= 0) {
-            weigh();
+            raise_weights();
             best = none();
             const u32 function = t.violated[below(mix(draw, AT_RANDOM), s.violated)],
                       end = __ldg(l.starts + function + 1);
             #pragma unroll 1
-            for (u32 seat = __ldg(l.starts + function); seat < end; seat++) rate(variable_of(l, seat), lane, 32, best);
+            for (u32 incidence = __ldg(l.starts + function); incidence < end; incidence++)
+                rate(variable_of(l, incidence), lane, 32, best);
             best = least_of(best);
         }
         if (best.change != LARGEST) assign(draw, (u32)best.who, best.value);
@@ -361,8 +366,8 @@ struct Walker {
                 if (entry >= l.hard) atomicAdd(t.hard + sum, 1);
                 else if (entry) atomicAdd(t.soft + sum, entry);
             });
-            const u32 seat = __ldg(l.starts + function), v = variable_of(l, seat);
-            const int entry = __ldg(l.entries + row_of(l, t, seat, NONE, 0) + t.values[v]);
+            const u32 incidence = __ldg(l.starts + function), v = variable_of(l, incidence);
+            const int entry = __ldg(l.entries + row_of(l, t, incidence, NONE, 0) + t.values[v]);
             if (entry < l.hard && lane % l.group == 0) cost += entry;
             return entry >= l.hard;
         });
@@ -371,30 +376,30 @@ struct Walker {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(128) begin(Land l, Walks w) {
+extern "C" __global__ void __launch_bounds__(128) begin(WalkInput l, Walks w) {
     const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (walk >= w.count) return;
-    Walker walker(l, w, walk);
-    walker.begin(w.starts + (u64)walk * l.variables);
-    if (walker.lane == 0) w.stands[walk] = walker.s;
+    Walk own(l, w, walk);
+    own.begin(w.starts + (u64)walk * l.variables);
+    if (own.lane == 0) w.progress[walk] = own.s;
 }
 
 // All searches continue for some steps.
-extern "C" __global__ void __launch_bounds__(128) walk(Land l, Walks w, u32 steps) {
+extern "C" __global__ void __launch_bounds__(128) walk(WalkInput l, Walks w, u32 steps) {
     const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (walk >= w.count) return;
-    Walker walker(l, w, walk);
-    Stand &s = walker.s;
+    Walk own(l, w, walk);
+    WalkProgress &s = own.s;
     const u64 looked_at = s.looked_at;
     s.looked_at = 0;
     for (u32 k = 0; k < steps; k++) {
         s.step++;
         if (s.step % UNWATCHED == 0 && __any_sync(ALL, *(volatile const u32 *)w.stop)) break;
         const u64 draw = mix(s.key, s.step);
-        if (s.violated) walker.repair(draw);
-        else walker.improve(draw);
+        if (s.violated) own.repair(draw);
+        else own.improve(draw);
     }
-    walker.note();
+    own.note();
     s.looked_at = looked_at + sum_of(s.looked_at);
-    if (walker.lane == 0) w.stands[walk] = s;
+    if (own.lane == 0) w.progress[walk] = s;
 }

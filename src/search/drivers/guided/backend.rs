@@ -1,9 +1,9 @@
-//! Where the states of the guided search live. The host decides how long and how hot flights are and who begins anew; a flock
-//! makes the flights, with the same states on the CPU and on a device.
+//! Where the states of the guided search live. The host decides how long and how hot trajectories are and which states
+//! begin again; a backend makes the trajectories, with the same states on the CPU and on a device.
 
-use super::flight::Flight;
-use super::ground::Ground;
+use super::round_context::RoundContext;
 use super::state::{Places, State};
+use super::trajectory::Trajectory;
 use super::visit::{Scratch, Visit};
 use crate::device::{Compiled, DeviceError};
 use crate::fang::State as _;
@@ -16,26 +16,26 @@ use rayon::prelude::*;
 /// Costs of values kept by all states together, at most.
 const MOST_KEPT: usize = 1 << 27;
 
-/// A flight of each state.
+/// A trajectory of each state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn<'a> {
-    /// Where the streams of all flights come from.
+pub(crate) struct Batch<'a> {
+    /// Where the streams of all trajectories come from.
     pub draw: u64,
     pub schedule: Schedule,
     /// By slot, with the choice that it is.
-    pub flights: &'a [(usize, Flight)],
+    pub trajectories: &'a [(usize, Trajectory)],
 }
 
-impl Turn<'_> {
-    /// The stream of a slot's flight.
+impl Batch<'_> {
+    /// The stream of a slot's trajectory.
     pub fn stream(&self, slot: usize) -> Rng {
         Rng::new(mix(self.draw, (1 << 32) + slot as u64))
     }
 }
 
-/// What came of a flight.
+/// What came of a trajectory.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Landed {
+pub(crate) struct TrajectoryResult {
     /// Whether the state is better than before.
     pub better: bool,
     /// Assignments that changed a value, those of the settling pass included.
@@ -50,17 +50,22 @@ pub(crate) struct Landed {
     pub fault: Option<String>,
 }
 
-/// States and their flights.
-pub(crate) trait Flock: Send {
+/// States and their trajectories.
+pub(crate) trait Backend: Send {
     /// New states at some assignments, one each.
-    fn open(&mut self, ground: &Ground<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError>;
+    fn open(&mut self, round: &RoundContext<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError>;
 
-    /// Lets a state begin anew at an assignment; what it remembers stays.
-    fn begin(&mut self, ground: &Ground<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError>;
+    /// Lets a state begin again at an assignment; what it remembers stays.
+    fn begin(&mut self, round: &RoundContext<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError>;
 
-    /// Every state makes a child by a flight, which takes its place where it is not worse. Says what came of each, and whether all
-    /// came to their ends; after a stop the rest is dropped.
-    fn fly(&mut self, visit: &Visit<'_>, turn: &Turn<'_>, stop: &Stop) -> Result<(Vec<Landed>, bool), DeviceError>;
+    /// Every state makes a child by a trajectory, which takes its place where it is not worse. Says what came of each,
+    /// and whether all came to their ends; after a stop the rest is dropped.
+    fn run(
+        &mut self,
+        visit: &Visit<'_>,
+        batch: &Batch<'_>,
+        stop: &Stop,
+    ) -> Result<(Vec<TrajectoryResult>, bool), DeviceError>;
 
     /// The energy of a state.
     fn energy(&self, slot: usize) -> i64;
@@ -71,7 +76,7 @@ pub(crate) trait Flock: Send {
     /// Bytes that all states take.
     fn bytes(&self) -> u64;
 
-    /// What it took to compile what makes the flights, where that was done for this run.
+    /// What it took to compile what makes the trajectories, where that was done for this run.
     fn compiled(&self) -> Option<Compiled> {
         None
     }
@@ -84,32 +89,32 @@ pub(crate) trait Flock: Send {
 
 /// States of the CPU, and a child of each.
 #[derive(Debug, Default)]
-pub(crate) struct HostFlock {
+pub(crate) struct CpuBackend {
     pub states: Vec<State>,
     children: Vec<State>,
     /// Whether states keep the cost of each value.
     keeps: bool,
 }
 
-impl HostFlock {
+impl CpuBackend {
     /// The ground that its states stand on.
-    fn ground<'a>(&self, ground: &Ground<'a>) -> Ground<'a> {
-        Ground { keeps: self.keeps, ..*ground }
+    fn round<'a>(&self, round: &RoundContext<'a>) -> RoundContext<'a> {
+        RoundContext { keeps: self.keeps, ..*round }
     }
 }
 
 /// Whether so many states keep the costs of all values, and not make them at each visit.
-pub(crate) fn keeps(ground: &Ground<'_>, places: &Places, states: usize) -> bool {
-    ground.field.rows.all_copied() && places.end() * states <= MOST_KEPT
+pub(crate) fn keeps(round: &RoundContext<'_>, places: &Places, states: usize) -> bool {
+    round.context.tables.all_copied() && places.end() * states <= MOST_KEPT
 }
 
-impl Flock for HostFlock {
-    fn open(&mut self, ground: &Ground<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
-        self.keeps = keeps(ground, ground.places, 2 * starts.len());
-        let ground = self.ground(ground);
+impl Backend for CpuBackend {
+    fn open(&mut self, round: &RoundContext<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
+        self.keeps = keeps(round, round.places, 2 * starts.len());
+        let round = self.round(round);
         let begin = |values| {
             let mut state = State::default();
-            state.begin(&ground, values);
+            state.begin(&round, values);
             state
         };
         self.states = starts.into_par_iter().map(begin).collect();
@@ -118,29 +123,34 @@ impl Flock for HostFlock {
         Ok(())
     }
 
-    fn begin(&mut self, ground: &Ground<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError> {
-        let ground = self.ground(ground);
-        self.states[slot].begin(&ground, values);
+    fn begin(&mut self, round: &RoundContext<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError> {
+        let round = self.round(round);
+        self.states[slot].begin(&round, values);
         Ok(())
     }
 
-    fn fly(&mut self, visit: &Visit<'_>, turn: &Turn<'_>, stop: &Stop) -> Result<(Vec<Landed>, bool), DeviceError> {
-        let visit = Visit { ground: self.ground(&visit.ground), heuristic: visit.heuristic };
-        if visit.ground.guide.is_some() {
-            // states keep their values in the form that guides read
+    fn run(
+        &mut self,
+        visit: &Visit<'_>,
+        batch: &Batch<'_>,
+        stop: &Stop,
+    ) -> Result<(Vec<TrajectoryResult>, bool), DeviceError> {
+        let visit = Visit { round: self.round(&visit.round), heuristic: visit.heuristic };
+        if visit.round.guidance.is_some() {
+            // states keep their values in the form that guidance_count read
             self.states.iter_mut().filter(|state| state.wide.is_empty()).for_each(State::widen);
         }
-        let slots = self.states.par_iter().zip(&mut self.children).zip(turn.flights).enumerate();
-        let fly = |scratch: &mut Scratch,
-                   (slot, ((state, child), &(_, flight))): (usize, ((&State, &mut State), _))| {
+        let slots = self.states.par_iter().zip(&mut self.children).zip(batch.trajectories).enumerate();
+        let run = |scratch: &mut Scratch,
+                   (slot, ((state, child), &(_, trajectory))): (usize, ((&State, &mut State), _))| {
             child.clone_from(state);
-            *child.rng() = turn.stream(slot);
-            let flight: Flight = flight;
-            flight.fly(&visit, turn.schedule, child, scratch, stop)
+            *child.rng() = batch.stream(slot);
+            let trajectory: Trajectory = trajectory;
+            trajectory.run(&visit, batch.schedule, child, scratch, stop)
         };
-        let complete = slots.map_init(Scratch::default, fly).all(|done| done);
-        let landed = self.states.iter_mut().zip(&mut self.children).map(|(state, child)| {
-            let landed = Landed {
+        let complete = slots.map_init(Scratch::default, run).all(|done| done);
+        let results = self.states.iter_mut().zip(&mut self.children).map(|(state, child)| {
+            let results = TrajectoryResult {
                 better: complete && child.energy < state.energy,
                 moves: child.moves,
                 picks: child.picks,
@@ -154,9 +164,9 @@ impl Flock for HostFlock {
                 true => state.learn_from(child),
                 false => {}
             }
-            landed
+            results
         });
-        Ok((landed.collect(), complete))
+        Ok((results.collect(), complete))
     }
 
     fn energy(&self, slot: usize) -> i64 {

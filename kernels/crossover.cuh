@@ -4,7 +4,7 @@
 #include "core.cuh"
 
 // Labels and cost differences of a state in global memory, one for each variable.
-struct Merging {
+struct Crossover {
     u32 *label;
     i64 *delta;
 };
@@ -36,14 +36,15 @@ __device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
 // Makes `ours` the best combination of both; a bit of `draw` breaks ties. All threads of the block must call it: those
 // of a state have the lanes 0 to `lanes` - 1. Lanes of ~0 leave their state unchanged.
 template <class V>
-__device__ void take_better(const Core &core, const Values<V> &ours, const V *theirs, const Merging &merging, u64 draw,
+__device__ void take_better(const Core &core, const Values<V> &ours, const V *theirs, const Crossover &crossover,
+                            u64 draw,
                             u32 lane, u32 lanes) {
     constexpr u32 SAME = ~0u;
     const u32 n = core.variables;
-    volatile u32 *label = merging.label;
+    volatile u32 *label = crossover.label;
     for (u32 v = lane; v < n; v += lanes) {
         label[v] = ours[v] != theirs[v] ? v : SAME;
-        merging.delta[v] = 0;
+        crossover.delta[v] = 0;
     }
     __syncthreads();
     for (u32 v = lane; v < n; v += lanes) {
@@ -51,7 +52,7 @@ __device__ void take_better(const Core &core, const Values<V> &ours, const V *th
         const u32 end = __ldg(core.neighbour_begin + v + 1);
         for (u32 k = __ldg(core.neighbour_begin + v); k < end; k++) {
             const u32 u = __ldg(core.neighbours + k);
-            if (u < v && label[u] != SAME) unite(merging.label, v, u);
+            if (u < v && label[u] != SAME) unite(crossover.label, v, u);
         }
     }
     __syncthreads();
@@ -70,20 +71,20 @@ __device__ void take_better(const Core &core, const Values<V> &ours, const V *th
         if (root == SAME) continue;
         const i64 there = priced(core, cost_of(core, entry, [&](u32 v) { return (u32)theirs[v]; }));
         const i64 here = priced(core, cost_of(core, entry, [&](u32 v) { return ours[v]; }));
-        if (there != here) atomicAdd((u64 *)merging.delta + root, (u64)(there - here));
+        if (there != here) atomicAdd((u64 *)crossover.delta + root, (u64)(there - here));
     }
     for (u32 v = lane; v < n; v += lanes) {
         const u32 root = label[v];
         if (root == SAME) continue;
         const i64 *unary = core.costs + __ldg(core.unary + v);
         const i64 change = priced(core, __ldg(unary + theirs[v])) - priced(core, __ldg(unary + ours[v]));
-        if (change) atomicAdd((u64 *)merging.delta + root, (u64)change);
+        if (change) atomicAdd((u64 *)crossover.delta + root, (u64)change);
     }
     __syncthreads();
     for (u32 v = lane; v < n; v += lanes) {
         const u32 root = label[v];
         if (root == SAME) continue;
-        const i64 delta = ((volatile i64 *)merging.delta)[root];
+        const i64 delta = ((volatile i64 *)crossover.delta)[root];
         if (delta < 0 || (delta == 0 && mix(draw, root) & 1)) ours.set(v, theirs[v]);
     }
     __syncthreads();

@@ -1,0 +1,70 @@
+//! Annealing as a driver of the portfolio.
+
+use super::cuda::launch_shape::FirstKernels;
+use super::state::Elite;
+use super::{Annealing, LARGE_FLOOR, MOVED, WEIGHT};
+use crate::device::Source;
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
+use crate::stop::Stop;
+use rayon::prelude::*;
+
+impl Driver for Annealing {
+    fn name(&self) -> &'static str {
+        if self.long.is_some() { "long-anneal" } else { "anneal" }
+    }
+
+    fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
+        // on large cores all offspring become longer
+        self.long.is_none() || !context.is_large()
+    }
+
+    fn needs_few_threads(&self) -> bool {
+        self.long.is_some()
+    }
+
+    fn population(&self) -> usize {
+        self.states
+    }
+
+    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
+        if self.long.is_some() { 1.0 } else { WEIGHT }
+    }
+
+    fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
+        let large = pool.solved && context.is_large() && !context.is_coloring();
+        if large && self.long.is_none() { LARGE_FLOOR } else { 0.0 }
+    }
+
+    fn kernels(&self, context: &SearchContext) -> Option<Source> {
+        let opens = self.states == 0 || self.moved.is_some();
+        self.device.as_ref().filter(|_| opens).and_then(|cuda| FirstKernels::of(context).source(cuda))
+    }
+
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
+        let mut effort = Effort::default();
+        if let Err(error) = self.advance(context, pool, stop, &mut effort) {
+            self.go_on_on_the_host();
+            effort.lost = Some(error);
+        }
+        effort
+    }
+
+    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+        let moved = |elites: Vec<Elite>| -> Vec<Elite> {
+            let known = elites.into_par_iter().filter(Elite::is_known);
+            known.map(|elite| Elite::new(&context.tables, translate(&elite.values))).collect()
+        };
+        self.archive = moved(std::mem::take(&mut self.archive));
+        self.temperatures.clear();
+        let elites = match self.moved.take() {
+            Some(elites) => Ok(elites),
+            None if self.states == 0 => return,
+            None => self.population.top(MOVED),
+        };
+        match elites {
+            Ok(elites) => self.moved = Some(moved(elites)),
+            // a device that fails now fails again in the next round, which says so
+            Err(_) => self.states = 0,
+        }
+    }
+}
