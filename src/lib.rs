@@ -21,8 +21,9 @@
 //!
 //! [`formats::read`] reads networks from files, [`model::Network::builder`] makes them. [`search::solve`] reports
 //! events to a callback, [`search::start`] runs in the background and is an iterator. [`stop::Stop`] ends a run from
-//! any thread. [`order`], [`elimination`] and [`bounds`] serve alone, as do the reductions in [`reduce`], successor generation for
-//! states of any kind in [`fang`], and heuristics that users write in files in [`heuristics::language`].
+//! any thread. [`order`], [`elimination`] and [`bounds`] serve alone, as do the reductions in [`reduce`], successor
+//! generation for states of any kind in [`fang`], and heuristics that users write in files in
+//! [`heuristics::language`].
 
 pub mod activity;
 pub mod algebra;

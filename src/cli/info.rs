@@ -28,7 +28,7 @@ pub struct InfoFlags {
     /// Largest number of variables in a mini-bucket [default: as many as memory allows, step by step]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::BOUNDS)]
     z: Option<u32>,
-    /// Leave out the exact reductions
+    /// Leave out the exact reductions, but for variables that no function reads
     #[arg(long, help_heading = help::BOUNDS)]
     no_reduce: bool,
     /// Memory that tables may take, such as 512M or 4G [default: half of free memory]

@@ -66,7 +66,7 @@ pub struct SolveFlags {
     /// One that is built in (`fangs heuristics` lists them) or a file of your own, in TOML or CUDA.
     #[arg(long, value_name = "NAME|FILE", value_parser = heuristics::parse, help_heading = help::SEARCH)]
     heuristic: Option<heuristics::Chosen>,
-    /// Leave out the exact reductions that come before the search
+    /// Leave out the exact reductions that come before the search, but for variables that no function reads
     #[arg(long, help_heading = help::SEARCH)]
     no_reduce: bool,
     /// Recompute what each assignment of the heuristic and each round changed, to find faults; slow

@@ -12,8 +12,8 @@ pub trait DeviceStruct {
     fn assertions() -> String;
 }
 
-/// Assertions for a structure `name` of `size` bytes, with fields at these places. The compiler has no `offsetof`; it has
-/// what that is made of.
+/// Assertions for a structure `name` of `size` bytes, with fields at these places. The compiler has no `offsetof`; it
+/// has what that is made of.
 pub fn assertions(name: &str, size: usize, fields: &[(&str, usize)]) -> String {
     let mut text = format!("\nstatic_assert(sizeof({name}) == {size}, \"the host's {name} has {size} bytes\");\n");
     for (field, place) in fields.iter().filter(|(field, _)| !field.is_empty()) {

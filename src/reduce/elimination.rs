@@ -66,6 +66,19 @@ impl Reducer {
         changed
     }
 
+    /// Eliminates the variables that no function reads: they would change how the others are searched, and are worth
+    /// no search.
+    pub(super) fn eliminate_unread(&mut self, stop: &Stop) {
+        for v in 0..self.domains.len() as u32 {
+            if self.done(stop) {
+                return;
+            }
+            if self.present[v as usize] && self.functions_of(v).next().is_none() {
+                self.eliminate(v);
+            }
+        }
+    }
+
     /// Entries of the new table of an elimination; `None` where it does not pay.
     fn price(&self, v: u32) -> Option<usize> {
         if !self.present[v as usize] {

@@ -289,6 +289,9 @@ impl Reducer {
                 break;
             }
         }
+        if !self.reduce {
+            self.eliminate_unread(stop);
+        }
         self.settle(stop);
     }
 

@@ -1,7 +1,7 @@
 //! What options promise: starts, evidence, targets, budgets, equal runs for equal rounds, stops.
 
 use super::{hard, judge, minimised, optimum, random, run, run_with, small};
-use fangs::model::{Network, Units};
+use fangs::model::{Network, Table, Units};
 use fangs::rng::Rng;
 use fangs::search::{BoundChoice, DriverChoice, EventKind, Options, Status, StoppedBy, Summary, solve};
 use fangs::stop::{Cause, Stop};
@@ -189,5 +189,29 @@ fn a_flag_set_before_the_run_ends_it_at_once() -> Result<(), Error> {
     let (summary, events) = run_with(&network, &small(), &stop, |_| {});
     assert_eq!((summary.stopped_by, summary.rounds), (StoppedBy::Signal, 0));
     assert!(events.iter().all(|event| event.kind != EventKind::Tick));
+    Ok(())
+}
+
+/// 576 variables are searched alike whether 40 others are beside them or not, with reductions and without.
+#[test]
+fn variables_that_no_function_reads_change_nothing() -> Result<(), Error> {
+    let network = generate::grid(24, 5, 0.2, &mut Rng::new(3))?;
+    let mut builder = Network::builder("beside");
+    for &domain in network.domains().iter().chain(&[3; 40]) {
+        let _ = builder.variable(domain)?;
+    }
+    for function in network.functions() {
+        let Table::Dense(costs) = &function.table else { panic!("grids have dense tables") };
+        let _ = builder.dense(&function.scope, costs.to_vec())?;
+    }
+    let beside = builder.build();
+    for reduce in [true, false] {
+        let options =
+            Options { rounds: Some(20), driver: DriverChoice::Anneal, bound: BoundChoice::None, reduce, ..small() };
+        let [alone, beside] = [&network, &beside].map(|network| run(network, &options).0);
+        assert!(alone.moves > 10_000);
+        assert_eq!((alone.moves, alone.cost), (beside.moves, beside.cost), "reduce {reduce}");
+        assert_eq!(alone.solution.as_deref(), beside.solution.as_deref().map(|solution| &solution[..576]));
+    }
     Ok(())
 }

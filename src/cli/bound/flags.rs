@@ -36,7 +36,7 @@ pub struct BoundFlags {
     #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse,
         help_heading = help::BOUNDS)]
     order: OrderChoice,
-    /// Leave out the exact reductions that come before elimination
+    /// Leave out the exact reductions that come before elimination, but for variables that no function reads
     #[arg(long, help_heading = help::BOUNDS)]
     no_reduce: bool,
     /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I

@@ -97,8 +97,8 @@ pub(crate) enum Kinds {
     Many,
 }
 
-/// A group of any number of inputs as kernels have it; the digits of base 4 that stand for few: one with neighbours side by
-/// side, one that does not read the digit.
+/// A group of any number of inputs as kernels have it; the digits of base 4 that stand for few: one with neighbours
+/// side by side, one that does not read the digit.
 pub(crate) const MANY: i32 = -1;
 pub(crate) const RUN: i32 = 1;
 pub(crate) const SINGLE: i32 = 2;

@@ -41,8 +41,8 @@ pub(super) fn declared() -> String {
     }
 }
 
-/// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables, given
-/// as pairs of variable and stride, move it.
+/// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables,
+/// given as pairs of variable and stride, move it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Incident {
