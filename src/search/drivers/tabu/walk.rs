@@ -41,8 +41,8 @@ pub(super) fn declared() -> String {
     }
 }
 
-/// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables, given
-/// as pairs of variable and stride, move it.
+/// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables,
+/// given as pairs of variable and stride, move it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Incident {
@@ -311,7 +311,7 @@ pub(crate) struct Round<'a> {
 }
 
 device_structs! {
-    /// How far a walker has come.
+    /// How far a walk has come.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct WalkProgress as "WalkProgress" {
         /// Of the walk; 0 before the first.
