@@ -70,7 +70,7 @@ __device__ __forceinline__ void add_row(const T &lanes, const uint4 *row, int un
 }
 
 // The part of a visit's data that does not depend on the state: this lane's first incidence and unary costs, or another
-// lane's where it has none. Teams load it a visit ahead; a lane with its own state has no registers to spare. No
+// lane's where it has none. Lane groups load it a visit ahead; a lane with its own state has no registers to spare. No
 // decision depends on these loads, as it would wait for them.
 template <class T> struct Ahead {
     static constexpr bool AHEAD = T::LANES > 1;

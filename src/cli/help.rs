@@ -156,8 +156,7 @@ pub const SOLUTION_FORMATS: &Words = &[
     ("indices", "Value indices on one line, for any format"),
 ];
 
-/// Names that drivers had until version 0.1, what runs instead, and why. They are hidden, and end with the next
-/// version.
+/// Old names of drivers, the driver that runs, and why. They are hidden, and end with the next version.
 pub const OLD_DRIVERS: &[(&str, DriverChoice, &str)] = &[
     ("deep", DriverChoice::LongAnneal, "it is called long-anneal now"),
     ("islands", DriverChoice::Lns, "it is called lns now"),

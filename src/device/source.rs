@@ -75,6 +75,13 @@ impl Source {
         self
     }
 
+    /// Asserts that a constant that the text states itself, so that it can be copied, is that of Rust.
+    #[must_use]
+    pub fn agrees(mut self, name: &str, value: u32) -> Source {
+        self.text.push_str(&format!("\nstatic_assert({name} == {value}u, \"the host's {name} is {value}\");\n"));
+        self
+    }
+
     /// Appends another text with what it needs.
     #[must_use]
     pub fn followed_by(mut self, other: &Source) -> Source {

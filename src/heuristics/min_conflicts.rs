@@ -2,7 +2,6 @@
 
 use super::{Inputs, Needs, ValueHeuristic};
 use crate::device::Source;
-use crate::device::shared::constants;
 use crate::kernels;
 
 /// Variables in conflict take a cheapest value.
@@ -64,7 +63,7 @@ cost least under the others' values; now and then, one time in 128, any other."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::source("min_conflicts.cuh").declare(&constants! { u32: BEST; }))
+        Some(kernels::source("min_conflicts.cuh").agrees("BEST", BEST))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

@@ -72,8 +72,8 @@ device_structs! {
     pub(crate) struct Generation as "Generation" {
         /// Keys are mixed from it.
         pub draw: u64,
-        /// So many slots one after the other take mates from each other; 0 where offspring do not come of elites and
-        /// begin at random values.
+        /// The size of a subpopulation: that many neighbouring slots take second parents from each other. 0 where
+        /// offspring begin at random values.
         pub subpopulation: u32,
         /// Sweeps of a child, greedy ones not counted.
         pub sweeps: u32,

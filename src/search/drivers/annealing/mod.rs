@@ -58,7 +58,7 @@ const DOUBLINGS: u32 = 6;
 /// falls into parts, the second, the next may come sooner (one H200, 20 s: 100x100 grid, medians of five seeds, 290894
 /// after one, 290900 after two; rnd1000, three seeds each, 125095 and 125059).
 const IN_VAIN: [u32; 2] = [2, 1];
-/// States of a subpopulation of a pool's first offspring on other large cores. Demes double with the sweeps: among all
+/// States of a subpopulation of a pool's first offspring on other large cores. Subpopulations double with the sweeps: among all
 /// states a good one is soon in all others, which then find nothing better for ten seconds (one H200, rnd1000, 20 s,
 /// 264 states: medians 125074 of eight runs before, 125065 of 14 so).
 const LEAST_SUBPOPULATION: usize = 4;
@@ -86,8 +86,8 @@ enum Phase {
 
 /// Its share at first.
 const WEIGHT: f64 = 6.0;
-/// What it has at least on large cores, colorings excepted: large-neighbourhood search polish what it has in hand and
-/// gain more for their time, but it comes further (two threads, 60 s: 292413 and 125245 on the 100x100 grid and
+/// What it has at least on large cores, colorings excepted: large-neighbourhood search polishes its states and gains
+/// more for its time, but annealing comes further (two threads, 60 s: 292413 and 125245 on the 100x100 grid and
 /// rnd1000, 292790 and 125572 without; results/notes/cpu.md).
 const LARGE_FLOOR: f64 = 0.5;
 

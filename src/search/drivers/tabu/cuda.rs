@@ -47,7 +47,7 @@ device_structs! {
     }
 }
 
-// SAFETY: zeros are a walker that has not begun.
+// SAFETY: zeros are a walk that has not begun.
 unsafe impl ValidAsZeroBits for WalkProgress {}
 
 /// Tabu walks on a device.

@@ -2,7 +2,7 @@
 //!
 //! Where all values are interchangeable, as the colors of a graph are, a solution is a partition of the variables: what
 //! value a class has means nothing, so that a region copied from another solution brings nothing but conflicts. There
-//! walks are pairs of walks: their walks end together, and the next ones begin at children of the two bests, which
+//! walks come in pairs: both end together, and the next ones begin at children of the two bests, which
 //! inherit classes (the greedy partition crossover of Galinier and Hao, "Hybrid Evolutionary Algorithms for Graph
 //! Coloring", 1999; two at a time as in HEAD of Moalic and Gondran, "Variations on Memetic Algorithms for Graph
 //! Coloring Problems", 2018). Elsewhere walks begin at elites of which some values are changed.

@@ -311,7 +311,7 @@ pub(crate) struct Round<'a> {
 }
 
 device_structs! {
-    /// How far a walker has come.
+    /// How far a walk has come.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct WalkProgress as "WalkProgress" {
         /// Of the walk; 0 before the first.

@@ -1,4 +1,4 @@
-//! Walks by constraint weights against their own tables and brute force.
+//! Walks against sums counted again.
 
 use super::*;
 use crate::rng::Rng;

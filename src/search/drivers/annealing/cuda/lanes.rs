@@ -75,7 +75,7 @@ pub(crate) fn sources() -> Vec<Source> {
     all
 }
 
-/// All kernels of a population with such teams.
+/// All kernels of a population with such lanes.
 pub(crate) fn source(lanes: StateLanes, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
     let source = kernels::source("anneal.cu").declare(&value_tables::declared()).declare(&generation::declared());
     let source = source.asserts::<CoreArgument>().asserts::<PopulationArgument>().asserts::<Generation>();
