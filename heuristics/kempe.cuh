@@ -2,6 +2,8 @@
 #include "groups.cuh"
 
 struct Groups {
+    static constexpr u32 CANDIDATES = 8, LONGEST = 16;
+
     template <class View> static __device__ __forceinline__ void propose(View &view, Xoshiro &stream) {
         u32 vertex = NONE;
         for (u32 i = 0; i < CANDIDATES && vertex == NONE; i++) {

@@ -1,9 +1,8 @@
 // src/heuristics/min_conflicts.rs on a device.
 #include "network.cuh"
 
-constexpr u32 BEST = 1 << 20;
-
 struct Heuristic {
+    static constexpr u32 BEST = 1 << 20;
     static constexpr bool EARLY = true;
     static __device__ __forceinline__ bool active(const Inputs &in) { return in.current_cost > 0.0; }
     static __device__ __forceinline__ u32 weight(const Inputs &in) {

@@ -2,6 +2,8 @@
 #include "ejection.cuh"
 
 struct Groups {
+    static constexpr u32 CANDIDATES = 4;
+
     template <class View> static __device__ __forceinline__ void propose(View &view, Xoshiro &stream) {
         double best = 0.0;
         u32 variable = NONE, value = 0;

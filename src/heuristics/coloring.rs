@@ -4,7 +4,6 @@
 use super::min_conflicts::as_min_conflicts;
 use super::{Neighbourhood, Start, ValueHeuristic, View};
 use crate::device::Source;
-use crate::device::shared::constants;
 use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
@@ -68,7 +67,11 @@ const LONGEST: usize = 16;
 
 impl Neighbourhood for Kempe {
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::including("kempe.cuh").declare(&constants! { u32: CANDIDATES, LONGEST; }))
+        Some(
+            kernels::including("kempe.cuh")
+                .agrees("Groups::CANDIDATES", CANDIDATES as u32)
+                .agrees("Groups::LONGEST", LONGEST as u32),
+        )
     }
 
     fn proposals(&self, variables: usize) -> usize {

@@ -63,7 +63,7 @@ cost least under the others' values; now and then, one time in 128, any other."
     }
 
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::source("min_conflicts.cuh").agrees("BEST", BEST))
+        Some(kernels::source("min_conflicts.cuh").agrees("Heuristic::BEST", BEST))
     }
 
     fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {

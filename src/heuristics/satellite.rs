@@ -3,7 +3,6 @@
 use super::min_conflicts::as_min_conflicts;
 use super::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
 use crate::device::Source;
-use crate::device::shared::constants;
 use crate::kernels;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::rng::Rng;
@@ -93,7 +92,7 @@ struct Insert;
 
 impl Neighbourhood for Insert {
     fn cuda(&self) -> Option<Source> {
-        Some(kernels::including("satellite.cuh").declare(&constants! { u32: CANDIDATES; }))
+        Some(kernels::including("satellite.cuh").agrees("Groups::CANDIDATES", CANDIDATES as u32))
     }
 
     fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {

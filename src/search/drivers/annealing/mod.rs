@@ -58,9 +58,9 @@ const DOUBLINGS: u32 = 6;
 /// falls into parts, the second, the next may come sooner (one H200, 20 s: 100x100 grid, medians of five seeds, 290894
 /// after one, 290900 after two; rnd1000, three seeds each, 125095 and 125059).
 const IN_VAIN: [u32; 2] = [2, 1];
-/// States of a subpopulation of a pool's first offspring on other large cores. Subpopulations double with the sweeps: among all
-/// states a good one is soon in all others, which then find nothing better for ten seconds (one H200, rnd1000, 20 s,
-/// 264 states: medians 125074 of eight runs before, 125065 of 14 so).
+/// States of a subpopulation of a pool's first offspring on other large cores. Subpopulations double with the sweeps:
+/// among all states a good one is soon in all others, which then find nothing better for ten seconds (one H200,
+/// rnd1000, 20 s, 264 states: medians 125074 of eight runs before, 125065 of 14 so).
 const LEAST_SUBPOPULATION: usize = 4;
 
 /// Elites that move to another core, best first: each is lifted to the network and projected again.
