@@ -93,7 +93,7 @@ mod tests {
         for file in [LIST, MODULES, SOURCES] {
             let _ = std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), folder.path().join(file))?;
         }
-        for bad in ["", "tree", "My", "my--own", "-x", "x-", "a b", "boltzmann"] {
+        for bad in ["", "core", "My", "my--own", "-x", "x-", "a b", "boltzmann"] {
             assert!(template(bad, folder.path()).is_err(), "{bad}");
         }
         let _ = template("my-own", folder.path())?;
