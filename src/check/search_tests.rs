@@ -45,7 +45,7 @@ fn forks(certificate: &Certificate) -> usize {
 fn searches_are_followed_and_never_pass_the_optimum() {
     let mut rng = Rng::new(51);
     let (mut branched, mut optimal) = (0, 0);
-    for case in 0..4000 {
+    for case in 0..5000 {
         let Some((network, certificate, optimum)) = search(&mut rng) else { continue };
         branched += usize::from(forks(&certificate) > 2);
         optimal += usize::from(certificate.bound == optimum);
@@ -61,7 +61,7 @@ fn searches_are_followed_and_never_pass_the_optimum() {
 fn no_wrong_fork_proves_anything_wrong() {
     let mut rng = Rng::new(52);
     let (mut changed, mut accepted) = (0, 0);
-    for case in 0..600 {
+    for case in 0..900 {
         let Some((network, certificate, optimum)) = search(&mut rng) else { continue };
         let text = certificate.to_text().expect("text");
         let body = text.lines().next().expect("a first line");
