@@ -79,7 +79,10 @@ fn without_a_thread_for_the_clock_a_run_ends_on_time_and_tells_of_it() -> Result
     let (folder, file) = super::hard()?;
     let csv = folder.path().join("run.csv");
     let mut limited = fangs();
-    let _ = limited.env("FANGS_MOST_THREADS", "0").args(["solve", "--time", "3s", "--json", "--csv"]).arg(&csv);
+    let _ = limited
+        .env("FANGS_MOST_THREADS", "0")
+        .args(["solve", "--time", "3s", "--bound", "none", "--json", "--csv"])
+        .arg(&csv);
     let solved = object(limited.arg(&file), 0)?;
     assert_eq!((&solved["stopped_by"], &solved["threads"]), (&"time".into(), &1.into()));
     assert!(fs::read_to_string(&csv)?.contains(",warning,"));
