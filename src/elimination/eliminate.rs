@@ -91,6 +91,7 @@ pub struct Count {
 /// use fangs::elimination::{Limits, count};
 /// use fangs::model::{FORBIDDEN, Network};
 /// use fangs::order::{Method, Order};
+/// use fangs::reduce::Reducer;
 /// use fangs::stop::Stop;
 ///
 /// // a path of three vertices in three colors
@@ -99,9 +100,10 @@ pub struct Count {
 /// for pair in [[v[0], v[1]], [v[1], v[2]]] {
 ///     let _ = network.dense(&pair, (0..9).map(|k| if k % 4 == 0 { FORBIDDEN } else { 0 }).collect())?;
 /// }
-/// let problem = network.build().problem()?;
-/// let order = Order::new(&problem, Method::MinFill, 0);
-/// let count = count(&problem, &order, &Limits::new(1 << 20), None, &Stop::new())?;
+/// let stop = Stop::new();
+/// let problem = Reducer::new(&network.build(), false, &stop)?.problem();
+/// let order = Order::greedy(&problem, Method::MinFill, 0, &stop);
+/// let count = count(&problem, &order, &Limits::new(1 << 20), None, &stop)?;
 /// assert!(count.exact && count.most == 12);
 /// # Ok::<(), fangs::Error>(())
 /// ```
