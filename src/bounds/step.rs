@@ -8,7 +8,7 @@ use crate::model::Cost;
 use crate::reduce::ReducedProblem;
 use std::sync::Arc;
 
-/// What a [`Bounder`] may do and take.
+/// What a [`Bounder`](super::Bounder) may do and take.
 #[derive(Clone, Debug)]
 pub struct BounderOptions {
     /// The methods.
@@ -42,7 +42,7 @@ impl Default for BounderOptions {
 /// What a slice of work came to.
 #[derive(Debug)]
 pub enum Step {
-    /// The stage goes on; [`Bounder::so_far`] tells its bound as it is.
+    /// The stage goes on; [`Bounder::so_far`](super::Bounder::so_far) tells its bound as it is.
     More,
     /// A stage has a result.
     Result(Box<BoundResult>),
