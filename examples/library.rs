@@ -16,7 +16,7 @@ fn main() -> Result<(), fangs::Error> {
     for pair in shifts.windows(2) {
         let _ = builder.dense(pair, vec![9, 0, 0, 0, 9, 0, 0, 0, 9])?;
     }
-    let options = Options { time: Some(Duration::from_secs(10)), ..Options::default() };
+    let options = Options::default().with(|options| options.time = Some(Duration::from_secs(10)));
     let mut session = start(builder.build(), options);
     for event in session.by_ref().filter(|event| event.kind != EventKind::Tick) {
         println!("{:.4} s  {:?} .. {:?}  {}", event.time_s, event.lower(), event.upper(), event.source);

@@ -62,8 +62,9 @@ fn main() -> Result<(), fangs::Error> {
     for (label, heuristic) in
         [("near wishes", Some(Arc::new(NearWishes) as Arc<dyn ValueHeuristic>)), ("default", None)]
     {
-        let driver = if heuristic.is_some() { DriverChoice::Guided } else { DriverChoice::Portfolio };
-        let options = Options { rounds: Some(40), driver, heuristic, ..Options::default() };
+        let driver = if heuristic.is_some() { DriverChoice::GUIDED } else { DriverChoice::PORTFOLIO };
+        let options = Options::default()
+            .with(|options| (options.rounds, options.driver, options.heuristic) = (Some(40), driver, heuristic));
         let summary = solve(&network, &options, &Stop::new(), &mut |_| {})?;
         println!("{label}: {:?} after {:.2} s", summary.cost.map(|cost| cost.as_f64()), summary.time_s);
     }

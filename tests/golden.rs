@@ -7,15 +7,14 @@ use fangs::search::{Options, Status, Summary, solve};
 use fangs::stop::Stop;
 use fangs::{Error, check};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn read(path: &Path, colors: Option<u32>) -> Result<Network, Error> {
     formats::read(&Source::new(path), None, &ReadOptions { precision: None, colors }, &Stop::new())
 }
 
 fn run(network: &Network, seconds: f64) -> Result<Summary, Error> {
-    let options =
-        Options { started: Instant::now(), time: Some(Duration::from_secs_f64(seconds)), ..Options::default() };
+    let options = Options::default().with(|options| options.time = Some(Duration::from_secs_f64(seconds)));
     let summary = solve(network, &options, &Stop::new(), &mut |_| ())?;
     if let (Some(solution), Some(cost)) = (&summary.solution, summary.cost) {
         assert!(check::evaluate(network, solution).is_solution());

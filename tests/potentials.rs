@@ -101,7 +101,7 @@ fn read(text: &str, format: Format) -> Result<Network, fangs::Error> {
 
 /// Solves, and follows the certificate.
 fn solved(network: &Network, context: &str) -> Summary {
-    let options = Options { threads: Some(1), certificate: true, ..Options::default() };
+    let options = Options::default().with(|options| (options.threads, options.certificate) = (Some(1), true));
     let summary = solve(network, &options, &Stop::new(), &mut |_| ()).expect(context);
     check::verify(network).expect(context);
     let (bound, proof) = &summary.proof;

@@ -11,6 +11,11 @@ use fangs::stop::Stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// The driver of that name.
+fn driver(name: &str) -> DriverChoice {
+    DriverChoice::named(name).expect("there is such a driver")
+}
+
 /// The device, for one test at a time: one might take the memory and the time that another is promised.
 fn gpu() -> Option<MutexGuard<'static, ()>> {
     static TAKEN: Mutex<()> = Mutex::new(());
@@ -25,7 +30,7 @@ fn gpu() -> Option<MutexGuard<'static, ()>> {
 }
 
 fn run(network: &Network, device: Choice, options: Options) -> Summary {
-    let options = Options { device: device.into(), ..options };
+    let options = options.with(|options| options.device = device.into());
     solve(network, &options, &Stop::new(), &mut |_| {}).expect("the run ends well")
 }
 
@@ -46,13 +51,20 @@ fn rounds_give_equal_runs_on_both_devices() {
     let Some(_gpu) = gpu() else { return };
     for (name, network) in networks() {
         for (driver, population, rounds) in [
-            (DriverChoice::Portfolio, None, 40),
-            (DriverChoice::Anneal, Some(37), 25),
-            (DriverChoice::Anneal, Some(2), 9),
-            (DriverChoice::Tabu, None, 60),
-            (DriverChoice::Weighting, None, 20),
+            (DriverChoice::PORTFOLIO, None, 40),
+            (driver("anneal"), Some(37), 25),
+            (driver("anneal"), Some(2), 9),
+            (driver("tabu"), None, 60),
+            (driver("weighting"), None, 20),
         ] {
-            let options = || Options { rounds: Some(rounds), seed: 5, driver, population, ..Options::default() };
+            let options = || {
+                Options::default().with(|options| {
+                    options.rounds = Some(rounds);
+                    options.seed = 5;
+                    options.driver = driver;
+                    options.population = population;
+                })
+            };
             let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));
             let told = |summary: &Summary| {
                 let Summary { cost, rounds, moves, ratings, population, solution, .. } = summary.clone();
@@ -86,12 +98,13 @@ fn trajectories_give_equal_runs_on_both_devices() {
             Arc::new(FromFile::read(&toml, &network, &Stop::new()).expect("it is right"));
         let built_in = heuristics::find("min-conflicts").expect("it is in the list");
         for (heuristic, population) in [(built_in.clone(), None), (from_file, Some(50))] {
-            let options = || Options {
-                rounds: Some(8),
-                driver: DriverChoice::Guided,
-                heuristic: Some(heuristic.clone()),
-                population,
-                ..Options::default()
+            let options = || {
+                Options::default().with(|options| {
+                    options.rounds = Some(8);
+                    options.driver = DriverChoice::GUIDED;
+                    options.heuristic = Some(heuristic.clone());
+                    options.population = population;
+                })
             };
             let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));
             let told = |summary: &Summary| {
@@ -102,12 +115,9 @@ fn trajectories_give_equal_runs_on_both_devices() {
         }
         let alone: Arc<dyn ValueHeuristic> = Arc::new(FromCuda::read(&cuda_alone, &Stop::new()).expect("it is right"));
         let runs = [alone, built_in].map(|heuristic| {
-            let options = Options {
-                rounds: Some(4),
-                driver: DriverChoice::Guided,
-                heuristic: Some(heuristic),
-                ..Options::default()
-            };
+            let options = Options::default().with(|options| {
+                (options.rounds, options.driver, options.heuristic) = (Some(4), DriverChoice::GUIDED, Some(heuristic))
+            });
             let summary = run(&network, Choice::Cuda(0), options);
             (summary.cost, summary.moves, summary.ratings)
         });
@@ -133,12 +143,13 @@ fn groups_and_mini_buckets_give_equal_runs_on_both_devices() {
         cases.iter().flat_map(|(name, parameters, names)| names.iter().map(move |known| (name, parameters, *known)));
     for (name, parameters, heuristic) in runs {
         let network = generate(name, parameters, 3).expect("it is generated");
-        let options = || Options {
-            rounds: Some(3),
-            driver: DriverChoice::Guided,
-            heuristic: heuristics::find(heuristic),
-            assertions: Assertions::Assignment,
-            ..Options::default()
+        let options = || {
+            Options::default().with(|options| {
+                options.rounds = Some(3);
+                options.driver = DriverChoice::GUIDED;
+                options.heuristic = heuristics::find(heuristic);
+                options.assertions = Assertions::Assignment;
+            })
         };
         let (cpu, cuda) = (run(&network, Choice::Cpu, options()), run(&network, Choice::Cuda(0), options()));
         let told = |summary: &Summary| {
@@ -186,12 +197,10 @@ fn walks_by_weights_find_what_is_hidden() {
         [("sat", [("n", "400"), ("clauses", "1680")]), ("latin", [("order", "25"), ("holes", "260")])]
     {
         let network = generate(kind, &parameters, 2).expect("it is generated");
-        let options = Options {
-            time: Some(Duration::from_secs(4)),
-            bound: BoundChoice::None,
-            driver: DriverChoice::Weighting,
-            ..Options::default()
-        };
+        let options = Options::default().with(|options| {
+            (options.time, options.bound, options.driver) =
+                (Some(Duration::from_secs(4)), BoundChoice::None, driver("weighting"))
+        });
         let summary = run(&network, Choice::Cuda(0), options);
         assert!(summary.solution.is_some() && summary.device == "cuda:0", "{kind}: {}", summary.device);
     }
@@ -201,7 +210,7 @@ fn walks_by_weights_find_what_is_hidden() {
 fn runs_stop_in_time() {
     let Some(_gpu) = gpu() else { return };
     for (name, network) in networks() {
-        let options = || Options { time: Some(Duration::from_secs(2)), ..Options::default() };
+        let options = || Options::default().with(|options| options.time = Some(Duration::from_secs(2)));
         let summary = run(&network, Choice::Cuda(0), options());
         assert!(summary.time_s < 2.5, "{name}: {} s", summary.time_s);
         assert!(summary.cost.is_some(), "{name}");

@@ -125,7 +125,7 @@ fn runs_end_with_what_was_found() {
         let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("the flag is not set");
         for last in moments().take_while(|&last| last < 3000) {
             let stop = Stop::watched(&Watch::until(last));
-            let options = Options { time: None, threads: Some(1), ..Options::default() };
+            let options = Options::default().with(|options| (options.time, options.threads) = (None, Some(1)));
             let summary = solve(&network, &options, &stop, &mut |_| {}).expect("it only ends");
             let bound = summary.bound.map_or(f64::NAN, |bound| bound.as_f64());
             assert!(bound <= optimum as f64, "{}: {bound} > {optimum}, look {last}", network.name);

@@ -211,7 +211,6 @@ fn source() -> Source {
 }
 
 impl Case {
-    /// The variables of a function; 0 is the one that is eliminated.
     fn scope(&self, function: usize) -> Vec<u32> {
         (0..=self.w).filter(|v| !self.left_out[function].contains(v)).collect()
     }

@@ -2,7 +2,6 @@
 
 use clap::builder::PossibleValue;
 use fangs::generate::Kind;
-use fangs::search::DriverChoice;
 
 /// Headings of options.
 pub const INPUT: &str = "Input";
@@ -130,16 +129,6 @@ pub fn of_kind(kind: &Kind) -> String {
 /// Names on the command line and their meaning.
 type Words = [(&'static str, &'static str)];
 
-pub const DRIVERS: &Words = &[
-    ("portfolio", "All of the following but guided in turn, more time for those that improve the solution"),
-    ("tabu", "Tabu search, also from two parents with partition crossover"),
-    ("anneal", "Simulated annealing of a population, with recombination"),
-    ("long-anneal", "The same on the CPU, with few states and ever longer anneals"),
-    ("lns", "Large-neighbourhood search with propagation"),
-    ("limited-discrepancy", "Limited-discrepancy search"),
-    ("weighting", "Local search that raises the weights of violated constraints"),
-    ("guided", "Trajectories that a local heuristic draws; needs --heuristic"),
-];
 pub const METHODS: &Words = &[
     ("auto", "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch in turn"),
     ("none", "Only the trivial bound"),
@@ -157,12 +146,12 @@ pub const SOLUTION_FORMATS: &Words = &[
 ];
 
 /// Old names of drivers, the driver that runs, and why. They are hidden, and end with the next version.
-pub const OLD_DRIVERS: &[(&str, DriverChoice, &str)] = &[
-    ("deep", DriverChoice::LongAnneal, "it is called long-anneal now"),
-    ("islands", DriverChoice::Lns, "it is called lns now"),
-    ("dives", DriverChoice::LimitedDiscrepancy, "it is called limited-discrepancy now"),
-    ("weights", DriverChoice::Weighting, "it is called weighting now"),
-    ("construct", DriverChoice::Portfolio, "it is gone, as it found nothing that others missed: the portfolio runs"),
+pub const OLD_DRIVERS: &[(&str, &str, &str)] = &[
+    ("deep", "long-anneal", "it is called long-anneal now"),
+    ("islands", "lns", "it is called lns now"),
+    ("dives", "limited-discrepancy", "it is called limited-discrepancy now"),
+    ("weights", "weighting", "it is called weighting now"),
+    ("construct", "portfolio", "it is gone, as it found nothing that others missed: the portfolio runs"),
 ];
 
 /// A name for clap, with its meaning.

@@ -140,25 +140,23 @@ impl TryFrom<Box<SolveFlags>> for Config {
         if let Some((old, now)) = flags.driver.renamed {
             Console::new(verbosity).warn(&format!("--driver {old}: {now}"));
         }
-        let options = Options {
-            time: flags.time.or_else(|| flags.rounds.is_none().then_some(DEFAULT_TIME)),
-            rounds: flags.rounds,
-            seed: flags.seed,
-            device: flags.device.into(),
-            threads: flags.threads,
-            population: flags.population,
-            driver: flags.driver.choice,
-            assertions: if flags.assert { Assertions::Assignment } else { Assertions::Incumbent },
-            bound: flags.bound,
-            z: flags.z,
-            bound_memory: flags.bound_memory,
-            spill: flags.spill,
-            reduce: !flags.no_reduce,
-            target: flags.target,
-            gap: flags.gap,
-            certificate: flags.output.certificate.is_some(),
-            ..Options::default()
-        };
+        let mut options = Options::default();
+        options.time = flags.time.or_else(|| flags.rounds.is_none().then_some(DEFAULT_TIME));
+        options.rounds = flags.rounds;
+        options.seed = flags.seed;
+        options.device = flags.device.into();
+        options.threads = flags.threads;
+        options.population = flags.population;
+        options.driver = flags.driver.choice;
+        options.assertions = if flags.assert { Assertions::Assignment } else { Assertions::Incumbent };
+        options.bound = flags.bound;
+        options.z = flags.z;
+        options.bound_memory = flags.bound_memory;
+        options.spill = flags.spill;
+        options.reduce = !flags.no_reduce;
+        options.target = flags.target;
+        options.gap = flags.gap;
+        options.certificate = flags.output.certificate.is_some();
         let input = Input::or_graph(flags.input)?;
         let needs_colors = [
             ("--certificate", flags.output.certificate.is_some()),
@@ -180,7 +178,6 @@ impl TryFrom<Box<SolveFlags>> for Config {
 /// Solves a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let Config { input, mut options, warm_start, .. } = config;
-    options.started = started;
     let stop = signals::listen()?;
     let clock = Clock::start(started, options.time, &stop);
     options.device = Opening::start(options.device.choice());
@@ -212,10 +209,10 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             Ok((network, graph, load_s, heuristic, start))
         }
     };
-    let (network, graph) = match worker::run(&stop, load, ticks(&mut recorder, &clock, input.maximises())) {
+    let (network, graph, load_s) = match worker::run(&stop, load, ticks(&mut recorder, &clock, input.maximises())) {
         Ok((network, graph, load_s, heuristic, start)) => {
-            (options.load_s, options.heuristic, options.warm_start) = (load_s, heuristic, start);
-            (network, graph)
+            (options.heuristic, options.warm_start) = (heuristic, start);
+            (network, graph, load_s)
         }
         Err(error) if Error::is_stop(&error) => {
             let time_s = clock.seconds();
@@ -242,8 +239,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         recorder.observe(event, |solution| formats::write_solution(&network, solution, config.output.solution_format));
     };
     let solved = match &graph {
-        Some(graph) => search::color(graph, &options, &stop, &mut observe),
-        None => search::solve(&network, &options, &stop, &mut observe),
+        Some(graph) => search::color_by(&clock, graph, &options, &stop, &mut observe),
+        None => search::solve_by(&clock, &network, &options, &stop, &mut observe),
     };
     let summary = match solved {
         Ok(summary) => summary,
@@ -267,7 +264,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let lost = summary.solution.as_deref().filter(|_| !ended.has_solution);
     let lost = lost.map(|solution| formats::write_solution(&network, solution, config.output.solution_format));
     let solution_file = config.output.solution.filter(|_| ended.has_solution);
-    let mut report = SolveReport { solution_file, ..SolveReport::new(&network, &summary) };
+    let mut report = SolveReport { solution_file, ..SolveReport::new(&network, &summary, load_s) };
     if let Some(graph) = &graph {
         report.functions = Some(graph.edges.len());
     }

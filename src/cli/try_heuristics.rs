@@ -14,7 +14,7 @@ use fangs::stop::Stop;
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[derive(Args, Debug)]
 pub struct TryFlags {
@@ -131,19 +131,16 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     for seed in 1..=flags.seeds {
         for (heuristic, measured) in flags.heuristic.iter().zip(&mut measured) {
             let driver = match (flags.alone, heuristic) {
-                (true, Some(_)) => DriverChoice::Guided,
-                _ => DriverChoice::Portfolio,
+                (true, Some(_)) => DriverChoice::GUIDED,
+                _ => DriverChoice::PORTFOLIO,
             };
-            let options = Options {
-                started: Instant::now(),
-                time: Some(flags.time),
-                seed,
-                driver,
-                heuristic: heuristic.as_ref().map(|heuristic| heuristic.of(&network, &stop)).transpose()?,
-                threads: flags.threads,
-                device: device.clone(),
-                ..Options::default()
-            };
+            let mut options = Options::default();
+            options.time = Some(flags.time);
+            options.seed = seed;
+            options.driver = driver;
+            options.heuristic = heuristic.as_ref().map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
+            options.threads = flags.threads;
+            options.device = device.clone();
             let mut trace = Trace::default();
             let run = Stop::new();
             let summary = search::solve(&network, &options, &run, &mut |event| {

@@ -105,13 +105,13 @@ pub struct Driver {
 
 /// Drivers by their names, old ones too.
 pub fn driver() -> impl TypedValueParser<Value = Driver> {
-    let names = DriverChoice::ALL.iter().map(|(name, _)| help::possible_value(name, help::DRIVERS));
+    let names = DriverChoice::all().map(|(choice, about)| PossibleValue::new(choice.name()).help(about));
     let old = help::OLD_DRIVERS.iter().map(|(name, ..)| PossibleValue::new(*name).hide(true));
     PossibleValuesParser::new(names.chain(old)).try_map(|name| {
-        match help::OLD_DRIVERS.iter().find(|(old, ..)| *old == name) {
-            Some(&(old, choice, now)) => Ok(Driver { choice, renamed: Some((old, now)) }),
-            None => choice(&name, &DriverChoice::ALL).map(|choice| Driver { choice, renamed: None }),
-        }
+        let renamed = help::OLD_DRIVERS.iter().find(|(old, ..)| *old == name);
+        let choice = DriverChoice::named(renamed.map_or(&name, |(_, new, _)| new));
+        let choice = choice.ok_or_else(|| format!("there is no driver {name}"))?;
+        Ok::<_, String>(Driver { choice, renamed: renamed.map(|&(old, _, now)| (old, now)) })
     })
 }
 

@@ -20,7 +20,6 @@ impl Active {
         Active { words: words.to_vec(), variables }
     }
 
-    /// One bit a variable.
     pub(super) fn words(&self) -> &[u64] {
         &self.words
     }

@@ -40,7 +40,6 @@ impl<'a> Order<'a> {
     }
 }
 
-/// A pass under way.
 #[derive(Clone, Debug)]
 pub(super) enum Walk<'a> {
     Fixed { from: usize },

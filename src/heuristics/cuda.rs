@@ -9,7 +9,6 @@ use crate::fang::cuda::Shape;
 use crate::kernels;
 use crate::value_tables;
 
-/// Variables of a group, at most.
 pub(crate) const MEMBERS: usize = 64;
 /// How a trajectory ended: it was stopped, or led to something worse, as good or better.
 pub(crate) const STOPPED: u32 = 0;
@@ -17,7 +16,6 @@ const WORSE: u32 = 1;
 const AS_GOOD: u32 = 2;
 pub(crate) const BETTER: u32 = 3;
 
-/// The name of a kernel's instance.
 pub(crate) fn expression(shape: &Shape, shared: bool) -> String {
     format!("run_trajectories<{}, {shared}, {}>", shape.threads, shape.keep.first().unwrap_or(&0))
 }

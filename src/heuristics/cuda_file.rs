@@ -75,7 +75,6 @@ impl ValueHeuristic for FromCuda {
     }
 }
 
-/// Groups that the heuristic's own text proposes.
 struct InText;
 
 impl Neighbourhood for InText {

@@ -2,51 +2,35 @@
 //!
 //! To add one:
 //!
-//! 1. Write a file with a type that implements [`ValueHeuristic`]: a name, and [`weigh`](ValueHeuristic::weigh), which
-//!    turns the inputs of a visit ([`Inputs`]) into a weight for each value. `min_conflicts.rs` is the plainest
-//!    example.
+//! 1. Write a file in `list/` with a type that implements [`ValueHeuristic`]: a name, and
+//!    [`weigh`](ValueHeuristic::weigh), which turns the inputs of a visit ([`Inputs`]) into a weight for each value.
+//!    `min_conflicts.rs` is the plainest example.
 //! 2. Say which inputs it [`needs`](ValueHeuristic::needs): others are not computed.
 //! 3. Where values of several variables belong together, give it a [`Neighbourhood`]; where first assignments better
 //!    than random ones are known, a [`Start`].
-//! 4. Add its line to `list.rs`, and compare it: `fangs heuristics try FILE --heuristic NAME --heuristic default`.
+//! 4. Add its two lines to `list.rs`, and compare it: `fangs heuristics try FILE --heuristic NAME --heuristic default`.
 //!
 //! `fangs heuristics new NAME` writes such a file. Users also write heuristics without a Rust compiler: [`FromFile`]
 //! reads the small language of [`language`], [`FromCuda`] a CUDA text. Outside this package a heuristic is handed to
 //! [`Options::heuristic`](crate::search::Options::heuristic), as `examples/talks.rs` does. The driver `guided` makes
 //! the passes: see ARCHITECTURE.md.
 
-mod boltzmann;
-mod coloring;
 pub(crate) mod cuda;
 mod cuda_file;
 mod ejection;
 mod file;
-mod frequency;
 mod inputs;
 pub mod language;
 mod list;
-mod min_conflicts;
-mod mini_bucket;
-mod radio;
-mod satellite;
-mod swap;
 mod template;
 mod view;
 
 pub use crate::fang::boltzmann::Boltzmann as Weights;
-pub use boltzmann::Boltzmann;
-pub use coloring::{Coloring, Kempe};
 pub use cuda_file::FromCuda;
 pub use ejection::Ejection;
 pub use file::FromFile;
-pub use frequency::Frequency;
 pub use inputs::{INPUTS, Input, Inputs, Kind, Needs};
-pub use list::{all, find, meant};
-pub use min_conflicts::MinConflicts;
-pub use mini_bucket::MiniBucket;
-pub use radio::Radio;
-pub use satellite::Satellite;
-pub use swap::{Exchange, Swap};
+pub use list::*;
 pub use template::template;
 pub use view::View;
 

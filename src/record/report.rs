@@ -60,8 +60,8 @@ pub struct SolveReport<'a> {
 }
 
 impl<'a> SolveReport<'a> {
-    /// The report of a finished run.
-    pub fn new(network: &Network, summary: &'a Summary) -> Self {
+    /// The report of a finished run, `load_s` seconds of which went into loading.
+    pub fn new(network: &Network, summary: &'a Summary, load_s: f64) -> Self {
         SolveReport {
             instance: network.name.clone(),
             version: crate::VERSION,
@@ -72,7 +72,7 @@ impl<'a> SolveReport<'a> {
             precision_slack: summary.precision_slack,
             stopped_by: summary.stopped_by.name(),
             time_s: seconds(summary.time_s),
-            load_s: seconds(summary.load_s),
+            load_s: seconds(load_s),
             time_to_best_s: summary.time_to_best_s.map(seconds),
             search_to_best_s: summary.search_to_best_s.map(seconds),
             seed: summary.seed,

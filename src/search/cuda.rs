@@ -2,8 +2,7 @@
 //! the weighting walks (`kernels/weighting.cu`). The host decides what a generation or a round does, the kernels do it,
 //! with the same results as the CPU.
 
-use super::drivers::{annealing, guided, tabu, weighting};
-use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Source};
+use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError};
 use crate::stop::Stop;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,9 +27,4 @@ pub(super) fn watch(
         std::thread::sleep(LOOK);
     }
     Ok(())
-}
-
-/// Kernels of all drivers.
-pub(crate) fn sources() -> Vec<Source> {
-    [annealing::cuda::lanes::sources(), tabu::cuda::sources(), weighting::cuda::sources(), guided::sources()].concat()
 }

@@ -167,6 +167,7 @@ impl From<Cause> for StoppedBy {
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Summary {
     /// How it ended.
     pub status: Status,
@@ -183,8 +184,6 @@ pub struct Summary {
     pub precision_slack: f64,
     /// Seconds since the origin.
     pub time_s: f64,
-    /// Seconds of loading.
-    pub load_s: f64,
     /// When the best solution came, since the origin.
     pub time_to_best_s: Option<f64>,
     /// The same since the first state.

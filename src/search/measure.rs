@@ -1,6 +1,5 @@
 //! How fast the search's sweeps are, for `fangs bench search`.
 
-use super::context::value_tables::ValueTables;
 use super::drivers::annealing::cpu::{CpuPopulation, state_bytes};
 use super::drivers::annealing::cuda::CudaPopulation;
 use super::drivers::annealing::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Population, STEPS, steps};
@@ -69,8 +68,8 @@ pub struct Footprint {
 impl Footprint {
     /// That of a core.
     pub fn of(problem: &Arc<Problem>) -> Footprint {
-        let tables = ValueTables::new(problem, problem.top);
-        Footprint { table_bytes: tables.bytes(), state_bytes: state_bytes(&tables) as u64 }
+        let context = SearchContext::new(problem, problem.top, None, &mut Rng::new(1));
+        Footprint { table_bytes: context.tables.bytes(), state_bytes: state_bytes(&context) as u64 }
     }
 }
 

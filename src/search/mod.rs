@@ -16,12 +16,14 @@ mod testing;
 mod tests;
 #[cfg(test)]
 mod top_tests;
+pub(crate) mod tuning;
 
 pub use crate::bounds::BoundChoice;
-pub use coloring::{Colors, color, greedy_colors};
-pub(crate) use cuda::sources;
+pub use coloring::{Colors, color, color_by, greedy_colors};
+pub use drivers::DriverChoice;
+pub(crate) use drivers::sources;
 pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
-pub use options::{Assertions, DriverChoice, MAX_THREADS, Options};
+pub use options::{Assertions, MAX_THREADS, Options};
 pub use run::clock::Clock;
 pub use scheduler::driver::Picks;
 pub use session::{Session, start};
@@ -40,6 +42,7 @@ use run::messages::{Ending, Message, Totals};
 use run::publisher::EventPublisher;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 /// Solves a network: `observe` sees every event as it happens; setting `stop` from anywhere ends the run.
 ///
@@ -52,12 +55,25 @@ pub fn solve(
     stop: &Stop,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
+    solve_by(&Clock::start(Instant::now(), options.time, stop), network, options, stop, observe)
+}
+
+/// The same by a clock that has begun already, to load the network say; it holds the budget of time.
+///
+/// # Errors
+/// As [`solve`].
+pub fn solve_by(
+    clock: &Clock,
+    network: &Network,
+    options: &Options,
+    stop: &Stop,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<Summary, Error> {
     let threads = checked(options)?;
     if let Some(start) = &options.warm_start {
         check_assignment(network, start)?;
     }
-    let clock = Clock::start(options.started, options.time, stop);
-    let mut publisher = EventPublisher::new(network, &clock, observe);
+    let mut publisher = EventPublisher::new(network, clock, observe);
     options.activity.step("first solution");
     // rounds may be as short as microseconds: their accounts are looked at, not queued
     let progress = Arc::new(Mutex::new(Totals::default()));
@@ -74,19 +90,12 @@ pub fn solve(
 
 /// The number of threads, where the options fit together.
 fn checked(options: &Options) -> Result<usize, Error> {
-    match (&options.heuristic, options.driver) {
-        (None, DriverChoice::Guided) => {
+    let takes_heuristic = [DriverChoice::PORTFOLIO, DriverChoice::GUIDED].contains(&options.driver);
+    match &options.heuristic {
+        None if options.driver == DriverChoice::GUIDED => {
             return Err(Error::Usage("the driver guided needs a heuristic: see `fangs heuristics`".into()));
         }
-        (
-            Some(heuristic),
-            DriverChoice::Anneal
-            | DriverChoice::LongAnneal
-            | DriverChoice::Tabu
-            | DriverChoice::Lns
-            | DriverChoice::LimitedDiscrepancy
-            | DriverChoice::Weighting,
-        ) => {
+        Some(heuristic) if !takes_heuristic => {
             let (name, driver) = (heuristic.name(), options.driver.name());
             return Err(Error::Usage(format!(
                 "the driver {driver} has a heuristic of its own: {name} goes with the drivers portfolio and guided"

@@ -1,25 +1,23 @@
 //! What a caller may ask of a run.
 
+use super::drivers::DriverChoice;
 use crate::activity::Activity;
 use crate::bounds::BoundChoice;
 use crate::device::Opening;
 use crate::heuristics::ValueHeuristic;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The most CPU threads of a run. At 100000 starting them did not fail: the runtime of one that had begun ended the
 /// process.
 pub const MAX_THREADS: usize = 1024;
 
 /// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
-/// that a library call has no time limit of its own.
+/// that a library call has no time limit of its own. [`Options::with`] changes some of them.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
-    /// Where times count from.
-    pub started: Instant,
-    /// Seconds spent on loading, reported in the summary.
-    pub load_s: f64,
-    /// Wall-clock budget, counted from `started`.
+    /// Wall-clock budget of [`solve`](super::solve).
     pub time: Option<Duration>,
     /// Deterministic budget: stop after so many rounds. No decision reads the clock then.
     pub rounds: Option<u64>,
@@ -63,15 +61,13 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
-            started: Instant::now(),
-            load_s: 0.0,
             time: None,
             rounds: None,
             seed: 1,
             device: Opening::default(),
             threads: None,
             population: None,
-            driver: DriverChoice::Portfolio,
+            driver: DriverChoice::PORTFOLIO,
             heuristic: None,
             bound: BoundChoice::Auto,
             z: None,
@@ -89,6 +85,12 @@ impl Default for Options {
 }
 
 impl Options {
+    /// These with a change: `Options::default().with(|options| options.seed = 2)`.
+    pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Options {
+        change(&mut self);
+        self
+    }
+
     /// How many CPU threads there are.
     pub fn threads(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
@@ -98,46 +100,6 @@ impl Options {
     /// The name of the heuristic that steers, where one does.
     pub fn heuristic_name(&self) -> Option<&str> {
         self.heuristic.as_ref().map(|heuristic| heuristic.name())
-    }
-}
-
-/// Which driver makes rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DriverChoice {
-    /// All of them, time going to what pays.
-    Portfolio,
-    /// Simulated annealing of a population, with recombination.
-    Anneal,
-    /// The same on the CPU, with few states and ever longer anneals.
-    LongAnneal,
-    /// Tabu search.
-    Tabu,
-    /// Large-neighbourhood search with propagation.
-    Lns,
-    /// Limited-discrepancy search.
-    LimitedDiscrepancy,
-    /// Local search that raises the weights of violated constraints.
-    Weighting,
-    /// FANG passes steered by a heuristic that [`Options::heuristic`] names.
-    Guided,
-}
-
-impl DriverChoice {
-    /// All choices with their names.
-    pub const ALL: [(&'static str, DriverChoice); 8] = [
-        ("portfolio", DriverChoice::Portfolio),
-        ("tabu", DriverChoice::Tabu),
-        ("anneal", DriverChoice::Anneal),
-        ("long-anneal", DriverChoice::LongAnneal),
-        ("lns", DriverChoice::Lns),
-        ("limited-discrepancy", DriverChoice::LimitedDiscrepancy),
-        ("weighting", DriverChoice::Weighting),
-        ("guided", DriverChoice::Guided),
-    ];
-
-    /// The name it goes by.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
     }
 }
 

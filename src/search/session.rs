@@ -19,7 +19,8 @@ use std::thread::JoinHandle;
 /// use fangs::search::{EventKind, Options, start};
 ///
 /// let network = fangs::generate::generate("grid", &[("side", "5")], 1)?;
-/// let mut session = start(network, Options { time: Some(std::time::Duration::from_secs(5)), ..Options::default() });
+/// let options = Options::default().with(|options| options.time = Some(std::time::Duration::from_secs(5)));
+/// let mut session = start(network, options);
 /// for event in session.by_ref().filter(|event| event.kind == EventKind::Solution) {
 ///     println!("{:.3} s: {:?} by {}", event.time_s, event.cost, event.source);
 /// }

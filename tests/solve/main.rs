@@ -91,8 +91,13 @@ fn minimised(network: &Network, number: Number) -> f64 {
     if network.units().maximise { -number.as_f64() } else { number.as_f64() }
 }
 
+/// The driver of that name.
+fn driver(name: &str) -> DriverChoice {
+    DriverChoice::named(name).expect("there is such a driver")
+}
+
 fn small() -> Options {
-    Options { threads: Some(1), assertions: Assertions::Round, ..Options::default() }
+    Options::default().with(|options| (options.threads, options.assertions) = (Some(1), Assertions::Round))
 }
 
 /// What an event said, for comparisons after the run.
@@ -212,7 +217,8 @@ fn proves_small_networks() -> Result<(), Error> {
         let network = random(&mut rng)?;
         let optimum = optimum(&network);
         for reduce in [true, false] {
-            let options = Options { rounds: Some(50), seed: case, reduce, ..small() };
+            let options =
+                small().with(|options| (options.rounds, options.seed, options.reduce) = (Some(50), case, reduce));
             let (summary, _) = run(&network, &options);
             judge(&network, &summary, optimum);
             let status = if optimum.is_some() { Status::Optimal } else { Status::Infeasible };
@@ -232,12 +238,19 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
     for case in 0..16 {
         let network = random(&mut rng)?;
         let optimum = optimum(&network);
-        for (_, driver) in DriverChoice::ALL {
+        for (driver, _) in DriverChoice::all() {
             for (_, bound) in BoundChoice::ALL {
                 let reduce = case % 3 == 0;
                 // whose driver needs one
-                let heuristic = if driver == DriverChoice::Guided { heuristics::find("boltzmann") } else { None };
-                let options = Options { rounds: Some(3), seed: case, driver, heuristic, bound, reduce, ..small() };
+                let heuristic = if driver == DriverChoice::GUIDED { heuristics::find("boltzmann") } else { None };
+                let options = small().with(|options| {
+                    options.rounds = Some(3);
+                    options.seed = case;
+                    options.driver = driver;
+                    options.heuristic = heuristic;
+                    options.bound = bound;
+                    options.reduce = reduce;
+                });
                 let (summary, _) = run(&network, &options);
                 judge(&network, &summary, optimum);
                 if let Some(optimum) = optimum {
@@ -250,7 +263,7 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
         }
     }
     for threads in [0, MAX_THREADS + 1] {
-        let options = Options { threads: Some(threads), ..small() };
+        let options = small().with(|options| options.threads = Some(threads));
         assert!(matches!(solve(&random(&mut rng)?, &options, &Stop::new(), &mut |_| ()), Err(Error::Usage(_))));
     }
     assert!(missed < 5, "three rounds missed the optimum of a tiny network {missed} times");
@@ -275,8 +288,13 @@ fn allowed_solutions_count_where_violations_are_cheap() -> Result<(), Error> {
         }
         let network = builder.build();
         let optimum = optimum(&network);
-        let driver = [DriverChoice::Anneal, DriverChoice::Tabu][case % 2];
-        let options = Options { driver, bound: BoundChoice::None, reduce: false, rounds: Some(3), ..small() };
+        let driver = [driver("anneal"), driver("tabu")][case % 2];
+        let options = small().with(|options| {
+            options.driver = driver;
+            options.bound = BoundChoice::None;
+            options.reduce = false;
+            options.rounds = Some(3);
+        });
         let (summary, _) = run(&network, &options);
         judge(&network, &summary, optimum);
         missed += u32::from(summary.cost != optimum.map(|optimum| network.units().number(optimum)));
@@ -295,12 +313,12 @@ fn networks_without_choices() -> Result<(), Error> {
     let _ = builder.variable(1)?;
     let _ = builder.dense(&[0, 1], vec![-7])?;
     for reduce in [true, false] {
-        let (summary, _) = run(&builder.clone().build(), &Options { reduce, ..small() });
+        let (summary, _) = run(&builder.clone().build(), &small().with(|options| options.reduce = reduce));
         assert_eq!((summary.status, summary.cost), (Status::Optimal, Some(Number::Integer(-7))));
     }
     let _ = builder.top(-7);
     for reduce in [true, false] {
-        let (summary, _) = run(&builder.clone().build(), &Options { reduce, ..small() });
+        let (summary, _) = run(&builder.clone().build(), &small().with(|options| options.reduce = reduce));
         assert_eq!(summary.status, Status::Infeasible, "a total must be below top");
     }
 
@@ -317,7 +335,7 @@ fn networks_without_choices() -> Result<(), Error> {
 fn an_assignment_that_nothing_forbids_is_found() -> Result<(), Error> {
     for seed in 1..4 {
         let network = generate::generate("sat", &[("n", "300"), ("clauses", "1230")], seed)?;
-        let options = Options { rounds: Some(150), bound: BoundChoice::None, ..small() };
+        let options = small().with(|options| (options.rounds, options.bound) = (Some(150), BoundChoice::None));
         let (summary, _) = run(&network, &options);
         let values = summary.solution.expect("one is hidden");
         assert!(check::evaluate(&network, &values).is_solution(), "seed {seed}");

@@ -1,9 +1,9 @@
 //! What options promise: starts, evidence, targets, budgets, equal runs for equal rounds, stops.
 
-use super::{hard, judge, minimised, optimum, random, run, run_with, small};
+use super::{driver, hard, judge, minimised, optimum, random, run, run_with, small};
 use fangs::model::{Network, Table, Units};
 use fangs::rng::Rng;
-use fangs::search::{BoundChoice, DriverChoice, EventKind, Options, Status, StoppedBy, Summary, solve};
+use fangs::search::{BoundChoice, DriverChoice, EventKind, Status, StoppedBy, Summary, solve};
 use fangs::stop::{Cause, Stop};
 use fangs::{Error, check, generate};
 
@@ -17,7 +17,12 @@ fn a_warm_start_comes_first_and_is_never_lost() -> Result<(), Error> {
         let evaluation = check::evaluate(&network, &start);
         let bound = [BoundChoice::Auto, BoundChoice::None][case as usize % 2];
         let rounds = Some(case % 3);
-        let options = Options { rounds, bound, warm_start: Some(start), reduce: case % 4 != 0, ..small() };
+        let options = small().with(|options| {
+            options.rounds = rounds;
+            options.bound = bound;
+            options.warm_start = Some(start);
+            options.reduce = case % 4 != 0;
+        });
         let (summary, events) = run(&network, &options);
         judge(&network, &summary, optimum(&network));
         if evaluation.is_solution() {
@@ -36,7 +41,7 @@ fn a_warm_start_comes_first_and_is_never_lost() -> Result<(), Error> {
 fn starts_that_do_not_fit_are_refused() -> Result<(), Error> {
     let network = hard(5, 3, 6, 1)?;
     for start in [vec![0; 4], vec![0; 6], vec![0, 0, 3, 0, 0]] {
-        let options = Options { warm_start: Some(start), ..small() };
+        let options = small().with(|options| options.warm_start = Some(start));
         let error = solve(&network, &options, &Stop::new(), &mut |_| panic!("no event")).expect_err("a bad start");
         assert!(error.is_input());
     }
@@ -52,7 +57,8 @@ fn evidence_is_respected() -> Result<(), Error> {
         let evidence: Vec<(u32, u32)> =
             (0..).zip(network.domains()).take(count).map(|(v, &d)| (v, rng.below(u64::from(d)) as u32)).collect();
         network.observe(&evidence)?;
-        let (summary, _) = run(&network, &Options { rounds: Some(20), reduce: case % 2 == 0, ..small() });
+        let (summary, _) =
+            run(&network, &small().with(|options| (options.rounds, options.reduce) = (Some(20), case % 2 == 0)));
         judge(&network, &summary, optimum(&network));
         if let Some(solution) = &summary.solution {
             assert!(evidence.iter().all(|&(v, value)| solution[v as usize] == value));
@@ -64,21 +70,21 @@ fn evidence_is_respected() -> Result<(), Error> {
 #[test]
 fn runs_stop_for_the_reason_asked_for() -> Result<(), Error> {
     let network = hard(60, 4, 150, 1)?;
-    let blind = Options { bound: BoundChoice::None, rounds: Some(6), ..small() };
+    let blind = small().with(|options| (options.bound, options.rounds) = (BoundChoice::None, Some(6)));
     let (summary, _) = run(&network, &blind);
     assert_eq!((summary.stopped_by, summary.rounds), (StoppedBy::Rounds, 6));
     let found = summary.cost.expect("a solution").as_f64();
 
-    let (summary, _) = run(&network, &Options { target: Some(found), ..blind.clone() });
+    let (summary, _) = run(&network, &blind.clone().with(|options| options.target = Some(found)));
     assert_eq!(summary.stopped_by, StoppedBy::Target);
     assert!(summary.cost.is_some_and(|cost| cost.as_f64() <= found));
 
-    let (summary, _) = run(&network, &Options { gap: Some(1.0), ..blind.clone() });
+    let (summary, _) = run(&network, &blind.clone().with(|options| options.gap = Some(1.0)));
     // the greedy solution is near enough
     assert_eq!((summary.stopped_by, summary.rounds), (StoppedBy::Gap, 0));
     assert!(summary.gap.is_some_and(|gap| gap <= 1.0));
 
-    let (summary, _) = run(&network, &Options { rounds: Some(0), ..blind });
+    let (summary, _) = run(&network, &blind.with(|options| options.rounds = Some(0)));
     assert_eq!((summary.stopped_by, summary.rounds, summary.status), (StoppedBy::Rounds, 0, Status::Unknown));
     Ok(())
 }
@@ -97,12 +103,12 @@ fn targets_of_networks_that_maximise_are_lower_limits() -> Result<(), Error> {
     }
     let _ = builder.units(units);
     let network = builder.build();
-    let options = Options { bound: BoundChoice::None, rounds: Some(4), ..small() };
+    let options = small().with(|options| (options.bound, options.rounds) = (BoundChoice::None, Some(4)));
     let (first, _) = run(&network, &options);
     let found = first.cost.expect("a solution").as_f64();
-    let (summary, _) = run(&network, &Options { target: Some(found), ..options.clone() });
+    let (summary, _) = run(&network, &options.clone().with(|options| options.target = Some(found)));
     assert_eq!(summary.stopped_by, StoppedBy::Target);
-    let (summary, _) = run(&network, &Options { target: Some(0.5), ..options });
+    let (summary, _) = run(&network, &options.with(|options| options.target = Some(0.5)));
     assert_eq!(summary.stopped_by, StoppedBy::Rounds, "no value is above 0");
     Ok(())
 }
@@ -120,27 +126,75 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
     let networks = [hard(50, 5, 130, 3)?, hard(610, 3, 1000, 4)?, coloring];
     for network in &networks {
         let drivers = [
-            (DriverChoice::Portfolio, 18),
-            (DriverChoice::Anneal, 3),
-            (DriverChoice::Tabu, 1),
-            (DriverChoice::Lns, 2),
-            (DriverChoice::Weighting, 4),
+            (DriverChoice::PORTFOLIO, 18),
+            (driver("anneal"), 3),
+            (driver("tabu"), 1),
+            (driver("lns"), 2),
+            (driver("weighting"), 4),
         ];
         for (driver, rounds) in drivers {
             let (rounds, bound_memory) = (Some(rounds), Some(1 << 22));
-            let options = Options { rounds, seed: 7, driver, bound_memory, reduce: false, ..small() };
+            let options = small().with(|options| {
+                options.rounds = rounds;
+                options.seed = 7;
+                options.driver = driver;
+                options.bound_memory = bound_memory;
+                options.reduce = false;
+            });
             let (single, _) = run(network, &options);
             assert_eq!(Some(single.rounds), rounds);
             for threads in [2, 4] {
-                let (summary, _) = run(network, &Options { threads: Some(threads), ..options.clone() });
+                let (summary, _) = run(network, &options.clone().with(|options| options.threads = Some(threads)));
                 assert_eq!(fixed(&summary), fixed(&single), "{threads} threads, {driver:?}");
             }
         }
-        let options = Options { rounds: Some(2), population: Some(8), bound: BoundChoice::None, ..small() };
-        let (a, _) = run(network, &Options { seed: 1, ..options.clone() });
-        let (b, _) = run(network, &Options { seed: 2, ..options });
+        let options = small().with(|options| {
+            (options.rounds, options.population, options.bound) = (Some(2), Some(8), BoundChoice::None)
+        });
+        let (a, _) = run(network, &options.clone().with(|options| options.seed = 1));
+        let (b, _) = run(network, &options.with(|options| options.seed = 2));
         // two rounds of tabu search always have the same number of moves
         assert_ne!((a.moves, a.ratings, a.solution), (b.moves, b.ratings, b.solution), "another seed, another run");
+    }
+    Ok(())
+}
+
+/// The network with variables that no function reads, and some of one value each, which have a cost or are in functions
+/// of others.
+fn padded(network: &Network) -> Result<Network, Error> {
+    let mut builder = Network::builder("padded");
+    for &domain in network.domains() {
+        let _ = builder.variable(domain)?;
+    }
+    let single = builder.variable(1)?;
+    let costly = builder.variable(1)?;
+    for unused in 0..900 {
+        let _ = builder.variable(1 + unused % 4)?;
+    }
+    for (index, function) in network.functions().iter().enumerate() {
+        let Table::Dense(costs) = &function.table else { continue };
+        let more = if index % 7 == 0 { Some(single) } else { None };
+        let scope: Vec<u32> = function.scope.iter().copied().chain(more).collect();
+        let _ = builder.dense(&scope, costs.to_vec())?;
+    }
+    let _ = builder.dense(&[costly], vec![3])?;
+    Ok(builder.build())
+}
+
+#[test]
+fn variables_without_a_choice_or_a_function_change_nothing() -> Result<(), Error> {
+    for (n, functions, rounds) in [(50, 130, 40), (450, 900, 12)] {
+        let plain = hard(n, 4, functions, 8)?;
+        let options = small().with(|options| (options.rounds, options.bound_memory) = (Some(rounds), Some(1 << 22)));
+        let (first, _) = run(&plain, &options);
+        let (second, _) = run(&padded(&plain)?, &options);
+        let of = |summary: &Summary, more: f64| {
+            let solution = summary.solution.clone().map(|solution| solution[..n as usize].to_vec());
+            let cost = summary.cost.map(|cost| cost.as_f64() - more);
+            (cost, solution, summary.rounds, summary.moves, summary.ratings, summary.population)
+        };
+        assert!(first.moves > 0);
+        assert_eq!(of(&first, 0.0), of(&second, 3.0), "{n} variables");
     }
     Ok(())
 }
@@ -149,8 +203,11 @@ fn rounds_give_equal_runs_for_any_number_of_threads() -> Result<(), Error> {
 fn populations_may_be_tiny() -> Result<(), Error> {
     let network = hard(30, 4, 90, 5)?;
     for population in 0..3 {
-        let options = Options { population: Some(population), bound: BoundChoice::None, reduce: false, ..small() };
-        let (summary, _) = run(&network, &Options { rounds: Some(60), driver: DriverChoice::Anneal, ..options });
+        let options = small().with(|options| {
+            (options.population, options.bound, options.reduce) = (Some(population), BoundChoice::None, false)
+        });
+        let (summary, _) =
+            run(&network, &options.with(|options| (options.rounds, options.driver) = (Some(60), driver("anneal"))));
         assert!(summary.cost.is_some());
         assert_eq!(summary.population, population.max(1));
     }
@@ -160,8 +217,10 @@ fn populations_may_be_tiny() -> Result<(), Error> {
 #[test]
 fn another_thread_may_end_a_run() -> Result<(), Error> {
     let network = hard(200, 6, 700, 6)?;
-    for driver in [DriverChoice::Portfolio, DriverChoice::Tabu] {
-        let options = Options { bound: BoundChoice::Mbe, driver, bound_memory: Some(1 << 24), ..small() };
+    for driver in [DriverChoice::PORTFOLIO, driver("tabu")] {
+        let options = small().with(|options| {
+            (options.bound, options.driver, options.bound_memory) = (BoundChoice::Mbe, driver, Some(1 << 24))
+        });
         let stop = Stop::new();
         let (sender, receiver) = std::sync::mpsc::channel();
         let (summary, _) = std::thread::scope(|scope| {
@@ -206,8 +265,12 @@ fn variables_that_no_function_reads_change_nothing() -> Result<(), Error> {
     }
     let beside = builder.build();
     for reduce in [true, false] {
-        let options =
-            Options { rounds: Some(20), driver: DriverChoice::Anneal, bound: BoundChoice::None, reduce, ..small() };
+        let options = small().with(|options| {
+            options.rounds = Some(20);
+            options.driver = driver("anneal");
+            options.bound = BoundChoice::None;
+            options.reduce = reduce;
+        });
         let [alone, beside] = [&network, &beside].map(|network| run(network, &options).0);
         assert!(alone.moves > 10_000);
         assert_eq!((alone.moves, alone.cost), (beside.moves, beside.cost), "reduce {reduce}");

@@ -11,7 +11,6 @@ use crate::rng::Rng;
 pub(super) struct Jumps(Vec<[u64; 4]>);
 
 impl Jumps {
-    /// `count` jumps.
     pub(super) fn new(mut count: usize) -> Self {
         let unit = |bit: usize| std::array::from_fn(|word| if word == bit / 64 { 1 << (bit % 64) } else { 0 });
         let mut power = Jumps((0..256).map(unit).collect());

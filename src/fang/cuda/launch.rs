@@ -81,7 +81,6 @@ impl Shape {
         format!("pass<{}, {shared}, {sum}{}>", self.threads, slots.collect::<String>())
     }
 
-    /// States that a block holds.
     pub(crate) fn groups(&self) -> u32 {
         if self.threads > 32 { 1 } else { 128 / self.threads }
     }

@@ -25,7 +25,6 @@ pub struct Population<D: Domain> {
     streams: Streams,
 }
 
-/// A buffer of states.
 #[derive(Debug)]
 struct States {
     count: usize,
@@ -103,7 +102,6 @@ impl Streams {
     }
 }
 
-/// The address of device memory.
 pub(crate) fn address<T>(cuda: &Cuda, memory: &CudaSlice<T>) -> u64 {
     memory.device_ptr(cuda.stream()).0
 }
@@ -179,12 +177,10 @@ impl<D: Domain> Population<D> {
         Ok((0..count).map(state).collect())
     }
 
-    /// Its domain.
     pub(crate) fn domain(&self) -> &D {
         &self.domain
     }
 
-    /// The words of the last successors.
     pub(crate) fn made(&self) -> Result<Vec<u32>, DeviceError> {
         self.cuda.read(&self.target.words)
     }

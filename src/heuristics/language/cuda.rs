@@ -161,7 +161,6 @@ impl Text<'_> {
         Ok(roots.iter().map(|&root| self.operand(root)).collect())
     }
 
-    /// The expression that reads a node.
     fn operand(&self, id: Id) -> String {
         match self.heuristic.meaning.dag.get(id).node {
             Node::Constant(bits) => constant(f64::from_bits(bits)),
@@ -221,7 +220,6 @@ fn with(function: Aggregate, all: &str, x: &str) -> String {
     }
 }
 
-/// A number to the last bit.
 fn constant(number: f64) -> String {
     if number.fract() == 0.0 && number.abs() < 1e15 && number.is_sign_positive() {
         format!("{number:.1}")

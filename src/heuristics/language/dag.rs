@@ -19,28 +19,21 @@ pub(super) enum Node {
     ByVariable(usize),
     /// A number of a table by variables and values.
     ByValue(usize),
-    /// Of one number.
     Unary(Unary, Id),
-    /// Of two.
     Binary(Binary, Id, Id),
     /// The second where the first is not 0, else the third.
     Choose(Id, Id, Id),
-    /// Of all values of the variable.
     Aggregate(Aggregate, Id),
 }
 
-/// A node's operation and type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
-    /// The operation.
     pub node: Node,
-    /// Whether there is a number for each value.
     pub column: bool,
     /// The length of the longest chain of aggregates before it.
     pub level: usize,
 }
 
-/// The graph.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dag {
     nodes: Vec<Known>,
@@ -48,7 +41,6 @@ pub(super) struct Dag {
 }
 
 impl Node {
-    /// Its operands.
     pub fn operands(self) -> impl Iterator<Item = Id> {
         let operands = match self {
             Node::Unary(_, x) | Node::Aggregate(_, x) => [Some(x), None, None],
@@ -61,17 +53,14 @@ impl Node {
 }
 
 impl Dag {
-    /// A node.
     pub fn get(&self, id: Id) -> Known {
         self.nodes[id]
     }
 
-    /// How many nodes there are.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The value of a constant.
     pub fn constant(&self, id: Id) -> Option<f64> {
         match self.nodes[id].node {
             Node::Constant(bits) => Some(f64::from_bits(bits)),
@@ -79,7 +68,6 @@ impl Dag {
         }
     }
 
-    /// A constant's node.
     pub fn number(&mut self, number: f64) -> Id {
         self.add(Node::Constant(number.to_bits()))
     }

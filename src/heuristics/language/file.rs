@@ -18,24 +18,18 @@ type Value<'a> = Spanned<DeValue<'a>>;
 /// The expressions that a file may have.
 pub(super) const EXPRESSIONS: [&str; 5] = ["active", "allowed", "rating", "weight", "largest"];
 
-/// The other keys.
 const OTHERS: [&str; 4] = ["about", "let", "tables", "groups"];
 
 /// The most bytes of a file, as files are written by hand.
 const LARGEST: u64 = 1 << 20;
 
-/// A file that is read but not resolved.
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
-    /// The text.
     pub text: Text,
-    /// The author's description.
     pub about: String,
     /// The expressions by name: those of [`EXPRESSIONS`], and named parts.
     pub expressions: Vec<(String, Expr)>,
-    /// The user's tables by name.
     pub tables: Vec<(String, Table)>,
-    /// The names of the groups by number.
     pub groups: Vec<String>,
     /// The number of each variable's group; empty where there are no groups.
     pub group_of: Vec<f64>,
@@ -182,7 +176,6 @@ pub(super) fn tables_of(path: &Path) -> Vec<PathBuf> {
     tables.values().filter_map(|table| Some(folder.join(source(table).ok()?.0))).collect()
 }
 
-/// Why reading a file failed.
 #[derive(Debug)]
 enum Stopped {
     Here(Box<Wrong>),
@@ -222,7 +215,6 @@ fn mistyped(value: &Value<'_>, found: &DeValue<'_>, expected: &str) -> Wrong {
     Wrong::new(value.span(), expected).found(found)
 }
 
-/// A number of a table.
 fn finite(value: &Value<'_>, text: &str) -> Result<f64, Wrong> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| Wrong::new(value.span(), "a finite number in decimals"))

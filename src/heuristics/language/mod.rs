@@ -44,7 +44,6 @@ pub struct Heuristic {
     needs: Needs,
     /// The user's tables, and the number of each variable's group.
     tables: Vec<Table>,
-    /// Places of the input columns that are read.
     columns: Vec<usize>,
     active: Program,
     /// Its roots: the weights, and what the largest is.

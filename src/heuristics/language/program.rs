@@ -43,7 +43,6 @@ enum Does {
     Row(usize, Operand),
 }
 
-/// Where a number, or a column of them, is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operand {
     Constant(f64),
@@ -61,20 +60,14 @@ pub struct Scratch {
     columns: Vec<Vec<f64>>,
 }
 
-/// The operands of a program.
 #[derive(Debug)]
 pub(super) struct Visit<'a, N> {
-    /// The driver's inputs.
     pub inputs: &'a N,
-    /// The variable's number in the network.
     pub variable: usize,
-    /// The user's tables, and the groups.
     pub tables: &'a [Table],
-    /// How many values the variable has.
     pub length: usize,
 }
 
-/// A number or a column of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum View<'a> {
     One(f64),
@@ -82,7 +75,6 @@ pub(super) enum View<'a> {
 }
 
 impl Program {
-    /// The operations that compute `roots`.
     pub fn new(dag: &Dag, roots: &[Id]) -> Program {
         let needed = dag.needed(roots);
         // a register is free again after the last operation that reads it
@@ -142,7 +134,6 @@ impl Program {
         scratch.view(self.results[root], visit)
     }
 
-    /// Runs all operations.
     #[inline(always)]
     pub fn run(&self, visit: &Visit<'_, impl Numbers>, scratch: &mut Scratch) {
         scratch.make_room(self.scalars, self.columns, visit.length);
@@ -206,7 +197,6 @@ impl Scratch {
         }
     }
 
-    /// An operation whose result is a column.
     #[inline(always)]
     fn column(&self, does: Does, visit: &Visit<'_, impl Numbers>, to: &mut [f64]) {
         let view = |operand| self.view(operand, visit);

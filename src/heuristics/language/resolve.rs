@@ -55,21 +55,17 @@ pub const FUNCTIONS: [Function; 11] = [
     function("best", "best(x)", 1, 1, "the least of the values that `allowed` allows; infinite where it allows none"),
 ];
 
-/// Defaults.
 const RATING: &str = "cost";
 const WEIGHT: &str = "exp((min(rating) - rating) / temperature)";
 
 /// Deepest nesting of names, so that no file overflows the stack.
 const DEPTH: usize = 400;
 
-/// The meaning of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Meaning {
-    /// All nodes.
     pub dag: Dag,
     /// Whether the variable is visited: not 0.
     pub active: Id,
-    /// The rating of each value.
     pub rating: Id,
     /// The weight of each value, not yet an integer.
     pub weight: Id,
@@ -77,7 +73,6 @@ pub(super) struct Meaning {
     pub largest: Option<Id>,
 }
 
-/// The type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Type {
     Truth,
@@ -98,7 +93,6 @@ struct Resolver<'a> {
 type Typed = Result<(Id, Type), Wrong>;
 
 impl Meaning {
-    /// Resolves a file.
     pub fn of(file: &File) -> Result<Meaning, Wrong> {
         let dag = Dag::default();
         let mut resolver = Resolver { file, dag, known: FxHashMap::default(), open: Vec::new(), depth: 0, early: true };
@@ -149,7 +143,6 @@ impl Meaning {
 }
 
 impl<'a> Resolver<'a> {
-    /// The expression of a name.
     fn part(&self, name: &str) -> Option<(&'a str, &'a Expr)> {
         let found = self.file.expressions.iter().find(|(other, _)| other == name);
         found.map(|(name, expression)| (name.as_str(), expression))

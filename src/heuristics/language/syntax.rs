@@ -19,15 +19,11 @@ use winnow::token::{one_of, take_while};
 /// An expression with its place in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expr {
-    /// The expression.
     pub kind: Kind,
-    /// Its place.
     pub at: Range<usize>,
-    /// Levels of nesting in it.
     depth: u32,
 }
 
-/// The kinds of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// `2.5`
@@ -42,14 +38,12 @@ pub(super) enum Kind {
     Call(String, Vec<Expr>),
 }
 
-/// Operators before an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     Minus,
     Not,
 }
 
-/// Operators between operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Add,
@@ -72,7 +66,6 @@ const DEPTH: u32 = 100;
 type In<'s> = Stateful<LocatingSlice<&'s str>, State>;
 type Out<T> = ModalResult<T, Failure>;
 
-/// State of the parser.
 #[derive(Clone, Debug)]
 struct State {
     /// The place of the text in its file.
@@ -88,7 +81,6 @@ struct Failure(Box<Wrong>);
 /// Characters of operators other than `+`, `-` and `/`, and wrong spellings of operators.
 const SYMBOLS: fn(char) -> bool = |c| "<>=!*&|^%?".contains(c);
 
-/// Reserved words.
 pub(super) const KEYWORDS: [&str; 3] = ["and", "or", "not"];
 
 const OPERAND: &str = "a number, a name, `(`, `-` or `not`";
@@ -114,17 +106,14 @@ fn too_deep<T>(at: Range<usize>) -> Out<T> {
     wrong(Wrong::new(at, format!("an expression of at most {DEPTH} levels")).hint("give its parts names under [let]"))
 }
 
-/// Where the input stands in the file.
 fn here(input: &In<'_>) -> usize {
     input.state.base + input.current_token_start()
 }
 
-/// The rest of the text.
 fn rest<'s>(input: &In<'s>) -> &'s str {
     input.peek_slice(input.eof_offset())
 }
 
-/// The next word of the input.
 fn word(input: &In<'_>) -> Range<usize> {
     let (start, rest) = (here(input), rest(input));
     let first = rest.chars().next().map_or(0, char::len_utf8);
@@ -187,7 +176,6 @@ fn any_expression(input: &mut In<'_>) -> Out<Expr> {
     expression(operand).prefix(sign).infix(operator).parse_next(input)
 }
 
-/// Opens a bracket or a sign.
 fn open(input: &mut In<'_>, at: usize) -> Out<()> {
     input.state.open.push(at);
     if input.state.open.len() > DEPTH as usize { too_deep(at..at + 1) } else { Ok(()) }

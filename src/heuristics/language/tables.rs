@@ -17,13 +17,11 @@ pub(super) struct Variables<'a> {
 }
 
 impl<'a> Variables<'a> {
-    /// Those of a network.
     pub fn of(all: &'a [Variable]) -> Self {
         let named = all.iter().enumerate().filter_map(|(index, variable)| Some((variable.name.as_deref()?, index)));
         Variables { all: Some(all), by_name: named.collect() }
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.all.map_or(0, <[Variable]>::len)
     }
@@ -53,25 +51,20 @@ impl<'a> Variables<'a> {
         })
     }
 
-    /// The name of a variable in messages.
     fn shown(&self, variable: usize) -> String {
         let name = self.all.and_then(|all| all.get(variable)?.name.as_deref());
         name.map_or_else(|| format!("variable {variable}"), |name| format!("variable {variable} ({name})"))
     }
 }
 
-/// A group that is being filled.
 pub(super) struct Group<'a> {
-    /// Its number.
     pub number: usize,
-    /// The names of those before it.
     pub names: &'a [String],
     /// The number of each variable's group, -1 for none.
     pub of: &'a mut Vec<f64>,
 }
 
 impl Group<'_> {
-    /// Adds a variable.
     pub fn take(&mut self, text: &str, variables: &Variables<'_>) -> Result<(), Wrong> {
         let Some(variable) = variables.find(text)? else { return Ok(()) };
         let before = self.of[variable];
@@ -94,7 +87,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// The number of each variable's group.
     pub(super) fn of_groups(numbers: Vec<f64>) -> Table {
         Table { numbers, ..Table::default() }
     }
@@ -172,7 +164,6 @@ impl Table {
     }
 }
 
-/// The rows of a file.
 struct Rows {
     fields: usize,
     rows: Vec<Row>,

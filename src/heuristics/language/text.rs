@@ -6,12 +6,10 @@ use std::ops::Range;
 /// Longest quotation of a text in a message.
 const QUOTED: usize = 40;
 
-/// A text and its name in messages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
     /// The file as the user named it.
     pub file: String,
-    /// The text.
     pub text: String,
 }
 
@@ -22,9 +20,7 @@ pub(super) struct Wrong {
     pub at: Range<usize>,
     /// What was found; the text itself where this is empty.
     pub found: Option<String>,
-    /// What was expected.
     pub expected: String,
-    /// A hint.
     pub hint: Option<String>,
 }
 
@@ -34,24 +30,20 @@ impl Wrong {
         Wrong { at, found: None, expected: expected.into(), hint: None }
     }
 
-    /// With other words for what was found.
     pub fn found(self, found: impl Into<String>) -> Self {
         Wrong { found: Some(found.into()), ..self }
     }
 
-    /// With a hint.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Wrong { hint: Some(hint.into()), ..self }
     }
 
-    /// With a hint, if there is one.
     pub fn hinted(self, hint: Option<String>) -> Self {
         Wrong { hint, ..self }
     }
 }
 
 impl Text {
-    /// The error in this text.
     pub fn error(&self, wrong: Wrong) -> Error {
         let before = self.text.get(..wrong.at.start).unwrap_or(&self.text);
         let line = before.matches('\n').count() as u64 + 1;

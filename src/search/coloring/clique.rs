@@ -9,10 +9,8 @@
 use super::dsatur::SmallestLast;
 use crate::error::Error;
 use crate::search::context::graph::Graph;
+use crate::search::tuning::coloring::MORE;
 use crate::stop::Stop;
-
-/// By how much a pass allows more leaves than the one before.
-const MORE: u64 = 8;
 
 /// The search for a clique, a slice at a time.
 #[derive(Debug, Default)]
@@ -47,7 +45,6 @@ impl Cliques {
         Ok(Cliques { best, starts, place, next: 0, leaves: 1, cut: false, complete: false, local })
     }
 
-    /// The largest clique so far.
     pub fn best(&self) -> &[u32] {
         &self.best
     }

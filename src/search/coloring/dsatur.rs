@@ -8,7 +8,6 @@ use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// No color yet.
 pub(super) const NONE: u32 = u32::MAX;
 /// Vertices between two looks at the stop flag: less than a millisecond.
 const LOOK: usize = 256;

@@ -7,16 +7,12 @@ use super::dsatur::NONE;
 use crate::search::context::graph::Graph;
 use crate::stop::Stop;
 
-/// What a search came to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// A coloring.
     Coloring(Vec<u32>),
-    /// There is none.
     Infeasible,
 }
 
-/// The search.
 #[derive(Debug)]
 pub(super) struct Exact {
     graph: Graph,
@@ -25,7 +21,6 @@ pub(super) struct Exact {
     /// By vertex and color, how many neighbours have it; by vertex, how many colors its neighbours have.
     near: Vec<u32>,
     saturation: Vec<u32>,
-    /// Vertices without a color.
     open: Vec<u32>,
     /// Vertices that were chosen and try their colors, and how many colors were in use before each.
     choices: Vec<(u32, u32)>,

@@ -26,18 +26,14 @@ use crate::check;
 use crate::error::Error;
 use crate::formats::{Graph, conflicts};
 use crate::model::{Cost, Network, Number};
+use crate::search::tuning::coloring::{FIRST_CLIQUES, PROOF_SHARE};
 use crate::stop::{Cause, Stop};
 use clique::Cliques;
 use dsatur::{NONE, SmallestLast, dsatur};
 use exact::{Answer, Exact};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
-
-/// Entries that the first look for a clique takes, for each vertex and edge: a small part of what reading them took.
-const FIRST_CLIQUES: u64 = 16;
-/// Ratings of the search for each entry that proofs look at in turn with it: what a proof has not found by an eighth of
-/// the time it seldom finds by all of it.
-const PROOF_SHARE: u64 = 8;
+use std::time::Instant;
 
 /// Colors a graph with few colors: `observe` sees every event as it happens, with the number of colors as the cost;
 /// setting `stop` from anywhere ends the run. The solution has a color from 0 for each vertex.
@@ -45,6 +41,20 @@ const PROOF_SHARE: u64 = 8;
 /// # Errors
 /// As [`solve`](super::solve); certificates are refused.
 pub fn color(graph: &Graph, options: &Options, stop: &Stop, observe: &mut dyn FnMut(&Event)) -> Result<Summary, Error> {
+    color_by(&Clock::start(Instant::now(), options.time, stop), graph, options, stop, observe)
+}
+
+/// The same by a clock that has begun already: see [`solve_by`](super::solve_by).
+///
+/// # Errors
+/// As [`color`].
+pub fn color_by(
+    clock: &Clock,
+    graph: &Graph,
+    options: &Options,
+    stop: &Stop,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<Summary, Error> {
     let _ = checked(options)?;
     if options.certificate {
         return Err(Error::Usage("the least number of colors has no certificate: a number of colors has".into()));
@@ -53,8 +63,7 @@ pub fn color(graph: &Graph, options: &Options, stop: &Stop, observe: &mut dyn Fn
     if let Some(start) = &options.warm_start {
         super::check_assignment(&palette, start)?;
     }
-    let clock = Clock::start(options.started, options.time, stop);
-    let mut publisher = EventPublisher::new(&palette, &clock, observe);
+    let mut publisher = EventPublisher::new(&palette, clock, observe);
     let (graph, own) = (graph.clone(), options.clone());
     let work =
         move |stop: &Stop, tell: &mut dyn FnMut(Message)| Coloring::new(&graph, &own, stop, tell)?.run().map(Some);
@@ -209,15 +218,8 @@ impl<'a> Coloring<'a> {
                 "cpu".into()
             }
         };
-        Ok(Ending {
-            stopped_by,
-            totals: self.totals,
-            z: None,
-            induced_width: None,
-            values: None,
-            values_forbidden: None,
-            device,
-        })
+        let (z, induced_width, values, values_forbidden) = Default::default();
+        Ok(Ending { stopped_by, totals: self.totals, z, induced_width, values, values_forbidden, device })
     }
 
     /// The first colorings, and the first bounds.

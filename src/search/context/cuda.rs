@@ -2,12 +2,14 @@
 
 use super::value_tables::{Incidence, ValueTables};
 use crate::device::shared::device_structs;
-use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr};
+use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr, ValidAsZeroBits};
 use crate::model::{Cost, Table};
 use crate::search::drivers::annealing::tree_move::{Forest, NO_PARENT};
 use crate::search::scheduler::driver::SearchContext;
+use crate::search::tuning::core::NARROW;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -73,24 +75,16 @@ device_structs! {
     }
 }
 
-/// What kernels are compiled for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// Quads of the widest row.
     pub quads: u32,
-    /// Whether rows are of 16 bits.
     pub half: bool,
-    /// Whether variables need more than 16 bits.
     pub wide: bool,
     /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows
     /// are of 16 bits, a row has room for its unary costs too.
     pub keeps: bool,
 }
 
-/// Units of a row up to which ratings are kept on cores that are not large: what follows a move of a wide row costs
-/// more than visits save (one H100, a generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to 2.4,
-/// scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
-const NARROW: u32 = 2;
 /// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so
 /// many (`kernels/rating_cache.cuh`).
 const MOST_EFFECTS: usize = (1 << 14) - 1;
@@ -123,67 +117,53 @@ impl Shape {
 pub(crate) struct DeviceCore {
     pub argument: CoreArgument,
     pub shape: Shape,
-    /// Nodes of the largest forest.
     pub nodes: u32,
     /// Sum of the domain sizes.
     pub domains: u64,
     _kept: Vec<Kept>,
 }
 
-/// Device memory of any type, kept alive.
-enum Kept {
-    I32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i32>),
-    I64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
-    U32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u32>),
-    U64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u64>),
-    U8(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u8>),
-}
+/// Device memory that is kept until this is dropped.
+pub(crate) type Kept = Box<dyn Any + Send + Sync>;
 
 /// The address of device memory, for kernels whose arguments are structures.
 pub(crate) fn address<T>(cuda: &Cuda, slice: &CudaSlice<T>) -> u64 {
     slice.device_ptr(cuda.stream()).0
 }
 
-/// Uploads tables and keeps them.
 struct Uploads<'a> {
     cuda: &'a Cuda,
     kept: Vec<Kept>,
 }
 
-macro_rules! upload {
-    ($name:ident, $type:ty, $variant:ident) => {
-        fn $name(&mut self, items: &[$type]) -> Result<u64, DeviceError> {
-            // no memory of length 0: a pointer must be one
-            let slice = if items.is_empty() { self.cuda.zeros(1)? } else { self.cuda.upload(items)? };
-            let address = address(self.cuda, &slice);
-            self.kept.push(Kept::$variant(slice));
-            Ok(address)
-        }
-    };
-}
-
 impl Uploads<'_> {
-    upload!(i64s, i64, I64);
-    upload!(u32s, u32, U32);
-    upload!(u64s, u64, U64);
-    upload!(u8s, u8, U8);
+    fn items<T: DeviceRepr + ValidAsZeroBits + Send + Sync + 'static>(
+        &mut self,
+        items: &[T],
+    ) -> Result<u64, DeviceError> {
+        // no memory of length 0: a pointer must be one
+        let slice = if items.is_empty() { self.cuda.zeros(1)? } else { self.cuda.upload(items)? };
+        Ok(self.keep(slice))
+    }
 
     /// Units of 16 bytes after as many of zeros as the widest row has.
     fn units(&mut self, zeros: usize, words: &[i32]) -> Result<u64, DeviceError> {
         let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
         self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
+        Ok(self.keep(slice))
+    }
+
+    fn keep<T: Send + Sync + 'static>(&mut self, slice: CudaSlice<T>) -> u64 {
         let address = address(self.cuda, &slice);
-        self.kept.push(Kept::I32(slice));
-        Ok(address)
+        self.kept.push(Box::new(slice));
+        address
     }
 }
 
 /// How rows are laid out: in units of 16 bytes, behind zeros.
 #[derive(Clone, Copy)]
 struct Units {
-    /// Entries of a unit.
     entries: u32,
-    /// Units of zeros.
     zeros: u32,
     /// Where the functions' rows begin among the entries, behind the unary ones.
     begin: u32,
@@ -205,7 +185,6 @@ impl Units {
         }
     }
 
-    /// The unit at which an entry stands.
     fn at(self, entry: u32) -> u32 {
         self.zeros + (entry - self.begin) / self.entries
     }
@@ -230,7 +209,6 @@ pub(crate) fn largest_sums(tables: &ValueTables) -> Vec<i64> {
 }
 
 impl DeviceCore {
-    /// Uploads a context's tables.
     pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
         let tables = &context.tables;
         let n = tables.variables();
@@ -272,31 +250,31 @@ impl DeviceCore {
             price: tables.price(),
             rows: up.units(units.zeros as usize, &words)?,
             unary_rows: up.units(0, unary)?,
-            info: up.u32s(&info)?,
-            incidences: up.u32s(&incidences)?,
-            wide: up.u32s(&wide)?,
-            more: up.u32s(&more)?,
-            further: up.u32s(&further)?,
-            entries: up.u32s(&entries)?,
-            pairs: up.u32s(&pairs)?,
-            costs: up.i64s(&costs)?,
-            unary: up.u64s(&unary_at)?,
-            strides: up.u32s(&context.strides)?,
-            regions: up.u32s(regions)?,
-            class_begin: up.u32s(&class_begin)?,
-            class_members: up.u32s(&class_members)?,
-            class_info: up.u32s(&class_info)?,
-            neighbour_begin: up.u32s(neighbour_begin)?,
-            neighbours: up.u32s(neighbours)?,
-            forest_levels: up.u32s(forest_levels)?,
-            levels: up.u32s(levels)?,
-            nodes: up.u32s(nodes)?,
-            children: up.u32s(children)?,
-            forest_ratings: up.u64s(ratings)?,
-            members: up.u8s(members)?,
-            row_places: up.u32s(row_places)?,
-            class_row_places: up.u32s(class_row_places)?,
-            effects: up.u32s(effects)?,
+            info: up.items(&info)?,
+            incidences: up.items(&incidences)?,
+            wide: up.items(&wide)?,
+            more: up.items(&more)?,
+            further: up.items(&further)?,
+            entries: up.items(&entries)?,
+            pairs: up.items(&pairs)?,
+            costs: up.items(&costs)?,
+            unary: up.items(&unary_at)?,
+            strides: up.items(&context.strides)?,
+            regions: up.items(regions)?,
+            class_begin: up.items(&class_begin)?,
+            class_members: up.items(&class_members)?,
+            class_info: up.items(&class_info)?,
+            neighbour_begin: up.items(neighbour_begin)?,
+            neighbours: up.items(neighbours)?,
+            forest_levels: up.items(forest_levels)?,
+            levels: up.items(levels)?,
+            nodes: up.items(nodes)?,
+            children: up.items(children)?,
+            forest_ratings: up.items(ratings)?,
+            members: up.items(members)?,
+            row_places: up.items(row_places)?,
+            class_row_places: up.items(class_row_places)?,
+            effects: up.items(effects)?,
         };
         Ok(DeviceCore {
             argument,

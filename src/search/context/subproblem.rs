@@ -19,7 +19,6 @@ pub(crate) struct Whole<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Base<'a> {
     pub values: &'a [u16],
-    /// What they cost.
     pub total: Cost,
     /// What a forbidden entry costs: its price where the values use some, so that the fewest can be looked for.
     pub forbidden: Cost,
@@ -31,7 +30,6 @@ pub(crate) struct Subproblem {
     /// An assignment of it costs what the core's does, the core's constant left out.
     pub problem: Arc<Problem>,
     choices: Vec<Choice>,
-    /// Entries looked at.
     pub work: u64,
 }
 

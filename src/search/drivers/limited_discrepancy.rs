@@ -82,10 +82,6 @@ impl LimitedDiscrepancy {
 }
 
 impl Driver for LimitedDiscrepancy {
-    fn name(&self) -> &'static str {
-        "limited-discrepancy"
-    }
-
     fn needs_few_threads(&self) -> bool {
         true
     }

@@ -262,10 +262,6 @@ fn improve(
 }
 
 impl Driver for Lns {
-    fn name(&self) -> &'static str {
-        "lns"
-    }
-
     fn begins(&self, _: &SearchContext) -> u64 {
         BEGIN
     }

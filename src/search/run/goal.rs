@@ -49,13 +49,11 @@ impl Meeting {
         Meeting { ends: Arc::new([AtomicI64::new(upper), AtomicI64::new(Cost::MIN)]), met: stop.below() }
     }
 
-    /// A solution has this total.
     pub fn found(&self, total: Cost) {
         let _ = self.ends[0].fetch_min(total, Ordering::SeqCst);
         self.look();
     }
 
-    /// No solution has a total below this.
     pub fn proved(&self, bound: Cost) {
         let _ = self.ends[1].fetch_max(bound, Ordering::SeqCst);
         self.look();

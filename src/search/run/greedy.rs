@@ -11,18 +11,12 @@ use crate::memory;
 use crate::model::{Cost, FORBIDDEN, Network, Table};
 use crate::rng::Rng;
 use crate::search::drivers::annealing::state::LONGEST;
+use crate::search::tuning::run::{KICKED, VISITS};
 use crate::stop::Stop;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::ControlFlow;
 
-/// How often all entries around a variable are looked at, on average and at most.
-const VISITS: u64 = 8;
-
-/// How much work follows from kicks.
-const KICKED: u64 = 1 << 17;
-
-/// No value yet.
 const NONE: u32 = u32::MAX;
 
 /// What a value costs: forbidden entries count first.
@@ -35,7 +29,6 @@ fn add(sum: &mut Price, price: Price) {
     *sum = (sum.0 + price.0, sum.1.saturating_add(price.1));
 }
 
-/// The first of the cheapest values.
 fn cheapest(prices: &[Price]) -> u32 {
     (0..).zip(prices).min_by_key(|&(_, price)| price).map_or(0, |(value, _)| value)
 }
@@ -185,7 +178,8 @@ impl<'a> Greedy<'a> {
     /// Gives a variable another value and lets its neighbours answer, then everyone; takes back what is worse.
     fn kicks(&mut self, rng: &mut Rng, stop: &Stop, found: &mut dyn FnMut(&[u32]) -> ControlFlow<()>) {
         let domains = self.network.domains();
-        let movable: Vec<u32> = (0..).zip(domains).filter(|&(_, &domain)| domain > 1).map(|(v, _)| v).collect();
+        let movable = |v: &u32| domains[*v as usize] > 1 && !self.incident(*v).is_empty();
+        let movable: Vec<u32> = (0..domains.len() as u32).filter(movable).collect();
         let mut left = KICKED;
         let mut wants = found(&self.values);
         while wants.is_continue() && left > 0 && !movable.is_empty() {
@@ -216,7 +210,6 @@ impl<'a> Greedy<'a> {
         }
     }
 
-    /// The functions on a variable.
     fn incident(&self, v: u32) -> &[u32] {
         &self.incident[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
     }

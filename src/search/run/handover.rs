@@ -10,7 +10,6 @@ use crate::threads;
 use std::io;
 use std::thread::JoinHandle;
 
-/// Waits for a device on a thread of its own.
 pub(crate) struct DeviceHandover {
     choice: Choice,
     thread: Option<JoinHandle<Result<Opened, Error>>>,
@@ -78,7 +77,6 @@ impl DeviceHandover {
         &self.over
     }
 
-    /// The device, once it is there.
     pub fn arrived(&mut self) -> Option<Result<Opened, Error>> {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
         Some(thread.join().unwrap_or_else(|panic| {

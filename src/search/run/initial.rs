@@ -9,7 +9,6 @@ use crate::search::options::Options;
 use crate::stop::Stop;
 use std::ops::ControlFlow;
 
-/// A first assignment.
 pub(crate) struct InitialSolution {
     /// The warm start, or one by greedy choices; none in a run without rounds.
     pub assignment: Option<Vec<u32>>,

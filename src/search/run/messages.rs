@@ -9,7 +9,6 @@ use std::sync::Arc;
 /// What the loop tells the recorder.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
-    /// A better solution.
     Solution {
         /// Its cost in the network's units.
         cost: Cost,
@@ -17,33 +16,24 @@ pub(crate) enum Message {
         value: Number,
         /// Value indices in file order.
         solution: Arc<[u32]>,
-        /// Who found it.
         source: String,
-        /// The accounts at that moment.
         totals: Totals,
     },
-    /// A better bound.
     Bound {
         /// In the network's units.
         bound: Cost,
-        /// Who proved it.
         source: String,
-        /// The accounts at that moment.
         totals: Totals,
         /// Why, where that is kept.
         proof: Option<Box<Proof>>,
     },
-    /// A round went by.
     Progress(Totals),
-    /// Something worth knowing.
     Note(String),
     /// A plug-in heuristic does what makes no sense, and the run survives.
     Nonsense(String),
     /// A part of the run has ended by an internal error, and the rest goes on.
     Lost {
-        /// The part.
         source: String,
-        /// What is to be said of it.
         message: String,
     },
     /// The device or the disk has failed, and the run survives.
@@ -53,15 +43,10 @@ pub(crate) enum Message {
 /// The accounts of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
-    /// Driver rounds done.
     pub rounds: u64,
-    /// Assignments that changed a value.
     pub moves: u64,
-    /// Candidate values rated.
     pub ratings: u64,
-    /// States kept.
     pub population: usize,
-    /// What came of a plug-in heuristic's picks.
     pub picks: Picks,
 }
 
@@ -90,6 +75,5 @@ pub(crate) struct Ending {
     /// Values of the first core, and how many of them bounds have shown to be in no better solution.
     pub values: Option<usize>,
     pub values_forbidden: Option<usize>,
-    /// The device in use at the end.
     pub device: String,
 }

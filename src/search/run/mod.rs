@@ -36,25 +36,15 @@ use crate::heuristics::Needs;
 use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
 use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
 use crate::rng::Rng;
+use crate::search::tuning::{
+    POLLING,
+    run::{MOST_MEANWHILE, TIGHTEN_EVERY, WORTH_TIGHTENING},
+};
 use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
-const TIGHTEN_EVERY: u64 = 1000;
-/// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows and
-/// orders are made again.
-const WORTH_TIGHTENING: usize = 32;
-
-/// How long a round is in which there is nothing to search.
-const POLLING: Duration = Duration::from_millis(5);
-
-/// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take
-/// longer than that.
-const MOST_MEANWHILE: u64 = 30_000;
-
-/// One run on one network.
 pub(crate) struct Run<'a> {
     network: &'a Network,
     options: &'a Options,
@@ -82,7 +72,6 @@ pub(crate) struct Run<'a> {
     value: Option<Number>,
     /// Best total proven, in the network's units.
     lower: Cost,
-    /// What is known of each value.
     values: ValueBounds,
     /// `upper` at the last reduction and the search work done by then.
     tightened: (Cost, u64),
@@ -171,7 +160,6 @@ impl<'a> Run<'a> {
         }))
     }
 
-    /// Runs until a reason to stop.
     pub fn run(mut self) -> Result<Ending, Error> {
         if !self.has_search {
             let message = format!(
@@ -238,7 +226,6 @@ impl<'a> Run<'a> {
         self.reached().or_else(rounds).or_else(|| self.stop.cause().map(StoppedBy::from))
     }
 
-    /// One round of a driver, and what follows from it.
     fn round(&mut self) -> Result<(), Error> {
         if !self.has_search {
             self.totals.rounds += 1;
@@ -395,7 +382,6 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// What follows from a finished rung.
     fn follow(&mut self, mut step: BoundResult) -> Result<(), Error> {
         let (before, reason) = (self.gap(), step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned());
         self.take(&mut step)?;
@@ -423,7 +409,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The solution and the bound of a finished rung.
     fn take(&mut self, step: &mut BoundResult) -> Result<(), Error> {
         if let Some(assignment) = &step.assignment {
             self.core_solution(&step.reduced, assignment, &step.source)?;
@@ -433,7 +418,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What is between the best bound and the best solution.
     fn gap(&self) -> Cost {
         self.upper.min(self.network.top()).saturating_sub(self.lower)
     }
@@ -465,7 +449,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether local search has room for all values of a core.
 fn fits_search(problem: &Problem) -> bool {
     problem.domains.iter().all(|&domain| domain <= LONGEST)
 }

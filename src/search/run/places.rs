@@ -9,7 +9,6 @@ use crate::search::scheduler::portfolio::Portfolio;
 use crate::search::scheduler::threads::ThreadSplit;
 
 impl Run<'_> {
-    /// Moves to the device once it is there.
     pub(super) fn take_device(&mut self) -> Result<(), Error> {
         let Some(opened) = self.handover.as_mut().and_then(DeviceHandover::arrived) else { return Ok(()) };
         self.handover = None;

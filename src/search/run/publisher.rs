@@ -8,6 +8,7 @@ use crate::bounds::weaker;
 use crate::model::{Cost, Network, Number};
 use crate::search::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
 use crate::search::options::Options;
+use crate::search::tuning::run::PATIENCE;
 use crate::stop::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,8 +16,6 @@ use std::time::Duration;
 
 /// How often to look for a tick or a stop between news.
 const LOOK: Duration = Duration::from_millis(20);
-/// Seconds that the loop has to answer the stop flag.
-const PATIENCE: f64 = 0.12;
 
 /// What is known so far, in the order it came.
 pub(crate) struct EventPublisher<'a> {
@@ -34,9 +33,7 @@ pub(crate) struct EventPublisher<'a> {
     bound_source: Arc<str>,
     search_began: Option<f64>,
     best_at: Option<f64>,
-    /// The device has failed.
     lost: bool,
-    /// When the next tick is due.
     next_tick: f64,
 }
 
@@ -106,7 +103,6 @@ impl<'a> EventPublisher<'a> {
         self.bound
     }
 
-    /// Notes what happened, and tells the observer.
     pub fn hear(&mut self, message: Message) {
         let now = self.clock.seconds();
         // a first solution may come before the reductions
@@ -156,7 +152,6 @@ impl<'a> EventPublisher<'a> {
         }
     }
 
-    /// Tells an event and returns its time.
     fn tell(&mut self, kind: EventKind) -> f64 {
         self.tell_with(kind, None)
     }
@@ -236,7 +231,6 @@ impl<'a> EventPublisher<'a> {
             gap: self.gap(),
             precision_slack: units.precision_slack(cost.zip(bound).filter(|_| status == Status::Optimal)),
             time_s,
-            load_s: options.load_s,
             time_to_best_s: self.best_at,
             search_to_best_s: self.best_at.map(|at| (at - self.search_began.unwrap_or(at)).max(0.0)),
             seed: options.seed,

@@ -6,7 +6,6 @@ use crate::threads;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// How often a waiting thread looks.
 const LOOK: Duration = Duration::from_micros(200);
 
 /// A value that is here, or away with a task that comes to a result.
@@ -18,7 +17,6 @@ pub(crate) struct BackgroundTask<T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
-    /// A value without a task.
     pub fn new(here: T) -> Self {
         BackgroundTask { here: Some(here), away: None, lost: None }
     }
@@ -42,7 +40,6 @@ impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
         task.into_iter().for_each(|task| threads.begin(task));
     }
 
-    /// The value is lost.
     pub fn lose(&mut self, what: String) {
         (self.here, self.away, self.lost) = (None, None, Some(what));
     }
@@ -66,7 +63,6 @@ impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
         })
     }
 
-    /// The result of a task that has ended.
     pub fn back(&mut self) -> Option<R> {
         let (here, result) = match self.away.as_ref()?.try_recv() {
             Err(TryRecvError::Empty) => return None,

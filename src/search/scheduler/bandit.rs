@@ -16,7 +16,6 @@ impl Bandit {
         Bandit { gains: none.clone(), work: none, shares: vec![1.0 / count as f64; count], floor }
     }
 
-    /// The choice for a uniform number in [0, 1).
     pub fn choose(&self, unit: f64) -> usize {
         let mut left = unit;
         for (arm, &share) in self.shares.iter().enumerate() {

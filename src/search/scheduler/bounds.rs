@@ -6,27 +6,14 @@ use crate::memory;
 use crate::model::Cost;
 use crate::reduce::ReducedProblem;
 use crate::search::options::Options;
+use crate::search::tuning::{
+    EARLY,
+    bounds::{ENDING_SHARE, EXACT_FIRST, FIXED_MEMORY, SHARE, SLOW, STALLED_SHARE},
+};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
-const EXACT_FIRST: u64 = 1_000_000_000;
-/// The bounds' work for each unit of the search's.
-const SHARE: f64 = 0.5;
-/// The same once the search has found nothing better for half of its work.
-const STALLED_SHARE: f64 = 2.0;
-/// What becomes of the share after a result that closed next to nothing of the gap.
-const SLOW: f64 = 0.25;
-/// The share of a stalled search's bounds while a branch and bound tells that it will end soon: only the proof is left.
-const ENDING_SHARE: f64 = 6.0;
-/// Bytes of tables where a run must not depend on the machine's free memory.
-const FIXED_MEMORY: u64 = 1 << 30;
-/// Nanoseconds of bounds that take turns with the search in any case.
-const FIRST_TURNS: u64 = 200_000_000;
-
-/// The bound side of a run.
 pub(crate) struct Bounds {
-    /// What does the work.
     pub bounder: Bounder,
     pace: Pace,
     /// Parts of the gap that the stage at work has closed.
@@ -39,7 +26,6 @@ enum Pace {
     /// It closed next to nothing of the gap.
     Slow,
     Steady,
-    /// A branch and bound will end soon.
     Ending,
 }
 
@@ -78,7 +64,7 @@ impl Bounds {
     /// Whether slices have turns of their own where others would go on beside the search: the first ones, by which
     /// small networks are proved, and those that [lead](Self::lead).
     pub fn takes_turns(&self) -> bool {
-        self.bounder.spent() < FIRST_TURNS || self.lead()
+        self.bounder.spent() < EARLY || self.lead()
     }
 
     /// Whether they are to have most of the time, or of the threads: exact eliminations, in which all threads take

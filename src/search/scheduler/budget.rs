@@ -1,16 +1,11 @@
 //! What the search and the bounds in turn with it have spent, and whose turn it is.
 
+use crate::search::tuning::{
+    EARLY,
+    bounds::{FIRST_SLICE, FIRST_SWEEPS},
+};
 use std::time::Instant;
 
-/// Search work until which no search counts as stalled: it has hardly begun, and the greedy solution came before it.
-const EARLY: u64 = 200_000_000;
-/// What a first slice of bounds is taken for: so many sweeps, and this at most. A slice is due once there is room for
-/// one like the last: where the first came at once, scen07's search began a tenth of a second later
-/// (results/notes/cpu.md).
-const FIRST_SWEEPS: u64 = 1000;
-const FIRST_SLICE: u64 = 50_000_000;
-
-/// The accounts of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct TimeBudget {
     /// Whether what is spent is nanoseconds; work where a run must be repeated. Counted work of a bound was found to
@@ -39,7 +34,6 @@ impl TimeBudget {
         if self.timed { began.elapsed().as_nanos() as u64 } else { work }
     }
 
-    /// A round of the search, or of a plug-in.
     pub fn note_round(&mut self, began: Instant, work: u64, is_plugin: bool) {
         let work = work.max(1);
         self.spent[0] += self.units(began, work);
@@ -47,7 +41,6 @@ impl TimeBudget {
         self.plugin_work += if is_plugin { work } else { 0 };
     }
 
-    /// What the bounds have spent in all.
     pub fn note_bounds(&mut self, units: u64) {
         let before = self.noted.replace(units).unwrap_or(units);
         if units > before {
@@ -56,7 +49,6 @@ impl TimeBudget {
         }
     }
 
-    /// The search has found something better.
     pub fn note_better(&mut self) {
         self.improved = self.search_work;
     }
@@ -76,7 +68,6 @@ impl TimeBudget {
         self.search_work > 2 * self.improved.max(EARLY)
     }
 
-    /// A plug-in's part of the search work.
     pub fn plugin_part(&self) -> f64 {
         self.plugin_work as f64 / self.search_work.max(1) as f64
     }

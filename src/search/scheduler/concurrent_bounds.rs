@@ -10,19 +10,13 @@ use crate::model::Cost;
 use crate::reduce::ReducedProblem;
 use crate::search::options::Options;
 use crate::search::run::goal::Meeting;
+use crate::search::tuning::bounds::{LONGEST_TURN, PATIENCE};
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which they
-/// do not look up.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// What a search leaves a device to them for at a time, at most.
-const LONGEST_TURN: Duration = Duration::from_millis(50);
 
 /// The bounds: in turn with the search, or beside it.
 pub(crate) struct ConcurrentBounds {

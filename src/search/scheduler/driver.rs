@@ -1,7 +1,7 @@
 //! What a driver is, and what all drivers see.
 //!
-//! To add a driver: write a file with a type that implements [`Driver`], and add it to the list in `portfolio.rs`. A
-//! driver makes bounded rounds; it never reads the clock, prints, or writes files.
+//! To add a driver: write a file with a type that implements [`Driver`], and add its line to the list in
+//! `drivers/mod.rs`. A driver makes bounded rounds; it never reads the clock, prints, or writes files.
 
 use crate::device::{Compiled, DeviceError, Source};
 use crate::elimination::Outcome;
@@ -18,6 +18,7 @@ use crate::search::drivers::annealing::tree_move::Forest;
 use crate::search::drivers::tabu::restarts::interchangeable;
 use crate::search::drivers::tabu::walk::Layout;
 use crate::search::options::Options;
+use crate::search::tuning::core::{LARGE_CLASS, LARGE_SWEEP, LARGE_TREE};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -42,6 +43,7 @@ pub(crate) struct SearchContext {
     regions: OnceLock<Vec<u32>>,
     layout: OnceLock<Arc<Layout>>,
     is_coloring: OnceLock<bool>,
+    is_large: bool,
     /// Temperatures.
     pub schedule: Schedule,
     /// What every assignment pays besides.
@@ -60,15 +62,7 @@ pub(crate) struct SearchContext {
 /// By variable and value; nothing where nothing is known.
 pub(crate) type Reduced = Option<Arc<Vec<Vec<Cost>>>>;
 
-/// Above this many variables children are crossed with their parents by partition crossover .
-const LARGE: usize = 600;
-
-/// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after the
-/// other.
-const LARGE_TREE: u32 = 64;
-
 impl SearchContext {
-    /// An assignment as heuristics see it.
     pub fn view<'a>(&'a self, values: &'a [u16]) -> View<'a> {
         View { tables: &self.tables, graph: &self.graph, origin: self.origin.as_deref(), values }
     }
@@ -99,12 +93,15 @@ impl SearchContext {
         let (of_rows, of_graph) = rayon::join(of_rows, of_graph);
         let ((tables, schedule), (graph, classes)) = (of_rows?, of_graph?);
         let n = problem.variables();
+        let choices = (0..n).filter(|&v| tables.domain(v) > 1 && tables.degree(v) > 0).count();
         let sweep_work = (0..n).map(|v| 30 + tables.degree(v) as u64 * (2 + u64::from(tables.width[v]) / 4)).sum();
+        let is_large = choices > LARGE_CLASS * classes.len() || sweep_work > LARGE_SWEEP;
         Ok(SearchContext {
             tables,
             graph,
-            strides: strides(classes.len(), is_large(n)),
+            strides: strides(classes.len(), is_large),
             classes,
+            is_large,
             forest_draw: rng.draw(),
             forests: OnceLock::new(),
             region_draw: rng.draw(),
@@ -186,25 +183,18 @@ impl SearchContext {
         self.reduced.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Bounds say more.
     pub fn learn_reduced(&self, reduced: Vec<Vec<Cost>>) {
         *self.reduced.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(reduced));
     }
 
-    /// Number of variables.
     pub fn variables(&self) -> usize {
         self.tables.variables()
     }
 
-    /// Whether the core is so large that components are merged.
+    /// Whether few states with long sweeps, which are merged by parts, do better than many with short ones.
     pub fn is_large(&self) -> bool {
-        is_large(self.variables())
+        self.is_large
     }
-}
-
-/// Whether a core of so many variables is a large one.
-pub(crate) fn is_large(variables: usize) -> bool {
-    variables > LARGE
 }
 
 /// The numbers below that of the classes that are prime to it. The few classes of a large core follow each other.
@@ -224,7 +214,6 @@ pub(crate) fn shorter(rounds: u32) -> u32 {
     2u32.saturating_sub(rounds)
 }
 
-/// What a round did.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effort {
     /// Assignments that changed a value.
@@ -239,7 +228,6 @@ pub(crate) struct Effort {
     pub clipped: Option<String>,
     /// The device failed: why. The driver goes on without it.
     pub lost: Option<DeviceError>,
-    /// What a plug-in heuristic did.
     pub picks: Picks,
     /// What of that makes no sense.
     pub nonsense: Option<String>,
@@ -248,7 +236,6 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// Adds the accounts of another one.
     pub fn add(&mut self, other: &Effort) {
         self.moves += other.moves;
         self.ratings += other.ratings;
@@ -312,10 +299,6 @@ impl Picks {
 
 /// Improves solutions in bounded rounds.
 pub(crate) trait Driver: Send {
-    /// The name in the CSV's `source` column.
-    fn name(&self) -> &'static str;
-
-    /// States it keeps.
     fn population(&self) -> usize;
 
     /// Whether a round on this core, with what is known of it and what was found, can bring anything.
@@ -380,7 +363,6 @@ pub(crate) struct Pool {
     pub solved: bool,
 }
 
-/// Elites kept for all drivers.
 pub(crate) const POOL: usize = 32;
 
 impl Pool {
@@ -404,7 +386,6 @@ impl Pool {
         self.elites.first().map_or(Cost::MAX, |elite| elite.energy.total)
     }
 
-    /// The same assignments on another core.
     pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         for elite in std::mem::take(&mut self.elites) {
             self.offer(&Elite::new(&context.tables, translate(&elite.values)));

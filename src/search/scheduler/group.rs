@@ -11,14 +11,10 @@ use crate::elimination::Outcome;
 use crate::rng::Rng;
 use crate::search::options::Options;
 use crate::search::run::goal::Meeting;
+use crate::search::tuning::portfolio::PATIENCE;
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-/// How long drivers beside the others are waited for once their rounds are over: two hundred times what they have to
-/// look at the stop flag.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Drivers that take turns, and those that run beside them.
 pub(crate) struct DriverGroup {
@@ -40,7 +36,7 @@ impl DriverGroup {
         rng: &mut Rng,
     ) -> Self {
         let turns = Portfolio::new(options, device, threads.is_some(), rng);
-        let concurrent = threads.map(|threads| ConcurrentDrivers::new(Portfolio::concurrent(rng), threads));
+        let concurrent = threads.map(|threads| ConcurrentDrivers::new(Portfolio::concurrent(options, rng), threads));
         DriverGroup { turns, concurrent, meeting, lost: Vec::new() }
     }
 
@@ -49,7 +45,6 @@ impl DriverGroup {
         self.concurrent = Some(ConcurrentDrivers::new(self.turns.split(), threads));
     }
 
-    /// Whether the first rounds are not over yet.
     pub fn is_opening(&self) -> bool {
         self.turns.is_opening()
     }
@@ -110,7 +105,6 @@ impl DriverGroup {
         Some(concurrent.collect(pool).0)
     }
 
-    /// Hands the messages of a bound step to drivers that use them.
     pub fn guide(&mut self, outcome: Arc<Outcome>) {
         if let Some(drivers) = self.concurrent.as_mut().and_then(ConcurrentDrivers::halt) {
             drivers.guide(outcome.clone());
@@ -118,7 +112,6 @@ impl DriverGroup {
         self.turns.guide(outcome);
     }
 
-    /// Moves every driver to another core.
     pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         if let Some(concurrent) = &mut self.concurrent {
             concurrent.rebase(context, translate);
@@ -126,18 +119,15 @@ impl DriverGroup {
         self.turns.rebase(context, translate);
     }
 
-    /// States kept by the first driver.
     pub fn population(&self) -> usize {
         self.turns.population()
     }
 }
 
-/// Drivers on a thread of their own, round after round.
 struct ConcurrentDrivers {
     drivers: BackgroundTask<Portfolio, ()>,
     threads: Threads,
     found: Arc<Mutex<Found>>,
-    /// Ends the rounds.
     over: Stop,
 }
 
@@ -146,7 +136,6 @@ struct ConcurrentDrivers {
 struct Found {
     pool: Pool,
     effort: Effort,
-    /// The driver that found the best last.
     source: &'static str,
     lost: Vec<Lost>,
 }
@@ -212,7 +201,6 @@ impl ConcurrentDrivers {
     }
 }
 
-/// Rounds until they are over.
 fn rounds(drivers: &mut Portfolio, context: &SearchContext, found: &Mutex<Found>, meeting: &Meeting, over: &Stop) {
     let mut pool = lock(found).pool.clone();
     while !over.is_set() && !drivers.is_empty() {

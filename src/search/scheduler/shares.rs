@@ -2,22 +2,11 @@
 //! of annealing may be ten of tabu search; and gains are what the best solution became cheaper by, because an
 //! improvement in every short round may be less than one in a long round. Both were tried (results/notes/coloring.md).
 
-/// Rounds of a period, at least; it goes on until a driver has gained.
-const PERIOD: u32 = 16;
-/// Part of the work that is dealt out evenly.
-const FLOOR: f64 = 0.15;
-/// What earlier periods count of the next one.
-const FADING: f64 = 0.8;
-/// What is believed of everybody beside what was seen: this part of a period's average.
-const BELIEF: f64 = 0.1;
-/// More than in proportion to gain for work.
-const SHARPNESS: f64 = 1.5;
+use crate::search::tuning::shares::{BELIEF, FADING, FLOOR, PERIOD, SHARPNESS};
 
-/// The shares and what they follow from.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     shares: Vec<f64>,
-    /// What each has at least.
     floors: Vec<f64>,
     /// Work of each since the shares are these, and what it had too much before.
     spent: Vec<f64>,
@@ -68,7 +57,6 @@ impl Shares {
         Some(taken)
     }
 
-    /// Notes what a round gained and cost.
     pub fn note(&mut self, arm: usize, gain: f64, work: f64) {
         self.spent[arm] += work;
         self.gains[arm] += gain;
@@ -79,7 +67,6 @@ impl Shares {
         }
     }
 
-    /// Ends a period.
     fn settle(&mut self) {
         let fold = |parts: &mut [f64], period: &mut [f64]| {
             let sum = period.iter().sum::<f64>();

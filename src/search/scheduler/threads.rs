@@ -1,19 +1,10 @@
 //! How the threads of a run are shared out where several things go on at a time.
 
 use super::driver::{Pool, SearchContext};
+use crate::search::tuning::threads::{LEAST, MOST_DRIVERS, PART};
 use crate::threads;
 use rayon::ThreadPool;
 use std::sync::Arc;
-
-/// One thread in so many is the drivers' that go on by themselves, up to as many as large-neighbourhood search has
-/// states. On large cores it is one: annealing takes in what large-neighbourhood search finds, and with three threads
-/// of them the pool was theirs too soon (results/notes/search-cuda.md).
-const DRIVERS: usize = 4;
-/// One in so many is the bounds' beside a search on the CPU; they and the search change places while they lead.
-const BOUNDS: usize = 4;
-/// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in
-/// turns, with six level (results/scheduler/thread-split.csv).
-const LEAST: usize = 8;
 
 /// Threads for one purpose, so that none waits for others' work; by default the shared ones.
 #[derive(Clone, Debug, Default)]
@@ -25,12 +16,10 @@ impl Threads {
         threads::pool(count).ok().map(|pool| Threads(Some(Arc::new(pool))))
     }
 
-    /// Whether they are for this purpose alone.
     pub fn are_own(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Begins with something on one of them.
     pub fn begin(&self, work: impl FnOnce() + Send + 'static) {
         match &self.0 {
             Some(threads) => threads.spawn(work),
@@ -38,7 +27,6 @@ impl Threads {
         }
     }
 
-    /// Does something on them.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.0 {
             Some(threads) => threads.install(work),
@@ -50,9 +38,7 @@ impl Threads {
 /// The threads of a run by what goes on at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadSplit {
-    /// Of the rounds of drivers that take turns.
     pub search: Threads,
-    /// Of bounds.
     pub bounds: Threads,
     /// Of drivers that go on by themselves; none where there are none.
     pub drivers: Option<Threads>,
@@ -78,7 +64,7 @@ impl ThreadSplit {
         if all < LEAST || !pool.solved || context.is_large() || context.is_coloring() {
             return None;
         }
-        let (bounds, drivers) = (all / BOUNDS, of_drivers(all, false));
+        let (bounds, drivers) = (all / PART, of_drivers(all, false));
         let parts = || {
             let search = Threads::start(all - bounds - drivers)?;
             Some(ThreadSplit { search, bounds: Threads::start(bounds)?, drivers: Some(Threads::start(drivers)?) })
@@ -87,9 +73,8 @@ impl ThreadSplit {
     }
 }
 
-/// How many of all are the drivers'.
 fn of_drivers(all: usize, is_large: bool) -> usize {
-    (all / DRIVERS).clamp(1, if is_large { 1 } else { DRIVERS })
+    (all / PART).clamp(1, if is_large { 1 } else { MOST_DRIVERS })
 }
 
 #[cfg(test)]

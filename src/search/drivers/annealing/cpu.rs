@@ -14,8 +14,8 @@ use crate::fang::Scratch;
 use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
 use crate::rng::{Rng, below, mix};
-use crate::search::context::value_tables::{Energy, ValueTables};
-use crate::search::scheduler::driver::{SearchContext, is_large};
+use crate::search::context::value_tables::Energy;
+use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -75,8 +75,9 @@ const WORTH_KEEPING: u32 = 4;
 const MOST_KEPT: usize = 1 << 14;
 
 /// Whether elites keep their ratings. Children of large cores are long enough to make them again.
-fn keeps_ratings(tables: &ValueTables) -> bool {
-    !is_large(tables.variables()) && tables.all_copied() && tables.moves() <= MOST_KEPT
+fn keeps_ratings(context: &SearchContext) -> bool {
+    let tables = &context.tables;
+    !context.is_large() && tables.all_copied() && tables.moves() <= MOST_KEPT
 }
 
 impl CpuPopulation {
@@ -110,7 +111,7 @@ impl CpuPopulation {
             known = cool && self.inherits(slot, context, &state.values, storage);
         }
         let sweeps = generation.sweeps;
-        let (layout, keeps) = (context.layout(), keeps_ratings(tables));
+        let (layout, keeps) = (context.layout(), keeps_ratings(context));
         let mut first_moves = u64::MAX;
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
@@ -258,8 +259,9 @@ pub(crate) fn begins_with_few(context: &SearchContext, epoch: u32) -> bool {
 }
 
 /// Bytes of a state and of its child.
-pub(crate) fn state_bytes(tables: &ValueTables) -> usize {
-    let ratings = if keeps_ratings(tables) { RatingCache::bytes(tables) } else { size_of::<RatingCache>() };
+pub(crate) fn state_bytes(context: &SearchContext) -> usize {
+    let tables = &context.tables;
+    let ratings = if keeps_ratings(context) { RatingCache::bytes(tables) } else { size_of::<RatingCache>() };
     2 * (size_of::<Elite>() + size_of::<u16>() * tables.variables() + ratings)
 }
 
@@ -295,7 +297,7 @@ impl Population for CpuPopulation {
     }
 
     fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
-        Ok(most_states(state_bytes(&context.tables)))
+        Ok(most_states(state_bytes(context)))
     }
 
     fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {

@@ -9,10 +9,6 @@ use crate::stop::Stop;
 use rayon::prelude::*;
 
 impl Driver for Annealing {
-    fn name(&self) -> &'static str {
-        if self.long.is_some() { "long-anneal" } else { "anneal" }
-    }
-
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
         // on large cores all offspring become longer
         self.long.is_none() || !context.is_large()

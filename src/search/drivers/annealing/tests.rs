@@ -91,7 +91,7 @@ fn subpopulations_double_with_the_sweeps_where_nothing_falls_into_parts() {
 
 #[test]
 fn generations_choose_where_anneals_end_on_large_cores_alone() {
-    for (side, choices) in [("25", ENDS.len()), ("12", 1)] {
+    for (side, choices) in [("25", ENDS.len()), ("11", 1)] {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
         let context = SearchContext::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
@@ -124,7 +124,7 @@ fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
         SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1))
     };
-    let (large, small, smaller) = (context("25"), context("24"), context("20"));
+    let (large, small, smaller) = (context("25"), context("11"), context("10"));
     let (mut anneal, mut pool) = (Annealing::new(Rng::new(1), None), Pool::default());
     while anneal.phase != Phase::Evolve || anneal.sweeps == anneal.base_sweeps(&large) {
         drop(anneal.round(&large, &mut pool, &Stop::new()));
@@ -148,7 +148,7 @@ fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
 
 #[test]
 fn what_others_have_is_taken_in_on_large_cores_alone() {
-    for (side, taken) in [("25", true), ("12", false)] {
+    for (side, taken) in [("25", true), ("11", false)] {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
         let context = SearchContext::new(&problem, price(&problem), Some(4), &mut Rng::new(1));

@@ -10,13 +10,10 @@ use crate::fang::State as _;
 use crate::rng::{Rng, mix};
 use crate::search::drivers::annealing::temperature::Schedule;
 use crate::search::scheduler::driver::Picks;
+use crate::search::tuning::guided::MOST_KEPT;
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// Costs of values kept by all states together, at most.
-const MOST_KEPT: usize = 1 << 27;
-
-/// A trajectory of each state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch<'a> {
     /// Where the streams of all trajectories come from.
@@ -27,30 +24,25 @@ pub(crate) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// The stream of a slot's trajectory.
     pub fn stream(&self, slot: usize) -> Rng {
         Rng::new(mix(self.draw, (1 << 32) + slot as u64))
     }
 }
 
-/// What came of a trajectory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrajectoryResult {
-    /// Whether the state is better than before.
     pub better: bool,
     /// Assignments that changed a value, those of the settling pass included.
     pub moves: u64,
     pub picks: Picks,
     /// A variable that had no value of any weight, and the value that it kept.
     pub weightless: Option<(usize, u16)>,
-    /// A proposal that made no sense.
     pub senseless: Option<(u32, u16)>,
     /// A variable with a value whose weight is no number, where the heuristic itself cannot tell.
     pub strange: Option<usize>,
     pub fault: Option<String>,
 }
 
-/// States and their trajectories.
 pub(crate) trait Backend: Send {
     /// New states at some assignments, one each.
     fn open(&mut self, round: &RoundContext<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError>;
@@ -67,13 +59,10 @@ pub(crate) trait Backend: Send {
         stop: &Stop,
     ) -> Result<(Vec<TrajectoryResult>, bool), DeviceError>;
 
-    /// The energy of a state.
     fn energy(&self, slot: usize) -> i64;
 
-    /// The values of a state.
     fn values(&self, slot: usize) -> Result<Vec<u16>, DeviceError>;
 
-    /// Bytes that all states take.
     fn bytes(&self) -> u64;
 
     /// What it took to compile what makes the trajectories, where that was done for this run.

@@ -9,7 +9,6 @@ use super::network::{NetworkOnDevice, NetworkProblem};
 use super::round_context::RoundContext;
 use super::trajectory::Trajectory;
 use super::visit::Visit;
-use super::{LENGTHS, LONGEST, STARTS};
 use crate::device::shared::device_structs;
 use crate::device::{Compiled, Cuda, CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::fang::cuda::{Heuristic, Shape};
@@ -19,20 +18,13 @@ use crate::search::context::cuda::address;
 use crate::search::cuda::watch;
 use crate::search::drivers::annealing::cpu::most_states;
 use crate::search::scheduler::driver::Picks;
+use crate::search::tuning::guided::{KEEP, LENGTHS, LONGEST, MANY, SPEED, STARTS};
 use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// Work that a device does in the time that a core of the CPU does one unit; cautious, as for tabu walks.
-const SPEED: u64 = 400;
-/// Ratings that a thread keeps in registers. More cost more than they save: each takes a copy of the loop that makes
-/// it, and so as much longer to compile.
-const KEEP: usize = 2;
-/// States for which the kernel's shape is chosen where no number was asked for.
-const MANY: usize = 4096;
 /// Temperatures of the passes of a turn, at most.
 const TEMPERATURES: usize = LENGTHS.len() * STARTS.len() * LONGEST as usize;
-/// No variable.
 const NONE: u32 = u32::MAX;
 
 device_structs! {
@@ -87,7 +79,6 @@ device_structs! {
 // SAFETY: plain numbers.
 unsafe impl ValidAsZeroBits for TrajectoryProgress {}
 
-/// States on a device.
 pub(crate) struct CudaBackend {
     cuda: Arc<Cuda>,
     /// A stream to tell long trajectories to end on.
@@ -102,7 +93,6 @@ pub(crate) struct CudaBackend {
     states: Option<States>,
 }
 
-/// What a number of states takes.
 struct States {
     words: CudaSlice<u32>,
     working: CudaSlice<u64>,

@@ -5,7 +5,7 @@ use crate::device::shared::device_structs;
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, ValidAsZeroBits};
 use crate::elimination::{Entries, Outcome, Term};
 use crate::model::Cost;
-use crate::search::context::cuda::address;
+use crate::search::context::cuda::{Kept, address};
 use std::sync::Arc;
 
 /// Mini-buckets, and the order in which their variables are visited.
@@ -34,7 +34,6 @@ impl MiniBucketGuidance {
         self.outcome.cost_to_go().is_some_and(|to_go| to_go.is_dense())
     }
 
-    /// What a round sees of it.
     pub fn shown(&self) -> Option<Guidance<'_>> {
         let to_go = self.outcome.cost_to_go()?;
         Some(Guidance { to_go, positions: &self.positions, order: &self.order, number: self.number })
@@ -56,17 +55,11 @@ device_structs! {
     }
 }
 
-/// The tables on a device.
 pub(crate) struct GuidanceOnDevice {
     pub argument: GuidanceArgument,
     pub number: u64,
     _kept: ([CudaSlice<u32>; 3], CudaSlice<Term>, CudaSlice<Cost>),
-    _messages: Messages,
-}
-
-enum Messages {
-    Narrow(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i32>),
-    Wide(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
+    _messages: Kept,
 }
 
 impl GuidanceOnDevice {
@@ -77,9 +70,15 @@ impl GuidanceOnDevice {
     pub fn new(cuda: &Cuda, guidance: &Guidance<'_>, shift: u32) -> Result<GuidanceOnDevice, DeviceError> {
         let sparse = || DeviceError::Unusable("tables of the mini-buckets are no dense ones".into());
         let made = guidance.to_go.terms().ok_or_else(sparse)?;
-        let (messages, narrow) = match &made.messages {
-            Entries::Narrow(messages) => (Messages::Narrow(upload(cuda, messages)?), 1),
-            Entries::Wide(messages) => (Messages::Wide(upload(cuda, messages)?), 0),
+        let (at, messages, narrow): (u64, Kept, u32) = match &made.messages {
+            Entries::Narrow(messages) => {
+                let messages = upload(cuda, messages)?;
+                (address(cuda, &messages), Box::new(messages), 1)
+            }
+            Entries::Wide(messages) => {
+                let messages = upload(cuda, messages)?;
+                (address(cuda, &messages), Box::new(messages), 0)
+            }
         };
         let words = [upload(cuda, &[guidance.order])?, upload(cuda, &[&made.begin])?, upload(cuda, &[&made.pairs])?];
         let (terms, costs) = (cuda.upload(&made.terms)?, cuda.upload(&made.costs)?);
@@ -89,10 +88,7 @@ impl GuidanceOnDevice {
             terms: address(cuda, &terms),
             pairs: address(cuda, &words[2]),
             costs: address(cuda, &costs),
-            messages: match &messages {
-                Messages::Narrow(entries) => address(cuda, entries),
-                Messages::Wide(entries) => address(cuda, entries),
-            },
+            messages: at,
             narrow,
             shift,
         };

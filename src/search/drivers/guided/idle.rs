@@ -9,7 +9,6 @@ use crate::heuristics::{INPUTS, Inputs, Kind, Needs, ValueHeuristic};
 use crate::stop::Stop;
 use std::sync::{Mutex, PoisonError};
 
-/// A heuristic whose visits are watched.
 #[derive(Debug)]
 struct Watched<'a> {
     heuristic: &'a dyn ValueHeuristic,

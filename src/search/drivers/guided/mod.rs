@@ -43,6 +43,10 @@ use crate::heuristics::{Needs, ValueHeuristic};
 use crate::rng::{Rng, mix};
 use crate::search::scheduler::bandit::Bandit;
 use crate::search::scheduler::driver::{Driver, Effort, POOL, Picks, Pool};
+use crate::search::tuning::guided::{
+    BEGIN, LENGTHS, LONGEST, MOVED, OPENING_PASSES, OPENING_STATES, OPENING_WORK, PATIENCE, ROUND_WORK, SHORTEST,
+    STARTS, STATES, WEIGHT,
+};
 use crate::stop::Stop;
 use backend::{Backend, Batch, CpuBackend, TrajectoryResult};
 use cuda::CudaBackend;
@@ -53,34 +57,6 @@ use state::{Places, State};
 use std::sync::Arc;
 use trajectory::Trajectory;
 use visit::Visit;
-
-/// Its share at first: the user asked for it.
-const WEIGHT: f64 = 3.0;
-/// Work of a run before its trajectories begin. A round of them is long; where they began at once, networks that the
-/// other drivers solve within tenths of a second were solved that much later (results/notes/heuristics.md).
-const BEGIN: u64 = 300_000_000;
-/// What opens a run: trajectories of so many states, cold ones of that many passes, or fewer where they would take more
-/// than that work. They set out from the first solution, which brings scen07 to 424807 where annealing has 1848156 a
-/// little later (results/notes/heuristics.md).
-const OPENING_STATES: usize = 4;
-const OPENING_PASSES: u64 = 8;
-const OPENING_WORK: u64 = 20_000_000;
-/// States, where no other number was asked for; threads do not change it.
-const STATES: usize = 16;
-/// Work of a round, about: a trajectory is no longer than that allows.
-const ROUND_WORK: u64 = 200_000_000;
-/// The longest and the shortest trajectory.
-const LONGEST: u64 = 512;
-const SHORTEST: u64 = 8;
-/// Lengths of trajectories as parts of the longest, and where on the schedule they begin: the choices of a trajectory
-/// are pairs.
-const LENGTHS: [u64; 3] = [1, 8, 64];
-const STARTS: [f64; 4] = [0.0, 0.35, 0.7, 1.0];
-/// Trajectories without anything better after which a state begins again.
-const PATIENCE: u32 = 24;
-/// States that move to another core, at most: each is lifted to the network and projected again. Others begin at the
-/// same places.
-const MOVED: usize = 256;
 
 /// The guided driver.
 pub(crate) struct Guided {
@@ -208,10 +184,6 @@ impl Prepared {
 }
 
 impl Driver for Guided {
-    fn name(&self) -> &'static str {
-        "guided"
-    }
-
     fn population(&self) -> usize {
         self.stalled.len()
     }

@@ -57,9 +57,7 @@ pub(crate) struct NetworkOnDevice {
     pub variables: usize,
     /// Words of a state: its values, and what it remembers.
     pub words: usize,
-    /// Words of a child.
     pub working_words: usize,
-    /// When values were left.
     ages: std::ops::Range<usize>,
     incumbent: CudaSlice<u32>,
     reduced: CudaSlice<f64>,
@@ -81,7 +79,6 @@ pub(crate) fn unfit(context: &SearchContext, heuristic: &dyn ValueHeuristic) -> 
     cuda::unfit(context)
 }
 
-/// A heuristic's text as it runs.
 fn source(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool) -> Option<Source> {
     let source = source_of(heuristic, asserts, half, wide)?.asserts::<CoreArgument>().asserts::<NetworkProblem>();
     Some(

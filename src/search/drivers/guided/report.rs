@@ -2,8 +2,9 @@
 
 use super::backend::TrajectoryResult;
 use super::round_context::RoundContext;
-use super::{Guided, OPENING_STATES, idle, opening_trajectory};
+use super::{Guided, idle, opening_trajectory};
 use crate::rng::Rng;
+use crate::search::tuning::guided::OPENING_STATES;
 use crate::stop::Stop;
 
 impl Guided {

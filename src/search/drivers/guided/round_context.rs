@@ -1,11 +1,10 @@
 //! What all states of a round share.
 
-use super::state;
 use super::state::Places;
 use crate::elimination::CostToGo;
 use crate::heuristics::Needs;
 use crate::model::Cost;
-use crate::search::drivers::tabu::walk::Layout;
+use crate::search::drivers::tabu::walk::{self, Layout};
 use crate::search::scheduler::driver::SearchContext;
 
 /// The core, what is known of it, and what is asked for.
@@ -18,14 +17,11 @@ pub(crate) struct RoundContext<'a> {
     pub keeps: bool,
     /// The least that the functions on each variable could cost.
     pub floors: &'a [i32],
-    /// What the heuristic looks at.
     pub needs: Needs,
-    /// The values of the best assignment known.
     pub incumbent: Option<&'a [u16]>,
     /// What is known of values ([`SearchContext::reduced`]).
     pub reduced: Option<&'a [Vec<Cost>]>,
     pub guidance: Option<Guidance<'a>>,
-    /// Whether every assignment is verified.
     pub asserts: bool,
 }
 
@@ -69,9 +65,13 @@ impl RoundContext<'_> {
         self.needs.any(Needs::CONFLICTS | Needs::CURRENT_CONFLICTS)
     }
 
-    /// The sum of the rows' entries.
     pub fn energy(&self, values: &[u16]) -> i64 {
-        state::energy(self, values)
+        let tables = &self.context.tables;
+        if tables.all_copied() {
+            walk::energy(tables, self.layout, values)
+        } else {
+            tables.energy(values).total >> tables.shift
+        }
     }
 
     /// Whether differences of costs add up to those of energies: not where each function is rounded by itself and

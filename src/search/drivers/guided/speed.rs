@@ -15,7 +15,6 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Passes by a heuristic, measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passes {
     /// States that make a pass at a time.

@@ -19,7 +19,6 @@ struct Memory {
     visits: Vec<u32>,
 }
 
-/// One assignment and all that goes with it.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub values: Vec<u16>,
@@ -49,7 +48,6 @@ pub(crate) struct State {
     pub moves: u64,
     /// A variable that had no value of any weight, and the value that it kept.
     pub weightless: Option<(usize, u16)>,
-    /// A proposal that made no sense.
     pub senseless: Option<(u32, u16)>,
     pub fault: Option<String>,
 }
@@ -117,14 +115,11 @@ impl State {
         }
         if round.keeps {
             self.costs.resize(moves, 0);
-            for v in 0..n {
-                round.rate(&self.values, v, &mut self.costs[round.places.row(v)]);
-            }
+            (0..n).for_each(|v| round.rate(&self.values, v, &mut self.costs[round.places.row(v)]));
             if round.counts_conflicts() {
                 self.conflicts.resize(moves, 0);
-                for v in 0..n {
-                    round.count_conflicts(&self.values, v, &mut self.conflicts[round.places.row(v)]);
-                }
+                let rows = &mut self.conflicts;
+                (0..n).for_each(|v| round.count_conflicts(&self.values, v, &mut rows[round.places.row(v)]));
             }
         }
     }
@@ -258,7 +253,6 @@ impl State {
         Ok(())
     }
 
-    /// Bytes that it takes.
     pub fn bytes(&self) -> u64 {
         let words = self.costs.len() + self.conflicts.len() + self.wide.len();
         let memory = self.memory.left.len() + self.memory.taken.len() + self.memory.visits.len();
@@ -286,15 +280,5 @@ impl Places {
     #[inline(always)]
     pub fn row(&self, v: usize) -> std::ops::Range<usize> {
         self.0[v] as usize..self.0[v + 1] as usize
-    }
-}
-
-/// The sum of the entries that an assignment reads.
-pub(crate) fn energy(round: &RoundContext<'_>, values: &[u16]) -> i64 {
-    let tables = &round.context.tables;
-    if tables.all_copied() {
-        walk::energy(tables, round.layout, values)
-    } else {
-        tables.energy(values).total >> tables.shift
     }
 }

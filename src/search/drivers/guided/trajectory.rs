@@ -18,7 +18,6 @@ pub(crate) struct Trajectory {
 }
 
 impl Trajectory {
-    /// The temperature of a pass.
     pub fn temperature(self, schedule: Schedule, pass: u32) -> f64 {
         let progress = f64::from(pass + 1) / f64::from(self.passes);
         schedule.at(self.start + (1.0 - self.start) * progress)
@@ -87,7 +86,6 @@ impl ValueHeuristic for CheapestValues {
     }
 }
 
-/// Tries one group of variables.
 fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut State, scratch: &mut Scratch) {
     let round = &visit.round;
     let mut group = Vec::new();

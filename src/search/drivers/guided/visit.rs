@@ -7,7 +7,6 @@ use crate::heuristics::{Inputs, Needs, ValueHeuristic, View};
 use crate::model::Cost;
 use crate::rng::below;
 
-/// A heuristic over the states of a round.
 pub(crate) struct Visit<'a> {
     pub round: RoundContext<'a>,
     pub heuristic: &'a dyn ValueHeuristic,
@@ -32,7 +31,6 @@ pub(crate) struct Scratch {
     weights: Vec<u32>,
 }
 
-/// Scalars that come with the columns.
 struct Scalars {
     current_cost: f64,
     current_conflicts: f64,
@@ -45,7 +43,6 @@ fn indicate(values: usize, chosen: Option<usize>) -> impl Iterator<Item = f64> {
 }
 
 impl Visit<'_> {
-    /// Fills the columns that the heuristic needs.
     #[inline(always)]
     fn look(&self, state: &State, v: usize, scratch: &mut Scratch) -> Scalars {
         let RoundContext { context, needs, places, .. } = self.round;

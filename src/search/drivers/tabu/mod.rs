@@ -177,10 +177,6 @@ impl Tabu {
 }
 
 impl Driver for Tabu {
-    fn name(&self) -> &'static str {
-        "tabu"
-    }
-
     fn population(&self) -> usize {
         self.progress.len()
     }

@@ -130,10 +130,6 @@ impl Weighting {
 }
 
 impl Driver for Weighting {
-    fn name(&self) -> &'static str {
-        "weighting"
-    }
-
     fn population(&self) -> usize {
         self.progress.len()
     }

@@ -1,8 +1,8 @@
 //! Photographs of a satellite: those worth more come in, those they clash with stay out.
 
 use super::min_conflicts::as_min_conflicts;
-use super::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
 use crate::device::Source;
+use crate::heuristics::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
 use crate::kernels;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::rng::Rng;
@@ -11,7 +11,6 @@ use crate::rng::Rng;
 #[derive(Clone, Copy, Debug)]
 pub struct Satellite;
 
-/// Photographs examined for a proposal.
 const CANDIDATES: usize = 4;
 
 impl ValueHeuristic for Satellite {
@@ -87,7 +86,6 @@ impl Start for Heaviest {
     }
 }
 
-/// Takes in one photograph.
 struct Insert;
 
 impl Neighbourhood for Insert {

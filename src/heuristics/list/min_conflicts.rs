@@ -1,7 +1,7 @@
 //! Min-conflicts (Minton, Johnston, Philips, Laird: "Minimizing conflicts", 1992).
 
-use super::{Inputs, Needs, ValueHeuristic};
 use crate::device::Source;
+use crate::heuristics::{Inputs, Needs, ValueHeuristic};
 use crate::kernels;
 
 /// Variables in conflict take a cheapest value.

@@ -1,7 +1,7 @@
 //! Assignment and scheduling: two variables exchange their values.
 
-use super::{Boltzmann, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::device::Source;
+use crate::heuristics::{Boltzmann, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;

@@ -1,7 +1,7 @@
 //! Radio links: frequencies whose distance to a partner's is given.
 
 use super::min_conflicts::as_min_conflicts;
-use super::{Ejection, Neighbourhood, ValueHeuristic};
+use crate::heuristics::{Ejection, Neighbourhood, ValueHeuristic};
 use crate::model::Problem;
 
 /// Min-conflicts with chains: a link takes a frequency, and partners follow.

@@ -1,7 +1,7 @@
 //! Penalties by frequency, tabu search's long-term memory (Glover: "Tabu search, part I", 1989).
 
-use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
+use crate::heuristics::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::kernels;
 
 /// A heat bath in which values cost more the longer the variable has had them.

@@ -1,8 +1,8 @@
 //! Guided by mini-buckets (Kask, Dechter: "A general scheme for automatic generation of search heuristics from
 //! specification dependencies", 2001).
 
-use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
+use crate::heuristics::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::kernels;
 
 /// Values weighted by the mini-buckets' cost to go.

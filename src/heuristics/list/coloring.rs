@@ -2,8 +2,8 @@
 //! general graph coloring", 1990).
 
 use super::min_conflicts::as_min_conflicts;
-use super::{Neighbourhood, Start, ValueHeuristic, View};
 use crate::device::Source;
+use crate::heuristics::{Neighbourhood, Start, ValueHeuristic, View};
 use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
@@ -60,7 +60,6 @@ functions that cost something only where both values are equal."
 #[derive(Clone, Copy, Debug)]
 pub struct Kempe;
 
-/// Vertices looked at for one that is in conflict.
 const CANDIDATES: usize = 8;
 /// Vertices of a chain, at most: longer ones hardly do more than to exchange the names of two colors.
 const LONGEST: usize = 16;

@@ -1,7 +1,7 @@
 //! The heat bath.
 
-use super::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::device::Source;
+use crate::heuristics::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::kernels;
 
 /// Values weigh exp(-cost / temperature).

@@ -1,0 +1,178 @@
+//! The tuned constants of the search: the unit and meaning of each, and the measurement that chose it. Those of a
+//! driver alone stand in its own file.
+//!
+//! "Work" is counted in the unit of [`sweep_work`](super::scheduler::driver::SearchContext::sweep_work): about a
+//! nanosecond of one core.
+
+use std::time::Duration;
+
+/// Work of a search, or nanoseconds of bounds, in which a run has hardly begun: no search counts as stalled, as the
+/// greedy solution came before it, and bounds take turns, by which small networks are proved.
+pub(super) const EARLY: u64 = 200_000_000;
+/// How long a round is in which there is nothing to do but to wait: what others find meanwhile is looked at after it.
+pub(super) const POLLING: Duration = Duration::from_millis(5);
+
+/// What a core is like.
+pub(super) mod core {
+    /// Variables with a choice for each color class, on average, above which a core is large: so many change without
+    /// seeing each other, so that states differ in many parts at a time, and taking the better of each part pays
+    /// (results/notes/large-cores.md).
+    pub const LARGE_CLASS: usize = 64;
+    /// Work of a sweep above which a core is large all the same: many states would wait for each other too long
+    /// (results/notes/large-cores.md).
+    pub const LARGE_SWEEP: u64 = 400_000;
+    /// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after
+    /// the other.
+    pub const LARGE_TREE: u32 = 64;
+    /// Units of a row up to which a device keeps ratings on cores that are not large: what follows a move of a wide row
+    /// costs more than visits save (one H100, a generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to
+    /// 2.4, scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
+    pub const NARROW: u32 = 2;
+}
+
+/// Whose turn it is among drivers.
+pub(super) mod portfolio {
+    use std::time::Duration;
+
+    /// The first rounds are those of the driver with the largest share: it shows a solution soonest and fills the pool
+    /// for the others. Annealing's, they took 1.1 s on DSJC1000.1, whose conflicts tabu walks then brought from 62 to
+    /// 27 in a quarter of a second.
+    pub const FIRST: u64 = 4;
+    /// How long they take at least where a run need not be repeated. On one core 20, 40 and 80 ms are level, on 16
+    /// threads of a slower machine SPOT5 414 wants 80 or more (results/first-seconds).
+    pub const FIRST_TIME: Duration = Duration::from_millis(120);
+    /// After so much of it the others that want all threads have a short round each where nothing better is found, and
+    /// another one if they find something: SPOT5 5 has its best by constraint-weighting walks.
+    pub const PROBING: Duration = Duration::from_millis(20);
+    /// Work that a round counts at least: one that does nothing must not be due again for ever.
+    pub const LEAST_WORK: u64 = 1_000_000;
+    /// How long drivers beside the others are waited for once their rounds are over: two hundred times what they have
+    /// to look at the stop flag.
+    pub const PATIENCE: Duration = Duration::from_secs(10);
+}
+
+/// Shares of drivers by what they gained.
+pub(super) mod shares {
+    /// Rounds of a period, at least; it goes on until a driver has gained.
+    pub const PERIOD: u32 = 16;
+    /// Part of the work that is dealt out evenly.
+    pub const FLOOR: f64 = 0.15;
+    /// What earlier periods count of the next one.
+    pub const FADING: f64 = 0.8;
+    /// What is believed of everybody beside what was seen: this part of a period's average.
+    pub const BELIEF: f64 = 0.1;
+    /// More than in proportion to gain for work: its power.
+    pub const SHARPNESS: f64 = 1.5;
+}
+
+/// Bounds beside the search.
+pub(super) mod bounds {
+    use std::time::Duration;
+
+    /// Work that an exact elimination may take before the search has its turn: less than a second of two cores.
+    pub const EXACT_FIRST: u64 = 1_000_000_000;
+    /// The bounds' work for each unit of the search's.
+    pub const SHARE: f64 = 0.5;
+    /// The same once the search has found nothing better for half of its work (results/notes/cpu.md).
+    pub const STALLED_SHARE: f64 = 2.0;
+    /// What becomes of the share after a result that closed next to nothing of the gap.
+    pub const SLOW: f64 = 0.25;
+    /// The share of a stalled search's bounds while a branch and bound tells that it will end soon: only the proof is
+    /// left.
+    pub const ENDING_SHARE: f64 = 6.0;
+    /// Bytes of tables where a run must not depend on the machine's free memory.
+    pub const FIXED_MEMORY: u64 = 1 << 30;
+    /// What a first slice of bounds is taken for: so many sweeps, and this at most. A slice is due once there is room
+    /// for one like the last: where the first came at once, scen07's search began a tenth of a second later
+    /// (results/notes/cpu.md).
+    pub const FIRST_SWEEPS: u64 = 1000;
+    pub const FIRST_SLICE: u64 = 50_000_000;
+    /// How long the end of a run waits for a slice. Plans of dense networks are made in a quarter of a second in which
+    /// they do not look up.
+    pub const PATIENCE: Duration = Duration::from_millis(50);
+    /// What a search leaves a device to them for at a time, at most.
+    pub const LONGEST_TURN: Duration = Duration::from_millis(50);
+}
+
+/// How threads are shared out.
+pub(super) mod threads {
+    /// One thread in so many is the bounds', and one the drivers' that go on by themselves.
+    pub const PART: usize = 4;
+    /// Threads of these drivers at most: as many as large-neighbourhood search has states. On large cores it is one:
+    /// annealing takes in what large-neighbourhood search finds, and with three threads of them the pool was theirs too
+    /// soon (results/notes/search-cuda.md).
+    pub const MOST_DRIVERS: usize = 4;
+    /// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in
+    /// turns, with six level (results/scheduler/thread-split.csv).
+    pub const LEAST: usize = 8;
+}
+
+/// The loop of a run.
+pub(super) mod run {
+    /// Work between two reductions, for each value that the core's tables hold: reducing again costs about 50.
+    pub const TIGHTEN_EVERY: u64 = 1000;
+    /// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows
+    /// and orders are made again.
+    pub const WORTH_TIGHTENING: usize = 32;
+    /// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take
+    /// longer than that.
+    pub const MOST_MEANWHILE: u64 = 30_000;
+    /// How often the greedy solution looks at all entries around a variable, on average and at most.
+    pub const VISITS: u64 = 8;
+    /// Entries that it looks at after kicks: less than a millisecond.
+    pub const KICKED: u64 = 1 << 17;
+    /// Seconds that the loop has to answer the stop flag.
+    pub const PATIENCE: f64 = 0.12;
+}
+
+/// The driver `guided`.
+pub(super) mod guided {
+    /// Its share at first, beside 1 of most drivers: the user asked for it.
+    pub const WEIGHT: f64 = 3.0;
+    /// Work of a run before its trajectories begin. A round of them is long; where they began at once, networks that
+    /// the other drivers solve within tenths of a second were solved that much later (results/notes/heuristics.md).
+    pub const BEGIN: u64 = 300_000_000;
+    /// What opens a run: trajectories of so many states, cold ones of that many passes, or fewer where they would take
+    /// more than that work. They set out from the first solution, which brings scen07 to 424807 where annealing has
+    /// 1848156 a little later (results/notes/heuristics.md).
+    pub const OPENING_STATES: usize = 4;
+    pub const OPENING_PASSES: u64 = 8;
+    pub const OPENING_WORK: u64 = 20_000_000;
+    /// States, where no other number was asked for; threads do not change it.
+    pub const STATES: usize = 16;
+    /// Work of a round, about: a trajectory is no longer than that allows.
+    pub const ROUND_WORK: u64 = 200_000_000;
+    /// Passes of the longest and the shortest trajectory.
+    pub const LONGEST: u64 = 512;
+    pub const SHORTEST: u64 = 8;
+    /// Lengths of trajectories as parts of the longest, and where on the schedule they begin: the choices of a
+    /// trajectory are pairs.
+    pub const LENGTHS: [u64; 3] = [1, 8, 64];
+    pub const STARTS: [f64; 4] = [0.0, 0.35, 0.7, 1.0];
+    /// Trajectories without anything better after which a state begins again.
+    pub const PATIENCE: u32 = 24;
+    /// States that move to another core, at most: each is lifted to the network and projected again. Others begin at
+    /// the same places.
+    pub const MOVED: usize = 256;
+    /// Costs of values kept by all states together, at most.
+    pub const MOST_KEPT: usize = 1 << 27;
+    /// Work that a device does in the time that a core of the CPU does one unit; cautious, as for tabu walks.
+    pub const SPEED: u64 = 400;
+    /// Ratings that a device's thread keeps in registers. More cost more than they save: each takes a copy of the loop
+    /// that makes it, and so as much longer to compile.
+    pub const KEEP: usize = 2;
+    /// States for which the kernel's shape is chosen where no number was asked for.
+    pub const MANY: usize = 4096;
+}
+
+/// The least number of colors.
+pub(super) mod coloring {
+    /// Entries that the first look for a clique takes, for each vertex and edge: a small part of what reading them
+    /// took.
+    pub const FIRST_CLIQUES: u64 = 16;
+    /// Ratings of the search for each entry that proofs look at in turn with it: what a proof has not found by an
+    /// eighth of the time it seldom finds by all of it.
+    pub const PROOF_SHARE: u64 = 8;
+    /// By how much a pass for cliques allows more leaves than the one before.
+    pub const MORE: u64 = 8;
+}
