@@ -7,6 +7,7 @@ use crate::fang::cuda::{self, ManhattanOnDevice};
 use crate::fang::manhattan::{Manhattan, Points};
 use crate::fang::{Order, Population, State, Uniform};
 use crate::rng::Rng;
+use crate::search::measure::median;
 use crate::stop::Stop;
 use serde::Serialize;
 use std::sync::Arc;
@@ -154,7 +155,5 @@ fn on_cpu(manhattan: Manhattan, points: Vec<Points>, rng: Rng, repeats: usize) -
         let _ = population.expand(&dispatch, 1, Order::Permuted, &Stop::new());
         times.push(started.elapsed().as_secs_f64() * 1e3);
     }
-    let times = &mut times[1..];
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    median(times.split_off(1))
 }

@@ -13,6 +13,7 @@ use crate::kernels;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::rng::Rng;
+use crate::search::measure::median;
 use crate::stop::Stop;
 use serde::Serialize;
 use std::sync::Arc;
@@ -365,7 +366,7 @@ impl Case {
 /// Milliseconds of the CPU's kernel, the functions being laid out already.
 fn cpu(problem: &Arc<Problem>, plan: &Plan, repeats: usize) -> f64 {
     let stop = Stop::new();
-    let mut times: Vec<f64> = (0..repeats)
+    let times = (0..repeats)
         .map(|_| {
             let mut run = Run::new(problem.clone(), plan.clone());
             // the first tile lays them out
@@ -375,6 +376,5 @@ fn cpu(problem: &Arc<Problem>, plan: &Plan, repeats: usize) -> f64 {
             started.elapsed().as_secs_f64() * 1e3
         })
         .collect();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    median(times)
 }

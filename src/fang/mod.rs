@@ -28,5 +28,6 @@ pub use dispatch::{ByType, Dispatch, Heuristics, Uniform};
 pub use engine::{Scratch, State, assign_active, assign_active_by, assign_variable, select};
 pub use heuristic::LocalHeuristic;
 pub use order::Order;
+pub(crate) use order::gcd;
 pub(crate) use successors::Pass;
 pub use successors::Population;

@@ -187,11 +187,7 @@ impl Bench {
                 totals = (totals.0 + offspring.moves, totals.1 + offspring.ratings);
             }
         }
-        let median = |times: &mut Vec<f64>| {
-            times.sort_by(f64::total_cmp);
-            times[times.len() / 2]
-        };
-        let (made, replaced) = (median(&mut making), median(&mut replacing));
+        let (made, replaced) = (median(making), median(replacing));
         let generations = repeats.max(1) as f64;
         let visits = states as f64 * context.variables() as f64 * f64::from(sweeps + GREEDY_SWEEPS);
         Ok(Speed {
@@ -206,4 +202,10 @@ impl Bench {
             moves: totals.0 as f64 / generations / made,
         })
     }
+}
+
+/// The one in the middle, the later of two.
+pub(crate) fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }

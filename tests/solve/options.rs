@@ -191,7 +191,7 @@ fn variables_without_a_choice_or_a_function_change_nothing() -> Result<(), Error
         let of = |summary: &Summary, more: f64| {
             let solution = summary.solution.clone().map(|solution| solution[..n as usize].to_vec());
             let cost = summary.cost.map(|cost| cost.as_f64() - more);
-            (cost, solution, summary.rounds, summary.moves, summary.ratings, summary.population)
+            (cost, solution, summary.rounds, summary.moves, summary.population)
         };
         assert!(first.moves > 0);
         assert_eq!(of(&first, 0.0), of(&second, 3.0), "{n} variables");

@@ -102,6 +102,7 @@ impl Streams {
     }
 }
 
+/// The address of device memory, for kernels whose arguments are structures.
 pub(crate) fn address<T>(cuda: &Cuda, memory: &CudaSlice<T>) -> u64 {
     memory.device_ptr(cuda.stream()).0
 }

@@ -37,20 +37,8 @@ pub const FUNCTIONS: [Function; 11] = [
     function("log", "log(x)", 1, 1, "natural logarithm; minus infinity of 0, no number where x < 0"),
     function("clamp", "clamp(x, low, high)", 3, 3, "x, but at least low and at most high"),
     function("if", "if(condition, x, y)", 3, 3, "x where the condition holds, else y"),
-    function(
-        "min",
-        "min(x), min(x, y, ...)",
-        1,
-        usize::MAX,
-        "of one column the least of all values, of several the least one",
-    ),
-    function(
-        "max",
-        "max(x), max(x, y, ...)",
-        1,
-        usize::MAX,
-        "of one column the largest of all values, of several the largest one",
-    ),
+    function("min", "min(x), min(x, y, ...)", 1, usize::MAX, "the least value of one column, or the least of several"),
+    function("max", "max(x), max(x, y, ...)", 1, usize::MAX, "the largest value of one column, or of several numbers"),
     function("count", "count(condition)", 1, 1, "for how many values the condition holds"),
     function("best", "best(x)", 1, 1, "the least of the values that `allowed` allows; infinite where it allows none"),
 ];

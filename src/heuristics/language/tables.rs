@@ -180,8 +180,7 @@ impl Row {
     fn error(&self, file: &str, field: usize, wrong: Wrong) -> Error {
         let before: usize = self.fields[..field].iter().map(|field| field.chars().count() + 1).sum();
         let found = wrong.found.unwrap_or_else(|| self.fields.get(field).map(|text| quote(text)).unwrap_or_default());
-        let (line, column) = (self.line, before as u64 + 1);
-        Error::Parse(ParseError { file: file.into(), line, column, found, expected: wrong.expected, hint: wrong.hint })
+        failed(file, (self.line, before as u64 + 1), found, wrong.expected, wrong.hint)
     }
 }
 
@@ -198,15 +197,7 @@ impl Rows {
         for (index, record) in reader.records().enumerate() {
             let record = record.map_err(|error| {
                 let line = error.position().map_or(1, csv::Position::line);
-                let found = "bytes that are no text".to_string();
-                Error::Parse(ParseError {
-                    file: file.into(),
-                    line,
-                    column: 1,
-                    found,
-                    expected: "CSV in UTF-8".into(),
-                    hint: None,
-                })
+                failed(file, (line, 1), "bytes that are no text".into(), "CSV in UTF-8".into(), None)
             })?;
             let line = record.position().map_or(1, csv::Position::line);
             let fields: Vec<String> = record.iter().map(String::from).collect();
@@ -240,8 +231,10 @@ impl Rows {
     }
 
     fn missing(&self, file: &str, expected: String, hint: &str) -> Error {
-        let found = "the end of the file".to_string();
-        let hint = Some(hint.to_string());
-        Error::Parse(ParseError { file: file.into(), line: self.lines + 1, column: 1, found, expected, hint })
+        failed(file, (self.lines + 1, 1), "the end of the file".into(), expected, Some(hint.into()))
     }
+}
+
+fn failed(file: &str, (line, column): (u64, u64), found: String, expected: String, hint: Option<String>) -> Error {
+    Error::Parse(ParseError { file: file.into(), line, column, found, expected, hint })
 }

@@ -2,7 +2,8 @@
 
 use super::value_tables::{Incidence, ValueTables};
 use crate::device::shared::device_structs;
-use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr, ValidAsZeroBits};
+use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, ValidAsZeroBits};
+pub(crate) use crate::fang::cuda::population::address;
 use crate::model::{Cost, Table};
 use crate::search::drivers::annealing::tree_move::{Forest, NO_PARENT};
 use crate::search::scheduler::driver::SearchContext;
@@ -126,9 +127,9 @@ pub(crate) struct DeviceCore {
 /// Device memory that is kept until this is dropped.
 pub(crate) type Kept = Box<dyn Any + Send + Sync>;
 
-/// The address of device memory, for kernels whose arguments are structures.
-pub(crate) fn address<T>(cuda: &Cuda, slice: &CudaSlice<T>) -> u64 {
-    slice.device_ptr(cuda.stream()).0
+/// Items on a device; no memory is of length 0, as a pointer must be one.
+pub(crate) fn upload<T: DeviceRepr + ValidAsZeroBits>(cuda: &Cuda, items: &[T]) -> Result<CudaSlice<T>, DeviceError> {
+    if items.is_empty() { cuda.zeros(1) } else { cuda.upload(items) }
 }
 
 struct Uploads<'a> {
@@ -141,8 +142,7 @@ impl Uploads<'_> {
         &mut self,
         items: &[T],
     ) -> Result<u64, DeviceError> {
-        // no memory of length 0: a pointer must be one
-        let slice = if items.is_empty() { self.cuda.zeros(1)? } else { self.cuda.upload(items)? };
+        let slice = upload(self.cuda, items)?;
         Ok(self.keep(slice))
     }
 

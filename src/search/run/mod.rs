@@ -241,7 +241,7 @@ impl<'a> Run<'a> {
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
-        self.totals.population = self.group.population();
+        self.totals.population = self.group.turns.population();
         self.budget.note_round(began, work, picks.rounds > 0);
         if self.budget.is_stalled() {
             self.bounds.have_device(began.elapsed());

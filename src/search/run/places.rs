@@ -30,7 +30,7 @@ impl Run<'_> {
     /// more.
     pub(super) fn split_threads(&mut self) {
         let has_parts = self.device.cuda.is_some() || self.bounds.are_parted();
-        if has_parts || self.cannot_split || !Portfolio::may_split(self.options) || self.group.is_opening() {
+        if has_parts || self.cannot_split || !Portfolio::may_split(self.options) || self.group.turns.is_opening() {
             return;
         }
         match ThreadSplit::of_the_cpu(&self.context, &self.pool) {

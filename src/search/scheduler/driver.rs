@@ -6,6 +6,7 @@
 use crate::device::{Compiled, DeviceError, Source};
 use crate::elimination::Outcome;
 use crate::error::Error;
+use crate::fang::gcd;
 use crate::heuristics::View;
 use crate::model::{Cost, Problem};
 use crate::reduce::{ReducedProblem, Reducer};
@@ -199,14 +200,9 @@ impl SearchContext {
 
 /// The numbers below that of the classes that are prime to it. The few classes of a large core follow each other.
 fn strides(classes: usize, is_large: bool) -> Vec<u32> {
-    let gcd = |mut a: usize, mut b: usize| {
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
     let last = if is_large { 1 } else { classes.saturating_sub(1).max(1) };
-    (1..=last).filter(|&stride| gcd(stride, classes.max(1)) == 1).map(|stride| stride as u32).collect()
+    let is_prime = |&stride: &u64| gcd(stride, classes.max(1) as u64) == 1;
+    (1..=last as u64).filter(is_prime).map(|stride| stride as u32).collect()
 }
 
 /// By how many halves the next round of a walk's driver is shorter after so many: a run's first rounds wait for it.

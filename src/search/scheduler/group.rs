@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Drivers that take turns, and those that run beside them.
 pub(crate) struct DriverGroup {
-    turns: Portfolio,
+    pub turns: Portfolio,
     concurrent: Option<ConcurrentDrivers>,
     /// Told of what is found beside the rounds.
     meeting: Meeting,
@@ -43,10 +43,6 @@ impl DriverGroup {
     /// Those that need few threads go on by themselves from now on, on `threads`.
     pub fn split(&mut self, threads: Threads) {
         self.concurrent = Some(ConcurrentDrivers::new(self.turns.split(), threads));
-    }
-
-    pub fn is_opening(&self) -> bool {
-        self.turns.is_opening()
     }
 
     /// Drivers of a device take over: what the others found is in the pool, what they were told is told again.
@@ -117,10 +113,6 @@ impl DriverGroup {
             concurrent.rebase(context, translate);
         }
         self.turns.rebase(context, translate);
-    }
-
-    pub fn population(&self) -> usize {
-        self.turns.population()
     }
 }
 

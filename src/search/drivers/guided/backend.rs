@@ -2,7 +2,7 @@
 //! begin again; a backend makes the trajectories, with the same states on the CPU and on a device.
 
 use super::round_context::RoundContext;
-use super::state::{Places, State};
+use super::state::State;
 use super::trajectory::Trajectory;
 use super::visit::{Scratch, Visit};
 use crate::device::{Compiled, DeviceError};
@@ -93,13 +93,13 @@ impl CpuBackend {
 }
 
 /// Whether so many states keep the costs of all values, and not make them at each visit.
-pub(crate) fn keeps(round: &RoundContext<'_>, places: &Places, states: usize) -> bool {
-    round.context.tables.all_copied() && places.end() * states <= MOST_KEPT
+pub(crate) fn keeps(round: &RoundContext<'_>, states: usize) -> bool {
+    round.context.tables.all_copied() && round.layout.moves() * states <= MOST_KEPT
 }
 
 impl Backend for CpuBackend {
     fn open(&mut self, round: &RoundContext<'_>, starts: Vec<Vec<u16>>) -> Result<(), DeviceError> {
-        self.keeps = keeps(round, round.places, 2 * starts.len());
+        self.keeps = keeps(round, 2 * starts.len());
         let round = self.round(round);
         let begin = |values| {
             let mut state = State::default();

@@ -53,7 +53,7 @@ use cuda::CudaBackend;
 use guidance::MiniBucketGuidance;
 use rayon::prelude::*;
 use round_context::RoundContext;
-use state::{Places, State};
+use state::State;
 use std::sync::Arc;
 use trajectory::Trajectory;
 use visit::Visit;
@@ -68,7 +68,8 @@ pub(crate) struct Guided {
     backend: Box<dyn Backend>,
     /// Of each state the trajectories since the last better one; none before the first round.
     stalled: Vec<u32>,
-    core: Option<Prepared>,
+    /// Of the core, made when first asked for.
+    layout: Option<Arc<Layout>>,
     schedule: Option<Schedule>,
     bandit: Bandit,
     guidance: Option<MiniBucketGuidance>,
@@ -78,12 +79,6 @@ pub(crate) struct Guided {
     reported: bool,
     /// Whether it has drawn a value or proposed a group.
     acted: bool,
-}
-
-/// What is made once a core.
-struct Prepared {
-    places: Places,
-    layout: Arc<Layout>,
 }
 
 impl Guided {
@@ -97,7 +92,7 @@ impl Guided {
             device,
             backend: Box::new(CpuBackend::default()),
             stalled: Vec::new(),
-            core: None,
+            layout: None,
             schedule: None,
             bandit: Bandit::new(LENGTHS.len() * STARTS.len(), 0.2),
             guidance: None,
@@ -157,8 +152,8 @@ pub(crate) fn ready(
         return Ok(());
     }
     // what is compiled is kept
-    let core = Prepared::new(context);
-    let round = core.round(context, heuristic.needs(), asserts);
+    let layout = layout_of(context);
+    let round = RoundContext::new(context, &layout, heuristic.needs(), asserts);
     let backend = CudaBackend::new(cuda, &round, heuristic, wanted(context));
     backend.map(|_| ()).map_err(|error| error.to_string())
 }
@@ -168,19 +163,9 @@ fn wanted(context: &SearchContext) -> Option<usize> {
     context.population.map(|wanted| wanted.max(1)).or(context.portable.then_some(STATES))
 }
 
-impl Prepared {
-    fn new(context: &SearchContext) -> Self {
-        let layout = context.layout().cloned().unwrap_or_else(|| Arc::new(Layout::new(&context.tables)));
-        Prepared { places: Places::new(&context.tables.width), layout }
-    }
-
-    /// What states stand on, without what others have found.
-    fn round<'a>(&'a self, context: &'a SearchContext, needs: Needs, asserts: bool) -> RoundContext<'a> {
-        let Prepared { places, layout } = self;
-        let floors = &layout.floors;
-        let (incumbent, reduced, guidance) = (None, None, None);
-        RoundContext { context, places, layout, keeps: false, floors, needs, incumbent, reduced, guidance, asserts }
-    }
+/// Where rows stand, and which a change of a value changes.
+fn layout_of(context: &SearchContext) -> Arc<Layout> {
+    context.layout().cloned().unwrap_or_else(|| Arc::new(Layout::new(&context.tables)))
 }
 
 impl Driver for Guided {
@@ -201,8 +186,8 @@ impl Driver for Guided {
     fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
         let may = !self.heuristic.is_for_devices() && (self.device.is_none() || context.portable);
         let first = pool.elites().first().filter(|_| may && context.variables() > 0)?.values.clone();
-        let core = Prepared::new(context);
-        let round = core.round(context, self.heuristic.needs(), self.asserts);
+        let layout = layout_of(context);
+        let round = RoundContext::new(context, &layout, self.heuristic.needs(), self.asserts);
         let mut start = |slot: usize| match self.heuristic.start() {
             // half of them where the heuristic begins, if it says where
             Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, context, &mut self.rng.split()),
@@ -219,7 +204,7 @@ impl Driver for Guided {
         self.account(context, &backend, &trajectories, &results, &mut effort);
         effort.nonsense = self.report(&round, &results, stop);
         backend.states.iter().for_each(|state| pool.offer(&Elite::new(&context.tables, state.values.clone())));
-        self.core = Some(core);
+        self.layout = Some(layout);
         Some(effort)
     }
 
@@ -228,7 +213,7 @@ impl Driver for Guided {
         if context.variables() == 0 || self.heuristic.is_for_devices() && self.device.is_none() {
             return Effort { work: 1_000_000, ..Effort::default() };
         }
-        let core = self.core.take().unwrap_or_else(|| Prepared::new(context));
+        let layout = self.layout.take().unwrap_or_else(|| layout_of(context));
         let guidance = self.guidance.take();
         let incumbent = pool.elites().first().map(|elite| elite.values.clone());
         let reduced = context.reduced();
@@ -236,7 +221,7 @@ impl Driver for Guided {
             incumbent: incumbent.as_deref(),
             reduced: reduced.as_ref().map(|reduced| &reduced[..]),
             guidance: guidance.as_ref().and_then(MiniBucketGuidance::shown),
-            ..core.round(context, self.heuristic.needs(), self.asserts)
+            ..RoundContext::new(context, &layout, self.heuristic.needs(), self.asserts)
         };
         let mut effort = Effort::default();
         if let Err(error) = self.advance(&round, pool, stop, &mut effort) {
@@ -245,7 +230,7 @@ impl Driver for Guided {
             self.stalled.clear();
             effort.lost = Some(error);
         }
-        self.core = Some(core);
+        self.layout = Some(layout);
         self.guidance = guidance;
         effort
     }
@@ -267,7 +252,7 @@ impl Driver for Guided {
     fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
         self.guidance = None;
         self.schedule = None;
-        self.core = None;
+        self.layout = None;
         let mut slots: Vec<usize> = (0..std::mem::take(&mut self.stalled).len()).collect();
         slots.sort_by_key(|&slot| (self.backend.energy(slot), slot));
         slots.truncate(MOVED);
@@ -275,8 +260,8 @@ impl Driver for Guided {
         if slots.is_empty() || context.variables() == 0 {
             return;
         }
-        let core = Prepared::new(context);
-        let round = core.round(context, self.heuristic.needs(), self.asserts);
+        let layout = layout_of(context);
+        let round = RoundContext::new(context, &layout, self.heuristic.needs(), self.asserts);
         let moved = slots.iter().map(|&slot| self.backend.values(slot)).collect::<Result<Vec<_>, _>>();
         // what states remember is by the old core's values. A device that fails now fails again in the next round,
         // which says so
@@ -289,7 +274,7 @@ impl Driver for Guided {
                 self.stalled = vec![0; count];
             }
         }
-        self.core = Some(core);
+        self.layout = Some(layout);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::fang::cuda::Shape;
 use crate::heuristics;
 use crate::heuristics::cuda::{MEMBERS, expression, source_of};
 use crate::heuristics::{Needs, ValueHeuristic};
-use crate::search::context::cuda::{self, CoreArgument, DeviceCore, address};
+use crate::search::context::cuda::{self, CoreArgument, DeviceCore, address, upload};
 use crate::search::context::value_tables::ValueTables;
 use crate::search::scheduler::driver::SearchContext;
 
@@ -106,20 +106,19 @@ impl NetworkOnDevice {
     /// # Errors
     /// The device's.
     pub fn new(cuda: &Cuda, round: &RoundContext<'_>, heuristic: &dyn ValueHeuristic) -> Result<Self, DeviceError> {
-        let (context, places) = (round.context, round.places);
+        let (context, layout) = (round.context, round.layout);
         let needs = heuristic.needs();
         let core = DeviceCore::new(cuda, context)?;
         let textless = || DeviceError::Unusable(format!("heuristic {} has no CUDA text", heuristic.name()));
         let source = source(heuristic, round.asserts, core.shape.half, core.shape.wide).ok_or_else(textless)?;
         let tables = &context.tables;
-        let (n, moves) = (tables.variables(), places.end());
-        let starts: Vec<u32> = (0..n).map(|v| places.row(v).start as u32).collect();
+        let (n, moves) = (tables.variables(), layout.moves());
         let values = vec![0; n];
         let view = context.view(&values);
         let mut origins = vec![0; moves];
         for v in 0..n {
             for value in 0..tables.domain(v) {
-                origins[places.row(v).start + value] = view.origin_value(v, value) as u32;
+                origins[layout.range(v).start + value] = view.origin_value(v, value) as u32;
             }
         }
         let mut numbers = Vec::new();
@@ -131,17 +130,22 @@ impl NetworkOnDevice {
                     let row = table.row(view.origin(v));
                     for value in 0..tables.domain(v) {
                         let number = row.get(view.origin_value(v, value)).copied();
-                        numbers[first + places.row(v).start + value] = number.unwrap_or(f64::NAN);
+                        numbers[first + layout.range(v).start + value] = number.unwrap_or(f64::NAN);
                     }
                 }
             } else {
                 numbers.extend((0..n).map(|v| table.number(view.origin(v))));
             }
         }
-        let floors: Vec<u32> = round.floors.iter().map(|floor| floor.cast_unsigned()).collect();
+        let floors: Vec<u32> = layout.floors.iter().map(|floor| floor.cast_unsigned()).collect();
         let counted = if round.asserts { counted(tables) } else { Vec::new() };
-        let kept = [upload(cuda, &floors)?, upload(cuda, &starts)?, upload(cuda, &origins)?, upload(cuda, &counted)?];
-        let numbers = if numbers.is_empty() { cuda.zeros(1)? } else { cuda.upload(&numbers)? };
+        let kept = [
+            upload(cuda, &floors)?,
+            upload(cuda, &layout.starts[..n])?,
+            upload(cuda, &origins)?,
+            upload(cuda, &counted)?,
+        ];
+        let numbers = upload(cuda, &numbers)?;
         let [floors, starts, origins, counted] = [0, 1, 2, 3].map(|which| address(cuda, &kept[which]));
         let ages = if needs.any(Needs::AGE) { moves } else { 0 };
         let (counts, visits) = if needs.any(Needs::FREQUENCY) { (moves, n) } else { (0, 0) };
@@ -209,9 +213,9 @@ impl NetworkOnDevice {
             self.problem.incumbent = address(cuda, &self.incumbent);
         }
         if let (true, Some(known)) = (self.needs.any(Needs::REDUCED), round.reduced) {
-            let mut reduced = vec![0.0; round.places.end()];
+            let mut reduced = vec![0.0; round.layout.moves()];
             for (v, known) in known.iter().enumerate() {
-                let row = round.places.row(v).zip(known);
+                let row = round.layout.range(v).zip(known);
                 row.for_each(|(place, &cost)| reduced[place] = round.units(cost));
             }
             cuda.write(&reduced, &mut self.reduced)?;
@@ -237,8 +241,4 @@ fn counted(tables: &ValueTables) -> Vec<u32> {
         own.into_iter().map(move |(_, &f)| u32::from(tables.problem.functions[f as usize].scope[0] as usize == v))
     };
     (0..tables.variables()).flat_map(of).collect()
-}
-
-fn upload(cuda: &Cuda, words: &[u32]) -> Result<CudaSlice<u32>, DeviceError> {
-    if words.is_empty() { cuda.zeros(1) } else { cuda.upload(words) }
 }

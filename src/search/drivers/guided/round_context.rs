@@ -1,6 +1,5 @@
 //! What all states of a round share.
 
-use super::state::Places;
 use crate::elimination::CostToGo;
 use crate::heuristics::Needs;
 use crate::model::Cost;
@@ -11,12 +10,9 @@ use crate::search::scheduler::driver::SearchContext;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundContext<'a> {
     pub context: &'a SearchContext,
-    pub places: &'a Places,
     pub layout: &'a Layout,
     /// Whether costs of values are kept up to date instead of made at each visit.
     pub keeps: bool,
-    /// The least that the functions on each variable could cost.
-    pub floors: &'a [i32],
     pub needs: Needs,
     pub incumbent: Option<&'a [u16]>,
     /// What is known of values ([`SearchContext::reduced`]).
@@ -36,12 +32,18 @@ pub(crate) struct Guidance<'a> {
     pub number: u64,
 }
 
-impl RoundContext<'_> {
+impl<'a> RoundContext<'a> {
+    /// What states stand on, without what others have found.
+    pub fn new(context: &'a SearchContext, layout: &'a Layout, needs: Needs, asserts: bool) -> Self {
+        let (incumbent, reduced, guidance) = (None, None, None);
+        RoundContext { context, layout, keeps: false, needs, incumbent, reduced, guidance, asserts }
+    }
+
     /// The cost of each value of a variable above its floor.
     #[inline(always)]
     pub fn rate(&self, values: &[u16], v: usize, row: &mut [i32]) {
         self.context.tables.rate(v, values, row, |_| true);
-        let floor = self.floors[v];
+        let floor = self.layout.floors[v];
         row.iter_mut().for_each(|cost| *cost -= floor);
     }
 

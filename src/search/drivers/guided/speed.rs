@@ -5,10 +5,11 @@ use super::cuda;
 use super::cuda::CudaBackend;
 use super::trajectory::Trajectory;
 use super::visit::Visit;
-use super::{Prepared, RoundContext};
+use super::{RoundContext, layout_of};
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::rng::Rng;
+use crate::search::measure::median;
 use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -35,8 +36,8 @@ pub(crate) fn passes(
     states: usize,
     repeats: usize,
 ) -> Result<Option<Passes>, DeviceError> {
-    let core = Prepared::new(context);
-    let round: RoundContext<'_> = core.round(context, heuristic.needs(), false);
+    let layout = layout_of(context);
+    let round = RoundContext::new(context, &layout, heuristic.needs(), false);
     let mut backend: Box<dyn Backend> = match device {
         Some(_) if cuda::unfit(context, heuristic).is_some() => return Ok(None),
         Some(cuda) => Box::new(CudaBackend::new(cuda, &round, heuristic, Some(states))?),
@@ -60,7 +61,5 @@ pub(crate) fn passes(
         )?;
         times.push(began.elapsed().as_secs_f64() * 1e3 / f64::from(TRAJECTORY.passes + 1));
     }
-    let times = &mut times[1..];
-    times.sort_by(f64::total_cmp);
-    Ok(Some(Passes { states, ms: times[times.len() / 2] }))
+    Ok(Some(Passes { states, ms: median(times.split_off(1)) }))
 }

@@ -100,7 +100,7 @@ impl State {
         self.active = Active::new(n);
         self.energy = round.energy(&self.values);
         self.record = self.energy;
-        let moves = round.places.end();
+        let moves = round.layout.moves();
         let sized = |table: &mut Vec<u32>, wanted: bool, size: usize, empty: u32| {
             if table.is_empty() && wanted {
                 table.resize(size, empty);
@@ -115,11 +115,11 @@ impl State {
         }
         if round.keeps {
             self.costs.resize(moves, 0);
-            (0..n).for_each(|v| round.rate(&self.values, v, &mut self.costs[round.places.row(v)]));
+            (0..n).for_each(|v| round.rate(&self.values, v, &mut self.costs[round.layout.range(v)]));
             if round.counts_conflicts() {
                 self.conflicts.resize(moves, 0);
                 let rows = &mut self.conflicts;
-                (0..n).for_each(|v| round.count_conflicts(&self.values, v, &mut rows[round.places.row(v)]));
+                (0..n).for_each(|v| round.count_conflicts(&self.values, v, &mut rows[round.layout.range(v)]));
             }
         }
     }
@@ -135,7 +135,7 @@ impl State {
         if self.costs.is_empty() {
             round.rate(&self.values, v, row);
         } else {
-            row.copy_from_slice(&self.costs[round.places.row(v)]);
+            row.copy_from_slice(&self.costs[round.layout.range(v)]);
         }
     }
 
@@ -144,7 +144,7 @@ impl State {
         if self.conflicts.is_empty() {
             round.count_conflicts(&self.values, v, row);
         } else {
-            row.copy_from_slice(&self.conflicts[round.places.row(v)]);
+            row.copy_from_slice(&self.conflicts[round.layout.range(v)]);
         }
     }
 
@@ -168,7 +168,7 @@ impl State {
     pub fn visited(&mut self, round: &RoundContext<'_>, v: usize) {
         if let Some(visits) = self.memory.visits.get_mut(v) {
             *visits += 1;
-            self.memory.taken[round.places.row(v).start + usize::from(self.values[v])] += 1;
+            self.memory.taken[round.layout.range(v).start + usize::from(self.values[v])] += 1;
         }
     }
 
@@ -194,7 +194,7 @@ impl State {
             *wide = u32::from(value);
         }
         if !self.memory.left.is_empty() {
-            self.memory.left[round.places.row(v).start + usize::from(self.values[v])] = self.pass;
+            self.memory.left[round.layout.range(v).start + usize::from(self.values[v])] = self.pass;
         }
         self.values[v] = value;
         self.energy += delta;
@@ -207,7 +207,7 @@ impl State {
 
     /// What a value would cost more than the one that the variable has.
     pub fn delta(&self, round: &RoundContext<'_>, v: usize, value: u16, row: &mut Vec<i32>) -> i64 {
-        row.resize(round.places.row(v).len(), 0);
+        row.resize(round.layout.range(v).len(), 0);
         self.costs(round, v, row);
         i64::from(row[usize::from(value)]) - i64::from(row[usize::from(self.values[v])])
     }
@@ -239,7 +239,7 @@ impl State {
 
     /// Compares what is kept up to date with what is computed again.
     pub fn verify(&self, round: &RoundContext<'_>, v: usize) -> Result<(), String> {
-        let mut row = vec![0; round.places.row(v).len()];
+        let mut row = vec![0; round.layout.range(v).len()];
         let mut fresh = row.clone();
         self.costs(round, v, &mut row);
         round.rate(&self.values, v, &mut fresh);
@@ -257,28 +257,5 @@ impl State {
         let words = self.costs.len() + self.conflicts.len() + self.wide.len();
         let memory = self.memory.left.len() + self.memory.taken.len() + self.memory.visits.len();
         (4 * (words + memory) + 2 * (self.values.len() + self.best.len())) as u64
-    }
-}
-
-/// Where the rows of variables begin in a state's tables.
-#[derive(Debug, Default)]
-pub(crate) struct Places(Vec<u32>);
-
-impl Places {
-    pub fn new(widths: &[u32]) -> Self {
-        let starts = widths.iter().scan(0, |sum, &width| {
-            *sum += width;
-            Some(*sum)
-        });
-        Places(std::iter::once(0).chain(starts).collect())
-    }
-
-    pub fn end(&self) -> usize {
-        self.0.last().map_or(0, |&end| end as usize)
-    }
-
-    #[inline(always)]
-    pub fn row(&self, v: usize) -> std::ops::Range<usize> {
-        self.0[v] as usize..self.0[v + 1] as usize
     }
 }

@@ -240,8 +240,8 @@ fn assertions_find_what_is_wrong() {
     let mut rng = Rng::new(4);
     let problem = Arc::new(random_dense(&mut rng));
     let context = context(&problem, &mut rng);
-    let core = Prepared::new(&context);
-    let round = RoundContext { keeps: true, ..core.round(&context, Needs::ALL, true) };
+    let layout = layout_of(&context);
+    let round = RoundContext { keeps: true, ..RoundContext::new(&context, &layout, Needs::ALL, true) };
     let mut state = State::default();
     state.begin(&round, vec![0; problem.variables()]);
     assert_eq!(state.verify(&round, 0), Ok(()));

@@ -45,11 +45,11 @@ fn indicate(values: usize, chosen: Option<usize>) -> impl Iterator<Item = f64> {
 impl Visit<'_> {
     #[inline(always)]
     fn look(&self, state: &State, v: usize, scratch: &mut Scratch) -> Scalars {
-        let RoundContext { context, needs, places, .. } = self.round;
+        let RoundContext { context, needs, layout, .. } = self.round;
         let tables = &context.tables;
         let domain = tables.domain(v);
         let held = usize::from(state.values[v]);
-        scratch.row.resize(places.row(v).len(), 0);
+        scratch.row.resize(layout.range(v).len(), 0);
         state.costs(&self.round, v, &mut scratch.row);
         let costs = &scratch.row[..domain];
         let least = costs.iter().copied().min().unwrap_or(0);
@@ -69,7 +69,7 @@ impl Visit<'_> {
         fill(&mut scratch.current, Needs::CURRENT, &mut indicate(domain, Some(held)));
         let best = self.round.incumbent.map(|values| usize::from(values[v]));
         fill(&mut scratch.incumbent, Needs::INCUMBENT, &mut indicate(domain, best));
-        let place = places.row(v).start;
+        let place = layout.range(v).start;
         fill(&mut scratch.age, Needs::AGE, &mut (0..domain).map(|value| state.age(place + value)));
         fill(&mut scratch.frequency, Needs::FREQUENCY, &mut (0..domain).map(|value| state.frequency(v, place + value)));
         fill(&mut scratch.unary, Needs::UNARY, &mut tables.unary(v)[..domain].iter().map(|&cost| f64::from(cost)));

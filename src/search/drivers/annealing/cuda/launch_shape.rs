@@ -248,7 +248,7 @@ mod tests {
         let launch_shape = |variables, classes| LaunchShape {
             shape,
             variables,
-            is_large: variables > 600,
+            is_large: variables > 128,
             classes,
             degree: 4,
             bytes: 1,
