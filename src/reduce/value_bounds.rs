@@ -21,10 +21,12 @@ pub trait BoundProof: Debug + Send + Sync {
 pub struct ValueBounds {
     /// The network's values that each variable had in the beginning, ascending.
     values: Vec<Arc<[u32]>>,
-    /// By variable and place among these.
-    least: Vec<Vec<Cost>>,
-    /// Where proofs are kept, by variable and place the number of the bound's proof.
-    because: Vec<Vec<u32>>,
+    /// Where each variable's bounds begin.
+    starts: Vec<usize>,
+    /// By variable and place among its values.
+    least: Vec<Cost>,
+    /// Where proofs are kept, the number of each bound's proof.
+    because: Vec<u32>,
     proofs: Vec<Arc<dyn BoundProof>>,
     /// The number of values of the first reduced problem.
     begun: usize,
@@ -43,13 +45,16 @@ impl ValueBounds {
     /// No bounds yet; `reducer` has the network, and its current reduced problem is the reference for shares.
     pub fn new(reducer: &Reducer) -> Self {
         let values = reducer.values.clone();
-        let least: Vec<_> = values.iter().map(|values| vec![Cost::MIN; values.len()]).collect();
-        let because =
-            if reducer.log.is_some() { least.iter().map(|least| vec![0; least.len()]).collect() } else { Vec::new() };
+        let mut starts = Vec::with_capacity(values.len());
+        let all = values.iter().fold(0, |start, values| {
+            starts.push(start);
+            start + values.len()
+        });
         ValueBounds {
             values,
-            least,
-            because,
+            starts,
+            least: vec![Cost::MIN; all],
+            because: if reducer.log.is_some() { vec![0; all] } else { Vec::new() },
             proofs: Vec::new(),
             begun: reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum(),
         }
@@ -66,10 +71,10 @@ impl ValueBounds {
         for (&v, costs) in reducer.core.iter().zip(core) {
             for (&value, &cost) in reducer.values[v as usize].iter().zip(costs) {
                 let Some(place) = self.place(v, value) else { continue };
-                let least = &mut self.least[v as usize][place];
+                let least = &mut self.least[place];
                 if *least < cost {
                     *least = cost;
-                    if let Some(because) = self.because.get_mut(v as usize).and_then(|because| because.get_mut(place)) {
+                    if let Some(because) = self.because.get_mut(place) {
                         (*because, news) = (self.proofs.len() as u32, true);
                     }
                 }
@@ -82,21 +87,21 @@ impl ValueBounds {
 
     /// The proof of a value's bound, where proofs are kept.
     fn because(&self, v: u32, value: u32) -> Option<&Arc<dyn BoundProof>> {
-        self.proofs.get(*self.because.get(v as usize)?.get(self.place(v, value)?)? as usize)
+        self.proofs.get(*self.because.get(self.place(v, value)?)? as usize)
     }
 
-    /// The place of a value of the network.
+    /// The place of a value of the network among all bounds.
     fn place(&self, v: u32, value: u32) -> Option<usize> {
         let values = &self.values[v as usize];
         // most variables have lost no earlier value
         let own = values.get(value as usize).filter(|&&own| own == value).map(|_| value as usize);
-        own.or_else(|| values.binary_search(&value).ok())
+        Some(self.starts[v as usize] + own.or_else(|| values.binary_search(&value).ok())?)
     }
 
     /// How many values of the first reduced problem have no solution below `upper` by these bounds, and how many values
     /// it had.
     pub fn forbidden(&self, upper: Cost) -> (usize, usize) {
-        (self.least.iter().flatten().filter(|&&least| least >= upper).count(), self.begun)
+        (self.least.iter().filter(|&&least| least >= upper).count(), self.begun)
     }
 
     /// How many values of the current reduced problem they forbid below `upper` (0 without reductions), and how many it
@@ -119,10 +124,8 @@ impl ValueBounds {
 
     /// The bounds of the values that a variable has left.
     fn values<'a>(&'a self, reducer: &'a Reducer, v: u32) -> impl Iterator<Item = Cost> + 'a {
-        let known = &self.least[v as usize];
-        reducer.values[v as usize]
-            .iter()
-            .map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| known[place]))
+        let values = reducer.values[v as usize].iter();
+        values.map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| self.least[place]))
     }
 }
 
