@@ -29,23 +29,14 @@ pub use shifting::Shifting;
 pub use step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
 
 use crate::device::Source;
-use crate::model::{Cost, Problem, Table, add};
+use crate::model::{Cost, Problem};
 
 /// The kernels of bounds, to compile them without a device.
 pub(crate) fn sources() -> Vec<Source> {
     vec![join_graph::kernels(), cost_shifting::kernels()]
 }
 
-/// The bound that is there at once: the constant and the least entry of every function.
+/// The bound that is there at once: the constant, where the reductions have put the least cost of every function.
 pub fn trivial_bound(problem: &Problem) -> Cost {
-    let mut bound = problem.constant;
-    for unary in &problem.unary {
-        bound = add(bound, unary.iter().copied().min().unwrap_or(0));
-    }
-    for function in &problem.functions {
-        // reductions leave a least cost of 0, which is found soon
-        let is_free = matches!(&function.table, Table::Dense(costs) if costs.contains(&0));
-        bound = add(bound, if is_free { 0 } else { function.min(&problem.domains) });
-    }
-    bound.min(problem.top)
+    problem.constant.min(problem.top)
 }

@@ -151,7 +151,7 @@ impl Bounding {
         }
         let Some(reducer) = reducer else { return Ok(()) };
         // never freed: the process ends with the run
-        let mut values = ManuallyDrop::new(ValueBounds::new(&reducer));
+        let mut values = ManuallyDrop::new(ValueBounds::new(&reducer, stop)?);
         self.config.activity.step("");
         let mut reduced = ManuallyDrop::new(ReducedProblem::new(reducer, stop)?);
         while self.bound(&reduced, &mut values, device, ordering, stop)? {

@@ -1,8 +1,10 @@
 //! Lower bounds on solutions with a value, and the values they forbid.
 
 use super::Reducer;
+use crate::Error;
 use crate::certificate::{Lemma, Step};
 use crate::model::{Cost, FORBIDDEN};
+use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -43,21 +45,27 @@ pub struct Forbidden {
 
 impl ValueBounds {
     /// No bounds yet; `reducer` has the network, and its current reduced problem is the reference for shares.
-    pub fn new(reducer: &Reducer) -> Self {
-        let values = reducer.values.clone();
-        let mut starts = Vec::with_capacity(values.len());
-        let all = values.iter().fold(0, |start, values| {
-            starts.push(start);
-            start + values.len()
-        });
-        ValueBounds {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn new(reducer: &Reducer, stop: &Stop) -> Result<Self, Error> {
+        let mut values = Vec::with_capacity(reducer.values.len());
+        let mut starts = Vec::with_capacity(reducer.values.len());
+        let mut all = 0;
+        for own in stop.each(&reducer.values) {
+            let own = own?.clone();
+            starts.push(all);
+            all += own.len();
+            values.push(own);
+        }
+        Ok(ValueBounds {
             values,
             starts,
             least: vec![Cost::MIN; all],
             because: if reducer.log.is_some() { vec![0; all] } else { Vec::new() },
             proofs: Vec::new(),
             begun: reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum(),
-        }
+        })
     }
 
     /// Learns bounds for the values of a reduced problem, in its own numbering. Tightening only removes solutions, so

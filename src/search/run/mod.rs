@@ -142,7 +142,7 @@ impl<'a> Run<'a> {
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), meeting.clone());
-        let values = ValueBounds::new(&core.reducer);
+        let values = ValueBounds::new(&core.reducer, stop)?;
         let has_search = fits_search(&core.problem);
         Ok(Some(Run {
             network,
