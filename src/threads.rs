@@ -55,6 +55,17 @@ pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
     begun.map_err(refused)
 }
 
+/// Fewer parts than this are freed sooner than a thread starts.
+const MANY: usize = 1 << 16;
+
+/// Frees what has so many parts in memory; many on a thread of their own, as a million take tenths of a second.
+pub(crate) fn free<T: Send + 'static>(large: T, parts: usize) {
+    if parts >= MANY {
+        // where none can be started it is freed here
+        let _ = start("free", || drop(large));
+    }
+}
+
 fn refused(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("no thread can be started: {error}"))
 }

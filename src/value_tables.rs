@@ -11,7 +11,7 @@ use crate::device::shared::constants;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::stop::Stop;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::hash::Hasher;
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ impl ValueTables {
     /// The same, or [`Error::Stopped`].
     pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<ValueTables, Error> {
         let n = problem.variables();
-        let (shift, hard) = quantum(problem, price);
+        let (shift, hard) = quantum(problem, price, stop)?;
         let mut tables = ValueTables {
             problem: problem.clone(),
             width: problem.domains.iter().map(|&d| padded(d)).collect(),
@@ -97,7 +97,13 @@ impl ValueTables {
             tables.entries.extend(quantized);
             tables.entries.resize(start + tables.width[v] as usize, PADDING);
         }
-        let mut layout = Layout::default();
+        // most functions are pairs of variables, each with rows of its own
+        let rows = 2 * problem.functions.len();
+        let mut layout = Layout {
+            by_table: FxHashMap::with_capacity_and_hasher(rows, FxBuildHasher),
+            by_content: FxHashMap::with_capacity_and_hasher(rows, FxBuildHasher),
+            scratch: Vec::new(),
+        };
         for item in stop.each(problem.incidence_until(stop)?.iter().enumerate()) {
             let (v, incident) = item?;
             tables.ranges.push(tables.incidences.len() as u32);
@@ -422,7 +428,6 @@ fn padded(domain: u32) -> u32 {
 }
 
 /// Places oriented tables, each content once.
-#[derive(Default)]
 struct Layout {
     by_table: FxHashMap<(*const Cost, usize, usize), u32>,
     by_content: FxHashMap<u64, u32>,

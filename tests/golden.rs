@@ -17,8 +17,9 @@ fn run(network: &Network, seconds: f64) -> Result<Summary, Error> {
     let options = Options::default().with(|options| options.time = Some(Duration::from_secs_f64(seconds)));
     let summary = solve(network, &options, &Stop::new(), &mut |_| ())?;
     if let (Some(solution), Some(cost)) = (&summary.solution, summary.cost) {
-        assert!(check::evaluate(network, solution).is_solution());
-        assert_eq!(check::value(network, solution), Some(cost));
+        let evaluation = check::evaluate(network, solution);
+        assert!(evaluation.is_solution());
+        assert_eq!(evaluation.value(network, solution), Some(cost));
     }
     Ok(summary)
 }

@@ -29,21 +29,14 @@ pub use shifting::Shifting;
 pub use step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
 
 use crate::device::Source;
-use crate::model::{Cost, Problem, add};
+use crate::model::{Cost, Problem};
 
 /// The kernels of bounds, to compile them without a device.
 pub(crate) fn sources() -> Vec<Source> {
     vec![join_graph::kernels(), cost_shifting::kernels()]
 }
 
-/// The bound that is there at once: the constant and the least entry of every function.
+/// The bound that is there at once: the constant, where the reductions have put the least cost of every function.
 pub fn trivial_bound(problem: &Problem) -> Cost {
-    let mut bound = problem.constant;
-    for unary in &problem.unary {
-        bound = add(bound, unary.iter().copied().min().unwrap_or(0));
-    }
-    for function in &problem.functions {
-        bound = add(bound, function.min(&problem.domains));
-    }
-    bound.min(problem.top)
+    problem.constant.min(problem.top)
 }

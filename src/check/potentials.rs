@@ -3,7 +3,7 @@
 //! Logarithms are computed here a second time, in fixed point from the digits and the exponent of the file; only the
 //! numbers themselves are shared with the reader.
 
-use super::{entry, evaluate, saturate};
+use super::{Evaluation, entry, saturate};
 use crate::model::{Cost, FORBIDDEN, Network, Number, Numbers, Reading, Scale, Stated, Table};
 
 /// Bits behind the point.
@@ -17,14 +17,20 @@ const OFF: i128 = UNIT / 2 + UNIT / 32;
 /// Relative margin for sums of doubles.
 const LOST: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// The value of an assignment in the file's convention, by the file's own numbers; `None` where an entry of it is
-/// impossible.
-pub fn value(network: &Network, assignment: &[u32]) -> Option<Number> {
-    let units = network.units();
-    let Some(reading) = network.reading().filter(|reading| units.rounded > 0 || reading.witness.is_some()) else {
-        let cost = evaluate(network, assignment).cost;
-        return (cost < FORBIDDEN).then(|| units.number(cost));
-    };
+impl Evaluation {
+    /// The value of the assignment in the file's convention, by the file's own numbers; `None` where an entry of it is
+    /// impossible.
+    pub fn value(&self, network: &Network, assignment: &[u32]) -> Option<Number> {
+        let units = network.units();
+        match network.reading().filter(|reading| units.rounded > 0 || reading.witness.is_some()) {
+            Some(reading) => stated(network, reading, assignment),
+            None => (self.cost < FORBIDDEN).then(|| units.number(self.cost)),
+        }
+    }
+}
+
+/// The sum of the file's numbers.
+fn stated(network: &Network, reading: &Reading, assignment: &[u32]) -> Option<Number> {
     let (functions, domains) = (network.functions(), network.domains());
     let (mut sum, mut lost) = (0.0f64, 0.0f64);
     let mut add = |term: f64| {
@@ -48,7 +54,7 @@ pub fn value(network: &Network, assignment: &[u32]) -> Option<Number> {
             cost => integers += i128::from(cost),
         }
     }
-    add(-(saturate(integers) as f64) / units.scale());
+    add(-(saturate(integers) as f64) / network.units().scale());
     Some(Number::Real(sum + lost))
 }
 

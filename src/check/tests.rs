@@ -133,7 +133,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
             reducer.tighten(upper, &stop);
         }
     }
-    let mut values = ValueBounds::new(&reducer);
+    let mut values = ValueBounds::new(&reducer, &Stop::new()).expect("nobody stops");
     let (mut reducer, mut proven) = (Arc::new(reducer), Vec::new());
     for _ in 0..1 + rng.below(3) {
         schedule(&reducer, &mut values, upper, rng, &mut proven);

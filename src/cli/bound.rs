@@ -17,6 +17,7 @@ use fangs::stop::{Cause, Stop};
 use fangs::{Error, check, record, threads};
 pub use flags::{BoundFlags, Config};
 use found::{Found, Told, with};
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -82,12 +83,13 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let mut found = Found::new(network, config, clock, recorder, report);
     found.tell(EventKind::Start);
     let found = Arc::new(Mutex::new(Some(found)));
-    let mut bounding = Bounding::new(network, config, found.clone());
+    let bounding = Bounding::new(network, config, found.clone());
     let work = {
         let stop = stop.clone();
         move || {
             threads::panic_on_purpose("bound");
-            bounding.work(&device, &ordering, &stop)
+            // never freed either
+            ManuallyDrop::new(bounding).work(&device, &ordering, &stop)
         }
     };
     let ended = worker::run(&stop, work, || drop(with(&found, Found::tick)));
@@ -148,13 +150,14 @@ impl Bounding {
             self.open(device, stop)?;
         }
         let Some(reducer) = reducer else { return Ok(()) };
-        let mut values = ValueBounds::new(&reducer);
+        // never freed: the process ends with the run
+        let mut values = ManuallyDrop::new(ValueBounds::new(&reducer, stop)?);
         self.config.activity.step("");
-        let mut reduced = ReducedProblem::new(reducer, stop)?;
+        let mut reduced = ManuallyDrop::new(ReducedProblem::new(reducer, stop)?);
         while self.bound(&reduced, &mut values, device, ordering, stop)? {
             let mut reducer = (*reduced.reducer).clone();
             reducer.tighten_by(self.upper(), &values, stop);
-            reduced = ReducedProblem::new(reducer, stop)?;
+            *reduced = ReducedProblem::new(reducer, stop)?;
             self.bounder.rebase();
         }
         Ok(())

@@ -104,8 +104,9 @@ fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, stop: &Stop)
     let (bound, units) = (certificate.bound, network.units());
     // half a unit for each function whose entries were rounded, in whole units
     let slack = (units.rounded / 2 + units.rounded % 2) as i64;
-    let optimal = solution.is_some_and(|solution| check::evaluate(network, solution).cost <= bound);
-    let cost = solution.and_then(|solution| check::value(network, solution));
+    let evaluated = solution.map(|solution| (check::evaluate(network, solution), solution));
+    let optimal = evaluated.as_ref().is_some_and(|(evaluation, _)| evaluation.cost <= bound);
+    let cost = evaluated.and_then(|(evaluation, solution)| evaluation.value(network, solution));
     let proven = (bound < network.top()).then(|| units.number(bound.saturating_sub(slack)));
     let precision_slack = match (proven, cost) {
         (Some(proven), Some(cost)) if optimal => (proven.as_f64() - cost.as_f64()).abs(),
@@ -245,7 +246,7 @@ impl Verdict {
                 values: function.scope.iter().map(|&variable| solution[variable as usize]).collect(),
             }
         };
-        let cost = check::value(network, solution);
+        let cost = evaluation.value(network, solution);
         // an assignment that only the reading forbids, as it costs more than the reading's witness, is still a solution
         let is_solution = evaluation.is_solution() || network.reading().is_some() && cost.is_some();
         Verdict {

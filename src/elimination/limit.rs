@@ -1,27 +1,31 @@
 //! What entries are clamped to.
 
-use crate::model::{Cost, FORBIDDEN, Problem, add};
+use crate::error::Error;
+use crate::model::{Cost, FORBIDDEN, Problem, Table, add};
+use crate::stop::Stop;
 
 /// The largest entry that makes a difference. Sums from here on mean that there is no solution below the
 /// limit, either because they reach it or because they are beyond all finite costs together.
 ///
 /// Clamping entries to it from above lowers them, hence is always valid; and where the clamped sum stays
 /// below it, nothing was clamped on the way.
-pub(crate) fn cap(problem: &Problem, limit: Cost) -> Cost {
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(crate) fn cap(problem: &Problem, limit: Cost, stop: &Stop) -> Result<Cost, Error> {
+    let most = if limit >= FORBIDDEN { FORBIDDEN } else { limit.saturating_sub(problem.constant).max(0) };
+    let dearest = |costs: &[Cost]| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
+    let of_unary = problem.unary.iter().map(|costs| dearest(costs));
+    let of_functions = problem.functions.iter().map(|function| match &function.table {
+        Table::Dense(costs) => dearest(costs),
+        Table::Sparse(table) => dearest(table.costs()).max(dearest(&[table.default_cost()])),
+    });
     let mut finite: Cost = 1;
-    let mut include = |costs: &mut dyn Iterator<Item = Cost>| {
-        finite = add(finite, costs.filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0));
-    };
-    for unary in &problem.unary {
-        include(&mut unary.iter().copied());
-    }
-    for function in &problem.functions {
-        match &function.table {
-            crate::model::Table::Dense(costs) => include(&mut costs.iter().copied()),
-            crate::model::Table::Sparse(table) => {
-                include(&mut table.iter().map(|(_, cost)| cost).chain([table.default_cost()]));
-            }
+    for cost in stop.each(of_unary.chain(of_functions)) {
+        finite = add(finite, cost?);
+        if finite >= most {
+            return Ok(most);
         }
     }
-    if limit >= FORBIDDEN { finite } else { finite.min(limit.saturating_sub(problem.constant).max(0)) }
+    Ok(finite)
 }

@@ -326,7 +326,11 @@ mod tests {
         assert_eq!(network.units().decimals, 9);
         assert_eq!(network.reading().and_then(|reading| reading.witness.as_deref()), Some(&[1, 1][..]));
         crate::check::verify(&network).expect("the witness says why");
-        assert_eq!(crate::check::value(&network, &[0, 1]), Some(Number::Real(-1e20)), "the file forbids nothing");
+        assert_eq!(
+            crate::check::evaluate(&network, &[0, 1]).value(&network, &[0, 1]),
+            Some(Number::Real(-1e20)),
+            "the file forbids nothing"
+        );
         for far in ["MARKOV 1 2 1 1 0 2 -1e20 1e20", "MARKOV 2 2 2 1 2 0 1 4 1e15 0.5 0.25 -1e15"] {
             let network = parse(far, Format::Lg, None);
             let kept = network.map(|network| network.units().decimals);

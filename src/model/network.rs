@@ -2,7 +2,6 @@
 
 use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
 use crate::error::{ModelError, Warning};
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A variable: its domain size and, where given, its name and the names of its values.
@@ -24,6 +23,8 @@ pub struct Network {
     variables: Arc<Vec<Variable>>,
     domains: Arc<Vec<u32>>,
     functions: Arc<Vec<CostFunction>>,
+    /// The least costs of all functions together.
+    least: Cost,
     top: Cost,
     units: Units,
     reading: Option<Arc<Reading>>,
@@ -39,12 +40,14 @@ impl Network {
                 variables: Arc::default(),
                 domains: Arc::default(),
                 functions: Arc::default(),
+                least: 0,
                 top: FORBIDDEN,
                 units: Units::INTEGER,
                 reading: None,
                 warnings: Vec::new(),
             },
             tables: Tables::default(),
+            leasts: Vec::new(),
         }
     }
 
@@ -80,15 +83,7 @@ impl Network {
 
     /// The trivial bound: the least costs of all functions together, `top` at most.
     pub fn least(&self) -> Cost {
-        // many functions may share one large table
-        let mut known: FxHashMap<*const Cost, Cost> = FxHashMap::default();
-        let mut least = |function: &CostFunction| match &function.table {
-            Table::Dense(costs) if Arc::strong_count(costs) > 1 => {
-                *known.entry(costs.as_ptr()).or_insert_with(|| function.min(&self.domains))
-            }
-            _ => function.min(&self.domains),
-        };
-        self.functions.iter().fold(0, |sum, function| add(sum, least(function))).min(self.top)
+        self.least.min(self.top)
     }
 
     /// A lower bound on totals in the file's convention, less the rounding errors. None from `top` on: no total is left
@@ -151,6 +146,8 @@ impl Network {
 pub struct Builder {
     network: Network,
     tables: Tables,
+    /// The least cost of each function: many may share one large table.
+    leasts: Vec<Cost>,
 }
 
 impl Builder {
@@ -237,7 +234,7 @@ impl Builder {
             return Err(ModelError::TableSize { function, found, expected });
         }
         let table = first.table.clone();
-        self.add(scope, table)
+        self.add(scope, table, Some(original))
     }
 
     /// The domain size of a variable added before.
@@ -279,12 +276,19 @@ impl Builder {
         };
         let place = functions.len() as u32;
         let first = self.tables.first(&table, place, is_like);
-        let table = if first == place { table } else { functions[first as usize].table.clone() };
-        self.add(scope, table)
+        let known = (first < place).then_some(first);
+        let table = known.map_or(table, |first| functions[first as usize].table.clone());
+        self.add(scope, table, known)
     }
 
-    fn add(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
-        Arc::make_mut(&mut self.network.functions).push(CostFunction { scope: scope.into(), table });
+    /// Adds a function, perhaps with the table of an earlier one.
+    fn add(&mut self, scope: &[u32], table: Table, original: Option<u32>) -> Result<u32, ModelError> {
+        let function = CostFunction { scope: scope.into(), table };
+        let least = || function.min(&self.network.domains);
+        let least = original.map_or_else(least, |original| self.leasts[original as usize]);
+        self.leasts.push(least);
+        self.network.least = add(self.network.least, least);
+        Arc::make_mut(&mut self.network.functions).push(function);
         Ok(self.network.functions.len() as u32 - 1)
     }
 }

@@ -4,6 +4,7 @@ use super::{Method, Order};
 use crate::error::Error;
 use crate::rng::mix;
 use crate::stop::Stop;
+use crate::threads;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -54,7 +55,8 @@ fn counted(
     let mut heap = BinaryHeap::new();
     let tag = |v: u32| mix(seed, u64::from(v));
     if method.is_some() {
-        heap.extend((0..domains.len() as u32).map(|v| Reverse((graph.score(v), tag(v), v))));
+        let all = stop.each(0..domains.len() as u32).map(|v| v.map(|v| Reverse((graph.score(v), tag(v), v))));
+        heap = all.collect::<Result<Vec<_>, Error>>()?.into();
     }
     for place in 0..domains.len() {
         stop.check()?;
@@ -95,7 +97,9 @@ fn counted(
     if graph.filling {
         order.sequence = postorder(&order.sequence, &graph.adjacency, stop)?;
     }
-    Ok((Some(order), effort - graph.effort))
+    let steps = effort - graph.effort;
+    threads::free(graph, domains.len());
+    Ok((Some(order), steps))
 }
 
 /// Cost of adding an edge in steps: it touches lists all over memory, where scans are sequential.
@@ -135,7 +139,8 @@ impl Graph {
             Some(Method::WeightedMinFill) => domains.iter().map(|&d| u64::from(d)).collect(),
             _ => vec![1; n],
         };
-        let around = neighbours.iter().map(|list| list.iter().map(|&u| weights[u as usize]).sum()).collect();
+        let around = stop.each(neighbours).map(|list| Ok(list?.iter().map(|&u| weights[u as usize]).sum()));
+        let around = around.collect::<Result<_, Error>>()?;
         let mut graph = Graph {
             adjacency: stop.each(neighbours).map(|list| Ok(list?.clone())).collect::<Result<_, Error>>()?,
             alive: vec![true; n],
@@ -160,7 +165,8 @@ impl Graph {
     /// Fill of every variable: the weight of all pairs of neighbours less the pairs that are joined. Where
     /// that alone takes too long (dense graphs, where fill means little), degrees stay the score.
     fn count_fill(&mut self, stop: &Stop) -> Result<(), Error> {
-        let steps: u64 = self.adjacency.iter().flatten().map(|&u| self.adjacency[u as usize].len() as u64).sum();
+        let degrees = |list: &Vec<u32>| list.iter().map(|&u| self.adjacency[u as usize].len() as u64).sum::<u64>();
+        let steps = stop.each(&self.adjacency).map(|list| list.map(degrees)).sum::<Result<u64, Error>>()?;
         if steps > self.effort {
             return Ok(());
         }

@@ -5,6 +5,7 @@ use super::{Method, Order, sweep};
 use crate::model::Problem;
 use crate::rng::mix;
 use crate::stop::Stop;
+use crate::threads;
 use rayon::prelude::*;
 
 /// Joint entries up to which elimination may still become exact, by fixing values or on a device.
@@ -119,7 +120,9 @@ impl OrderSearch {
 
     /// The orders, best first; at least one once there was a run.
     pub fn into_orders(self) -> Vec<Order> {
-        if self.greedy.is_empty() || self.is_hopeful() { self.best } else { self.of_greedy }
+        let of_all = self.greedy.is_empty() || self.is_hopeful();
+        threads::free(self.neighbours, self.domains.len());
+        if of_all { self.best } else { self.of_greedy }
     }
 
     /// Restarts of each rule: where all rules continue instead of a few, they share them.

@@ -6,7 +6,8 @@
 use crate::error::Error;
 use crate::rng::mix;
 use crate::stop::Stop;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// Sweeps every component from a variable at its edge; `seed` chooses where the search for that variable begins.
 ///
@@ -21,12 +22,14 @@ pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64, stop: &Stop) -> Result<V
         leads: neighbours.iter().map(|list| list.len() as u32).collect(),
         waiting: BTreeSet::new(),
     };
-    let mut starts: Vec<u32> = (0..n as u32).collect();
-    starts.sort_by_key(|&v| mix(seed, u64::from(v)));
+    // a component needs one of them
+    let mut starts: BinaryHeap<_> = (0..n as u32).map(|v| Reverse((mix(seed, u64::from(v)), v))).collect();
     let mut sequence = Vec::with_capacity(n);
     let mut walk = Walk { met: vec![false; n], queue: Vec::new() };
-    for start in stop.each(starts) {
-        let start = start?;
+    while sequence.len() < n
+        && let Some(Reverse((_, start))) = starts.pop()
+    {
+        stop.check()?;
         if frontier.seen[start as usize].is_none() {
             let edge = walk.farthest(neighbours, start, stop)?;
             frontier.see(walk.farthest(neighbours, edge, stop)?);

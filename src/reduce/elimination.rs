@@ -8,6 +8,7 @@ use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Odometer, Table};
 use crate::stop::Stop;
 use crate::tensor::strides;
+use crate::threads;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -160,18 +161,20 @@ impl Reducer {
         let scopes = self.functions.iter().flatten().map(|function| &function.scope[..]);
         let mut changed = false;
         let Ok(groups) = components::groups(self.domains.len(), scopes, stop) else { return false };
-        for component in groups {
+        for component in &groups {
             if self.done(stop) {
                 break;
             }
             if component.iter().any(|&v| !self.present[v as usize]) {
                 continue;
             }
-            if let Some(order) = self.least_degree_order(&component) {
+            if let Some(order) = self.least_degree_order(component) {
                 order.into_iter().for_each(|v| self.eliminate(v));
                 changed = true;
             }
         }
+        let parts = groups.len();
+        threads::free(groups, parts);
         changed
     }
 

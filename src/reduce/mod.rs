@@ -36,6 +36,7 @@ use crate::certificate::Step;
 use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
+use crate::threads;
 use departure::Departure;
 use elimination::Limits;
 use rustc_hash::FxHashMap;
@@ -304,6 +305,7 @@ impl Reducer {
     }
 
     /// Whether to stop: there is no solution, or the flag is set.
+    #[track_caller]
     fn done(&self, stop: &Stop) -> bool {
         self.infeasible || stop.is_set()
     }
@@ -341,17 +343,22 @@ impl Reducer {
         for v in stop.each(&self.core) {
             self.unary[*v? as usize].iter_mut().for_each(|cost| *cost = forbid(*cost));
         }
-        let mut functions = self.functions.iter_mut().flatten();
-        if functions.all(|function| function.settled && function.peak < limit) {
+        let mut is_settled = true;
+        for function in stop.each(self.functions.iter().flatten()) {
+            let function = function?;
+            is_settled &= function.settled && function.peak < limit;
+        }
+        if is_settled {
             return Ok(());
         }
         let mut sharing = table::Sharing::default();
-        for function in self.functions.iter_mut().flatten() {
-            stop.check()?;
+        for function in stop.each(self.functions.iter_mut().flatten()) {
+            let function = function?;
             function.settled = true;
             sharing.share(&mut function.table, limit);
             function.peak = function.peak.min(limit.saturating_sub(1));
         }
+        threads::free(sharing, self.functions.len());
         Ok(())
     }
 }

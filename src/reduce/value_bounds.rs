@@ -1,8 +1,10 @@
 //! Lower bounds on solutions with a value, and the values they forbid.
 
 use super::Reducer;
+use crate::Error;
 use crate::certificate::{Lemma, Step};
 use crate::model::{Cost, FORBIDDEN};
+use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,10 +23,12 @@ pub trait BoundProof: Debug + Send + Sync {
 pub struct ValueBounds {
     /// The network's values that each variable had in the beginning, ascending.
     values: Vec<Arc<[u32]>>,
-    /// By variable and place among these.
-    least: Vec<Vec<Cost>>,
-    /// Where proofs are kept, by variable and place the number of the bound's proof.
-    because: Vec<Vec<u32>>,
+    /// Where each variable's bounds begin.
+    starts: Vec<usize>,
+    /// By variable and place among its values.
+    least: Vec<Cost>,
+    /// Where proofs are kept, the number of each bound's proof.
+    because: Vec<u32>,
     proofs: Vec<Arc<dyn BoundProof>>,
     /// The number of values of the first reduced problem.
     begun: usize,
@@ -41,18 +45,27 @@ pub struct Forbidden {
 
 impl ValueBounds {
     /// No bounds yet; `reducer` has the network, and its current reduced problem is the reference for shares.
-    pub fn new(reducer: &Reducer) -> Self {
-        let values = reducer.values.clone();
-        let least: Vec<_> = values.iter().map(|values| vec![Cost::MIN; values.len()]).collect();
-        let because =
-            if reducer.log.is_some() { least.iter().map(|least| vec![0; least.len()]).collect() } else { Vec::new() };
-        ValueBounds {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn new(reducer: &Reducer, stop: &Stop) -> Result<Self, Error> {
+        let mut values = Vec::with_capacity(reducer.values.len());
+        let mut starts = Vec::with_capacity(reducer.values.len());
+        let mut all = 0;
+        for own in stop.each(&reducer.values) {
+            let own = own?.clone();
+            starts.push(all);
+            all += own.len();
+            values.push(own);
+        }
+        Ok(ValueBounds {
             values,
-            least,
-            because,
+            starts,
+            least: vec![Cost::MIN; all],
+            because: if reducer.log.is_some() { vec![0; all] } else { Vec::new() },
             proofs: Vec::new(),
             begun: reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum(),
-        }
+        })
     }
 
     /// Learns bounds for the values of a reduced problem, in its own numbering. Tightening only removes solutions, so
@@ -66,10 +79,10 @@ impl ValueBounds {
         for (&v, costs) in reducer.core.iter().zip(core) {
             for (&value, &cost) in reducer.values[v as usize].iter().zip(costs) {
                 let Some(place) = self.place(v, value) else { continue };
-                let least = &mut self.least[v as usize][place];
+                let least = &mut self.least[place];
                 if *least < cost {
                     *least = cost;
-                    if let Some(because) = self.because.get_mut(v as usize).and_then(|because| because.get_mut(place)) {
+                    if let Some(because) = self.because.get_mut(place) {
                         (*because, news) = (self.proofs.len() as u32, true);
                     }
                 }
@@ -82,21 +95,21 @@ impl ValueBounds {
 
     /// The proof of a value's bound, where proofs are kept.
     fn because(&self, v: u32, value: u32) -> Option<&Arc<dyn BoundProof>> {
-        self.proofs.get(*self.because.get(v as usize)?.get(self.place(v, value)?)? as usize)
+        self.proofs.get(*self.because.get(self.place(v, value)?)? as usize)
     }
 
-    /// The place of a value of the network.
+    /// The place of a value of the network among all bounds.
     fn place(&self, v: u32, value: u32) -> Option<usize> {
         let values = &self.values[v as usize];
         // most variables have lost no earlier value
         let own = values.get(value as usize).filter(|&&own| own == value).map(|_| value as usize);
-        own.or_else(|| values.binary_search(&value).ok())
+        Some(self.starts[v as usize] + own.or_else(|| values.binary_search(&value).ok())?)
     }
 
     /// How many values of the first reduced problem have no solution below `upper` by these bounds, and how many values
     /// it had.
     pub fn forbidden(&self, upper: Cost) -> (usize, usize) {
-        (self.least.iter().flatten().filter(|&&least| least >= upper).count(), self.begun)
+        (self.least.iter().filter(|&&least| least >= upper).count(), self.begun)
     }
 
     /// How many values of the current reduced problem they forbid below `upper` (0 without reductions), and how many it
@@ -119,10 +132,8 @@ impl ValueBounds {
 
     /// The bounds of the values that a variable has left.
     fn values<'a>(&'a self, reducer: &'a Reducer, v: u32) -> impl Iterator<Item = Cost> + 'a {
-        let known = &self.least[v as usize];
-        reducer.values[v as usize]
-            .iter()
-            .map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| known[place]))
+        let values = reducer.values[v as usize].iter();
+        values.map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| self.least[place]))
     }
 }
 

@@ -1,7 +1,9 @@
 //! How costs of 64 bits become entries of 32 bits: the unit of the rows, and what a forbidden entry costs.
 
 use super::ROW_LIMIT;
+use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, Table};
+use crate::stop::Stop;
 
 /// A cost in the rows' units, rounded to the nearest; a forbidden one is `hard`.
 #[inline(always)]
@@ -15,7 +17,10 @@ pub(super) fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
 
 /// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a
 /// variable alone, unless the price asked for is so low.
-pub(super) fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u32, i32), Error> {
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];
     let mut hard = vec![0 as Cost; n];
@@ -33,10 +38,12 @@ pub(super) fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
             hard[v as usize] += forbids;
         }
     };
-    for (v, unary) in problem.unary.iter().enumerate() {
+    for item in stop.each(problem.unary.iter().enumerate()) {
+        let (v, unary) = item?;
         note(&[v as u32], &mut unary.iter().copied());
     }
-    for function in &problem.functions {
+    for function in stop.each(&problem.functions) {
+        let function = function?;
         match &function.table {
             Table::Dense(table) => note(&function.scope, &mut table.iter().copied()),
             Table::Sparse(table) => {
@@ -54,5 +61,5 @@ pub(super) fn quantum(problem: &Problem, price: Cost) -> (u32, i32) {
         shift += 1;
     }
     let hard = (price >> shift).clamp(1, dearest.max(1));
-    (shift, hard as i32)
+    Ok((shift, hard as i32))
 }

@@ -61,7 +61,7 @@ impl StaticData {
     /// `None` where costs are too large for sums of 64 bits, and once `stop` is set. Costs from `ub` on need not be
     /// told apart.
     pub fn new(problem: &Arc<Problem>, ub: Cost, sequence: &[u32], stop: &Stop) -> Option<StaticData> {
-        let range = cap(problem, ub.min(problem.top)).max(1);
+        let range = cap(problem, ub.min(problem.top), stop).ok()?.max(1);
         if range >= LONG {
             return None;
         }

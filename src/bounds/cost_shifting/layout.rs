@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::model::{Cost, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
-use rustc_hash::FxHashMap;
+use crate::threads;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// The functions of a problem, and the order of visits.
@@ -76,7 +77,8 @@ impl Layout {
             at[v as usize] = place as u32;
         }
         // equal tables are kept once, as the problem does
-        let mut known: FxHashMap<*const Cost, Arc<[Cost]>> = FxHashMap::default();
+        let mut known: FxHashMap<usize, Arc<[Cost]>> =
+            FxHashMap::with_capacity_and_hasher(problem.functions.len(), FxBuildHasher);
         let mut constant: Cost = 0;
         let mut uses: Vec<Vec<Use>> = vec![Vec::new(); problem.variables()];
         let mut functions = Vec::with_capacity(problem.functions.len());
@@ -85,7 +87,7 @@ impl Layout {
             let entries = match &function.table {
                 Table::Dense(costs) => Some(
                     known
-                        .entry(costs.as_ptr())
+                        .entry(costs.as_ptr().addr())
                         .or_insert_with(|| costs.iter().map(|&cost| scaled(cost)).collect())
                         .clone(),
                 ),
@@ -110,15 +112,21 @@ impl Layout {
             }
             functions.push(Function { entries, sizes, rows });
         }
+        threads::free(known, problem.functions.len());
         let waves = waves(&functions, &uses, order, stop)?;
         Ok((Layout { functions, uses, waves }, constant))
     }
 
     /// Bytes of the functions that shifting a problem writes out, and of all entries of the shifted problem.
-    pub fn bytes(problem: &Problem) -> (u64, u64) {
-        let mut known: rustc_hash::FxHashSet<*const Cost> = rustc_hash::FxHashSet::default();
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
+        let mut known: FxHashSet<*const Cost> =
+            FxHashSet::with_capacity_and_hasher(problem.functions.len(), FxBuildHasher);
         let (mut own, mut shifted) = (0u64, 0u64);
-        for function in &problem.functions {
+        for function in stop.each(&problem.functions) {
+            let function = function?;
             let entries = function.combinations(&problem.domains);
             let new = match &function.table {
                 Table::Dense(costs) => known.insert(costs.as_ptr()),
@@ -129,7 +137,7 @@ impl Layout {
             own = own.saturating_add(if new { bytes } else { 0 });
             shifted = shifted.saturating_add(bytes);
         }
-        (own, shifted)
+        Ok((own, shifted))
     }
 
     /// Nothing is taken yet.

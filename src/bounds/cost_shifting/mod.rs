@@ -129,7 +129,7 @@ impl Shift {
     /// Nothing is shifted yet. Costs from `ub` on need not be told apart; passes follow `order`. `None` where costs are
     /// too large for sums of 64 bits, and once `stop` is set.
     pub fn new(problem: &Arc<Problem>, ub: Option<Cost>, order: &[u32], stop: &Stop) -> Option<Shift> {
-        let range = cap(problem, ub.unwrap_or(problem.top).min(problem.top)).max(1);
+        let range = cap(problem, ub.unwrap_or(problem.top).min(problem.top), stop).ok()?.max(1);
         if range >= LONG {
             return None;
         }
@@ -193,8 +193,11 @@ impl Shift {
     }
 
     /// Bytes that shifting a problem takes, and those of the shifted problem.
-    pub fn bytes(problem: &Problem) -> (u64, u64) {
-        Layout::bytes(problem)
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
+        Layout::bytes(problem, stop)
     }
 
     /// Does passes for about `work` entries. Done once a pass there and back gains less than a thousandth.

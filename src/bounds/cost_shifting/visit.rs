@@ -53,7 +53,8 @@ pub(crate) fn visit(
     let mut memory: Vec<Cost> = vec![0; wave.variables.iter().map(size).sum()];
     let mut jobs: Vec<Job<'_>> = Vec::new();
     let mut rest = &mut memory[..];
-    for &v in &wave.variables {
+    for v in stop.each(&wave.variables) {
+        let v = *v?;
         let values = costs[v as usize].unary.len();
         for &own in &layout.uses[v as usize] {
             let (least, others) = rest.split_at_mut(values);

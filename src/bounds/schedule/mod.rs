@@ -225,7 +225,7 @@ impl BoundSchedule {
         if stop.is_set() {
             return None;
         }
-        if !std::mem::replace(&mut self.begun, true) && self.shifts() {
+        if !std::mem::replace(&mut self.begun, true) && self.shifts(stop) {
             let order: Vec<u32> = (0..self.problem.variables() as u32).collect();
             if let Some(mut shift) = Shift::new(&self.problem, ub, &order, stop) {
                 if self.journal {
@@ -359,10 +359,10 @@ impl BoundSchedule {
     }
 
     /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
-    fn shifts(&self) -> bool {
+    fn shifts(&self, stop: &Stop) -> bool {
         let exact = self.strategies.plain && self.sizes.affordable();
         let wanted = self.strategies.shift || self.strategies.graphs != Graphs::None || self.strategies.rows;
-        wanted && !exact && Shift::bytes(&self.problem).0 <= self.sizes.memory() / 4
+        wanted && !exact && Shift::bytes(&self.problem, stop).is_ok_and(|(own, _)| own <= self.sizes.memory() / 4)
     }
 
     /// Costs are shifted: what comes next works on what they left. Nothing does once `stop` is set.
@@ -374,7 +374,7 @@ impl BoundSchedule {
                 if shift.has_lost_device() {
                     self.gpu = None;
                 }
-                let (own, shifted) = Shift::bytes(&self.problem);
+                let Ok((own, shifted)) = Shift::bytes(&self.problem, stop) else { return };
                 let goes_on = self.strategies.shifted || self.strategies.graphs != Graphs::None || self.strategies.rows;
                 if !goes_on || shifted > self.sizes.memory() / 4 {
                     return;

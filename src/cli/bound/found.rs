@@ -3,7 +3,7 @@
 use super::Config;
 use crate::cli::{Exit, output};
 use fangs::bounds::{Proof, weaker};
-use fangs::check::{self, Evaluation};
+use fangs::check::Evaluation;
 use fangs::model::{Cost, Network, Number};
 use fangs::record::{BoundReport, Recorder, ReplacedFile};
 use fangs::search::{Clock, Event, EventKind, gap};
@@ -71,7 +71,7 @@ impl Found {
     pub fn offer(&mut self, evaluation: Evaluation, assignment: Vec<u32>, name: &str) {
         if evaluation.is_solution()
             && evaluation.cost < self.upper()
-            && let Some(value) = check::value(self.network, &assignment)
+            && let Some(value) = evaluation.value(self.network, &assignment)
         {
             self.report.exact |= self.lower >= evaluation.cost;
             self.best = Some((evaluation.cost, value, assignment));
@@ -150,7 +150,9 @@ impl Found {
                 self.recorder.warn(&error.to_string());
             }
         }
-        let Found { network, config, mut report, recorder, lower, best, .. } = self;
+        let Found { network, config, mut report, recorder, lower, best, proof, .. } = self;
+        // the process ends here
+        std::mem::forget(proof);
         let ended = recorder.finish(stop);
         report.bound = network.bound(lower);
         report.cost = best.as_ref().map(|(_, value, _)| *value);

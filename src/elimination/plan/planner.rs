@@ -21,11 +21,11 @@ pub(crate) const THREADS: u64 = 16;
 
 impl CostRange {
     /// What matters below a cost and the problem's own `top`.
-    fn below(problem: &Problem, ub: Option<Cost>) -> Self {
+    fn below(problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Result<Self, Error> {
         let limit = ub.map_or(problem.top, |ub| ub.min(problem.top));
-        let cap = cap(problem, limit);
+        let cap = cap(problem, limit, stop)?;
         let width = if cap < (1 << 31) / TERMS as Cost { Width::I32 } else { Width::I64 };
-        CostRange { width, cap, limit }
+        Ok(CostRange { width, cap, limit })
     }
 }
 
@@ -41,7 +41,7 @@ impl Plan {
     /// # Errors
     /// [`Error::Stopped`] once `stop` is set.
     pub fn until(problem: &Problem, order: &Order, limits: &Limits, stop: &Stop) -> Result<Plan, Error> {
-        let costs = CostRange::below(problem, limits.ub);
+        let costs = CostRange::below(problem, limits.ub, stop)?;
         let (structure, placement) = EliminationPlan::within(problem, order, limits, costs.width.bytes(), stop)?;
         Ok(Plan { structure, placement, costs })
     }
@@ -51,7 +51,7 @@ impl Plan {
     /// `None` where keys would be too wide, and once `stop` is set.
     pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits, stop: &Stop) -> Option<Plan> {
         let limits = Limits { z: None, max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
-        let costs = CostRange { width: Width::I64, ..CostRange::below(problem, ub) };
+        let costs = CostRange { width: Width::I64, ..CostRange::below(problem, ub, stop).ok()? };
         let (structure, mut placement) = Context::new(problem, order, &limits, costs.width.bytes(), stop)
             .ok()?
             .plan(u32::MAX, u64::MAX, false)

@@ -115,17 +115,26 @@ impl<'a> Greedy<'a> {
     fn construct(&mut self, stop: &Stop) -> Vec<u32> {
         let network = self.network;
         let n = self.values.len();
-        let mut prices: Vec<Vec<Price>> =
-            network.domains().iter().map(|&domain| vec![(0, 0); domain as usize]).collect();
-        let mut missing: Vec<usize> = network.functions().iter().map(|function| function.scope.len()).collect();
+        let mut starts = Vec::with_capacity(n);
+        let all = network.domains().iter().fold(0, |start, &domain| {
+            starts.push(start);
+            start + domain as usize
+        });
+        let mut prices: Vec<Price> = vec![(0, 0); all];
+        let of = |v: usize| starts[v]..starts[v] + network.domains()[v] as usize;
+        let mut missing = vec![0; network.functions().len()];
         for (f, function) in stop.each(network.functions().iter().enumerate()).flatten() {
+            missing[f] = function.scope.len();
             if let [v] = function.scope[..] {
-                self.add(f, v, &mut prices[v as usize]);
+                self.add(f, v, &mut prices[of(v as usize)]);
             }
         }
         let degree = |greedy: &Self, v: usize| greedy.incident(v as u32).len();
-        let mut known: Vec<Urgency> = prices.iter().map(|prices| urgency(prices)).collect();
-        let mut heap: BinaryHeap<_> = (0..n).map(|v| (known[v], degree(self, v), Reverse(v))).collect();
+        let urgencies = stop.each(0..n).flatten().map(|v| urgency(&prices[of(v)]));
+        let mut known: Vec<Urgency> = urgencies.collect();
+        known.resize(n, urgency(&[]));
+        let entries = stop.each(0..n).flatten().map(|v| (known[v], degree(self, v), Reverse(v)));
+        let mut heap = BinaryHeap::from(entries.collect::<Vec<_>>());
         let mut order = Vec::with_capacity(n);
         while let Some((urgent, _, Reverse(v))) = heap.pop() {
             if stop.is_set() {
@@ -135,7 +144,7 @@ impl<'a> Greedy<'a> {
             if self.values[v] != NONE || urgent != known[v] {
                 continue;
             }
-            self.values[v] = cheapest(&prices[v]);
+            self.values[v] = cheapest(&prices[of(v)]);
             order.push(v as u32);
             for place in self.starts[v]..self.starts[v + 1] {
                 let f = self.incident[place as usize] as usize;
@@ -145,8 +154,8 @@ impl<'a> Greedy<'a> {
                 }
                 let last = network.functions()[f].scope.iter().find(|&&u| self.values[u as usize] == NONE);
                 if let Some(&u) = last {
-                    self.add(f, u, &mut prices[u as usize]);
-                    let now = urgency(&prices[u as usize]);
+                    self.add(f, u, &mut prices[of(u as usize)]);
+                    let now = urgency(&prices[of(u as usize)]);
                     if now != known[u as usize] {
                         known[u as usize] = now;
                         heap.push((now, degree(self, u as usize), Reverse(u as usize)));
@@ -155,8 +164,8 @@ impl<'a> Greedy<'a> {
             }
         }
         // the rest where that was stopped
-        let rest = self.values.iter_mut().zip(&prices).filter(|(value, _)| **value == NONE);
-        rest.for_each(|(value, prices)| *value = cheapest(prices));
+        let rest = self.values.iter_mut().enumerate().filter(|(_, value)| **value == NONE);
+        rest.for_each(|(v, value)| *value = cheapest(&prices[of(v)]));
         order
     }
 

@@ -23,10 +23,12 @@ impl InitialSolution {
     pub fn new(network: &Network, options: &Options, lower: Cost, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Self {
         let (mut upper, mut best): (Cost, Option<Number>) = (FORBIDDEN, None);
         let mut found = |assignment: &[u32], source: &str| {
-            let evaluation = check::evaluate(network, assignment);
-            if evaluation.is_solution()
+            // once the run is over nobody waits for one more
+            let gives_up = || stop.is_set() && best.is_some();
+            if let Some(evaluation) = check::evaluate_unless(network, assignment, gives_up)
+                && evaluation.is_solution()
                 && evaluation.cost < upper
-                && let Some(value) = check::value(network, assignment)
+                && let Some(value) = evaluation.value(network, assignment)
             {
                 upper = evaluation.cost;
                 if best.is_none_or(|best| network.units().is_better(value, best)) {

@@ -28,7 +28,7 @@ use super::scheduler::group::DriverGroup;
 use super::scheduler::portfolio::Portfolio;
 use super::scheduler::threads::ThreadSplit;
 use crate::bounds::{BoundResult, Proof};
-use crate::check;
+use crate::check::{self, Evaluation};
 use crate::device::Opened;
 use crate::elimination::Gpu;
 use crate::error::Error;
@@ -131,7 +131,7 @@ impl<'a> Run<'a> {
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), meeting.clone());
-        let values = ValueBounds::new(&core.reducer);
+        let values = ValueBounds::new(&core.reducer, stop)?;
         let has_search = fits_search(&core.problem);
         Ok(Some(Run {
             network,
@@ -296,7 +296,10 @@ impl<'a> Run<'a> {
     fn core_solution(&mut self, core: &ReducedProblem, assignment: &[u32], source: &str) -> Result<(), Error> {
         let expected = core.problem.cost(assignment);
         let solution = core.reducer.lift(assignment);
-        let cost = self.solution(solution, source)?;
+        // once the run is over nobody waits for one more
+        let gives_up = || self.stop.is_set() && self.value.is_some();
+        let Some(evaluation) = check::evaluate_unless(self.network, &solution, gives_up) else { return Ok(()) };
+        let cost = self.solution(solution, &evaluation, source)?;
         if expected < core.problem.top && cost != Some(expected) && self.options.assertions >= Assertions::Incumbent {
             return Err(Error::Internal(format!(
                 "{source}: a solution costs {expected} in the core, but {cost:?} by the independent evaluator"
@@ -306,8 +309,7 @@ impl<'a> Run<'a> {
     }
 
     /// Checks an assignment of the network and keeps it if it is better. Returns its cost where it is a solution.
-    fn solution(&mut self, solution: Vec<u32>, source: &str) -> Result<Option<Cost>, Error> {
-        let evaluation = check::evaluate(self.network, &solution);
+    fn solution(&mut self, solution: Vec<u32>, evaluation: &Evaluation, source: &str) -> Result<Option<Cost>, Error> {
         if !evaluation.is_solution() {
             return Ok(None);
         }
@@ -316,7 +318,7 @@ impl<'a> Run<'a> {
             return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {}", self.lower)));
         }
         if cost < self.upper {
-            let Some(value) = check::value(self.network, &solution) else {
+            let Some(value) = evaluation.value(self.network, &solution) else {
                 return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));
             };
             self.meeting.found(cost);
