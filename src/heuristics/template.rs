@@ -8,8 +8,8 @@ use std::path::Path;
 /// The list of all heuristics.
 const LIST: &str = "src/heuristics/list.rs";
 
-/// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, and its lines of the
-/// list; says what was written.
+/// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, and its lines of
+/// the list; says what was written.
 ///
 /// # Errors
 /// A name that is invalid or taken, a folder without such sources, files that cannot be written.
