@@ -131,7 +131,7 @@ pub(crate) struct DeviceCore {
 }
 
 /// Device memory of any type, kept alive.
-enum Kept {
+pub(crate) enum Kept {
     I32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i32>),
     I64(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<i64>),
     U32(#[allow(dead_code, reason = "kept for its memory")] CudaSlice<u32>),
@@ -145,14 +145,14 @@ pub(crate) fn address<T>(cuda: &Cuda, slice: &CudaSlice<T>) -> u64 {
 }
 
 /// Uploads tables and keeps them.
-struct Uploads<'a> {
-    cuda: &'a Cuda,
-    kept: Vec<Kept>,
+pub(crate) struct Uploads<'a> {
+    pub cuda: &'a Cuda,
+    pub kept: Vec<Kept>,
 }
 
 macro_rules! upload {
     ($name:ident, $type:ty, $variant:ident) => {
-        fn $name(&mut self, items: &[$type]) -> Result<u64, DeviceError> {
+        pub(crate) fn $name(&mut self, items: &[$type]) -> Result<u64, DeviceError> {
             // no memory of length 0: a pointer must be one
             let slice = if items.is_empty() { self.cuda.zeros(1)? } else { self.cuda.upload(items)? };
             let address = address(self.cuda, &slice);
@@ -169,7 +169,7 @@ impl Uploads<'_> {
     upload!(u8s, u8, U8);
 
     /// Units of 16 bytes after as many of zeros as the widest row has.
-    fn units(&mut self, zeros: usize, words: &[i32]) -> Result<u64, DeviceError> {
+    pub fn units(&mut self, zeros: usize, words: &[i32]) -> Result<u64, DeviceError> {
         let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
         self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
         let address = address(self.cuda, &slice);
