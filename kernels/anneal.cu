@@ -11,19 +11,43 @@ struct Generation {
     u32 cold[8], region[4], tree[2], before[2], starts[8];
 };
 
+// What is known of a state; its plan is that of an offspring.
+struct Standing {
+    i64 total;
+    u64 hash;
+    u32 violations, plan;
+};
+
+// What the host reads: a summary of states.
+struct Summary {
+    i64 best, allowed;      // least energy, and least of a feasible state
+    u32 best_slot, allowed_slot;
+    u32 elite_slot;         // of the least energy, ties by hash
+    u32 at_best;            // how many have the least energy
+};
+
+// The gain and the work of each operator.
+struct Tally {
+    u64 cold[8][2], region[4][2], tree[2][2], before[2][2];
+};
+
+struct Counters {
+    u64 moves, ratings;
+    Tally tally;
+    Summary offspring, elites;
+};
+
 // A population and its offspring. Values are stored by slots of `Core::pad`.
 struct Population {
     u32 states;
     u32 large;              // partition crossover of offspring and parents
     u64 domains;            // sum of the domain sizes
     void *elites, *offspring, *others;
-    i64 *totals, *next_totals, *child_totals;
-    u32 *violations, *child_violations, *plans;
-    u64 *hashes, *next_hashes, *child_hashes;
+    Standing *standings, *next_standings, *child_standings; // of the elites, after replacement, of the offspring
     u64 *known;             // hashes of the population and its offspring, by open addressing; 0 is none
     u32 *known_by;          // the first to have each: 0 the population, then the offspring
     u64 known_mask;
-    u64 *counters;          // moves, ratings; then gains and works of the operators
+    Counters *counters;
     const uint2 *steps;
     int4 *scratch;          // of tree moves
     u64 scratch_quads;      // of a state
@@ -212,8 +236,7 @@ __device__ __forceinline__ u64 sum(const T &lanes, const Place<STATES, T> &place
 // whose rating caches lie behind their values where KEEPS.
 template <int NV, int NN, int Q, bool HALF, class V, int STATES, bool KEEPS>
 __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
-    make_offspring(Core core, const Generation *__restrict__ generation, Population population, u32 first, u32 last) {
-    const Generation &g = *generation;
+    make_offspring(Core core, const Generation g, Population population, u32 first, u32 last) {
     using T = StateLanes<NV, NN, Q, HALF>;
     constexpr int LANES = T::LANES;
     constexpr bool BLOCK = STATES > 0;
@@ -257,8 +280,8 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         for (u32 attempt = 0; attempt < 4 && !differs; attempt++) {
             const u32 a = begin + below(mix(key, SECOND_PARENT + 2 * attempt), members);
             const u32 b = begin + below(mix(key, SECOND_PARENT + 2 * attempt + 1), members);
-            second = population.totals[b] < population.totals[a] ? b : a;
-            differs = population.hashes[second] != population.hashes[slot];
+            second = population.standings[b].total < population.standings[a].total ? b : a;
+            differs = population.standings[second].hash != population.standings[slot].hash;
         }
         const u64 part = (1 << 16) + (mix(key, SIZE) >> 48);
         const u64 share = REGION_SHARES[plan.region] * part >> 17;
@@ -337,12 +360,10 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     violations = sum<STATES>(lanes, place, violations);
     const u64 moved = sum<STATES>(lanes, place, moves);
     if (lane == 0 && active) {
-        population.child_totals[slot] = total;
-        population.child_violations[slot] = violations;
-        population.child_hashes[slot] = hash;
-        population.plans[slot] = plan.cold | plan.region << 4 | plan.tree << 8 | plan.before << 9;
-        atomicAdd(population.counters, moved);
-        atomicAdd(population.counters + 1, passes * population.domains + tree_ratings);
+        const u32 arms = plan.cold | plan.region << 4 | plan.tree << 8 | plan.before << 9;
+        population.child_standings[slot] = Standing{(i64)total, hash, violations, arms};
+        atomicAdd(&population.counters->moves, moved);
+        atomicAdd(&population.counters->ratings, passes * population.domains + tree_ratings);
     }
 }
 
@@ -351,7 +372,7 @@ __global__ void remember(Population population) {
     const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= 2 * population.states) return;
     const bool child = k >= population.states;
-    const u64 hash = child ? population.child_hashes[k - population.states] : population.hashes[k];
+    const u64 hash = child ? population.child_standings[k - population.states].hash : population.standings[k].hash;
     if (hash == 0) return;
     u32 at = hash & population.known_mask;
     while (true) {
@@ -363,15 +384,14 @@ __global__ void remember(Population population) {
 }
 
 // Replacement: an offspring replaces its parent where it is not worse and unlike all states before and the offspring of
-// lower slots. A warp for each slot; energies and hashes of the next population go to the `next` arrays.
+// lower slots. A warp for each slot; what is known of the next population goes to `next_standings`.
 template <class V>
-__global__ void replace(Core core, const Generation *__restrict__ generation, Population population) {
-    const Generation &g = *generation;
+__global__ void replace(Core core, const Generation g, Population population) {
     const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (slot >= population.states) return;
-    const i64 before = population.totals[slot], after = population.child_totals[slot];
-    const u64 hash = population.child_hashes[slot];
-    bool accepted = after <= before;
+    const Standing before = population.standings[slot], after = population.child_standings[slot];
+    const u64 hash = after.hash;
+    bool accepted = after.total <= before.total;
     if (accepted && g.subpopulation) {
         u32 at = hash & population.known_mask;
         while (population.known[at] != hash) at = (at + 1) & population.known_mask;
@@ -382,50 +402,25 @@ __global__ void replace(Core core, const Generation *__restrict__ generation, Po
         const V *from = (const V *)population.offspring + (u64)slot * core.pad;
         for (u32 v = lane; v < core.variables; v += 32) to[v] = from[v];
     }
-    if (lane == 0) {
-        population.next_totals[slot] = accepted ? after : before;
-        population.next_hashes[slot] = accepted ? hash : population.hashes[slot];
-        if (accepted) population.violations[slot] = population.child_violations[slot];
-    }
+    if (lane == 0) population.next_standings[slot] = accepted ? after : before;
     if (!g.subpopulation) return;
-    const u32 plan = population.plans[slot];
-    const u64 won = accepted && after < before ? population.large ? (u64)(before - after) : 1 : 0;
+    const u32 plan = after.plan;
+    const bool better = accepted && after.total < before.total;
+    const u64 won = better ? population.large ? (u64)(before.total - after.total) : 1 : 0;
     // cold 0..8, region 8..12, tree 12..14, before 14..16: gains, then works
     const u32 arms[4] = {plan & 15, 8 + (plan >> 4 & 15), 12 + (plan >> 8 & 1), 14 + (plan >> 9 & 1)};
     if (lane < 4) {
         u32 arm = arms[0];
 #pragma unroll
         for (u32 k = 1; k < 4; k++) arm = lane == k ? arms[k] : arm;
-        atomicAdd(population.counters + 2 + 2 * arm + 1, 1ull);
-        if (won) atomicAdd(population.counters + 2 + 2 * arm, won);
+        u64 *tally = (u64 *)&population.counters->tally + 2 * arm;
+        if (won) atomicAdd(tally, won);
+        atomicAdd(tally + 1, 1ull);
     }
 }
 
-// Copies of the elites of the first `count` slots for all others. A warp a slot.
-template <class V> __global__ void spread(Core core, Population population, u32 count) {
-    const u32 slot = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    if (slot < count || slot >= population.states) return;
-    V *elites = (V *)population.elites;
-    for (u32 v = lane; v < core.variables; v += 32)
-        elites[(u64)slot * core.pad + v] = elites[(u64)(slot % count) * core.pad + v];
-    if (lane == 0) {
-        population.totals[slot] = population.totals[slot % count];
-        population.hashes[slot] = population.hashes[slot % count];
-        population.violations[slot] = population.violations[slot % count];
-    }
-}
-
-// Summary of states first..last, for the host.
-struct Summary {
-    i64 best, allowed;      // least energy, and least of a feasible state
-    u32 best_slot, allowed_slot;
-    u32 elite_slot;         // of the least energy, ties by hash
-    u32 at_best;            // how many have the least energy
-};
-
-// One block.
-__global__ void summarize(const i64 *totals, const u32 *violations, const u64 *hashes, u32 first, u32 last,
-                          Summary *out) {
+// Summarizes states first..last. One block.
+__global__ void summarize(const Standing *standings, u32 first, u32 last, Summary *out) {
     __shared__ i64 best, allowed;
     __shared__ u64 hash;
     __shared__ u32 best_slot, allowed_slot, elite_slot, at_best;
@@ -439,23 +434,25 @@ __global__ void summarize(const i64 *totals, const u32 *violations, const u64 *h
     __syncthreads();
     i64 low = NONE, low_allowed = NONE;
     for (u32 k = first + threadIdx.x; k < last; k += blockDim.x) {
-        low = min(low, totals[k]);
-        if (violations[k] == 0) low_allowed = min(low_allowed, totals[k]);
+        const Standing of = standings[k];
+        low = min(low, of.total);
+        if (of.violations == 0) low_allowed = min(low_allowed, of.total);
     }
     atomicMin(&best, low);
     atomicMin(&allowed, low_allowed);
     __syncthreads();
     for (u32 k = first + threadIdx.x; k < last; k += blockDim.x) {
-        if (totals[k] == best) {
+        const Standing of = standings[k];
+        if (of.total == best) {
             atomicMin(&best_slot, k);
-            atomicMin(&hash, hashes[k]);
+            atomicMin(&hash, of.hash);
             atomicAdd(&at_best, 1);
         }
-        if (violations[k] == 0 && totals[k] == allowed) atomicMin(&allowed_slot, k);
+        if (of.violations == 0 && of.total == allowed) atomicMin(&allowed_slot, k);
     }
     __syncthreads();
     for (u32 k = first + threadIdx.x; k < last; k += blockDim.x)
-        if (totals[k] == best && hashes[k] == hash) atomicMin(&elite_slot, k);
+        if (standings[k].total == best && standings[k].hash == hash) atomicMin(&elite_slot, k);
     __syncthreads();
     if (threadIdx.x == 0) *out = Summary{best, allowed, best_slot, allowed_slot, elite_slot, at_best};
 }

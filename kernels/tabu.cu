@@ -2,16 +2,10 @@
 // variable under the others' values, in shared memory where it fits, and the step until which each is tabu. A step is a
 // FANG pass over all moves of variables in conflict: the aggregate is the least free difference, moves of that
 // difference weigh 1.
-#include "constants.cuh"
-#include "rng.cuh"
+#include "walks.cuh"
 
-typedef long long i64;
-
-constexpr u32 NONE = ~0u;
 // More than any move's difference: no free move.
 constexpr int NOTHING = 0x7fffffff;
-// Steps between two reads of the stop flag.
-constexpr u32 UNWATCHED = 64;
 
 // Tables of a reduced problem. Offsets of moves and entries are in quads, except in `affected` and `incidents`.
 struct Layout {
@@ -36,17 +30,6 @@ struct WalkProgress {
     i64 energy, best;
     u64 hash, best_hash, moves;
     u32 step, best_step, changed, tenure, conflicts;
-};
-
-struct Walks {
-    u32 *tables;            // of each walk `words`
-    u64 words;
-    u16 *best;              // the best assignment of each
-    u32 *seen;              // REMEMBERED hashes of each
-    WalkProgress *progress;
-    const u64 *keys;        // of searches that begin, 0 where one continues
-    const u16 *starts;      // where they do
-    const u32 *stop;
 };
 
 // Tables of a search: costs of moves above the variable's least cost and until when they are tabu; each variable's cost
@@ -82,32 +65,20 @@ template <class U> struct Tables {
     __device__ __forceinline__ void add(u32 at, const int4 &x) const { add(gamma, at, x); }
 };
 
+#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ int least_of(int x) { return __reduce_min_sync(ALL, x); }
+__device__ __forceinline__ u32 sum_of(u32 x) { return __reduce_add_sync(ALL, x); }
+__device__ __forceinline__ u32 any_of(u32 x) { return __reduce_or_sync(ALL, x); }
+#else
 __device__ __forceinline__ int least_of(int x) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(~0u, x);
-#else
-    for (int s = 16; s; s >>= 1) x = min(x, __shfl_xor_sync(~0u, x, s));
+    for (int s = 16; s; s >>= 1) x = min(x, __shfl_xor_sync(ALL, x, s));
     return x;
-#endif
 }
-
-__device__ __forceinline__ u32 sum_of(u32 x) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(~0u, x);
-#else
-    for (int s = 16; s; s >>= 1) x += __shfl_xor_sync(~0u, x, s);
-    return x;
-#endif
-}
-
 __device__ __forceinline__ u32 any_of(u32 x) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(~0u, x);
-#else
-    for (int s = 16; s; s >>= 1) x |= __shfl_xor_sync(~0u, x, s);
+    for (int s = 16; s; s >>= 1) x |= __shfl_xor_sync(ALL, x, s);
     return x;
-#endif
 }
+#endif
 
 __device__ __forceinline__ int of(const int4 &x, u32 place) {
     return place == 0 ? x.x : place == 1 ? x.y : place == 2 ? x.z : x.w;
@@ -135,14 +106,14 @@ __device__ __forceinline__ void note(const Tables<U> &t, u32 *conflicts, u32 v, 
 
 // Begins a search.
 template <class U>
-__device__ void begin(const Layout &l, const Tables<U> &t, const Walks &w, u64 key, u32 slot, WalkProgress &s) {
+__device__ void begin(const Layout &l, const Tables<U> &t, const Walks &w, u32 *seen, u32 slot, WalkProgress &s) {
     __shared__ u64 energy, hash;
     __shared__ u32 conflicts;
     const u32 thread = threadIdx.x, threads = blockDim.x, n = l.variables;
     if (thread == 0) energy = hash = conflicts = 0;
     for (u32 move = thread; move < 4 * l.quads; move += threads) t.gamma[move] = 0;
     __syncthreads();
-    for (u32 k = thread; k < REMEMBERED; k += threads) w.seen[(u64)slot * REMEMBERED + k] = 0;
+    for (u32 k = thread; k < REMEMBERED; k += threads) seen[k] = 0;
     u64 hashed = 0;
     i64 sum = 0;
     for (u32 v = thread; v < n; v += threads) {
@@ -182,7 +153,7 @@ __device__ void begin(const Layout &l, const Tables<U> &t, const Walks &w, u64 k
             t.gamma[move] = sizeof(U) == 2 ? (U)HELD : PADDING;
     }
     __syncthreads();
-    s = WalkProgress{key, (i64)energy, (i64)energy, hash, hash, s.moves, 0, 0, 0, FIRST_TENURE, conflicts};
+    s = WalkProgress{s.key, (i64)energy, (i64)energy, hash, hash, s.moves, 0, 0, 0, FIRST_TENURE, conflicts};
     __syncthreads();
 }
 
@@ -213,11 +184,13 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     const u32 slot = blockIdx.x, n = l.variables, thread = threadIdx.x, threads = blockDim.x;
     const u32 warp = thread / 32, warps = threads / 32, lane = thread % 32, moves = 4 * l.quads;
     const u32 lower = (1u << lane) - 1;
-    u32 *own = w.tables + slot * w.words;
+    // behind its tables the hashes that it remembers
+    u32 *own = w.tables + slot * w.words, *seen = own + w.words - REMEMBERED;
+    const u32 size = w.words - REMEMBERED;
     U *at = SHARED ? (U *)shared : (U *)own;
     u32 *behind = (u32 *)(at + 2 * moves);
     const u32 words = (n + 31) / 32;
-    u32 *starts = (u32 *)shared + w.words, *ranges = starts + n + 1;
+    u32 *starts = (u32 *)shared + size, *ranges = starts + n + 1;
     const Tables<U> t{at, at + moves, (int *)behind, behind + n, behind + 2 * n, (U *)(behind + 2 * n + words),
                       SHARED ? starts : l.starts, SHARED ? ranges : l.ranges};
     if (SHARED) {
@@ -227,12 +200,11 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         }
         __syncthreads();
     }
-    u32 *seen = w.seen + (u64)slot * REMEMBERED;
     WalkProgress s = w.progress[slot];
-    if (const u64 key = w.keys[slot]) {
-        begin(l, t, w, key, slot, s);
+    if (s.step == 0) {
+        begin(l, t, w, seen, slot, s);
     } else if (SHARED) {
-        for (u32 k = thread; k < w.words / 4; k += threads) shared[k] = ((const int4 *)own)[k];
+        for (u32 k = thread; k < size / 4; k += threads) shared[k] = ((const int4 *)own)[k];
         __syncthreads();
     }
     if (thread == 0) conflicts = s.conflicts;
@@ -269,7 +241,7 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
     };
     bool pending = false, improved = false;
     for (u32 k = 0; k < steps; k++) {
-        if (k % UNWATCHED == 0 && __syncthreads_or(*(volatile const u32 *)w.stop)) break;
+        if (k % LOOK_EVERY == 0 && __syncthreads_or(*(volatile const u32 *)w.stop)) break;
         if (improved) {
             for (u32 v = thread; v < n; v += threads) w.best[(u64)slot * n + v] = t.held[v] - 4 * t.starts[v];
             improved = false;
@@ -419,5 +391,5 @@ template <class U, bool SHARED> __global__ void __launch_bounds__(512) walk(Layo
         __syncthreads();
     }
     if (SHARED)
-        for (u32 k = thread; k < w.words / 4; k += threads) ((int4 *)own)[k] = shared[k];
+        for (u32 k = thread; k < size / 4; k += threads) ((int4 *)own)[k] = shared[k];
 }

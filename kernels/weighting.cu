@@ -1,13 +1,7 @@
 // Constraint-weighting local search on hard functions, equal to the CPU backend. A warp has a search, its tables in
 // global memory: a step rates a violated function in each lane, and `group` lanes update the sums of a row.
-#include "constants.cuh"
-#include "rng.cuh"
+#include "walks.cuh"
 
-typedef long long i64;
-
-// No variable.
-constexpr u32 NONE = ~0u;
-constexpr u32 ALL = ~0u;
 constexpr i64 LARGEST = 0x7fffffffffffffffll;
 
 // Tables of a reduced problem.
@@ -33,22 +27,12 @@ struct WalkProgress {
     u32 step, stuck, phase_end, phases, remembers, violated, heavy, fewest;
 };
 
-struct Walks {
-    u32 *tables;         // of each walk `words`
-    u64 words;
-    u16 *found;          // the best assignment of each
-    WalkProgress *progress;
-    const u16 *starts;   // where they begin
-    const u32 *stop;
-    u32 count;
-};
-
 // A walk's tables.
 struct Tables {
     u32 *values, *moved, *rests;
     int *hard, *soft, *weights;
     u32 *heavy, *violated, *places;
-    u16 *found;
+    u16 *best;
 
     __device__ Tables(const WalkInput &l, const Walks &w, u32 walk) {
         const u32 n = l.variables, sums = __ldg(l.first + n);
@@ -61,7 +45,7 @@ struct Tables {
         heavy = (u32 *)(weights + l.functions);
         violated = heavy + l.functions;
         places = violated + l.functions;
-        found = w.found + (u64)walk * n;
+        best = w.best + (u64)walk * n;
     }
 };
 
@@ -82,11 +66,6 @@ __device__ __forceinline__ Rated least_of(Rated x) {
             __shfl_xor_sync(ALL, x.change, s), __shfl_xor_sync(ALL, x.who, s), __shfl_xor_sync(ALL, x.value, s)};
         if (o < x) x = o;
     }
-    return x;
-}
-
-template <class T> __device__ __forceinline__ T sum_of(T x) {
-    for (int s = 16; s; s >>= 1) x += __shfl_xor_sync(ALL, x, s);
     return x;
 }
 
@@ -162,7 +141,7 @@ struct Walk {
     }
 
     __device__ void keep() const {
-        for (u32 v = lane; v < l.variables; v += 32) t.found[v] = t.values[v];
+        for (u32 v = lane; v < l.variables; v += 32) t.best[v] = t.values[v];
     }
 
     // The mean difference of a variable's costs.
@@ -346,7 +325,7 @@ struct Walk {
         i64 cost = 0;
         for (u32 v = lane; v < n; v += 32) {
             t.values[v] = values[v];
-            t.found[v] = values[v];
+            t.best[v] = values[v];
             t.moved[v] = t.rests[v] = 0;
             cost += __ldg(l.entries + __ldg(l.first + v) + values[v]);
         }
@@ -376,25 +355,18 @@ struct Walk {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(128) begin(WalkInput l, Walks w) {
-    const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    if (walk >= w.count) return;
-    Walk own(l, w, walk);
-    own.begin(w.starts + (u64)walk * l.variables);
-    if (own.lane == 0) w.progress[walk] = own.s;
-}
-
-// All searches continue for some steps.
+// All searches continue for some steps, or begin.
 extern "C" __global__ void __launch_bounds__(128) walk(WalkInput l, Walks w, u32 steps) {
     const u32 walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (walk >= w.count) return;
     Walk own(l, w, walk);
     WalkProgress &s = own.s;
+    if (s.step == 0) own.begin(w.starts + (u64)walk * l.variables);
     const u64 looked_at = s.looked_at;
     s.looked_at = 0;
     for (u32 k = 0; k < steps; k++) {
         s.step++;
-        if (s.step % UNWATCHED == 0 && __any_sync(ALL, *(volatile const u32 *)w.stop)) break;
+        if (s.step % LOOK_EVERY == 0 && __any_sync(ALL, *(volatile const u32 *)w.stop)) break;
         const u64 draw = mix(s.key, s.step);
         if (s.violated) own.repair(draw);
         else own.improve(draw);

@@ -169,26 +169,6 @@ fn copies_run_beside_work() -> Result {
     Ok(())
 }
 
-#[test]
-fn graphs_repeat_what_was_recorded() -> Result {
-    let Some(cuda) = device() else { return Ok(()) };
-    let kernel = cuda.load(&source())?.kernel("add<5>", 0)?;
-    let mut numbers = cuda.upload(&[1, 2, 3])?;
-    // SAFETY: `numbers` outlives the graph.
-    let mut graph = unsafe { cuda.capture(|| (0..10).try_for_each(|_| add(&cuda, &kernel, &mut numbers))) }?;
-    assert_eq!(cuda.read(&numbers)?, [1, 2, 3], "nothing runs while it is recorded");
-    for _ in 0..3 {
-        graph.launch()?;
-    }
-    assert_eq!(cuda.read(&numbers)?, [151, 152, 153]);
-    // SAFETY: nothing is recorded.
-    let failed = unsafe { cuda.capture(|| Err(DeviceError::Unusable("given up".into()))) };
-    assert_eq!(failed.expect_err("the work failed"), DeviceError::Unusable("given up".into()));
-    add(&cuda, &kernel, &mut numbers)?;
-    assert_eq!(cuda.read(&numbers)?, [156, 157, 158]);
-    Ok(())
-}
-
 /// On its own, as the context is lost: `cargo test --test device -- --ignored --exact a_kernel_that_fails_is_an_error`.
 #[test]
 #[ignore = "leaves the process without a device"]

@@ -49,9 +49,6 @@ pub struct Module(Infallible);
 pub struct Kernel(Infallible);
 
 #[derive(Debug)]
-pub struct Graph(Infallible);
-
-#[derive(Debug)]
 pub struct CudaStream(Infallible);
 
 #[derive(Debug)]
@@ -196,13 +193,6 @@ impl Cuda {
         match self.never {}
     }
 
-    /// # Safety
-    /// Nothing is recorded.
-    #[allow(unsafe_code, reason = "the signature is that of launch.rs")]
-    pub unsafe fn capture(&self, _work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
-        match self.never {}
-    }
-
     pub fn memory(&self) -> Result<Memory, DeviceError> {
         match self.never {}
     }
@@ -295,27 +285,7 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
         match self.0 {}
     }
 
-    /// # Safety
-    /// Nothing is recorded.
-    #[allow(unsafe_code, reason = "the signature is that of memory.rs")]
-    pub unsafe fn record_upload(&self, _stream: &CudaStream, _target: &CudaSlice<T>) -> Result<(), DeviceError> {
-        match self.0 {}
-    }
-
-    /// # Safety
-    /// Nothing is recorded.
-    #[allow(unsafe_code, reason = "the signature is that of memory.rs")]
-    pub unsafe fn record_download(&self, _stream: &CudaStream, _source: &CudaSlice<T>) -> Result<(), DeviceError> {
-        match self.0 {}
-    }
-
     pub fn download<S: DevicePtr<T>>(&mut self, _stream: &CudaStream, _source: &S) -> Result<(), DeviceError> {
-        match self.0 {}
-    }
-}
-
-impl Graph {
-    pub fn launch(&mut self) -> Result<(), DeviceError> {
         match self.0 {}
     }
 }

@@ -1,14 +1,12 @@
-//! Kernels: launches and captured graphs.
+//! Kernels and their launches.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
 use super::find::failed;
 use super::nvrtc::Nvrtc;
-use super::{Compiled, Cuda, DeviceError, Source};
+use super::{Compiled, DeviceError, Source};
 use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
-use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use cudarc::driver::{CudaFunction, CudaGraph, CudaModule, CudaStream, LaunchArgs, LaunchConfig};
-use std::fmt::{self, Debug};
+use cudarc::driver::{CudaFunction, CudaModule, CudaStream, LaunchArgs, LaunchConfig};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -26,18 +24,6 @@ pub struct Module {
 pub struct Kernel {
     function: CudaFunction,
     name: String,
-}
-
-/// Launches recorded once and given to the device together.
-pub struct Graph(CudaGraph);
-
-// SAFETY: a graph may be used by any thread, one at a time: launching takes it mutably.
-unsafe impl Send for Graph {}
-
-impl Debug for Graph {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Graph")
-    }
 }
 
 /// Counts launches and fails from the one numbered `FANGS_FAIL_LAUNCH` on. Tests of the installed program need it:
@@ -62,40 +48,6 @@ pub fn compiles(source: &Source) -> Result<(), DeviceError> {
     let nvrtc = Nvrtc::get()?;
     let latest = nvrtc.architectures()?.into_iter().max().unwrap_or(i32::MAX);
     nvrtc.compile(source, latest).map(|_| ())
-}
-
-impl Cuda {
-    /// Records what `work` gives to this device's stream instead of running it; `work` may neither wait nor allocate.
-    ///
-    /// # Errors
-    /// Those of `work`, and of what cannot be recorded.
-    ///
-    /// # Safety
-    /// The memory that the recorded launches use must outlive the graph.
-    pub unsafe fn capture(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
-        let what = "recording launches";
-        let stream = self.stream();
-        // other threads may continue to use the device
-        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(failed(what))?;
-        let done = work();
-        // ended in any case: until then the stream does nothing else
-        let graph = stream.end_capture(CUgraphInstantiate_flags(0)).map_err(failed(what));
-        done?;
-        let nothing = || DeviceError::Failed { what: what.into(), cause: "nothing was recorded".into() };
-        graph?.map(Graph).ok_or_else(nothing)
-    }
-}
-
-impl Graph {
-    /// Launches the graph on the stream that it was recorded from.
-    ///
-    /// # Errors
-    /// The driver's, or an earlier launch's that it reports late.
-    pub fn launch(&mut self) -> Result<(), DeviceError> {
-        let what = "launching recorded kernels";
-        fail_on_purpose(|| what.into())?;
-        self.0.launch().map_err(failed(what))
-    }
 }
 
 impl Module {

@@ -278,40 +278,6 @@ impl<T: DeviceRepr + Copy> Pinned<T> {
         self.busy.record(stream).map_err(failed)
     }
 
-    /// Records a copy of all items to `target` in a graph.
-    ///
-    /// # Errors
-    /// It does not fit, or the driver's.
-    ///
-    /// # Safety
-    /// While the graph runs, the items must not change and neither side may be dropped.
-    pub unsafe fn record_upload(&self, stream: &CudaStream, target: &CudaSlice<T>) -> Result<(), DeviceError> {
-        fits(self.length, target.len())?;
-        // SAFETY: within the memory; the caller keeps others from it.
-        let items = unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.length) };
-        let (address, _order) = target.device_ptr(stream);
-        // SAFETY: the target has room for all items.
-        let copied = unsafe { result::memcpy_htod_async(address, items, stream.cu_stream()) };
-        copied.map_err(failed("recording a copy to the device"))
-    }
-
-    /// Records a copy of all of `source` to the items in a graph.
-    ///
-    /// # Errors
-    /// It does not fit, or the driver's.
-    ///
-    /// # Safety
-    /// While the graph runs, the items must not be read and neither side may be dropped.
-    pub unsafe fn record_download(&self, stream: &CudaStream, source: &CudaSlice<T>) -> Result<(), DeviceError> {
-        fits(source.len(), self.length)?;
-        // SAFETY: within the memory; the caller keeps others from it.
-        let items = unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), source.len()) };
-        let (address, _order) = source.device_ptr(stream);
-        // SAFETY: there is room for all of `source`.
-        let copied = unsafe { result::memcpy_dtoh_async(items, address, stream.cu_stream()) };
-        copied.map_err(failed("recording a copy from the device"))
-    }
-
     /// Gives a copy of all of `source` to a stream and returns at once.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ pub use {
         PushKernelArg, ValidAsZeroBits,
     },
     find::{devices, survey},
-    launch::{Graph, Kernel, Module, compiles},
+    launch::{Kernel, Module, compiles},
     memory::Pinned,
 };
 

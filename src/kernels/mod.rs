@@ -41,6 +41,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("tabu.cu", include_str!("../../kernels/tabu.cu")),
     ("state_lanes.cuh", include_str!("../../kernels/state_lanes.cuh")),
     ("tree_move.cuh", include_str!("../../kernels/tree_move.cuh")),
+    ("walks.cuh", include_str!("../../kernels/walks.cuh")),
     ("weighting.cu", include_str!("../../kernels/weighting.cu")),
 ];
 

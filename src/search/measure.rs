@@ -2,8 +2,9 @@
 
 use super::drivers::annealing::cpu::{CpuPopulation, state_bytes};
 use super::drivers::annealing::cuda::CudaPopulation;
-use super::drivers::annealing::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Population, STEPS, steps};
+use super::drivers::annealing::generation::{Generation, Population, steps};
 use super::drivers::guided::speed::passes;
+use super::drivers::tuning::annealing::GREEDY_SWEEPS;
 use super::scheduler::driver::SearchContext;
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
@@ -150,7 +151,7 @@ impl Bench {
     pub fn run(&self, place: &Place, states: Option<usize>, trees: bool, repeats: usize) -> Result<Speed, DeviceError> {
         let (name, mut population): (String, Box<dyn Population>) = match place {
             Place::Cpu => ("cpu".into(), Box::new(CpuPopulation::default())),
-            Place::Device(cuda) => (cuda.label(), Box::new(CudaPopulation::new(cuda.clone(), false)?)),
+            Place::Device(cuda) => (cuda.label(), Box::new(CudaPopulation::new(cuda, &self.context)?)),
         };
         let context = &self.context;
         let sweeps = if context.is_large() { 50 } else { 5 };
@@ -158,7 +159,7 @@ impl Bench {
             Some(states) => states,
             None => population.suitable_states(context, sweeps, FULL)?,
         };
-        population.open(context, states, &[], false)?;
+        population.open(context, states, &[])?;
         population.heat(steps(context.schedule))?;
         let mut rng = Rng::new(2);
         let stop = Stop::new();
@@ -174,7 +175,7 @@ impl Bench {
                 region: std::array::from_fn(|arm| u32::MAX / 4 * (arm as u32 + 1)),
                 tree: if trees && !context.forests().is_empty() { [0, u32::MAX] } else { never },
                 before: never,
-                starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
+                starts: Generation::starts(),
             };
             let began = Instant::now();
             let offspring = population.make_offspring(context, &generation, 0..states, &stop)?;

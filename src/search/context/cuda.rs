@@ -132,13 +132,14 @@ pub(crate) fn upload<T: DeviceRepr + ValidAsZeroBits>(cuda: &Cuda, items: &[T]) 
     if items.is_empty() { cuda.zeros(1) } else { cuda.upload(items) }
 }
 
-struct Uploads<'a> {
-    cuda: &'a Cuda,
-    kept: Vec<Kept>,
+/// Uploads tables and keeps them.
+pub(crate) struct Uploads<'a> {
+    pub cuda: &'a Cuda,
+    pub kept: Vec<Kept>,
 }
 
 impl Uploads<'_> {
-    fn items<T: DeviceRepr + ValidAsZeroBits + Send + Sync + 'static>(
+    pub fn items<T: DeviceRepr + ValidAsZeroBits + Send + Sync + 'static>(
         &mut self,
         items: &[T],
     ) -> Result<u64, DeviceError> {
@@ -147,7 +148,7 @@ impl Uploads<'_> {
     }
 
     /// Units of 16 bytes after as many of zeros as the widest row has.
-    fn units(&mut self, zeros: usize, words: &[i32]) -> Result<u64, DeviceError> {
+    pub fn units(&mut self, zeros: usize, words: &[i32]) -> Result<u64, DeviceError> {
         let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
         self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
         Ok(self.keep(slice))

@@ -6,28 +6,14 @@
 //! A search begins again each time, with what was found since as its limit.
 
 use super::annealing::state::Elite;
+use super::tuning::ROUND_WORK;
+use super::tuning::limited_discrepancy::{BEGIN, FUNCTION_WORK, LEAST_PASSES, LEAST_REACH, MOST_REACH, PASSES};
 use crate::bounds::Probe;
 use crate::model::Problem;
 use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use std::cell::OnceCell;
 
-/// Work of a run before the first search, a third of a second: the better the solution known, the more is pruned.
-const BEGIN: u64 = 300_000_000;
-/// Work of a round at least: small networks take several searches.
-const ROUND_WORK: u64 = 20_000_000;
-/// What a search may look at, at first: so many passes over all functions, and at least and at most so many entries. It
-/// doubles where that was not enough to find anything.
-const PASSES: u64 = 256;
-const LEAST_REACH: u64 = 1 << 24;
-const MOST_REACH: u64 = 1 << 29;
-/// Passes that must be possible: with fewer no search comes far. On large cores a descent takes more than that, and
-/// annealing uses the time better.
-const LEAST_PASSES: u64 = 64;
-/// Entries that could be looked at in the time that a function takes besides, at each of its variables.
-const FUNCTION_WORK: u64 = 32;
-
-/// The driver.
 #[derive(Default)]
 pub(crate) struct LimitedDiscrepancy {
     /// How often a path may leave the best child.

@@ -11,6 +11,10 @@
 //! nothing.
 
 use super::annealing::state::Elite;
+use super::tuning::lns::{
+    BEGIN, BEGINNINGS, DISCREPANCIES, DOUBLING, FUSED, FUSION, GROWTH, LEAST, LEAST_REACH, MOST_REACH, PATIENCE,
+    SEARCH_WORK, SHRINKAGE, TRIED, TURN_WORK, VARIABLE_WORK,
+};
 use crate::bounds::{Probe, Probed};
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::Rng;
@@ -19,37 +23,6 @@ use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use rayon::prelude::*;
 
-/// Discrepancies of the states, how often a path may leave the best child: few ones have large clusters, many ones
-/// small clusters.
-const DISCREPANCIES: [usize; 4] = [3, 8, 1, usize::MAX];
-/// Work of a state's turn, about.
-const TURN_WORK: u64 = 2_500_000;
-/// Work of a run before states take part, half a second: until then annealing gains more on nearly all networks.
-const BEGIN: u64 = 500_000_000;
-/// Variables of a cluster, at first and at least, and the part by which it grows and shrinks.
-const LEAST: f64 = 5.0;
-const GROWTH: f64 = 0.05;
-const SHRINKAGE: f64 = 0.1;
-/// Entries that a search looks at, at first and at most; they double after so many searches that found nothing better.
-const LEAST_REACH: u64 = 1_000_000;
-const MOST_REACH: u64 = 16_000_000;
-const DOUBLING: u32 = 100;
-/// Searches without anything better after which a state goes on from another elite.
-const PATIENCE: u32 = 400;
-/// One search in so many is a fusion.
-const FUSION: u64 = 3;
-/// What the variables of a fusion have for degrees in all, at most: to set up a search of so many takes about two
-/// turns.
-const FUSED: usize = 40_000;
-/// Where a cluster begins: one time in two with the dearest of a few variables.
-const BEGINNINGS: usize = 4;
-/// The next variable of a cluster is the one of most neighbours there among up to so many at its border.
-const TRIED: usize = 4;
-/// What a search takes besides, and each of its variables.
-const SEARCH_WORK: u64 = 1000;
-const VARIABLE_WORK: u64 = 50;
-
-/// The driver.
 pub(crate) struct Lns {
     rng: Rng,
     states: Vec<LnsState>,
@@ -73,16 +46,7 @@ struct LnsState {
     links: Vec<u32>,
 }
 
-/// What a turn did.
-#[derive(Default)]
-struct Turn {
-    work: u64,
-    looked_at: u64,
-    moves: u64,
-}
-
 impl Lns {
-    /// A driver that has not begun.
     pub fn new(rng: Rng) -> Self {
         Lns { rng, states: Vec::new(), incidence: Vec::new() }
     }
@@ -121,8 +85,8 @@ impl Lns {
 
 impl LnsState {
     /// Searches until the work of a turn is done.
-    fn turn(&mut self, context: &SearchContext, whole: &Whole, elites: &[Elite], stop: &Stop) -> Turn {
-        let mut turn = Turn::default();
+    fn turn(&mut self, context: &SearchContext, whole: &Whole, elites: &[Elite], stop: &Stop) -> Effort {
+        let mut turn = Effort::default();
         let mut values = std::mem::take(&mut self.elite.values);
         let mut total = self.elite.energy.total;
         let forbidden = if self.elite.energy.violations == 0 { FORBIDDEN } else { context.tables.price() };
@@ -241,7 +205,7 @@ fn improve(
     choices: Vec<Choice>,
     limits: Probe,
     places: &mut [u32],
-    turn: &mut Turn,
+    turn: &mut Effort,
     stop: &Stop,
 ) -> Option<(Cost, Option<Vec<u16>>, bool)> {
     if choices.is_empty() {
@@ -253,7 +217,7 @@ fn improve(
     let Probed { solution, short, work, .. } = limits.search(&part.problem, ub, stop)?;
     // an entry takes one and a half nanoseconds on SPOT5 and CELAR, twice that where tables are tiny
     turn.work += work / 2 * 3;
-    turn.looked_at += work;
+    turn.ratings += work;
     let Some(solution) = solution else { return Some((base.total, None, short)) };
     let mut values = base.values.to_vec();
     part.write(&solution, &mut values);
@@ -287,18 +251,14 @@ impl Driver for Lns {
         // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
         let _ = context.regions();
         let whole = Whole { tables: &context.tables, incidence: &self.incidence };
-        let turns: Vec<Turn> =
+        let turns: Vec<Effort> =
             self.states.par_iter_mut().map(|state| state.turn(context, &whole, elites, stop)).collect();
         for state in &self.states {
             pool.offer(&state.elite);
         }
-        let add = |effort: Effort, turn: &Turn| Effort {
-            moves: effort.moves + turn.moves,
-            ratings: effort.ratings + turn.looked_at,
-            work: effort.work + turn.work,
-            ..effort
-        };
-        turns.iter().fold(Effort::default(), add)
+        let mut effort = Effort::default();
+        turns.iter().for_each(|turn| effort.add(turn));
+        effort
     }
 
     fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
@@ -339,7 +299,7 @@ mod tests {
         let mut places = vec![u32::MAX; values.len()];
         let (limits, stop) = (Probe::new(u64::MAX, usize::MAX).leaves(leaf), Stop::new());
         let (cost, better, short) =
-            improve(&whole, base, choices.to_vec(), limits, &mut places, &mut Turn::default(), &stop)?;
+            improve(&whole, base, choices.to_vec(), limits, &mut places, &mut Effort::default(), &stop)?;
         assert!(!short);
         let made = tables.energy(better.as_deref().unwrap_or(values));
         assert_eq!(made.total, cost);

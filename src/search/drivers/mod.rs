@@ -8,6 +8,8 @@ pub(crate) mod guided;
 pub(crate) mod limited_discrepancy;
 pub(crate) mod lns;
 pub(crate) mod tabu;
+pub(crate) mod tuning;
+pub(crate) mod walks;
 pub(crate) mod weighting;
 
 use self::annealing::Annealing;

@@ -1,9 +1,7 @@
 //! The population on the CPU: offspring in parallel, one thread a child.
 
 use super::crossover::PartitionCrossover;
-use super::generation::{
-    COLD_SHARES, GREEDY_SWEEPS, Generation, Offspring, Plan, Population, Replacement, TREE_EVERY, Tally, decision,
-};
+use super::generation::{Generation, Offspring, Plan, Population, Replacement, Tally, decision};
 use super::heat_bath::{AllFunctions, HeatBath};
 use super::rating_cache::{CachedRatings, RatingCache};
 use super::state::{Elite, State, hash};
@@ -15,6 +13,10 @@ use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
 use crate::rng::{Rng, below, mix};
 use crate::search::context::value_tables::Energy;
+use crate::search::drivers::tuning::annealing::{
+    COLD_SHARES, COOL, FIRST_FOR_EACH, FIRST_STATES, GENERATION_WORK, GREEDY_SWEEPS, LARGE_POPULATION, MOST_KEPT,
+    TREE_EVERY, WORTH_KEEPING,
+};
 use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -38,13 +40,11 @@ pub(crate) struct CpuPopulation {
     first_moves: [u64; COLD_SHARES.len()],
 }
 
-/// A finished child.
 #[derive(Clone, Debug)]
 struct Child {
     elite: Elite,
     ratings: RatingCache,
     plan: Plan,
-    /// Of its first sweep.
     first_moves: u64,
     moves: u64,
     rated: u64,
@@ -65,31 +65,73 @@ struct ThreadStorage {
     before: Vec<u16>,
 }
 
-/// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next. On twelve cores
-/// one in two took as long, one in five up to 1.3 times (results/notes/cpu.md).
-const COOL: usize = 3;
-/// Where a child's rows are gone with it: the first sweep that keeps ratings makes all rows again, and it takes some
-/// more to pay.
-const WORTH_KEEPING: u32 = 4;
-/// Values of all variables up to which a state keeps its ratings: 64 kB of them.
-const MOST_KEPT: usize = 1 << 14;
-
 /// Whether elites keep their ratings. Children of large cores are long enough to make them again.
 fn keeps_ratings(context: &SearchContext) -> bool {
     let tables = &context.tables;
     !context.is_large() && tables.all_copied() && tables.moves() <= MOST_KEPT
 }
 
-impl CpuPopulation {
+/// A child to be made, for the vector units of the machine it is made on.
+struct MakeChild<'a> {
+    population: &'a CpuPopulation,
+    slot: usize,
+    generation: &'a Generation,
+    context: &'a SearchContext,
+    storage: &'a mut ThreadStorage,
+    stop: &'a Stop,
+}
+
+impl MakeChild<'_> {
+    /// A child that begins with these values takes on its parent's ratings, if there are any and it is like its parent.
     #[inline(always)]
-    fn make_child(
-        &self,
-        slot: usize,
-        generation: &Generation,
-        context: &SearchContext,
-        storage: &mut ThreadStorage,
-        stop: &Stop,
-    ) -> Option<Child> {
+    fn inherits(&mut self, values: &[u16]) -> bool {
+        let (context, storage) = (self.context, &mut *self.storage);
+        let (parent, ratings) = (&self.population.elites[self.slot], &self.population.ratings[self.slot]);
+        let differing = parent.values.iter().zip(values).filter(|(a, b)| a != b).count();
+        let pays = !ratings.known.is_empty() && differing * COOL < values.len();
+        let Some(layout) = context.layout().filter(|_| pays) else { return false };
+        // entries are costs where nothing is rounded
+        let total = (context.tables.shift == 0).then_some(parent.energy.total);
+        let of_child = storage.ratings.get_mut();
+        of_child.copy(ratings, total);
+        storage.before.clone_from(&parent.values);
+        of_child.follow(&context.tables, layout, &mut storage.before, values);
+        true
+    }
+
+    /// The parent's values with a connected region of a second parent's or, where that is a copy, of random ones.
+    fn cross(&mut self, key: u64, plan: Plan) -> Vec<u16> {
+        let (elites, context) = (&self.population.elites, self.context);
+        let total = |slot: usize| elites[slot].energy.total;
+        let (second_parent, differs) =
+            self.generation.second_parent(key, self.slot, elites.len(), total, |slot| elites[slot].hash);
+        let n = context.variables();
+        let shapes = context.regions().len() / n;
+        let shape = below(mix(key, decision::SHAPE), shapes as u64) as usize;
+        let members = &context.regions()[shape * n..][..Generation::region_size(plan, key, n)];
+        let mut values = elites[self.slot].values.clone();
+        let draw = mix(key, decision::VALUES);
+        for &v in members {
+            values[v as usize] = match differs {
+                true => elites[second_parent].values[v as usize],
+                false => below(mix(draw, u64::from(v)), context.tables.domain(v as usize) as u64) as u16,
+            };
+        }
+        if differs && plan.before && context.is_large() {
+            let mut merged = elites[self.slot].values.clone();
+            self.storage.merge.take_better(&context.tables, &mut merged, &values, mix(key, decision::TIES_BEFORE));
+            values = merged;
+        }
+        values
+    }
+}
+
+impl pulp::WithSimd for MakeChild<'_> {
+    type Output = Option<Child>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(mut self, _: S) -> Option<Child> {
+        let MakeChild { population, slot, generation, context, stop, .. } = self;
         if stop.is_set() {
             return None;
         }
@@ -99,23 +141,22 @@ impl CpuPopulation {
         // a child's bits come from its key: the stream is never drawn from
         let mut state = State::new(context.variables(), Rng::new(0));
         let is_cool = |moves: u64| moves.saturating_mul(COOL as u64) < context.variables() as u64;
-        let (mut cool, mut known) = (!generation.opens() && is_cool(self.first_moves[plan.cold]), false);
+        let (mut cool, mut known) = (!generation.opens() && is_cool(population.first_moves[plan.cold]), false);
         if generation.opens() {
             let draw = mix(key, decision::VALUES);
             for (v, value) in state.values.iter_mut().enumerate() {
                 *value = below(mix(draw, v as u64), tables.domain(v) as u64) as u16;
             }
         } else {
-            state.values.copy_from_slice(&self.elites[slot].values);
-            self.cross(slot, generation, key, context, &mut state, storage);
-            known = cool && self.inherits(slot, context, &state.values, storage);
+            state.values = self.cross(key, plan);
+            known = cool && self.inherits(&state.values);
         }
-        let sweeps = generation.sweeps;
+        let (storage, sweeps) = (self.storage, generation.sweeps);
         let (layout, keeps) = (context.layout(), keeps_ratings(context));
         let mut first_moves = u64::MAX;
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
-            let boltzmann = if greedy { Boltzmann::GREEDY } else { self.steps[generation.step(plan, pass)] };
+            let boltzmann = if greedy { Boltzmann::GREEDY } else { population.steps[generation.step(plan, pass)] };
             let number = decision::PASSES + 2 * u64::from(pass);
             let draws = (mix(group, number), mix(mix(key, number), 0));
             let (moved, scratch) = (state.moves, &mut storage.scratch);
@@ -148,13 +189,13 @@ impl CpuPopulation {
         // an anneal that was told to stop still gives what it has improved by components
         if context.is_large() && !generation.opens() {
             let draw = mix(key, decision::TIES_AFTER);
-            storage.merge.take_better(tables, &mut state.values, &self.elites[slot].values, draw);
+            storage.merge.take_better(tables, &mut state.values, &population.elites[slot].values, draw);
         }
         let State { values, moves, ratings: rated, .. } = state;
         let ratings = if known && keeps { storage.ratings.take() } else { RatingCache::default() };
-        let elite = match ratings.total() {
+        let elite = match ratings.total {
             // whether it is allowed makes no difference: better ones are
-            Some(total) if total >= self.best_allowed => {
+            Some(total) if total >= population.best_allowed => {
                 let hash = hash(&values);
                 Elite { values, energy: Energy { total, violations: 0 }, hash }
             }
@@ -162,95 +203,7 @@ impl CpuPopulation {
         };
         Some(Child { elite, ratings, plan, first_moves, moves, rated })
     }
-
-    /// A child that begins with these values takes on its parent's ratings, if there are any and it is like its parent.
-    #[inline(always)]
-    fn inherits(&self, slot: usize, context: &SearchContext, values: &[u16], storage: &mut ThreadStorage) -> bool {
-        let (parent, ratings) = (&self.elites[slot], &self.ratings[slot]);
-        let differing = parent.values.iter().zip(values).filter(|(a, b)| a != b).count();
-        let Some(layout) = context.layout().filter(|_| ratings.has_rows() && differing * COOL < values.len()) else {
-            return false;
-        };
-        // entries are costs where nothing is rounded
-        let total = (context.tables.shift == 0).then_some(parent.energy.total);
-        let of_child = storage.ratings.get_mut();
-        of_child.copy(ratings, total);
-        storage.before.clone_from(&parent.values);
-        of_child.follow(&context.tables, layout, &mut storage.before, values);
-        true
-    }
-
-    /// Copies a connected region of a second parent into the state; where the second parent is a copy of the parent,
-    /// random values.
-    fn cross(
-        &self,
-        slot: usize,
-        generation: &Generation,
-        key: u64,
-        context: &SearchContext,
-        state: &mut State,
-        storage: &mut ThreadStorage,
-    ) {
-        let plan = generation.plan(key);
-        let total = |slot: usize| self.elites[slot].energy.total;
-        let (second_parent, differs) =
-            generation.second_parent(key, slot, self.elites.len(), total, |slot| self.elites[slot].hash);
-        let n = context.variables();
-        let shapes = context.regions().len() / n;
-        let shape = below(mix(key, decision::SHAPE), shapes as u64) as usize;
-        let members = &context.regions()[shape * n..][..Generation::region_size(plan, key, n)];
-        let draw = mix(key, decision::VALUES);
-        for &v in members {
-            state.values[v as usize] = match differs {
-                true => self.elites[second_parent].values[v as usize],
-                false => below(mix(draw, u64::from(v)), context.tables.domain(v as usize) as u64) as u16,
-            };
-        }
-        if differs && plan.before && context.is_large() {
-            let mut merged = self.elites[slot].values.clone();
-            storage.merge.take_better(&context.tables, &mut merged, &state.values, mix(key, decision::TIES_BEFORE));
-            state.values = merged;
-        }
-    }
 }
-
-/// Making a child, compiled for the vector units of the machine it runs on.
-struct MakeChild<'a> {
-    population: &'a CpuPopulation,
-    slot: usize,
-    generation: &'a Generation,
-    context: &'a SearchContext,
-    storage: &'a mut ThreadStorage,
-    stop: &'a Stop,
-}
-
-impl pulp::WithSimd for MakeChild<'_> {
-    type Output = Option<Child>;
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> Option<Child> {
-        self.population.make_child(self.slot, self.generation, self.context, self.storage, self.stop)
-    }
-}
-
-/// Work of a generation at most: some 200 ms.
-const GENERATION_WORK: u64 = 200_000_000;
-/// States of a first pool at most; later ones have twice as many each. With 256 from the beginning good solutions came
-/// later: scen07's mean distance from the best known one over 10 s of one core was 0.20, with 32 it is 0.06
-/// (results/notes/cpu.md).
-const FIRST_STATES: usize = 32;
-/// States of a first pool for each thread at least. With two, as 16 threads had, scen07 was at its best after 1.3 s and
-/// not after 0.4 to 0.7 (results/notes/cpu.md).
-const FIRST_FOR_EACH: usize = 4;
-/// States on a large core, whose parts improve independently: few, so that each comes far, for one thread and for more.
-/// On a random network of 1000 variables 4 states came to 126352 in the time in which 8 came to 127342 and 16 to
-/// 127941; two threads bring 8 in 60 s to 292386 on a grid on which 4 come to 292893. A first pool has a state for each
-/// thread: that is far ahead in the first seconds, and the best of it joins later pools (one core, 8 s, ten networks:
-/// -0.20 +- 0.05 of the integral's logarithm; results/notes/cpu.md).
-const LARGE_POPULATION: [usize; 2] = [4, 8];
-
-/// A tree move takes about as long as so many sweeps.
-pub(crate) const TREE_SWEEPS: f64 = 1.25;
 
 /// Whether a pool on the CPU has a state for each thread: the first on a large core, unless a number was asked for or
 /// the run must be repeated.
@@ -296,20 +249,18 @@ impl Population for CpuPopulation {
         Ok(suitable_states(context, base_sweeps, epoch))
     }
 
-    fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
+    fn most_states(&self, context: &SearchContext) -> Result<usize, DeviceError> {
         Ok(most_states(state_bytes(context)))
     }
 
-    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
         // made here: a thread that made them amid offspring might be given another child, which would wait for them for
         // ever
         let _ = rayon::join(|| context.layout(), || context.regions());
         self.offspring.clear();
-        self.elites.clear();
-        self.elites.extend(seeds.iter().cycle().take(if fill { states } else { seeds.len().min(states) }).cloned());
+        self.elites = seeds.to_vec();
         self.elites.resize(states, Elite::none());
-        self.ratings.clear();
-        self.ratings.resize(states, RatingCache::default());
+        self.ratings = vec![RatingCache::default(); states];
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         Ok(())
     }
@@ -373,14 +324,14 @@ impl Population for CpuPopulation {
                     true if context.is_large() => gain as u64,
                     true => 1,
                 };
-                let arms: [&mut (u64, u64); 4] = [
+                let arms: [&mut [u64; 2]; 4] = [
                     &mut tally.cold[plan.cold],
                     &mut tally.region[plan.region],
                     &mut tally.tree[usize::from(plan.tree)],
                     &mut tally.before[usize::from(plan.before)],
                 ];
                 for arm in arms {
-                    *arm = (arm.0 + won, arm.1 + 1);
+                    *arm = [arm[0] + won, arm[1] + 1];
                 }
             }
             if accepted {
@@ -418,7 +369,7 @@ impl Population for CpuPopulation {
 mod tests {
     use super::*;
     use crate::generate::generate;
-    use crate::search::drivers::annealing::generation::{STEPS, steps};
+    use crate::search::drivers::annealing::generation::steps;
     use crate::search::testing::price;
     use std::sync::Arc;
 
@@ -435,7 +386,7 @@ mod tests {
             let problem = Arc::new(reducer.problem());
             let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
             let (mut population, mut rng, mut kept) = (CpuPopulation::default(), Rng::new(2), 0);
-            population.open(&context, 24, &[], false).expect("the host works");
+            population.open(&context, 24, &[]).expect("the host works");
             population.heat(steps(context.schedule)).expect("the host works");
             for round in 0..60 {
                 let shares = |arms: u32, arm: usize| u32::MAX / arms * (arm as u32 + 1);
@@ -447,7 +398,7 @@ mod tests {
                     region: std::array::from_fn(|arm| shares(4, arm)),
                     tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
                     before: [u32::MAX; 2],
-                    starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
+                    starts: Generation::starts(),
                 };
                 let offspring =
                     population.make_offspring(&context, &generation, 0..24, &Stop::new()).expect("the host works");
@@ -455,7 +406,7 @@ mod tests {
                 let _ = population.replace(&context, &generation).expect("the host works");
                 for (elite, ratings) in population.elites.iter().zip(&population.ratings) {
                     assert_eq!(elite.energy.total, context.tables.energy(&elite.values).total, "{kind}, {round}");
-                    kept += usize::from(ratings.total().is_some());
+                    kept += usize::from(ratings.total.is_some());
                 }
                 let best = population.best(&context).expect("the host works").expect("an elite");
                 assert_eq!(best.energy, context.tables.energy(&best.values));

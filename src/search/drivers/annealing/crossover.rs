@@ -1,6 +1,7 @@
-//! Partition crossover of two assignments: where they differ, the constraint
-//! graph falls into parts that do not see each other; of each part the cheaper version is taken.
+//! Partition crossover of two assignments: where they differ, the constraint graph falls into parts that do not see
+//! each other; of each part the cheaper version is taken.
 
+use super::tree_move::find;
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::mix;
 use crate::search::context::value_tables::ValueTables;
@@ -55,13 +56,8 @@ impl PartitionCrossover {
         }
     }
 
-    fn find(&mut self, mut v: u32) -> u32 {
-        while self.root[v as usize] != v {
-            let up = self.root[self.root[v as usize] as usize];
-            self.root[v as usize] = up;
-            v = up;
-        }
-        v
+    fn find(&mut self, v: u32) -> u32 {
+        find(&mut self.root, v)
     }
 
     fn union(&mut self, a: u32, b: u32) {

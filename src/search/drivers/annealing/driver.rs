@@ -1,9 +1,10 @@
 //! Annealing as a driver of the portfolio.
 
+use super::Annealing;
 use super::cuda::launch_shape::FirstKernels;
 use super::state::Elite;
-use super::{Annealing, LARGE_FLOOR, MOVED, WEIGHT};
 use crate::device::Source;
+use crate::search::drivers::tuning::annealing::{LARGE_FLOOR, MOVED, WEIGHT};
 use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use rayon::prelude::*;

@@ -5,31 +5,18 @@
 //! equal results: [`CpuPopulation`](super::cpu::CpuPopulation) makes them on the CPU, a device runs the same program as
 //! a kernel.
 
-use super::cpu;
 use super::state::Elite;
 use super::temperature::Schedule;
 use crate::device::DeviceError;
 use crate::device::shared::{constants, device_structs, table};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::{below, mix};
+use crate::search::drivers::tuning::annealing::{
+    COLD_SHARES, GREEDY_SWEEPS, GROUP, REGION_SHARES, STEPS, TREE_EVERY, TREE_SWEEPS,
+};
 use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::ops::Range;
-
-/// Where on the schedule a child's anneal begins, as a share of it from the cold end.
-pub(crate) const COLD_SHARES: [f64; 8] = [0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.62, 0.75];
-/// Largest share of the variables copied from the second parent, in 65536ths; the size is drawn between half of it and
-/// it.
-pub(crate) const REGION_SHARES: [u64; 4] = [3932, 9830, 21627, 43254];
-/// States that share the order of their sweeps and the forests of their tree moves: they read the same tables at about
-/// the same time.
-pub(crate) const GROUP: u64 = 32;
-/// Temperatures that a schedule is cut into.
-pub(crate) const STEPS: usize = 1024;
-/// Sweeps from one tree move to the next; a child of fewer has one after its last.
-pub(crate) const TREE_EVERY: u32 = 5;
-/// Sweeps at no temperature that end a child.
-pub(crate) const GREEDY_SWEEPS: u32 = 1;
 
 /// What a child decides, numbered: its bits are [`mix`]ed from its key and this.
 pub(crate) mod decision {
@@ -70,7 +57,6 @@ device_structs! {
     /// What all offspring of a generation share.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct Generation as "Generation" {
-        /// Keys are mixed from it.
         pub draw: u64,
         /// The size of a subpopulation: that many neighbouring slots take second parents from each other. 0 where
         /// offspring begin at random values.
@@ -97,17 +83,19 @@ pub(crate) struct Plan {
 }
 
 impl Generation {
-    /// Whether offspring begin at random values.
+    /// The steps of the schedule where offspring may begin.
+    pub fn starts() -> [u32; 8] {
+        COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32)
+    }
+
     pub fn opens(&self) -> bool {
         self.subpopulation == 0
     }
 
-    /// The key of the child in a slot.
     pub fn key(&self, slot: usize) -> u64 {
         mix(self.draw, slot as u64)
     }
 
-    /// The key of what the group of a slot shares.
     pub fn group_key(&self, slot: usize) -> u64 {
         mix(self.draw, decision::OF_GROUP + slot as u64 / GROUP)
     }
@@ -131,7 +119,6 @@ impl Generation {
         }
     }
 
-    /// The step of the schedule of a pass.
     pub fn step(&self, plan: Plan, pass: u32) -> usize {
         let from = if self.opens() { 0 } else { self.starts[plan.cold] };
         let last = (self.sweeps - 1).max(1);
@@ -171,27 +158,26 @@ impl Generation {
     }
 }
 
-/// The steps of a schedule.
 pub(crate) fn steps(schedule: Schedule) -> Vec<Boltzmann> {
     (0..STEPS).map(|step| Boltzmann::new(schedule.at(step as f64 / (STEPS - 1) as f64))).collect()
 }
 
-/// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are offspring
-/// better than their parents, on large cores by how much.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub cold: [(u64, u64); 8],
-    pub region: [(u64, u64); 4],
-    pub tree: [(u64, u64); 2],
-    pub before: [(u64, u64); 2],
+device_structs! {
+    /// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are offspring
+    /// better than their parents, on large cores by how much.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Tally as "Tally" {
+        pub cold: [[u64; 2]; 8],
+        pub region: [[u64; 2]; 4],
+        pub tree: [[u64; 2]; 2],
+        pub before: [[u64; 2]; 2],
+    }
 }
 
 /// Children made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offspring {
-    /// Assignments that changed a value.
     pub moves: u64,
-    /// Candidate values rated.
     pub ratings: u64,
     /// How many were made; fewer than asked for after a stop.
     pub made: usize,
@@ -202,9 +188,7 @@ pub(crate) struct Offspring {
 /// A population after selection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replacement {
-    /// What the choices came to.
     pub tally: Tally,
-    /// The least energy.
     pub best: i64,
     /// How many elites have it.
     pub at_best: usize,
@@ -216,13 +200,12 @@ pub(crate) trait Population: Send {
     /// those of the first offspring.
     fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
 
-    /// States that there is memory for.
-    fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError>;
+    fn most_states(&self, context: &SearchContext) -> Result<usize, DeviceError>;
 
     /// Sweeps that take as long as a tree move.
     fn tree_sweeps(&self, context: &SearchContext) -> f64 {
         let _ = context;
-        cpu::TREE_SWEEPS
+        TREE_SWEEPS
     }
 
     /// How much work it does in the time that a core of the CPU does one unit.
@@ -235,11 +218,9 @@ pub(crate) trait Population: Send {
         false
     }
 
-    /// Forgets everything and makes room for `states`; `seeds` take the first slots and, where `fill`, their copies the
-    /// rest.
-    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError>;
+    /// Forgets everything and makes room for `states`; `seeds`, as many at most, take the first slots.
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError>;
 
-    /// Sets the temperatures.
     fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError>;
 
     /// Makes the offspring of some slots.

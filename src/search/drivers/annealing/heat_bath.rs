@@ -9,11 +9,8 @@ use crate::search::context::value_tables::ValueTables;
 /// Heat bath over the values of one variable, whose ratings come from `source`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeatBath<'a, R = AllFunctions> {
-    /// The core's rows.
     pub tables: &'a ValueTables,
-    /// Weights of the temperature.
     pub boltzmann: Boltzmann,
-    /// Where ratings come from.
     pub source: R,
 }
 

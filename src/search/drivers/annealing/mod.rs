@@ -20,10 +20,14 @@ pub(crate) mod temperature;
 pub(crate) mod tree_move;
 
 use self::cpu::{CpuPopulation, begins_with_few, clipped};
-use self::generation::{COLD_SHARES, GREEDY_SWEEPS, Generation, Population, Replacement, STEPS, TREE_EVERY, steps};
+use self::generation::{Generation, Population, Replacement, steps};
 use self::operators::OperatorSelection;
 use self::state::Elite;
-use self::temperature::ENDS;
+use super::tuning::ROUND_WORK;
+use super::tuning::annealing::{
+    ARCHIVE, CROSS_EVERY, DOUBLINGS, ENDS, FIRST_SWEEPS, GREEDY_SWEEPS, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE,
+    LEAST_SUBPOPULATION, LONG_SWEEPS, LONG_WORK, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS, TREE_EVERY,
+};
 use crate::device::{Cuda, DeviceError};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
@@ -33,43 +37,6 @@ use crate::stop::Stop;
 use cuda::CudaPopulation;
 use std::sync::Arc;
 
-/// Work of a round at least, so that a round's overhead does not count: some 20 ms.
-const ROUND_WORK: u64 = 20_000_000;
-/// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on
-/// SPOT5.
-const FIRST_SWEEPS: u32 = 4;
-const OPENING_SWEEPS: u32 = 32;
-/// The second where all offspring are made at once: sweeps follow each other at the pace of a single state there, and
-/// 128 of them took longer than all that came after (results/notes/search-cuda.md).
-const SHORT_OPENING_SWEEPS: u32 = 16;
-/// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of long annealing,
-/// whose later ones have twice as many each until one takes so much work, a fifth of a second.
-const LONG_SWEEPS: u32 = 256;
-const LONG_WORK: u64 = 200_000_000;
-/// Generations without a new best of the pool after which it counts as converged if its median has come to the best.
-const PATIENCE: u32 = 8;
-/// Work of the first offspring on large cores, about: 50 to 200 sweeps. Ever more sweeps pay there as a run goes on:
-/// after so many generations without a new best they double, up to so many times.
-const LARGE_CHILD_WORK: u64 = 70_000_000;
-const LARGE_PATIENCE: u32 = 4;
-const DOUBLINGS: u32 = 6;
-/// Doublings in vain after which a pool on a large core stagnates. What it lacks are a few parts that other pools have:
-/// the bests of earlier ones join it, and when it stagnates again the next begins. Where what differs between pools
-/// falls into parts, the second, the next may come sooner (one H200, 20 s: 100x100 grid, medians of five seeds, 290894
-/// after one, 290900 after two; rnd1000, three seeds each, 125095 and 125059).
-const IN_VAIN: [u32; 2] = [2, 1];
-/// States of a subpopulation of a pool's first offspring on other large cores. Subpopulations double with the sweeps:
-/// among all states a good one is soon in all others, which then find nothing better for ten seconds (one H200,
-/// rnd1000, 20 s, 264 states: medians 125074 of eight runs before, 125065 of 14 so).
-const LEAST_SUBPOPULATION: usize = 4;
-
-/// Elites that move to another core, best first: each is lifted to the network and projected again.
-const MOVED: usize = 256;
-
-/// Bests of converged pools that are kept, and how often a new pool begins with them.
-const ARCHIVE: usize = 64;
-const CROSS_EVERY: u32 = 4;
-
 /// The work of a child of so many sweeps, greedy ones not counted.
 fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
     u64::from(sweeps + GREEDY_SWEEPS + 1) * context.sweep_work
@@ -78,20 +45,10 @@ fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
 /// What a generation's offspring do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Anneals from random values.
     Open { sweeps: u32 },
-    /// Children of elites.
     Evolve,
 }
 
-/// Its share at first.
-const WEIGHT: f64 = 6.0;
-/// What it has at least on large cores, colorings excepted: large-neighbourhood search polishes its states and gains
-/// more for its time, but annealing comes further (two threads, 60 s: 292413 and 125245 on the 100x100 grid and
-/// rnd1000, 292790 and 125572 without; results/notes/cpu.md).
-const LARGE_FLOOR: f64 = 0.5;
-
-/// The annealing driver.
 pub(crate) struct Annealing {
     population: Box<dyn Population>,
     device: Option<Arc<Cuda>>,
@@ -112,7 +69,6 @@ pub(crate) struct Annealing {
     sweeps: u32,
     operators: OperatorSelection,
     rng: Rng,
-    /// Work done in all.
     work: u64,
     best: i64,
     /// The least energy found elsewhere that was taken in, or was known when the pool began.
@@ -204,7 +160,9 @@ impl Annealing {
         self.generation = None;
         (self.best, self.adopted) = (i64::MAX, i64::MAX);
         (self.stalled, self.in_vain, self.joined) = (0, 0, false);
-        self.population.open(context, self.states, seeds, fill)?;
+        let slots = if fill { self.states } else { self.states.min(seeds.len()) };
+        let seeds: Vec<Elite> = seeds.iter().cycle().take(slots).cloned().collect();
+        self.population.open(context, self.states, &seeds)?;
         if self.temperatures.is_empty() {
             self.population.heat(steps(context.schedule))?;
         }
@@ -253,7 +211,7 @@ impl Annealing {
                 self.operators.tree.thresholds()
             },
             before: if context.is_large() { self.operators.before.thresholds() } else { never },
-            starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
+            starts: Generation::starts(),
         })
     }
 
@@ -436,7 +394,7 @@ impl Annealing {
             self.population = Box::new(CpuPopulation::default());
             return Ok(Some(format!("{}: {what} are searched on the CPU", device.label())));
         }
-        self.population = Box::new(CudaPopulation::new(device.clone(), context.portable)?);
+        self.population = Box::new(CudaPopulation::new(device, context)?);
         Ok(None)
     }
 

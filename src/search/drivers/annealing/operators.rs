@@ -1,10 +1,9 @@
 //! Operator selection: what offspring may choose, and what pays.
 
-use super::generation::{COLD_SHARES, REGION_SHARES, Tally};
-use super::temperature::ENDS;
+use super::generation::Tally;
+use crate::search::drivers::tuning::annealing::{COLD_SHARES, ENDS, LEAST_SHARES, REGION_SHARES};
 use crate::search::scheduler::bandit::Bandit;
 
-/// Shares of the choices.
 pub(crate) struct OperatorSelection {
     pub cold: Bandit,
     pub region: Bandit,
@@ -15,14 +14,14 @@ pub(crate) struct OperatorSelection {
 }
 
 impl OperatorSelection {
-    /// All are as likely.
     pub fn new() -> Self {
+        let [least_cold, least] = LEAST_SHARES;
         OperatorSelection {
-            cold: Bandit::new(COLD_SHARES.len(), 0.15),
-            region: Bandit::new(REGION_SHARES.len(), 0.2),
-            tree: Bandit::new(2, 0.2),
-            before: Bandit::new(2, 0.2),
-            end: Bandit::new(ENDS.len(), 0.2),
+            cold: Bandit::new(COLD_SHARES.len(), least_cold),
+            region: Bandit::new(REGION_SHARES.len(), least),
+            tree: Bandit::new(2, least),
+            before: Bandit::new(2, least),
+            end: Bandit::new(ENDS.len(), least),
         }
     }
 
@@ -30,16 +29,16 @@ impl OperatorSelection {
     /// the `end`-th temperatures.
     pub fn note(&mut self, tally: &Tally, tree_factor: f64, end: usize) {
         // every child is noted once with each kind of choice
-        tally.before.iter().for_each(|&(gain, work)| self.end.note(end, gain as f64, work as f64));
+        tally.before.iter().for_each(|&[gain, work]| self.end.note(end, gain as f64, work as f64));
         self.end.update();
-        let bandits: [(&mut Bandit, &[(u64, u64)]); 4] = [
+        let bandits: [(&mut Bandit, &[[u64; 2]]); 4] = [
             (&mut self.cold, &tally.cold),
             (&mut self.region, &tally.region),
             (&mut self.tree, &tally.tree),
             (&mut self.before, &tally.before),
         ];
         for (place, (bandit, notes)) in bandits.into_iter().enumerate() {
-            for (arm, &(gain, work)) in notes.iter().enumerate() {
+            for (arm, &[gain, work]) in notes.iter().enumerate() {
                 let factor = if (place, arm) == (2, 1) { tree_factor } else { 1.0 };
                 bandit.note(arm, gain as f64, work as f64 * factor);
             }

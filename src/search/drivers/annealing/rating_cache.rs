@@ -1,7 +1,7 @@
-//! RatingCache kept from visit to visit. Most visits of a cool state change nothing (on grids and pedigrees 26 of 27,
+//! Ratings kept from visit to visit. Most visits of a cool state change nothing (on grids and pedigrees 26 of 27,
 //! on frequency assignment 4 of 5), and what a visit reads is in no cache: on a grid of 10000 variables that is three
 //! quarters of its time. So a variable's row is made at its first visit, and a move brings the rows of its neighbours
-//! up to date. RatingCache are the same integers either way. On small cores a child begins with its parent's rows:
+//! up to date. They are the same integers either way. On small cores a child begins with its parent's rows:
 //! three sweeps would not pay for making them.
 
 use super::heat_bath::RatingSource;
@@ -15,20 +15,16 @@ use std::cell::RefCell;
 pub(crate) struct RatingCache {
     /// A row for each variable. What stands in one that is not known makes no difference.
     sums: Vec<i32>,
-    known: Vec<bool>,
+    /// Of variables; empty where there are no rows.
+    pub known: Vec<bool>,
     /// The sum of the state's entries, as long as rows of all that moved were known.
-    total: Option<i64>,
+    pub total: Option<i64>,
 }
 
 impl RatingCache {
     /// Bytes of those of a state.
     pub fn bytes(tables: &ValueTables) -> usize {
         size_of::<RatingCache>() + tables.moves() * size_of::<i32>() + tables.variables()
-    }
-
-    /// Whether there are rows, known or not.
-    pub fn has_rows(&self) -> bool {
-        !self.known.is_empty()
     }
 
     /// Nothing is known.
@@ -44,11 +40,6 @@ impl RatingCache {
         self.sums.clone_from(&other.sums);
         self.known.clone_from(&other.known);
         self.total = total;
-    }
-
-    /// The sum of the state's entries, where that is known.
-    pub fn total(&self) -> Option<i64> {
-        self.total
     }
 
     /// What moved otherwise, in any order: `old` becomes `new`.
@@ -121,7 +112,7 @@ mod tests {
             state.values = assignment(&problem, &mut rng);
             let (mut own, mut other) = (RatingCache::default(), RatingCache::default());
             own.forget(&layout);
-            assert!(own.has_rows() && own.total().is_none() && !other.has_rows());
+            assert!(!own.known.is_empty() && own.total.is_none() && other.known.is_empty());
             let mut row = vec![0; tables.width.iter().copied().max().unwrap_or(0) as usize];
             let mut rate = |ratings: &mut RatingCache, state: &State, v: usize| {
                 let kept = CachedRatings { layout: &layout, ratings: &RefCell::new(std::mem::take(ratings)) };
@@ -140,8 +131,8 @@ mod tests {
                 let (mut old, new) = (state.values.clone(), assignment(&problem, &mut rng));
                 other.follow(&tables, &layout, &mut old, &new);
                 state.values = new;
-                assert_eq!(other.total(), known.map(|_| energy(&state)));
-                exact += usize::from(other.total().is_some());
+                assert_eq!(other.total, known.map(|_| energy(&state)));
+                exact += usize::from(other.total.is_some());
                 (0..tables.variables()).for_each(|v| rate(&mut other, &state, v));
                 std::mem::swap(&mut own, &mut other);
             }
@@ -151,7 +142,7 @@ mod tests {
             let mut old = state.values.clone();
             let moved: Vec<u16> = (0..old.len()).map(|v| (old[v] + 1) % tables.domain(v) as u16).collect();
             other.follow(&tables, &layout, &mut old, &moved);
-            assert!(other.total().is_none() || tables.domain(0) == 1);
+            assert!(other.total.is_none() || tables.domain(0) == 1);
         }
         assert!(exact > 2000, "{exact}");
     }

@@ -11,15 +11,10 @@ pub(crate) const LONGEST: u32 = u16::MAX as u32;
 /// One assignment, its active variables, its successor value, and what was done to it.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
-    /// The value of each variable.
     pub values: Vec<u16>,
-    /// Variables that await an assignment.
     pub active: Active,
-    /// The successor value.
     pub rng: Rng,
-    /// Assignments that changed a value.
     pub moves: u64,
-    /// Candidate values rated.
     pub ratings: u64,
 }
 
@@ -50,11 +45,8 @@ pub(crate) fn hash(values: &[u16]) -> u64 {
 /// An assignment kept in a pool.
 #[derive(Clone, Debug)]
 pub(crate) struct Elite {
-    /// The value of each variable of the core.
     pub values: Vec<u16>,
-    /// Its energy.
     pub energy: Energy,
-    /// Its [`hash`].
     pub hash: u64,
 }
 

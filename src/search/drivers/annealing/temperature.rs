@@ -1,6 +1,8 @@
 //! The temperatures of a core, from its tables alone.
 
 use crate::search::context::value_tables::ValueTables;
+pub(crate) use crate::search::drivers::tuning::annealing::ENDS;
+use crate::search::drivers::tuning::annealing::{HOT, SAMPLES, SETTLED_ROWS, WORTH_A_THREAD};
 use rayon::prelude::*;
 
 /// A geometric schedule between two temperatures, in the rows' units.
@@ -12,24 +14,9 @@ pub(crate) struct Schedule {
     pub cold: f64,
 }
 
-/// Rows looked at in all, as far as each incidence has one at least and eight at most.
-const SAMPLES: usize = 1 << 16;
-
-/// Rows that a narrowed schedule is read from.
-const SETTLED_ROWS: usize = 2000;
-/// Rows for a thread at least: the two dozen steps of a schedule and waking 16 threads for each took 9 ms of SPOT5 414
-/// (results/notes/cpu.md).
-const WORTH_A_THREAD: usize = 500;
 /// What weighs less than exp of minus so much is nothing beside the weight 1 of a best value; the library's exponential
 /// takes a way of its own where its result underflows.
 const NOTHING: f64 = 60.0;
-/// Where anneals end, as the share of variables of settled assignments that leave their best values, of those that
-/// would at infinite temperature: the first on small cores and for trajectories; on large ones each generation of
-/// annealing chooses, as 0.04 is better for rnd1000 and much worse for a formula of 20000 variables
-/// (results/notes/cpu.md).
-pub(crate) const ENDS: [f64; 2] = [0.02, 0.04];
-/// Where they begin, as such a share.
-const HOT: f64 = 0.5;
 
 impl Schedule {
     /// Reads the spread of rows and the smallest steps off the tables.

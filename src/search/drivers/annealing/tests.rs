@@ -3,6 +3,7 @@
 use super::cpu::suitable_states;
 use super::*;
 use crate::generate::generate;
+use crate::search::drivers::tuning::annealing::STEPS;
 use crate::search::scheduler::driver::Driver;
 use crate::search::testing::price;
 

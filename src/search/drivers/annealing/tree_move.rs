@@ -1,6 +1,5 @@
 //! Tree moves: the variables of a random induced forest are assigned together, given the rest. Costs are eliminated
 //! exactly from the leaves up (min-sum); on the way down each variable is drawn by its FANG heat bath given its parent.
-//! One tree move for every 4 to 5 sweeps is worth 25 % of the time on CELAR.
 
 use super::heat_bath::{HeatBath, RatingSource};
 use super::state::State;
@@ -11,8 +10,7 @@ use crate::search::context::value_tables::ValueTables;
 
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
-/// A variable of a forest.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Node {
     pub variable: u32,
     /// Position of the parent in `Forest::nodes`, [`NO_PARENT`] at a root.
@@ -71,72 +69,47 @@ impl Forest {
                 root[r as usize] = v as u32;
             }
         }
-        Self::rooted(tables, &order, member)
+        Self::rooted(tables, &order, member, &mut root)
     }
 
-    fn rooted(tables: &ValueTables, order: &[u32], member: Vec<bool>) -> Forest {
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut position = vec![NO_PARENT; member.len()];
-        let push = |nodes: &mut Vec<Node>, position: &mut Vec<u32>, node: Node| {
-            position[node.variable as usize] = nodes.len() as u32;
-            nodes.push(node);
+    /// The forest of these members, whose trees are the sets of `root`; trees in the order of their first members.
+    fn rooted(tables: &ValueTables, order: &[u32], member: Vec<bool>, root: &mut [u32]) -> Forest {
+        let mut forest = Forest { nodes: Vec::new(), levels: Vec::new(), member, row_entries: 0 };
+        let mut has_root = vec![false; order.len()];
+        let push = |forest: &mut Forest, node: Node| {
+            forest.nodes.push(Node { row: forest.row_entries as u32, ..node });
+            forest.row_entries += tables.width[node.variable as usize] as usize;
         };
-        for &start in order.iter().filter(|&&v| member[v as usize]) {
-            if position[start as usize] != NO_PARENT {
-                continue;
+        for &v in order {
+            let tree = find(root, v) as usize;
+            if forest.member[v as usize] && !std::mem::replace(&mut has_root[tree], true) {
+                let variable = centre(tables, &forest.member, v);
+                push(&mut forest, Node { variable, parent: NO_PARENT, ..Node::default() });
             }
-            let mut head = nodes.len();
-            let root = centre(tables, &member, start);
-            let root = Node { variable: root, parent: NO_PARENT, up: 0, up_stride: 0, down: 0, down_stride: 0, row: 0 };
-            push(&mut nodes, &mut position, root);
-            while head < nodes.len() {
-                let parent = nodes[head].variable as usize;
-                for incidence in tables.incidences(parent) {
+        }
+        let mut head = 0;
+        while head < forest.nodes.len() {
+            forest.levels.push(head as u32);
+            let level = head..forest.nodes.len();
+            head = level.end;
+            for place in level {
+                let parent = forest.nodes[place];
+                let above = forest.nodes.get(parent.parent as usize).map(|node| node.variable as usize);
+                for incidence in tables.incidences(parent.variable as usize) {
                     let Some((up, child, up_stride)) = ValueTables::binary(incidence) else { continue };
-                    if !member[child] || position[child] != NO_PARENT {
+                    if !forest.member[child] || Some(child) == above {
                         continue;
                     }
-                    let back =
-                        tables.incidences(child).iter().filter_map(ValueTables::binary).find(|edge| edge.1 == parent);
+                    let edges = &mut tables.incidences(child).iter().filter_map(ValueTables::binary);
+                    let back = edges.find(|edge| edge.1 == parent.variable as usize);
                     let Some((down, _, down_stride)) = back else { continue };
-                    let node = Node {
-                        variable: child as u32,
-                        parent: head as u32,
-                        up: up as u32,
-                        up_stride: up_stride as u32,
-                        down: down as u32,
-                        down_stride: down_stride as u32,
-                        row: 0,
-                    };
-                    push(&mut nodes, &mut position, node);
+                    let [up, up_stride, down, down_stride] = [up, up_stride, down, down_stride].map(|at| at as u32);
+                    let (variable, parent) = (child as u32, place as u32);
+                    push(&mut forest, Node { variable, parent, up, up_stride, down, down_stride, row: 0 });
                 }
-                head += 1;
             }
         }
-        Self::by_levels(tables, &nodes, member)
-    }
-
-    /// Sorts nodes that stand after their parents by their distance from the roots.
-    fn by_levels(tables: &ValueTables, nodes: &[Node], member: Vec<bool>) -> Forest {
-        let mut depth: Vec<u32> = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            depth.push(if node.parent == NO_PARENT { 0 } else { depth[node.parent as usize] + 1 });
-        }
-        let mut order: Vec<usize> = (0..nodes.len()).collect();
-        order.sort_by_key(|&k| depth[k]);
-        let mut place = vec![NO_PARENT; nodes.len()];
-        let mut forest = Forest { nodes: Vec::with_capacity(nodes.len()), levels: Vec::new(), member, row_entries: 0 };
-        for (new, &old) in order.iter().enumerate() {
-            place[old] = new as u32;
-            let node = nodes[old];
-            if depth[old] as usize == forest.levels.len() {
-                forest.levels.push(new as u32);
-            }
-            let parent = if node.parent == NO_PARENT { NO_PARENT } else { place[node.parent as usize] };
-            forest.nodes.push(Node { parent, row: forest.row_entries as u32, ..node });
-            forest.row_entries += tables.width[node.variable as usize] as usize;
-        }
-        forest.levels.push(nodes.len() as u32);
+        forest.levels.push(forest.nodes.len() as u32);
         forest
     }
 
@@ -150,7 +123,6 @@ impl Forest {
         self.nodes.iter().map(|node| domain(node) + edge(node)).sum()
     }
 
-    /// Number of edges.
     pub fn edges(&self) -> usize {
         self.nodes.iter().filter(|node| node.parent != NO_PARENT).count()
     }
@@ -185,7 +157,8 @@ fn centre(tables: &ValueTables, member: &[bool], start: u32) -> u32 {
     path[path.len() / 2]
 }
 
-fn find(root: &mut [u32], mut v: u32) -> u32 {
+/// The representative of a disjoint set; halves the path.
+pub(super) fn find(root: &mut [u32], mut v: u32) -> u32 {
     while root[v as usize] != v {
         root[v as usize] = root[root[v as usize] as usize];
         v = root[v as usize];

@@ -2,50 +2,21 @@
 //! conflict as the candidate values of one pseudo-variable: the aggregate is the least difference that is free, the map
 //! is 1 where a move has it.
 
-use super::walk::{HELD, Layout, REMEMBERED, Round, TabuWalks, WalkProgress, energy};
-use crate::device::DeviceError;
+use super::walk::{HELD, Layout, WalkProgress, energy};
 use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;
 use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::heat_bath::Least;
 use crate::search::drivers::annealing::state::hash;
-use crate::search::scheduler::driver::SearchContext;
+use crate::search::drivers::tuning::{tabu::REMEMBERED, walks::LOOK_EVERY};
+use crate::search::drivers::walks::{Limit, Walk};
 use crate::stop::Stop;
-use rayon::prelude::*;
-use std::sync::Arc;
 
-/// States that search side by side.
-pub(crate) const STATES: usize = 8;
-/// Work of all states in a round: as much as a round of the annealing's.
-const ROUND_WORK: u64 = 20_000_000;
 /// What may not be picked.
 const FORBIDDEN_MOVE: i32 = i32::MAX;
-/// Steps between two looks at the stop flag.
-const UNWATCHED: u32 = 16;
-
-/// Steps of a round on the CPU, where walks that have not begun are all in conflict.
-pub(crate) fn round_steps(layout: &Layout, progress: &[WalkProgress]) -> u32 {
-    let variables = layout.floors.len() as u32;
-    let conflicts = |walk: &WalkProgress| if walk.key == 0 { variables } else { walk.conflicts };
-    let step: u64 = progress.iter().map(|walk| layout.step_work(conflicts(walk) as usize)).sum();
-    (ROUND_WORK / step.max(1)).clamp(16, 20_000) as u32
-}
-
-/// About what a step of all walks costs on the CPU.
-pub(crate) fn host_step_work(layout: &Layout, progress: &[WalkProgress]) -> u64 {
-    progress.iter().map(|walk| layout.step_work(walk.conflicts as usize)).sum()
-}
-
-/// TabuWalks on the CPU.
-#[derive(Debug, Default)]
-pub(crate) struct CpuTabuWalks {
-    layout: Arc<Layout>,
-    walks: Vec<TabuWalk>,
-}
-
 /// One tabu search.
 #[derive(Clone, Debug, Default)]
-struct TabuWalk {
+pub(crate) struct TabuWalk {
     progress: WalkProgress,
     values: Vec<u16>,
     best: Vec<u16>,
@@ -154,30 +125,6 @@ impl LocalHeuristic<TabuWalk> for Moves<'_> {
 }
 
 impl TabuWalk {
-    /// Begins a walk.
-    fn begin(&mut self, tables: &ValueTables, layout: &Layout, key: u64, values: Vec<u16>) {
-        self.gamma = vec![0; layout.moves()];
-        self.until = vec![HELD; layout.moves()];
-        self.seen = vec![0; REMEMBERED];
-        for v in 0..tables.variables() {
-            let range = layout.range(v);
-            let gamma = &mut self.gamma[range.clone()];
-            tables.rate(v, &values, gamma, |_| true);
-            gamma.iter_mut().for_each(|cost| *cost -= layout.floors[v]);
-            let until = &mut self.until[range][..tables.domain(v)];
-            until.fill(0);
-            until[usize::from(values[v])] = HELD;
-        }
-        self.in_conflict = Active::new(tables.variables());
-        let in_conflict = |v: &usize| self.gamma[layout.starts[*v] as usize + usize::from(values[*v])] > 0;
-        (0..tables.variables()).filter(in_conflict).for_each(|v| self.in_conflict.activate(v));
-        let conflicts = self.in_conflict.count() as u32;
-        let fresh = WalkProgress::new(key, energy(tables, layout, &values), hash(&values), conflicts);
-        self.progress = WalkProgress { moves: self.progress.moves, ..fresh };
-        self.best.clone_from(&values);
-        self.values = values;
-    }
-
     fn take(&mut self, tables: &ValueTables, layout: &Layout, v: usize, value: u16) {
         let old = self.values[v];
         let [from, to] = [old, value].map(|value| layout.starts[v] as usize + usize::from(value));
@@ -237,45 +184,46 @@ impl pulp::WithSimd for Steps<'_> {
     }
 }
 
-impl TabuWalks for CpuTabuWalks {
-    fn suitable(&mut self, _: &SearchContext, _: &Layout) -> Result<usize, DeviceError> {
-        Ok(STATES)
+impl Walk<WalkProgress, Layout> for TabuWalk {
+    fn begin(&mut self, tables: &ValueTables, layout: &Layout, progress: WalkProgress, values: &[u16]) {
+        self.gamma = vec![0; layout.moves()];
+        self.until = vec![HELD; layout.moves()];
+        self.seen = vec![0; REMEMBERED];
+        for v in 0..tables.variables() {
+            let range = layout.range(v);
+            let gamma = &mut self.gamma[range.clone()];
+            tables.rate(v, values, gamma, |_| true);
+            gamma.iter_mut().for_each(|cost| *cost -= layout.floors[v]);
+            let until = &mut self.until[range][..tables.domain(v)];
+            until.fill(0);
+            until[usize::from(values[v])] = HELD;
+        }
+        self.in_conflict = Active::new(tables.variables());
+        let in_conflict = |v: &usize| self.gamma[layout.starts[*v] as usize + usize::from(values[*v])] > 0;
+        (0..tables.variables()).filter(in_conflict).for_each(|v| self.in_conflict.activate(v));
+        let conflicts = self.in_conflict.count() as u32;
+        self.progress = progress.at_begin(energy(tables, layout, values), hash(values), conflicts);
+        self.best = values.to_vec();
+        self.values = values.to_vec();
     }
 
-    fn steps(&self, layout: &Layout, progress: &[WalkProgress]) -> u32 {
-        round_steps(layout, progress)
+    fn walk(&mut self, tables: &ValueTables, layout: &Layout, limit: Limit, stop: &Stop) -> u64 {
+        let (moves, mut scratch) = (Moves { tables, layout }, Scratch::default());
+        let mut left = limit.steps;
+        while left > 0 && !stop.is_set() {
+            let count = left.min(LOOK_EVERY);
+            pulp::Arch::new().dispatch(Steps { moves: &moves, walk: self, scratch: &mut scratch, count });
+            left -= count;
+        }
+        0
     }
 
-    fn step_work(&self, layout: &Layout, progress: &[WalkProgress]) -> u64 {
-        host_step_work(layout, progress)
+    fn progress(&self) -> WalkProgress {
+        self.progress
     }
 
-    fn open(&mut self, _: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError> {
-        *self = CpuTabuWalks { layout: layout.clone(), walks: vec![TabuWalk::default(); count] };
-        Ok(())
-    }
-
-    fn walk(&mut self, context: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<WalkProgress>, DeviceError> {
-        let (tables, layout) = (&context.tables, &*self.layout);
-        let moves = Moves { tables, layout };
-        let walk = |(slot, walk): (usize, &mut TabuWalk)| {
-            if let Some(start) = round.begin.iter().find(|start| start.slot == slot) {
-                walk.begin(tables, layout, start.key, start.values.clone());
-            }
-            let mut scratch = Scratch::default();
-            let mut left = round.steps;
-            while left > 0 && !stop.is_set() {
-                let count = left.min(UNWATCHED);
-                pulp::Arch::new().dispatch(Steps { moves: &moves, walk, scratch: &mut scratch, count });
-                left -= count;
-            }
-            walk.progress
-        };
-        Ok(self.walks.par_iter_mut().enumerate().map(walk).collect())
-    }
-
-    fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {
-        Ok(slots.iter().map(|&slot| self.walks[slot].best.clone()).collect())
+    fn best(&self) -> &[u16] {
+        &self.best
     }
 }
 
@@ -284,10 +232,11 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
     use crate::search::testing::{assignment, price, random_dense};
+    use std::sync::Arc;
 
     fn begun(tables: &ValueTables, layout: &Layout, values: Vec<u16>, key: u64) -> TabuWalk {
         let mut walk = TabuWalk::default();
-        walk.begin(tables, layout, key, values);
+        walk.begin(tables, layout, WalkProgress::new(key, 0), &values);
         walk
     }
 

@@ -1,15 +1,16 @@
 //! The device's tabu walks against the CPU's: the same moves, tenures, and best assignments. Without a GPU these tests
 //! say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
-use super::cpu::CpuTabuWalks;
-use super::cuda::CudaTabuWalks;
-use super::walk::{Layout, Round, Start, TabuWalks, WalkProgress};
+use super::TabuSearch;
+use super::walk::{Layout, WalkProgress};
 use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::search::drivers::annealing::cuda::tests::{device, network};
+use crate::search::drivers::walks::cuda::CudaWalks;
+use crate::search::drivers::walks::{CpuWalks, Limit, Start, Walks};
 use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{assignment, price, random_dense};
 use crate::stop::Stop;
@@ -22,19 +23,20 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
     let mut rng = Rng::new(4);
     let context = SearchContext::new(problem, price(problem), None, &mut rng);
     let layout = Arc::new(Layout::new(&context.tables));
-    let mut host = CpuTabuWalks::default();
-    let mut device = CudaTabuWalks::new(cuda.clone(), true).expect("the device is there");
-    host.open(&context, &layout, walks).expect("the host works");
-    device.open(&context, &layout, walks).expect("memory is there");
+    let mut device = CudaWalks::<TabuSearch>::open(cuda, &context, &layout, |_| walks).expect("memory is there");
+    let mut host = CpuWalks::<TabuSearch>::new(layout, walks);
     let all: Vec<usize> = (0..walks).collect();
     let mut progress = vec![WalkProgress::default(); walks];
     for (number, &steps) in rounds.iter().enumerate() {
         let over = all.iter().filter(|&&slot| progress[slot].is_over(60));
-        let mut start = |&slot: &usize| Start { slot, key: rng.draw() | 1, values: assignment(problem, &mut rng) };
-        let begin: Vec<Start> = over.map(&mut start).collect();
-        let round = Round { steps, begin: &begin };
-        progress = host.walk(&context, &round, &stop).expect("the host works");
-        let theirs = device.walk(&context, &round, &stop).expect("the device works");
+        let mut start = |&slot: &usize| {
+            let progress = WalkProgress::new(rng.draw() | 1, progress[slot].moves);
+            Start { slot, progress, values: assignment(problem, &mut rng) }
+        };
+        let begin: Vec<Start<WalkProgress>> = over.map(&mut start).collect();
+        let limit = Limit { steps, work: u64::MAX };
+        progress = host.walk(&context, &begin, limit, &stop).expect("the host works").0;
+        let (theirs, _) = device.walk(&context, &begin, limit, &stop).expect("the device works");
         assert_eq!(progress, theirs, "{name}, round {number}");
         let (ours, theirs) = (host.bests(&all), device.bests(&all));
         assert_eq!(ours, theirs, "{name}, round {number}");

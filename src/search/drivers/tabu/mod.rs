@@ -12,233 +12,118 @@ mod cuda_tests;
 pub(crate) mod restarts;
 pub(crate) mod walk;
 
-use self::cpu::CpuTabuWalks;
+use self::cpu::TabuWalk;
 use self::restarts::Restarts;
-use self::walk::{Layout, Round, TabuWalks, WalkProgress, energy};
+use self::walk::{Layout, WalkProgress, energy};
 use super::annealing::state::Elite;
-use crate::device::{Cuda, DeviceError, Source};
+use super::tuning::ROUND_WORK;
+use super::tuning::tabu::{MOST_MOVES, STATES, TWO_PARENT_FLOOR, TWO_PARENT_WEIGHT};
+use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
+use super::walks::{Limit, LocalSearch, Start, Turn, WalkDriver, Walks};
+use crate::device::DeviceError;
 use crate::rng::Rng;
-use crate::search::scheduler::driver::{Driver, Effort, POOL, Pool, SearchContext, shorter};
-use crate::stop::Stop;
-use cuda::CudaTabuWalks;
-use rayon::prelude::*;
-use std::cell::OnceCell;
+use crate::search::scheduler::driver::{Effort, POOL, Pool, SearchContext};
 use std::sync::Arc;
 
-/// Above this many moves in all a step costs more than it can give.
-const MOST_MOVES: usize = 200_000;
-/// Work of a round at least, as the annealing's.
-const ROUND_WORK: u64 = 20_000_000;
+pub(crate) type Tabu = WalkDriver<TabuSearch>;
 
-/// The share of pairs of walks at first. With one of nine DSJC250.5 with 28 colors was solved in 13 s of 60, by walks
-/// alone in 3; with twenty of 28 a device left 1 to 5 conflicts of DSJC1000.1 with 20 colors in 20 s, with sixty of 68
-/// 0 to 3, by walks alone none in 10.
-const TWO_PARENT_WEIGHT: f64 = 60.0;
-/// What they have at least, as annealing on large cores: where few conflicts are left gains are so rare that what
-/// others once gained kept them at 44 % of the search's time on DSJC250.5 (results/notes/coloring.md).
-const TWO_PARENT_FLOOR: f64 = 0.5;
-/// Work of a run before a device's walks begin, a tenth of a second: making room for them takes half of that, and small
-/// networks are done by then.
-const BEGIN: u64 = 100_000_000;
-
-/// The tabu driver.
-pub(crate) struct Tabu {
-    rng: Rng,
-    device: Option<Arc<Cuda>>,
-    walks: Box<dyn TabuWalks>,
+#[derive(Default)]
+pub(crate) struct TabuSearch {
     restarts: Restarts,
-    /// How far each has come; none before the first round.
-    progress: Vec<WalkProgress>,
-    rounds: u32,
-    /// What a device takes for the core, once that was asked for.
-    kernels: OnceCell<Source>,
 }
 
-impl Tabu {
-    /// A driver that has not begun.
-    pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
-        let walks = Box::new(CpuTabuWalks::default());
-        Tabu {
-            rng,
-            device,
-            walks,
-            restarts: Restarts::Elites,
-            progress: Vec::new(),
-            rounds: 0,
-            kernels: OnceCell::new(),
-        }
-    }
-
-    /// TabuWalks for a core, where they do best.
-    fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>) -> Result<(), DeviceError> {
-        self.walks = match &self.device {
-            Some(cuda) => Box::new(CudaTabuWalks::new(cuda.clone(), context.portable)?),
-            None => Box::new(CpuTabuWalks::default()),
-        };
-        self.restarts = Restarts::new(&context.tables.problem);
-        let most = self.walks.suitable(context, layout)?;
-        let at_once = match &self.device {
-            _ if context.portable => 2,
-            None => rayon::current_num_threads(),
-            Some(_) => most,
-        };
-        let count = self.restarts.walks(most, at_once);
-        self.walks.open(context, layout, count)?;
-        self.progress = vec![WalkProgress::default(); count];
-        Ok(())
-    }
-
-    /// Turns of the walks until a round's work is done or something better was found.
-    fn advance(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
-        let Some(layout) = context.layout().filter(|_| self.fits(context, pool)) else {
-            return Ok(Effort { work: 1_000_000, ..Effort::default() });
-        };
-        if self.progress.is_empty() {
-            self.open(context, layout)?;
-        }
-        let (mut effort, best) = (Effort::default(), pool.best());
-        loop {
-            let turn = self.turn(context, layout, pool, stop)?;
-            effort.moves += turn.moves;
-            effort.ratings += turn.ratings;
-            effort.work += turn.work;
-            if effort.work >= ROUND_WORK >> shorter(self.rounds) || pool.best() < best || stop.is_set() {
-                self.rounds += 1;
-                return Ok(effort);
-            }
-        }
-    }
-
-    /// A turn of the walks; what they found goes into the pool.
-    fn turn(
-        &mut self,
-        context: &SearchContext,
-        layout: &Layout,
-        pool: &mut Pool,
-        stop: &Stop,
-    ) -> Result<Effort, DeviceError> {
-        let steps = self.restarts.steps(self.walks.steps(layout, &self.progress) >> shorter(self.rounds));
-        let over = self.restarts.over(&self.progress);
-        let bests = self.walks.bests(&over)?;
-        let ended = (&self.progress[..], &over[..]);
-        let begin = self.restarts.begin(&context.tables, self.rng.draw(), ended, bests, pool.elites());
-        let progress = self.walks.walk(context, &Round { steps, begin: &begin }, stop)?;
-        let count = |progress: &[WalkProgress]| progress.iter().map(|walk| walk.moves).sum::<u64>();
-        let moves = count(&progress) - count(&self.progress);
-        self.keep(context, layout, &progress, pool)?;
-        self.progress = progress;
-        // a device begins its walks side by side
-        let on_host = self.device.is_none() || context.portable;
-        let begun = if on_host { over.len() as u64 * context.sweep_work } else { 0 };
-        let conflicts = self.progress.iter().map(|walk| walk.conflicts as usize).sum::<usize>();
-        let rated = conflicts * layout.moves() / context.variables();
-        Ok(Effort {
-            moves,
-            ratings: u64::from(steps) * rated as u64,
-            work: u64::from(steps) * self.walks.step_work(layout, &self.progress) + begun,
-            ..Effort::default()
-        })
-    }
-
-    /// Offers the new assignments among the walks' bests that the pool has room for.
-    fn keep(
-        &self,
-        context: &SearchContext,
-        layout: &Layout,
-        progress: &[WalkProgress],
-        pool: &mut Pool,
-    ) -> Result<(), DeviceError> {
-        let tables = &context.tables;
-        let counted = |values: &[u16]| energy(tables, layout, values);
-        let worst = pool.elites().get(POOL - 1).map_or(i64::MAX, |elite| counted(&elite.values));
-        let new = |slot: &usize| {
-            let (now, before) = (&progress[*slot], &self.progress[*slot]);
-            let known = || pool.elites().iter().any(|elite| elite.hash == now.best_hash);
-            (now.key, now.best_step) != (before.key, before.best_step) && now.best < worst && !known()
-        };
-        let mut slots: Vec<usize> = (0..progress.len()).filter(new).collect();
-        slots.sort_by_key(|&slot| (progress[slot].best, progress[slot].best_hash));
-        slots.dedup_by_key(|slot| progress[*slot].best_hash);
-        slots.truncate(self.restarts.offers());
-        let bests = self.walks.bests(&slots)?;
-        let evaluated = |values: Vec<u16>| (counted(&values), Elite::new(tables, values));
-        let elites: Vec<(i64, Elite)> = bests.into_par_iter().map(evaluated).collect();
-        for (&slot, (counted, elite)) in slots.iter().zip(&elites) {
-            let told = progress[slot].best;
-            if told != *counted {
-                // a device's memory or a kernel is wrong
-                let cause = format!("a walk's best is {told}, counted again {counted}");
-                return Err(DeviceError::Failed { what: "comparing energies".into(), cause });
-            }
-            pool.offer(elite);
-        }
-        Ok(())
-    }
+/// About how long a step of all resident walks takes on a device, in nanoseconds: an estimate; a round with the host's
+/// part took twice as long on DSJC1000.1 (results/notes/tabu-cuda.md).
+fn device_step_work(layout: &Layout) -> u64 {
+    (2000 + layout.moves() / 20 + 2 * layout.changed_quads()) as u64
 }
 
-impl Driver for Tabu {
-    fn population(&self) -> usize {
-        self.progress.len()
+/// The work of a step of all walks; those that have not begun are all in conflict.
+fn step_work(turn: &Turn<TabuSearch>) -> u64 {
+    let layout = turn.layout;
+    if turn.on_device {
+        return device_step_work(layout);
     }
+    let variables = turn.context.variables();
+    let conflicts = |walk: &WalkProgress| if walk.key == 0 { variables } else { walk.conflicts as usize };
+    turn.progress.iter().map(|walk| layout.step_work(conflicts(walk))).sum()
+}
 
-    fn weight(&self, context: &SearchContext, _: &Pool) -> f64 {
-        if context.is_coloring() { TWO_PARENT_WEIGHT } else { 1.0 }
-    }
+impl LocalSearch for TabuSearch {
+    const ROUND_WORK: u64 = ROUND_WORK;
+    type Progress = WalkProgress;
+    type Layout = Layout;
+    type Walk = TabuWalk;
 
-    fn floor(&self, context: &SearchContext, _: &Pool) -> f64 {
-        if context.is_coloring() { TWO_PARENT_FLOOR } else { 0.0 }
-    }
-
-    fn begins(&self, context: &SearchContext) -> u64 {
-        if self.device.is_some() && !context.portable { BEGIN } else { 0 }
-    }
-
-    fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
+    fn can_walk(&self, context: &SearchContext) -> bool {
         let moves = context.tables.moves();
         moves > 0 && moves <= MOST_MOVES && context.tables.all_copied()
     }
 
-    fn kernels(&self, context: &SearchContext) -> Option<Source> {
-        let cuda = self.device.as_ref().filter(|_| self.progress.is_empty())?;
-        let layout = context.layout()?;
-        Some(self.kernels.get_or_init(|| CudaTabuWalks::source(&cuda.info, &context.tables, layout)).clone())
+    fn pays(&self, _: &SearchContext, _: &Pool) -> bool {
+        true
     }
 
-    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
-        self.advance(context, pool, stop).unwrap_or_else(|error| {
-            // what the walks found is in the pool: others begin there on the CPU
-            self.device = None;
-            self.progress.clear();
-            Effort { lost: Some(error), ..Effort::default() }
-        })
+    fn share(&self, context: &SearchContext, _: &Pool) -> (f64, f64) {
+        if context.is_coloring() { (TWO_PARENT_WEIGHT, TWO_PARENT_FLOOR) } else { (1.0, 0.0) }
     }
 
-    fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        // the shared pool carries over what the walks found
-        self.progress.clear();
-        self.kernels = OnceCell::new();
+    fn layout(&mut self, context: &SearchContext) -> Arc<Layout> {
+        self.restarts = Restarts::new(&context.tables.problem);
+        context.layout().cloned().unwrap_or_default()
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::search::testing::{price, random_dense};
+    fn count(&self, context: &SearchContext, device: Option<usize>) -> usize {
+        let at_once = if context.portable { 2 } else { rayon::current_num_threads() };
+        self.restarts.walks(device.unwrap_or(STATES), device.unwrap_or(at_once))
+    }
 
-    #[test]
-    fn rounds_offer_what_the_walks_found() {
-        let mut rng = Rng::new(3);
-        let stop = Stop::new();
-        for _ in 0..4 {
-            let problem = Arc::new(random_dense(&mut rng));
-            let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
-            let mut tabu = Tabu::new(rng.split(), None);
-            let mut pool = Pool::default();
-            let effort = tabu.round(&context, &mut pool, &stop);
-            assert!(effort.work > 0 && tabu.population() > 0);
-            let bests = tabu.walks.bests(&(0..tabu.population()).collect::<Vec<_>>()).expect("the host works");
-            let best = bests.iter().map(|values| context.tables.energy(values).total).min();
-            assert!(best.is_some_and(|best| pool.best() <= best));
+    fn limit(&self, turn: &Turn<Self>) -> Limit {
+        let work = if turn.on_device { DEVICE_TURN } else { ROUND_WORK };
+        let steps = (work / step_work(turn).max(1)).clamp(LEAST_STEPS[usize::from(turn.on_device)], MOST_STEPS);
+        Limit { steps: self.restarts.steps(steps as u32 >> turn.shorter), work: u64::MAX }
+    }
+
+    fn begin(
+        &mut self,
+        turn: &Turn<Self>,
+        rng: &mut Rng,
+        walks: &dyn Walks<WalkProgress>,
+    ) -> Result<Vec<Start<WalkProgress>>, DeviceError> {
+        let over = self.restarts.over(turn.progress);
+        let bests = walks.bests(&over)?;
+        Ok(self.restarts.begin(&turn.context.tables, rng.draw(), (turn.progress, &over), bests, turn.pool.elites()))
+    }
+
+    /// New assignments that the pool has room for.
+    fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
+        let elites = turn.pool.elites();
+        let counted = |elite: &Elite| energy(&turn.context.tables, turn.layout, &elite.values);
+        let worst = elites.get(POOL - 1).map_or(i64::MAX, counted);
+        let found = |slot: usize| (turn.progress[slot].best, turn.progress[slot].best_hash);
+        better.retain(|&slot| found(slot).0 < worst && elites.iter().all(|elite| elite.hash != found(slot).1));
+        better.sort_by_key(|&slot| found(slot));
+        better.dedup_by_key(|slot| found(*slot).1);
+        better.truncate(self.restarts.offers());
+        better
+    }
+
+    fn verify(turn: &Turn<Self>, slot: usize, values: &[u16]) -> Result<(), DeviceError> {
+        let (told, counted) = (turn.progress[slot].best, energy(&turn.context.tables, turn.layout, values));
+        if told == counted {
+            return Ok(());
         }
+        // a device's memory or a kernel is wrong
+        let cause = format!("a walk's best is {told}, counted again {counted}");
+        Err(DeviceError::Failed { what: "comparing energies".into(), cause })
+    }
+
+    fn account(&self, turn: &Turn<Self>, steps: u32, begun: usize, effort: &mut Effort) {
+        let conflicts = turn.progress.iter().map(|walk| walk.conflicts as usize).sum::<usize>();
+        let rated = conflicts * turn.layout.moves() / turn.context.variables();
+        effort.ratings = u64::from(steps) * rated as u64;
+        // a device begins its walks side by side
+        let begun = if turn.on_device { 0 } else { begun as u64 };
+        effort.work = u64::from(steps) * step_work(turn) + begun * turn.context.sweep_work;
     }
 }

@@ -7,27 +7,17 @@
 //! Coloring", 1999; two at a time as in HEAD of Moalic and Gondran, "Variations on Memetic Algorithms for Graph
 //! Coloring Problems", 2018). Elsewhere walks begin at elites of which some values are changed.
 
-use super::walk::{Start, WalkProgress};
+use super::walk::WalkProgress;
 use crate::model::{CostFunction, Odometer, Problem, Table};
 use crate::rng::{below, mix};
 use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::state::Elite;
+use crate::search::drivers::tuning::tabu::{CYCLE, DOUBLINGS, PATIENCE, SCATTER, SHORT_WALK};
+use crate::search::drivers::walks::Start;
 use crate::search::scheduler::driver::POOL;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
-
-/// Steps without a new best after which a walk is over that began at an elite.
-const PATIENCE: u32 = 20_000;
-/// Steps of a pair's walks, at least. Ten times as many lose what the children inherited (results/notes/coloring.md).
-const SHORT_WALK: u32 = 3_000;
-/// How often that is doubled at most.
-const DOUBLINGS: u32 = 6;
-/// Pairs of walks after which the best of as many before comes back in the place of one, which keeps a pair apart
-/// (HEAD, section 3.2).
-const CYCLE: u32 = 10;
-/// One variable in so many begins with a random value, so that two walks from one elite differ.
-const SCATTER: u64 = 20;
 
 /// What the beginning of a walk decides, numbered: its bits are mixed from its key and this. Steps have their numbers.
 mod decision {
@@ -39,9 +29,10 @@ mod decision {
 }
 
 /// Where walks begin.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum Restarts {
     /// At elites.
+    #[default]
     Elites,
     /// At children of the walks before, where there are so many values and all are interchangeable.
     TwoParents(usize, Vec<WalkPair>),
@@ -117,10 +108,12 @@ impl Restarts {
         (progress, over): (&[WalkProgress], &[usize]),
         bests: Vec<Vec<u16>>,
         elites: &[Elite],
-    ) -> Vec<Start> {
+    ) -> Vec<Start<WalkProgress>> {
         let key = |slot: usize| mix(draw, slot as u64) | 1;
+        let begun =
+            |slot: usize, values| Start { slot, progress: WalkProgress::new(key(slot), progress[slot].moves), values };
         let Restarts::TwoParents(values, walk_pairs) = self else {
-            let start = |&slot: &usize| Start { slot, key: key(slot), values: scattered(tables, key(slot), elites) };
+            let start = |&slot: &usize| begun(slot, scattered(tables, key(slot), elites));
             return over.par_iter().map(start).collect();
         };
         let mut of_slot: Vec<Ended> = vec![None; progress.len()];
@@ -137,8 +130,7 @@ impl Restarts {
                     walk_pair.cross_bests(*values, parents, keys).unwrap_or(fresh)
                 }
             };
-            let starts = slots.into_iter().zip(keys).zip(children);
-            starts.map(|((slot, key), values)| Start { slot, key, values }).collect()
+            slots.into_iter().zip(children).map(|(slot, values)| begun(slot, values)).collect()
         };
         walk_pairs.par_iter_mut().zip(of_slot.par_chunks_exact_mut(2)).enumerate().flat_map_iter(begin).collect()
     }

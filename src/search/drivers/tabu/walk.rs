@@ -1,42 +1,28 @@
-//! Tabu walks on gamma tables: what a walk does, and where walks live.
-//!
-//! A walk is a function of where it begins, its key and nothing else: all its decisions are mixes of the key and of
-//! what is decided, its tenures are integers. So [`CpuTabuWalks`](super::cpu::CpuTabuWalks) and a device walk the same
-//! ways, move by move.
+//! Tabu walks on gamma tables: what a walk decides, and the tables that it reads. Tenures are integers.
 
-use crate::device::DeviceError;
 use crate::device::shared::{constants, device_structs};
 use crate::rng::{below, mix};
 use crate::search::context::value_tables::{PADDING, ValueTables};
-use crate::search::scheduler::driver::SearchContext;
-use crate::stop::Stop;
+use crate::search::drivers::tuning::tabu::{CALM, CONFLICTS, REMEMBERED, SPARSE};
+use crate::search::drivers::tuning::{tabu, walks::LOOK_EVERY};
+use crate::search::drivers::walks::Progress;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
 /// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing,
 /// and aspiration needs a gain.
 pub(crate) const HELD: u32 = u32::MAX;
 /// A tenure of one step, in the unit of [`WalkProgress::tenure`].
 pub(crate) const TENURE_ONE: u32 = 256;
-/// The first tenure of a walk and the least one.
-const FIRST_TENURE: u32 = 10 * TENURE_ONE;
-const LEAST_TENURE: u32 = 3 * TENURE_ONE;
-/// Of the variables at most one in so many counts as being in conflict: in a cut or a quadratic form nearly all are.
-const CONFLICTS: u32 = 10;
-/// Steps without a repeated assignment after which tenures shorten.
-const CALM: u32 = 1000;
-/// Assignments that a walk remembers, at most: each replaces an earlier one whose hash ends in the same bits.
-pub(crate) const REMEMBERED: usize = 4096;
+const FIRST_TENURE: u32 = tabu::FIRST_TENURE * TENURE_ONE;
+const LEAST_TENURE: u32 = tabu::LEAST_TENURE * TENURE_ONE;
 /// No walk is longer: steps are counted in 32 bits.
 const LONGEST: u32 = 1 << 30;
-/// Rows of which at most one entry in so many is not 0 are kept as lists of these.
-const SPARSE: usize = 8;
 
 /// The constants as kernels have them.
 pub(super) fn declared() -> String {
     constants! {
-        u32: HELD, TENURE_ONE, FIRST_TENURE, LEAST_TENURE, CALM, REMEMBERED, CONFLICTS;
+        u32: HELD, TENURE_ONE, FIRST_TENURE, LEAST_TENURE, CALM, REMEMBERED, CONFLICTS, LOOK_EVERY;
         i32: PADDING;
     }
 }
@@ -180,7 +166,6 @@ impl Layout {
         Some(Affected { base, stride, variable, incident, start, width, third })
     }
 
-    /// Variables and strides of an incident.
     fn pairs_of(&self, incident: usize) -> &[(u32, u32)] {
         &self.pairs[self.incidents[incident].pairs as usize..self.incidents[incident + 1].pairs as usize]
     }
@@ -290,28 +275,7 @@ fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of:
     sums.copy_from_slice(&changed);
 }
 
-/// A walk that begins.
-#[derive(Clone, Debug)]
-pub(crate) struct Start {
-    /// Of the walk, which leaves the walk that it was on.
-    pub slot: usize,
-    /// All that the walk decides is mixed from it.
-    pub key: u64,
-    /// Where it begins.
-    pub values: Vec<u16>,
-}
-
-/// What walks do in a round.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Round<'a> {
-    /// Steps of each.
-    pub steps: u32,
-    /// Walks that begin in it, by their walks. A walk that never began does so now.
-    pub begin: &'a [Start],
-}
-
 device_structs! {
-    /// How far a walk has come.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct WalkProgress as "WalkProgress" {
         /// Of the walk; 0 before the first.
@@ -330,7 +294,6 @@ device_structs! {
         pub changed: u32,
         /// How long the value that a variable leaves is tabu, in 256ths; half as much to one and a half of it is drawn.
         pub tenure: u32,
-        /// Variables in conflict.
         pub conflicts: u32,
         /// The kernels have padding there.
         pub padding as "": u32,
@@ -338,11 +301,15 @@ device_structs! {
 }
 
 impl WalkProgress {
-    /// A walk that begins.
-    pub fn new(key: u64, energy: i64, hash: u64, conflicts: u32) -> WalkProgress {
-        let fresh =
-            WalkProgress { key, energy, best: energy, hash, best_hash: hash, conflicts, ..WalkProgress::default() };
-        WalkProgress { tenure: FIRST_TENURE, ..fresh }
+    /// A walk that begins after others in its slot made some moves.
+    pub fn new(key: u64, moves: u64) -> WalkProgress {
+        WalkProgress { key, moves, best: i64::MAX, ..WalkProgress::default() }
+    }
+
+    /// The walk at its first assignment.
+    pub fn at_begin(self, energy: i64, hash: u64, conflicts: u32) -> WalkProgress {
+        let (best, best_hash, tenure) = (energy, hash, FIRST_TENURE);
+        WalkProgress { energy, best, hash, best_hash, conflicts, tenure, ..self }
     }
 
     /// Whether the walk is over: there was no new best for `patience` steps, or there never was a walk.
@@ -350,7 +317,6 @@ impl WalkProgress {
         self.key == 0 || self.step - self.best_step > patience || self.step > LONGEST
     }
 
-    /// The bits of the next step.
     pub fn draw(&self) -> u64 {
         mix(self.key, u64::from(self.step))
     }
@@ -383,25 +349,14 @@ impl WalkProgress {
     }
 }
 
-/// Where walks live.
-pub(crate) trait TabuWalks: Send {
-    /// TabuWalks that suit a core.
-    fn suitable(&mut self, context: &SearchContext, layout: &Layout) -> Result<usize, DeviceError>;
+impl Progress for WalkProgress {
+    fn counted(&self) -> (u64, u64) {
+        (self.moves, 0)
+    }
 
-    /// Steps of a round of some ten milliseconds for walks that have come so far.
-    fn steps(&self, layout: &Layout, progress: &[WalkProgress]) -> u32;
-
-    /// About what a step of all of them costs, in the time that a core of the CPU takes for it.
-    fn step_work(&self, layout: &Layout, progress: &[WalkProgress]) -> u64;
-
-    /// Makes room for walks, none of which has begun.
-    fn open(&mut self, context: &SearchContext, layout: &Arc<Layout>, count: usize) -> Result<(), DeviceError>;
-
-    /// Every walk goes on, or begins; says how far they have come.
-    fn walk(&mut self, context: &SearchContext, round: &Round, stop: &Stop) -> Result<Vec<WalkProgress>, DeviceError>;
-
-    /// The best assignments of some walks.
-    fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError>;
+    fn quality(&self) -> (u32, i64) {
+        (0, self.best)
+    }
 }
 
 /// The sum of the rows' entries, which is what a walk's energy is.

@@ -1,15 +1,16 @@
 //! The device's constraint-weighting walks against the CPU's: the same moves, weights and best assignments. Without a
 //! GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
 
-use super::cpu::{CpuWeightingWalks, WalkStart, WeightingWalks};
-use super::cuda::CudaWeightingWalks;
-use super::walk::{Limit, WalkProgress, without_forbidden};
+use super::ConstraintWeighting;
+use super::walk::{IncidenceLists, WalkProgress, without_forbidden};
 use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::search::drivers::annealing::cuda::tests::{device, network};
+use crate::search::drivers::walks::cuda::CudaWalks;
+use crate::search::drivers::walks::{CpuWalks, Limit, Progress, Start, Walks};
 use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{assignment, price, random_dense};
 use crate::stop::Stop;
@@ -26,23 +27,24 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
         let mut progress = WalkProgress::new(rng.draw(), slot % 2 == 1);
         // phases end often
         progress.phase_end = 30;
-        WalkStart { progress, values }
+        Start { slot, progress, values }
     };
-    let walks: Vec<WalkStart> = (0..walks).map(begin).collect();
-    let (mut host, mut device) =
-        (CpuWeightingWalks::default(), CudaWeightingWalks::new(cuda.clone()).expect("the device is there"));
-    host.open(&context, walks.clone()).expect("the host works");
-    device.open(&context, walks.clone()).expect("memory is there");
-    let all: Vec<usize> = (0..walks.len()).collect();
+    let mut begin: Vec<Start<WalkProgress>> = (0..walks).map(begin).collect();
+    let layout = Arc::new(IncidenceLists::new(&context.tables));
+    let mut device =
+        CudaWalks::<ConstraintWeighting>::open(cuda, &context, &layout, |_| walks).expect("memory is there");
+    let mut host = CpuWalks::<ConstraintWeighting>::new(layout, walks);
+    let all: Vec<usize> = (0..walks).collect();
     let mut solved = 0;
     for (number, &steps) in rounds.iter().enumerate() {
         let limit = Limit { steps, work: u64::MAX };
-        let (ours, _) = host.walk(&context, limit, &stop).expect("the host works");
-        let (theirs, _) = device.walk(&context, limit, &stop).expect("the device works");
+        let (ours, _) = host.walk(&context, &begin, limit, &stop).expect("the host works");
+        let (theirs, _) = device.walk(&context, &begin, limit, &stop).expect("the device works");
+        begin.clear();
         assert_eq!(ours, theirs, "{name}, round {number}");
-        let (found, too) = (host.found(&all).expect("the host works"), device.found(&all).expect("the device works"));
+        let (found, too) = (host.bests(&all).expect("the host works"), device.bests(&all).expect("the device works"));
         assert_eq!(found, too, "{name}, round {number}");
-        solved = ours.iter().filter(|progress| progress.found().0 == 0).count();
+        solved = ours.iter().filter(|progress| progress.quality().0 == 0).count();
     }
     solved
 }

@@ -1,55 +1,36 @@
-//! Constraint-weighting walks on hard functions ([`weigh`](self::walk)): for networks whose trouble is to find any
-//! allowed assignment, until one is known, and for those whose functions mostly forbid and whose costs are the
-//! variables' own, as in satellite scheduling and weighted satisfiability.
+//! Constraint-weighting walks on hard functions ([`walk`]): for networks whose trouble is to find any allowed
+//! assignment, until one is known, and for those whose functions mostly forbid and whose costs are the variables' own,
+//! as in satellite scheduling and weighted satisfiability.
 //!
 //! This is the host's side: where walks begin, and what is worth keeping.
 
-pub(crate) mod cpu;
 pub(crate) mod cuda;
 #[cfg(test)]
 mod cuda_tests;
 pub(crate) mod walk;
 
-use self::cpu::{CpuWeightingWalks, WALKS, WalkStart, WeightingWalks, portable_round};
-use self::walk::{Limit, WalkProgress, without_forbidden};
-use super::annealing::state::Elite;
-use crate::device::{Cuda, DeviceError, Source};
+use self::walk::{IncidenceLists, WalkProgress, WeightingWalk, without_forbidden};
+use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
+use super::tuning::weighting::{FLOOR, LOOKED_AT, OFFERED, SOLVED_WEIGHT, TURN_WORK, WALKS, WEIGHT};
+use super::walks::{Limit, LocalSearch, Progress, Start, Turn, WalkDriver, Walks};
+use crate::device::DeviceError;
 use crate::model::{FORBIDDEN, Problem, Table};
 use crate::rng::Rng;
-use crate::search::context::cuda::unfit;
-use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, shorter};
-use crate::stop::Stop;
-use cuda::CudaWeightingWalks;
+use crate::search::context::value_tables::ValueTables;
+use crate::search::scheduler::driver::{Effort, Pool, SearchContext};
 use rayon::prelude::*;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// Their share at first, next to annealing's six, where nothing allowed is known: in its first rounds annealing finds
-/// something in most networks that the greedy solution leaves open. And where something is.
-const WEIGHT: f64 = 5.0;
-const SOLVED_WEIGHT: f64 = 0.5;
-/// What they have at least until something is: fewer violations in the best assignment say little of who will find one
-/// without.
-const FLOOR: f64 = 0.5;
-/// Assignments offered after a round, at most.
-const OFFERED: usize = 8;
-/// Work of a run before a device's walks begin, a tenth of a second: most networks have something allowed by then, and
-/// need no room for them.
-const BEGIN: u64 = 100_000_000;
+pub(crate) type Weighting = WalkDriver<ConstraintWeighting>;
 
-/// The driver.
-pub(crate) struct Weighting {
-    rng: Rng,
-    device: Option<Arc<Cuda>>,
-    /// What the core's functions are like, once that was asked for.
+/// Constraint-weighting walks on a core.
+#[derive(Default)]
+pub(crate) struct ConstraintWeighting {
+    /// What its functions are like, once that was asked for.
     functions: OnceCell<Functions>,
-    walks: Box<dyn WeightingWalks>,
-    /// How far each has come; none before the first round.
-    progress: Vec<WalkProgress>,
-    rounds: u32,
 }
 
-/// What the functions of a core do.
 #[derive(Clone, Copy)]
 struct Functions {
     /// Some forbid something.
@@ -73,108 +54,96 @@ impl Functions {
     }
 }
 
-impl Weighting {
-    /// A driver that has not begun.
-    pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
-        let walks = Box::new(CpuWeightingWalks::default());
-        Weighting { rng, device, functions: OnceCell::new(), walks, progress: Vec::new(), rounds: 0 }
+/// About the work of a step on the CPU, and how long one of all walks takes on a device, in nanoseconds.
+fn step_work(tables: &ValueTables, on_device: bool) -> u64 {
+    let n = tables.variables().max(1);
+    let degrees = (0..n).map(|v| tables.degree(v)).sum::<usize>().max(1);
+    let width = tables.moves() / n;
+    if on_device {
+        return (5000 + 40 * (degrees / n) * (8 + width)) as u64;
     }
-
-    /// Walks from the best assignments known and, where there are more, from any.
-    fn open(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
-        let tables = &context.tables;
-        self.walks = match &self.device {
-            Some(cuda) if unfit(context).is_none() => Box::new(CudaWeightingWalks::new(cuda.clone())?),
-            _ => Box::new(CpuWeightingWalks::default()),
-        };
-        let begin = |(slot, mut rng): (usize, Rng)| {
-            let mut random = || (0..tables.variables()).map(|v| rng.index(tables.domain(v)) as u16).collect();
-            let values = pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
-            WalkStart {
-                progress: WalkProgress::new(rng.draw(), slot % 2 == 1),
-                values: without_forbidden(tables, values),
-            }
-        };
-        let count = if context.portable { WALKS } else { self.walks.suitable(context)? };
-        let streams: Vec<(usize, Rng)> = (0..count).map(|slot| (slot, self.rng.split())).collect();
-        let walks: Vec<WalkStart> = streams.into_par_iter().map(begin).collect();
-        self.progress = walks.iter().map(|walk| walk.progress).collect();
-        self.walks.open(context, walks)
-    }
-
-    fn advance(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
-        if self.progress.is_empty() || self.progress.iter().any(WalkProgress::is_over) {
-            self.open(context, pool)?;
-        }
-        let portable = context.portable.then(|| portable_round(&context.tables));
-        let shorter = shorter(self.rounds);
-        self.rounds += 1;
-        let Limit { steps, work } = portable.map_or_else(|| self.walks.limit(context), |(limit, _)| limit);
-        let limit = Limit { steps: (steps >> shorter).max(1), work: work >> shorter };
-        let (progress, counted) = self.walks.walk(context, limit, stop)?;
-        let work = portable.map_or(counted, |(_, work)| work >> shorter);
-        let mut better: Vec<usize> =
-            (0..progress.len()).filter(|&k| progress[k].found() < self.progress[k].found()).collect();
-        better.sort_by_key(|&slot| progress[slot].found());
-        better.truncate(OFFERED);
-        for values in self.walks.found(&better)? {
-            pool.offer(&Elite::new(&context.tables, values));
-        }
-        let done = |of: fn(&WalkProgress) -> u64| -> u64 {
-            progress.iter().zip(&self.progress).map(|(now, before)| of(now) - of(before)).sum()
-        };
-        let (moves, ratings) = (done(|progress| progress.moves), done(|progress| progress.looked_at));
-        self.progress = progress;
-        Ok(Effort { moves, ratings, work, ..Effort::default() })
-    }
+    let arity = degrees.div_ceil(tables.problem.functions.len().max(1));
+    (2 * (LOOKED_AT + degrees / n) * arity * (6 + width)) as u64
 }
 
-impl Driver for Weighting {
-    fn population(&self) -> usize {
-        self.progress.len()
+/// Steps of a turn in about as much work, and the work of one.
+fn steps(turn: &Turn<ConstraintWeighting>) -> (u64, u64) {
+    let work = if turn.on_device { DEVICE_TURN } else { TURN_WORK };
+    let step = step_work(&turn.context.tables, turn.on_device);
+    ((work / step).clamp(LEAST_STEPS[usize::from(turn.on_device)], MOST_STEPS), step)
+}
+
+impl LocalSearch for ConstraintWeighting {
+    /// A turn is a round.
+    const ROUND_WORK: u64 = 0;
+    type Progress = WalkProgress;
+    type Layout = IncidenceLists;
+    type Walk = WeightingWalk;
+
+    fn can_walk(&self, context: &SearchContext) -> bool {
+        context.variables() > 0 && context.tables.all_copied()
     }
 
-    fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {
+    fn pays(&self, context: &SearchContext, pool: &Pool) -> bool {
         let functions = self.functions.get_or_init(|| Functions::of(&context.tables.problem));
-        let pays = if pool.solved { functions.mostly_forbid } else { functions.forbid };
-        // what no device walks is the CPU's, beside it
-        let here = self.device.is_none() || unfit(context).is_none();
-        pays && here && context.tables.all_copied()
+        if pool.solved { functions.mostly_forbid } else { functions.forbid }
     }
 
-    fn weight(&self, _: &SearchContext, pool: &Pool) -> f64 {
-        if pool.solved { SOLVED_WEIGHT } else { WEIGHT }
+    fn share(&self, _: &SearchContext, pool: &Pool) -> (f64, f64) {
+        if pool.solved { (SOLVED_WEIGHT, 0.0) } else { (WEIGHT, FLOOR) }
     }
 
-    fn floor(&self, _: &SearchContext, pool: &Pool) -> f64 {
-        if pool.solved { 0.0 } else { FLOOR }
+    fn layout(&mut self, context: &SearchContext) -> Arc<IncidenceLists> {
+        Arc::new(IncidenceLists::new(&context.tables))
     }
 
-    fn begins(&self, context: &SearchContext) -> u64 {
-        if self.device.is_some() && !context.portable { BEGIN } else { 0 }
+    fn count(&self, context: &SearchContext, device: Option<usize>) -> usize {
+        let threads = if context.portable { WALKS } else { rayon::current_num_threads().max(WALKS) };
+        device.unwrap_or(threads)
     }
 
-    fn kernels(&self, context: &SearchContext) -> Option<Source> {
-        let begins = self.device.is_some() && self.progress.is_empty() && unfit(context).is_none();
-        begins.then(CudaWeightingWalks::source)
-    }
-
-    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
-        if context.variables() == 0 || !context.tables.all_copied() {
-            return Effort { work: 1_000_000, ..Effort::default() };
+    fn limit(&self, turn: &Turn<Self>) -> Limit {
+        if turn.on_device || turn.context.portable {
+            Limit { steps: steps(turn).0 as u32 >> turn.shorter, work: u64::MAX }
+        } else {
+            Limit { steps: u32::MAX, work: TURN_WORK >> turn.shorter }
         }
-        self.advance(context, pool, stop).unwrap_or_else(|error| {
-            // what was found is in the pool
-            self.device = None;
-            self.progress.clear();
-            Effort { lost: Some(error), ..Effort::default() }
-        })
     }
 
-    fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
-        // the shared pool carries over what the walks found
-        self.progress.clear();
-        self.functions = OnceCell::new();
+    /// All at once: at the best assignments known and, where there are more walks, at any.
+    fn begin(
+        &mut self,
+        turn: &Turn<Self>,
+        rng: &mut Rng,
+        _: &dyn Walks<WalkProgress>,
+    ) -> Result<Vec<Start<WalkProgress>>, DeviceError> {
+        if !turn.progress.iter().any(WalkProgress::is_over) {
+            return Ok(Vec::new());
+        }
+        let tables = &turn.context.tables;
+        let begin = |(slot, mut rng): (usize, Rng)| {
+            let mut random = || (0..tables.variables()).map(|v| rng.index(tables.domain(v)) as u16).collect();
+            let values = turn.pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
+            let progress = WalkProgress::new(rng.draw(), slot % 2 == 1).after(&turn.progress[slot]);
+            Start { slot, progress, values: without_forbidden(tables, values) }
+        };
+        let streams: Vec<(usize, Rng)> = (0..turn.progress.len()).map(|slot| (slot, rng.split())).collect();
+        Ok(streams.into_par_iter().map(begin).collect())
+    }
+
+    fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
+        better.sort_by_key(|&slot| turn.progress[slot].quality());
+        better.truncate(OFFERED);
+        better
+    }
+
+    fn account(&self, turn: &Turn<Self>, limit: u32, _: usize, effort: &mut Effort) {
+        let (steps, step) = steps(turn);
+        if turn.on_device {
+            effort.work = u64::from(limit) * step;
+        } else if turn.context.portable {
+            effort.work = (WALKS as u64 * steps * step) >> turn.shorter;
+        }
     }
 }
 
@@ -183,8 +152,9 @@ mod tests {
     use super::*;
     use crate::generate::generate;
     use crate::reduce::Reducer;
+    use crate::search::scheduler::driver::Driver;
     use crate::search::testing::price;
-    use std::sync::Arc;
+    use crate::stop::Stop;
 
     fn context(kind: &str, parameters: &[(&str, &str)], seed: u64) -> SearchContext {
         let network = generate(kind, parameters, seed).expect("a family");

@@ -6,44 +6,25 @@
 use crate::device::shared::{constants, device_structs};
 use crate::rng::{below, mix};
 use crate::search::context::value_tables::{Incidence, ValueTables};
+use crate::search::drivers::tuning::walks::LOOK_EVERY;
+use crate::search::drivers::tuning::weighting::{
+    IMPROVED, LONGEST, LOOKED_AT, PHASE, PRESSURES, REST, ROW_WORK, SMOOTHING, VALUE_WORK,
+};
+use crate::search::drivers::walks::{Limit, Progress, Walk};
 use crate::stop::Stop;
 use std::ops::Range;
 
-/// Violated functions, drawn at random, whose variables' moves are looked at in a step. With 8 random formulas of 1000
-/// variables and forced random networks took several times as long (results/notes/weights.md).
-pub(crate) const LOOKED_AT: usize = 30;
-/// Variables, drawn at random, whose moves are looked at where nothing is violated.
-const IMPROVED: u64 = 50;
-/// Places without a better move after which every weight above one falls by one, while a walk forgets.
-const SMOOTHING: u32 = 10;
-/// Places without a better move until a walk that forgets remembers all, and the other way round. They double each time
-/// it has done both: random formulas want a short memory, completions of Latin squares a long one.
-const PHASE: u32 = 4096;
-/// No phase is longer than so many times that: weights stay below 2^17, and their sums in 32 bits.
-const LONGEST: u32 = 4;
-/// A variable that moved rests for so many steps, and up to as many more.
-const REST: u32 = 3;
 /// What a step draws beside what it looks at: a violated function, and how long a variable rests.
 const AT_RANDOM: u64 = 1 << 8;
 const RESTING: u64 = AT_RANDOM + 1;
-/// A mean difference in cost counts one in so many of a weight at first.
-const PRESSURES: i64 = 8;
-/// Steps between two looks at the stop flag.
-const UNWATCHED: u32 = 64;
 /// A walk is over after so many: they are counted in 32 bits.
 const LAST: u32 = 1 << 30;
-/// What it takes to look at a variable's values or at a row of a function, besides each of them, and nanoseconds of
-/// each.
-const ROW_WORK: u64 = 6;
-const VALUE_WORK: u64 = 2;
-
-/// Not violated.
 const NOWHERE: u32 = u32::MAX;
 
 /// The constants as kernels have them.
 pub(super) fn declared() -> String {
     constants! {
-        u32: LOOKED_AT, IMPROVED, SMOOTHING, PHASE, LONGEST, REST, UNWATCHED, NOWHERE;
+        u32: LOOKED_AT, IMPROVED, SMOOTHING, PHASE, LONGEST, REST, LOOK_EVERY, NOWHERE;
         u64: AT_RANDOM, RESTING;
         i64: PRESSURES;
     }
@@ -53,10 +34,9 @@ pub(super) fn declared() -> String {
 #[derive(Debug, Default)]
 pub(crate) struct IncidenceLists {
     /// First incidence of each function, and the end.
-    starts: Vec<u32>,
-    incidences: Vec<(u32, Incidence)>,
-    /// First sum of each variable's values, and the end.
-    sums: Vec<u32>,
+    pub starts: Vec<u32>,
+    /// The variables and incidences of all.
+    pub incidences: Vec<(u32, Incidence)>,
 }
 
 impl IncidenceLists {
@@ -67,26 +47,18 @@ impl IncidenceLists {
             incidences.push((variable, incidence));
         }
         starts.resize(tables.problem.functions.len() + 1, incidences.len() as u32);
-        let ends = tables.width.iter().scan(0, |end, &width| {
-            *end += width;
-            Some(*end)
-        });
-        IncidenceLists { starts, incidences, sums: std::iter::once(0).chain(ends).collect() }
-    }
-
-    /// First incidence of each function, and the end; the variables and incidences of all; first sum of each variable,
-    /// and the end.
-    pub fn arrays(&self) -> (&[u32], &[(u32, Incidence)], &[u32]) {
-        (&self.starts, &self.incidences, &self.sums)
+        IncidenceLists { starts, incidences }
     }
 
     fn of(&self, function: u32) -> &[(u32, Incidence)] {
         &self.incidences[self.starts[function as usize] as usize..self.starts[function as usize + 1] as usize]
     }
+}
 
-    fn sums(&self, variable: u32) -> Range<usize> {
-        self.sums[variable as usize] as usize..self.sums[variable as usize + 1] as usize
-    }
+/// Where the sums of a variable's values stand: as its unary row does among the entries.
+fn sums_of(tables: &ValueTables, variable: u32) -> Range<usize> {
+    let first = tables.unary_at(variable as usize) as usize;
+    first..first + tables.width[variable as usize] as usize
 }
 
 /// What a walk walks on.
@@ -138,36 +110,37 @@ device_structs! {
 }
 
 impl WalkProgress {
-    /// A walk that begins.
     pub fn new(key: u64, remembers: bool) -> Self {
         let (cheapest, fewest, remembers) = (i64::MAX, u32::MAX, u32::from(remembers));
         WalkProgress { key, cheapest, unit: 1, phase_end: PHASE, remembers, fewest, ..WalkProgress::default() }
     }
 
-    /// How good the best assignment found is: the fewest violated functions, then the least cost without any.
-    pub fn found(&self) -> (u32, i64) {
-        (self.fewest, self.cheapest)
+    /// The same in the place of another, whose moves count on.
+    pub fn after(self, other: &WalkProgress) -> Self {
+        WalkProgress { moves: other.moves, looked_at: other.looked_at, ..self }
     }
 
     /// Whether another walk should take its place.
     pub fn is_over(&self) -> bool {
-        self.step >= LAST
+        self.key == 0 || self.step >= LAST
     }
 }
 
-/// When a walk pauses.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit {
-    pub steps: u32,
-    pub work: u64,
+impl Progress for WalkProgress {
+    fn counted(&self) -> (u64, u64) {
+        (self.moves, self.looked_at)
+    }
+
+    /// The fewest violated functions, then the least cost without any.
+    fn quality(&self) -> (u32, i64) {
+        (self.fewest, self.cheapest)
+    }
 }
 
-/// One walk on the CPU.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct WeightingWalk {
     progress: WalkProgress,
     values: Vec<u16>,
-    /// Of functions.
     weights: Vec<i32>,
     /// Functions whose weight is above one.
     heavy: Vec<u32>,
@@ -180,9 +153,7 @@ pub(crate) struct WeightingWalk {
     /// When each variable moved, and until when it rests.
     moved: Vec<u32>,
     rests: Vec<u32>,
-    /// Of this turn.
     work: u64,
-    /// The best assignment.
     best: Vec<u16>,
 }
 
@@ -192,7 +163,6 @@ type Rated = (i64, u32, (u32, u16));
 const NO_MOVE: Rated = (i64::MAX, u32::MAX, (u32::MAX, u16::MAX));
 
 impl WeightingWalk {
-    /// A walk from an assignment.
     pub fn new(input: WalkInput, values: Vec<u16>, progress: WalkProgress) -> Self {
         let WalkInput { tables, incidences } = input;
         let (n, functions) = (tables.variables(), tables.problem.functions.len());
@@ -204,7 +174,7 @@ impl WeightingWalk {
             heavy: Vec::new(),
             violated: Vec::new(),
             places: vec![NOWHERE; functions],
-            hard: vec![0; incidences.sums[n] as usize],
+            hard: vec![0; tables.moves()],
             soft: (0..n).flat_map(|v| tables.unary(v)).copied().collect(),
             moved: vec![0; n],
             rests: vec![0; n],
@@ -213,7 +183,7 @@ impl WeightingWalk {
         walk.progress.cost = (0..n).map(|v| i64::from(tables.unary(v)[usize::from(walk.values[v])])).sum();
         for function in 0..functions as u32 {
             for (place, (v, incidence)) in incidences.of(function).iter().enumerate() {
-                let sums = incidences.sums(*v);
+                let sums = sums_of(tables, *v);
                 let row = tables.row(tables.offset(incidence, &walk.values), sums.len());
                 let sums = walk.hard[sums.clone()].iter_mut().zip(&mut walk.soft[sums]);
                 for ((hard, soft), &cost) in sums.zip(row) {
@@ -231,32 +201,6 @@ impl WeightingWalk {
         }
         walk.progress.violated = walk.violated.len() as u32;
         walk
-    }
-
-    /// How far it has come, and its best assignment.
-    pub fn progress(&self) -> (WalkProgress, &[u16]) {
-        (self.progress, &self.best)
-    }
-
-    /// Goes on until so much is done; returns its work.
-    pub fn walk(&mut self, input: WalkInput, limit: Limit, stop: &Stop) -> u64 {
-        self.work = 0;
-        let mut steps = 0;
-        while steps < limit.steps && self.work < limit.work {
-            steps += 1;
-            self.progress.step += 1;
-            if self.progress.step.is_multiple_of(UNWATCHED) && stop.is_set() {
-                break;
-            }
-            let draw = mix(self.progress.key, u64::from(self.progress.step));
-            match self.violated.is_empty() {
-                true => self.improve(input, draw),
-                false => self.repair(input, draw),
-            }
-        }
-        self.note(input);
-        (self.progress.violated, self.progress.heavy) = (self.violated.len() as u32, self.heavy.len() as u32);
-        self.work
     }
 
     /// Keeps where the walk stands if fewer functions are violated than ever. On the way down that would be a copy a
@@ -299,9 +243,9 @@ impl WeightingWalk {
     }
 
     /// Rates a variable's moves; costs count once there was an allowed assignment.
-    fn rate(&mut self, WalkInput { tables, incidences }: WalkInput, v: u32, best: &mut Rated) {
+    fn rate(&mut self, WalkInput { tables, .. }: WalkInput, v: u32, best: &mut Rated) {
         let (sums, held, domain) =
-            (incidences.sums(v), usize::from(self.values[v as usize]), tables.domain(v as usize));
+            (sums_of(tables, v), usize::from(self.values[v as usize]), tables.domain(v as usize));
         let (hard, soft) = (&self.hard[sums.clone()][..domain], &self.soft[sums][..domain]);
         let WalkProgress { unit, pressure, .. } = self.progress;
         let (weights, cost, unary) = (hard[held], soft[held], &tables.unary(v as usize)[..domain]);
@@ -352,7 +296,7 @@ impl WeightingWalk {
     fn change_weight(&mut self, WalkInput { tables, incidences }: WalkInput, function: u32, change: i32) {
         self.weights[function as usize] += change;
         for &(v, ref incidence) in incidences.of(function) {
-            let sums = incidences.sums(v);
+            let sums = sums_of(tables, v);
             let row = tables.row(tables.offset(incidence, &self.values), sums.len());
             self.work += VALUE_WORK * (ROW_WORK + row.len() as u64);
             for (sum, &cost) in self.hard[sums].iter_mut().zip(row) {
@@ -377,7 +321,7 @@ impl WeightingWalk {
     /// Gives a variable another value and brings all sums up to date.
     fn assign(&mut self, WalkInput { tables, incidences }: WalkInput, draw: u64, v: u32, value: u16) {
         let old = std::mem::replace(&mut self.values[v as usize], value);
-        let sums = &self.soft[incidences.sums(v)];
+        let sums = &self.soft[sums_of(tables, v)];
         self.progress.cost += i64::from(sums[usize::from(value)] - sums[usize::from(old)]);
         self.moved[v as usize] = self.progress.step;
         self.rests[v as usize] = self.progress.step + REST + below(mix(draw, RESTING), u64::from(REST) + 1) as u32;
@@ -395,7 +339,7 @@ impl WeightingWalk {
             for &(u, ref incidence) in incidences.of(function).iter().filter(|incidence| incidence.0 != v) {
                 let after = tables.offset(incidence, &self.values);
                 let before = (after as i64 - step * i64::from(tables.stride(incidence, v))) as usize;
-                let sums = incidences.sums(u);
+                let sums = sums_of(tables, u);
                 self.work += VALUE_WORK * (ROW_WORK + sums.len() as u64);
                 let changes = tables.row(before, sums.len()).iter().zip(tables.row(after, sums.len()));
                 let sums = self.hard[sums.clone()].iter_mut().zip(&mut self.soft[sums]);
@@ -409,9 +353,9 @@ impl WeightingWalk {
     }
 
     /// What a variable's values differ by in cost, on average.
-    fn spread(&self, WalkInput { tables, incidences }: WalkInput) -> i64 {
+    fn spread(&self, WalkInput { tables, .. }: WalkInput) -> i64 {
         let spread = |v: usize| {
-            let costs = &self.soft[incidences.sums(v as u32)][..tables.domain(v)];
+            let costs = &self.soft[sums_of(tables, v as u32)][..tables.domain(v)];
             let costs = costs.iter().filter(|&&cost| cost < tables.hard);
             i64::from(costs.clone().max().unwrap_or(&0) - costs.min().unwrap_or(&0))
         };
@@ -437,6 +381,41 @@ impl WeightingWalk {
             self.best.copy_from_slice(&self.values);
         }
         self.progress.pressure += 1;
+    }
+}
+
+impl Walk<WalkProgress, IncidenceLists> for WeightingWalk {
+    fn begin(&mut self, tables: &ValueTables, incidences: &IncidenceLists, progress: WalkProgress, values: &[u16]) {
+        *self = WeightingWalk::new(WalkInput { tables, incidences }, values.to_vec(), progress);
+    }
+
+    fn walk(&mut self, tables: &ValueTables, incidences: &IncidenceLists, limit: Limit, stop: &Stop) -> u64 {
+        let input = WalkInput { tables, incidences };
+        self.work = 0;
+        let mut steps = 0;
+        while steps < limit.steps && self.work < limit.work {
+            steps += 1;
+            self.progress.step += 1;
+            if self.progress.step.is_multiple_of(LOOK_EVERY) && stop.is_set() {
+                break;
+            }
+            let draw = mix(self.progress.key, u64::from(self.progress.step));
+            match self.violated.is_empty() {
+                true => self.improve(input, draw),
+                false => self.repair(input, draw),
+            }
+        }
+        self.note(input);
+        (self.progress.violated, self.progress.heavy) = (self.violated.len() as u32, self.heavy.len() as u32);
+        self.work
+    }
+
+    fn progress(&self) -> WalkProgress {
+        self.progress
+    }
+
+    fn best(&self) -> &[u16] {
+        &self.best
     }
 }
 

@@ -41,12 +41,12 @@ fn sums_and_violations_are_those_counted_again() {
         let progress = WalkProgress { phase_end: 20, ..WalkProgress::new(rng.draw(), case % 2 == 0) };
         let mut walk = WeightingWalk::new(input, begin, progress);
         for _ in 0..5 {
-            let worked = walk.walk(input, Limit { steps: u32::MAX, work: 10_000 }, &Stop::new());
+            let worked = walk.walk(&tables, &incidences, Limit { steps: u32::MAX, work: 10_000 }, &Stop::new());
             assert!(worked >= 10_000 && walk.progress.looked_at > 0, "case {case}");
             compare(input, &walk, case);
         }
         heavy += usize::from(!walk.heavy.is_empty());
-        let (progress, found) = walk.progress();
+        let (progress, found) = (walk.progress(), walk.best());
         let energy = tables.energy(found);
         let of_functions = problem.functions.iter().filter(|f| tables.entry(f, found) >= crate::model::FORBIDDEN);
         // what costs as much as what is forbidden counts, too

@@ -4,7 +4,8 @@
 
 use crate::device::ValidAsZeroBits;
 use crate::device::shared::device_structs;
-use crate::search::drivers::annealing::generation::{Generation, Tally};
+use crate::search::drivers::annealing::generation::Tally;
+use crate::search::drivers::annealing::state::Elite;
 
 device_structs! {
     /// `kernels/anneal.cu`: Population.
@@ -16,15 +17,9 @@ device_structs! {
         pub elites: u64,
         pub offspring: u64,
         pub others: u64,
-        pub totals: u64,
-        pub next_totals: u64,
-        pub child_totals: u64,
-        pub violations: u64,
-        pub child_violations: u64,
-        pub plans: u64,
-        pub hashes: u64,
-        pub next_hashes: u64,
-        pub child_hashes: u64,
+        pub standings: u64,
+        pub next_standings: u64,
+        pub child_standings: u64,
         pub known: u64,
         pub known_by: u64,
         pub known_mask: u64,
@@ -36,45 +31,46 @@ device_structs! {
         pub deltas: u64,
         pub stop: u64,
     }
-}
 
-/// `kernels/anneal.cu`: PopulationSummary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PopulationSummary {
-    pub best: i64,
-    pub allowed: i64,
-    pub best_slot: usize,
-    pub allowed_slot: usize,
-    pub elite_slot: usize,
-    pub at_best: usize,
-}
+    /// `kernels/anneal.cu`: Standing.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Standing as "Standing" {
+        pub total: i64,
+        pub hash: u64,
+        pub violations: u32,
+        pub plan: u32,
+    }
 
-impl PopulationSummary {
-    pub fn new(words: &[u64]) -> PopulationSummary {
-        let (low, high) = (|word: u64| word as u32 as usize, |word: u64| (word >> 32) as usize);
-        PopulationSummary {
-            best: words[0] as i64,
-            allowed: words[1] as i64,
-            best_slot: low(words[2]),
-            allowed_slot: high(words[2]),
-            elite_slot: low(words[3]),
-            at_best: high(words[3]),
-        }
+    /// `kernels/anneal.cu`: Summary.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Summary as "Summary" {
+        pub best: i64,
+        pub allowed: i64,
+        pub best_slot: u32,
+        pub allowed_slot: u32,
+        pub elite_slot: u32,
+        pub at_best: u32,
+    }
+
+    /// `kernels/anneal.cu`: Counters.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Counters as "Counters" {
+        pub moves: u64,
+        pub ratings: u64,
+        pub tally: Tally,
+        pub offspring: Summary,
+        pub elites: Summary,
     }
 }
 
+// SAFETY: zeros are numbers, here and below.
+unsafe impl ValidAsZeroBits for Standing {}
 // SAFETY: as above.
-unsafe impl ValidAsZeroBits for Generation {}
+unsafe impl ValidAsZeroBits for Counters {}
 
-/// Moves and ratings; then a gain and a work for each of 16 choices.
-pub(crate) const COUNTERS: usize = 2 + 2 * 16;
-/// Words of a [`PopulationSummary`], behind the counters.
-pub(crate) const SUMMARY: usize = 4;
-
-/// What the counters behind the first two say of the choices.
-pub(crate) fn tally(counters: &[u64]) -> Tally {
-    fn arms<const N: usize>(counters: &[u64], first: usize) -> [(u64, u64); N] {
-        std::array::from_fn(|arm| (counters[2 * (first + arm)], counters[2 * (first + arm) + 1]))
+impl Standing {
+    pub fn of(elite: &Elite) -> Standing {
+        let Elite { energy, hash, .. } = *elite;
+        Standing { total: energy.total, hash, violations: energy.violations, plan: 0 }
     }
-    Tally { cold: arms(counters, 0), region: arms(counters, 8), tree: arms(counters, 12), before: arms(counters, 14) }
 }

@@ -1,11 +1,12 @@
 //! Which kernels make a core's offspring.
 
-use super::arguments::PopulationArgument;
+use super::arguments::{Counters, PopulationArgument, Standing, Summary};
 use crate::device::Source;
 use crate::kernels;
 use crate::search::context::cuda::CoreArgument;
 use crate::search::context::value_tables;
-use crate::search::drivers::annealing::generation::{self, Generation};
+use crate::search::drivers::annealing::generation::{self, Generation, Tally};
+use crate::search::drivers::tuning::annealing::device::MOST_LANES;
 
 /// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions.
 /// A unit is 16 bytes: four entries, or eight of 16 bits.
@@ -36,7 +37,6 @@ impl StateLanes {
         StateLanes { parts, slots: (lanes / parts).max(1), units, half }
     }
 
-    /// Lanes of a group.
     pub fn count(self) -> u32 {
         self.parts * self.slots
     }
@@ -53,9 +53,6 @@ impl StateLanes {
         format!("make_offspring<{parts}, {slots}, {units}, {half}, u{}, {states}, {keeps}>", 8 * bytes)
     }
 }
-
-/// Lanes that share a state, at most, where a row takes fewer.
-pub(crate) const MOST_LANES: u32 = 16;
 
 /// Kernels for every kind of lanes.
 pub(crate) fn sources() -> Vec<Source> {
@@ -79,11 +76,11 @@ pub(crate) fn sources() -> Vec<Source> {
 pub(crate) fn source(lanes: StateLanes, bytes: u32, states: u32, keeps: bool, wide: bool) -> Source {
     let source = kernels::source("anneal.cu").declare(&value_tables::declared()).declare(&generation::declared());
     let source = source.asserts::<CoreArgument>().asserts::<PopulationArgument>().asserts::<Generation>();
+    let source = source.asserts::<Standing>().asserts::<Summary>().asserts::<Tally>().asserts::<Counters>();
     let source = if wide { source.constant("WIDE", 1) } else { source };
     source
         .kernel(lanes.kernel(bytes, states, keeps))
         .kernel(format!("replace<u{}>", 8 * bytes))
-        .kernel(format!("spread<u{}>", 8 * bytes))
         .kernel("remember")
         .kernel("summarize")
 }

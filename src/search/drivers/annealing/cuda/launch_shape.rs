@@ -1,60 +1,37 @@
 //! How a population on a core is cut into blocks and lane groups.
 
-use super::lanes::{MOST_LANES, StateLanes, source};
+use super::lanes::{StateLanes, source};
 use crate::device::{Cuda, Info, Source};
 use crate::search::context::cuda::{Shape, unfit};
+use crate::search::drivers::tuning::annealing::device::{
+    BLOCKS, FEW_THREADS, MOST_LANES, NODE_VISITS, PATIENCE, SATURATING, SMALL_THREADS, THREADS, TOGETHER,
+};
 use crate::search::scheduler::driver::SearchContext;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// Threads of a multiprocessor, as many as it has registers for.
-const THREADS: u32 = 1024;
-/// Blocks of them on a large core, and the states of each; the second where such a block goes through color classes
-/// several times over. States of a block visit the same variables side by side and read the same tables, but wait for
-/// each other after each class. In 20 s the grid comes further with eight than with four or sixteen, rnd1000 about as
-/// far with two, four and eight (results/notes/search-cuda.md).
-const BLOCKS: [u32; 2] = [2, 1];
-const TOGETHER: [u32; 2] = [1, 8];
-/// Threads of a block whose lane groups have a state each, at most.
-const SMALL_THREADS: u32 = 256;
-/// Threads of a block of a small core of narrow rows, which has one state: as many as a class takes on average, a warp
-/// at least.
-const FEW_THREADS: [u32; 2] = [32, 512];
 /// Bytes of shared memory beside the values, and what each block takes with the driver's own.
 const BESIDE: u32 = 128;
 const RESERVED: u32 = BESIDE + 1024;
-/// A node of a tree takes about as long as so many visits, the second where ratings are kept and visits are short: it
-/// is rated, sends its message and is drawn. So a tree move of a grid is 2.5 sweeps with four states and 2.1 with
-/// eight, where 2.5 and 2.6 were measured, and one of rnd1000 seven.
-const NODE_VISITS: [usize; 2] = [3, 5];
-
-/// States from which on a device has enough states to be busy.
-pub(crate) fn saturating_states(info: &Info) -> usize {
-    SATURATING * info.multiprocessors as usize
-}
-
 /// What of a core says how its population is cut into blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchShape {
     shape: Shape,
     variables: u32,
     is_large: bool,
-    /// Color classes.
     classes: u32,
-    /// Functions of a variable, on average.
     degree: u32,
-    /// Bytes of a value.
     pub bytes: u32,
     /// Bytes of the ratings of a state, if they can be kept.
     ratings: Option<u32>,
 }
 
-/// What is not for the core and the device to say of blocks that share their states: how many these are, and whether
-/// ratings are kept where there is room.
+/// What tests decide instead of core and device: how many states share a block, whether ratings are kept where there is
+/// room, and whether there are too few states for a lane each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Overrides {
     pub together: Option<u32>,
     pub keeps: Option<bool>,
+    pub few: Option<bool>,
 }
 
 /// A block: its states, 0 where each lane group has one, its threads and the lane groups they make.
@@ -65,12 +42,10 @@ pub(crate) struct Block {
     pub lanes: StateLanes,
     /// Whether ratings are kept beside the values.
     pub keeps: bool,
-    /// Bytes of shared memory.
     pub shared: u32,
 }
 
 impl Block {
-    /// States of a block.
     pub fn states(&self) -> u32 {
         if self.is_shared() { self.together } else { self.threads / self.lanes.count() }
     }
@@ -80,7 +55,6 @@ impl Block {
         self.shared + BESIDE <= info.shared_memory
     }
 
-    /// Whether the threads of a block share its states.
     pub fn is_shared(&self) -> bool {
         self.together > 0
     }
@@ -114,22 +88,20 @@ impl LaunchShape {
         }
     }
 
-    /// Values of a state in memory.
     fn pad(&self) -> u32 {
         self.variables.next_multiple_of(16)
     }
 
-    /// The block for so many states, 0 where it decides itself how many there are. Groups have many lanes where `few`;
-    /// a block whose threads share its states has as many, and keeps their ratings if there is room, if that is said.
-    pub fn block(&self, info: &Info, states: u32, few: bool, overrides: Overrides) -> Block {
+    /// The block for so many states, 0 where it decides itself how many there are.
+    pub fn block(&self, info: &Info, states: u32, overrides: Overrides) -> Block {
         match self.is_large {
             true => self.of_large(info, states, overrides),
-            false => self.of_narrow(info, overrides).unwrap_or_else(|| self.of_small(info, states, few)),
+            false => self.of_narrow(info, overrides).unwrap_or_else(|| self.of_small(info, states, overrides)),
         }
     }
 
     /// A state a block, its ratings kept, where there is room.
-    fn of_narrow(&self, info: &Info, Overrides { together, keeps }: Overrides) -> Option<Block> {
+    fn of_narrow(&self, info: &Info, Overrides { together, keeps, .. }: Overrides) -> Option<Block> {
         let (together, lanes) = (together.unwrap_or(1), self.lanes(1));
         let shared = together * (self.pad() * self.bytes + self.ratings?);
         if keeps == Some(false) || shared + RESERVED > info.shared_memory {
@@ -140,7 +112,7 @@ impl LaunchShape {
         Some(Block { together, threads, lanes, keeps: true, shared })
     }
 
-    fn of_large(&self, info: &Info, states: u32, Overrides { together, keeps }: Overrides) -> Block {
+    fn of_large(&self, info: &Info, states: u32, Overrides { together, keeps, .. }: Overrides) -> Block {
         let state = self.pad() * self.bytes;
         let wide = usize::from(self.variables >= THREADS * self.classes);
         let threads = THREADS / BLOCKS[wide];
@@ -163,7 +135,8 @@ impl LaunchShape {
         Block { together: most, threads, lanes, keeps: false, shared: most * state }
     }
 
-    fn of_small(&self, info: &Info, states: u32, few: bool) -> Block {
+    fn of_small(&self, info: &Info, states: u32, overrides: Overrides) -> Block {
+        let few = overrides.few.unwrap_or(states < SATURATING * info.multiprocessors);
         let lanes = self.lanes(if few { 1 << self.most_lanes().ilog2() } else { 1 });
         let shared = |threads: u32| match lanes.count() {
             1 => self.variables * self.bytes * threads,
@@ -187,17 +160,10 @@ impl LaunchShape {
         StateLanes::new(self.shape.quads, self.shape.half, count)
     }
 
-    /// The kernels of such blocks.
     pub fn source(&self, block: Block) -> Source {
         source(block.lanes, self.bytes, block.together, block.keeps, self.shape.wide)
     }
 }
-
-/// From how many states on a state has only as many lanes as a row takes, for each multiprocessor. Measured on an H200
-/// with 2112 to 32768 states (results/notes/search-cuda.md).
-const SATURATING: usize = 65;
-/// How long the kernels of a first population are waited for: a few milliseconds bring them from the cache.
-const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What the kernels of the first population on a core are made of, and how many states it has, 0 where no number was
 /// asked for.
@@ -213,8 +179,7 @@ impl FirstKernels {
     /// The kernels on a device.
     pub fn source(self, cuda: &Cuda) -> Option<Source> {
         let (launch_shape, states) = self.0?;
-        let few = states < saturating_states(&cuda.info);
-        Some(launch_shape.source(launch_shape.block(&cuda.info, states as u32, few, Overrides::default())))
+        Some(launch_shape.source(launch_shape.block(&cuda.info, states as u32, Overrides::default())))
     }
 
     /// Whether a device has them, or takes them from the cache; else they are compiled from now on.
@@ -229,7 +194,7 @@ mod tests {
     use crate::generate::generate;
     use crate::reduce::Reducer;
     use crate::rng::Rng;
-    use crate::search::drivers::annealing::generation::TREE_EVERY;
+    use crate::search::drivers::tuning::annealing::TREE_EVERY;
     use crate::search::testing::price;
     use crate::stop::Stop;
     use std::sync::Arc;
@@ -254,20 +219,18 @@ mod tests {
             bytes: 1,
             ratings: Some(16 * variables),
         };
-        let block = |launch_shape: LaunchShape, states| launch_shape.block(&info, states, true, Overrides::default());
+        let few = Overrides { few: Some(true), ..Overrides::default() };
+        let block = |launch_shape: LaunchShape, states| launch_shape.block(&info, states, few);
         let (grid, random) = (launch_shape(10_000, 2), launch_shape(1000, 9));
         assert_eq!(block(grid, 0).together, 8);
         assert_eq!((block(random, 0).together, block(random, 0).threads), (1, THREADS / 2));
         // few states go to as many multiprocessors as there are, and so do those of portable runs
         assert_eq!(block(grid, 4 * 132).together, 4);
         assert_eq!(block(grid, 8).together, 1);
-        assert_eq!(grid.block(&info, 8, true, Overrides { together: Some(8), keeps: None }).together, 8);
+        assert_eq!(grid.block(&info, 8, Overrides { together: Some(8), ..few }).together, 8);
         // ratings are kept where they fit
         assert_eq!((block(random, 0).keeps, block(random, 0).shared), (true, 1008 + 16_000));
-        assert!(
-            !block(grid, 0).keeps
-                && !random.block(&info, 0, true, Overrides { together: None, keeps: Some(false) }).keeps
-        );
+        assert!(!block(grid, 0).keeps && !random.block(&info, 0, Overrides { keeps: Some(false), ..few }).keeps);
         // 100 kB a state
         let sparse = block(launch_shape(100_000, 6), 0);
         assert_eq!((sparse.together, sparse.threads), (2, THREADS));
@@ -280,7 +243,7 @@ mod tests {
         // other small states: few of them by warps of lane groups, many by lanes
         let small = LaunchShape { ratings: None, ..narrow };
         assert_eq!((block(small, 1).states(), block(small, 1).is_shared()), (16, false));
-        assert_eq!(small.block(&info, 131_072, false, Overrides::default()).states(), SMALL_THREADS);
+        assert_eq!(small.block(&info, 131_072, Overrides::default()).states(), SMALL_THREADS);
     }
 
     #[test]

@@ -5,22 +5,24 @@
 pub(crate) mod arguments;
 pub(crate) mod lanes;
 pub(crate) mod launch_shape;
-mod replay;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use self::arguments::{COUNTERS, PopulationArgument, PopulationSummary, SUMMARY, tally};
-use self::launch_shape::{Block, LaunchShape, Overrides, saturating_states};
+use self::arguments::{Counters, PopulationArgument, Standing, Summary};
+use self::launch_shape::{Block, LaunchShape, Overrides};
 use super::cpu;
-use super::generation::{Generation, Offspring, Population, Replacement, STEPS};
+use super::generation::{Generation, Offspring, Population, Replacement};
 use super::state::Elite;
 use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::fang::boltzmann::Boltzmann;
 use crate::search::context::cuda::{Device, DeviceCore, address};
 use crate::search::context::value_tables::Energy;
+use crate::search::cuda::watch;
+use crate::search::drivers::tuning::annealing::device::{CACHED_SPEED, FIRST_STATES, MOST_STATES, SPEED};
+use crate::search::drivers::tuning::annealing::{GROUP, STEPS, TREE_SWEEPS};
 use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
-use replay::{RECORD_AFTER, Recorded};
+use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,29 +32,23 @@ pub(crate) struct CudaPopulation {
     cuda: Device,
     /// For what cannot wait for the kernels' stream.
     aside: Arc<CudaStream>,
-    core: Option<DeviceCore>,
+    core: DeviceCore,
+    launch_shape: LaunchShape,
     states: Option<States>,
     steps: CudaSlice<u32>,
     best: i64,
     best_allowed: i64,
     /// Rounds are those of the CPU.
     portable: bool,
-    /// States from which on there are enough of them to keep the lanes busy one by one.
-    pub(crate) saturating_states: usize,
-    /// Of blocks whose threads share their states.
     pub(crate) overrides: Overrides,
-    /// Generations of a population before they are recorded.
-    pub(crate) record_after: u32,
 }
 
-/// Kernels for a core, and how they are launched.
+/// Kernels for a number of states.
 struct Program {
     make_offspring: Kernel,
     remember: Kernel,
     replace: Kernel,
-    spread: Kernel,
     summarize: Kernel,
-    launch_shape: LaunchShape,
     block: Block,
 }
 
@@ -62,133 +58,92 @@ struct States {
     program: Program,
     elites: CudaSlice<u8>,
     offspring: CudaSlice<u8>,
-    totals: [CudaSlice<i64>; 3],
-    hashes: [CudaSlice<u64>; 3],
+    /// Of the elites, of those after the next replacement, of the offspring.
+    standings: [CudaSlice<Standing>; 3],
     known: (CudaSlice<u64>, CudaSlice<u32>),
-    violations: [CudaSlice<u32>; 3],
-    counters: CudaSlice<u64>,
-    /// The generation in hand.
-    generation: CudaSlice<Generation>,
-    /// Once generations were many.
-    recorded: Option<Recorded>,
-    /// Whole generations made.
-    generations: u32,
-    /// CachedRatings for their memory.
+    counters: CudaSlice<Counters>,
+    /// Kept for their memory.
     _others: (CudaSlice<u8>, CudaSlice<u32>, CudaSlice<u32>, CudaSlice<i64>),
     /// Not 0 once offspring are to end early.
     stop: CudaSlice<u32>,
-    summary_of_elites: PopulationSummary,
-    /// Whether the elites' numbers stand in the second of their two places.
-    swapped: bool,
+    summary_of_elites: Summary,
 }
 
 impl States {
-    /// The energies of the elites: of two places the one that the last generation wrote.
-    fn totals_now(&self) -> &CudaSlice<i64> {
-        &self.totals[usize::from(self.swapped)]
+    fn count(&self) -> usize {
+        self.argument.states as usize
     }
 }
 
 impl CudaPopulation {
-    /// A population without states.
-    pub fn new(cuda: Device, portable: bool) -> Result<CudaPopulation, DeviceError> {
+    /// A population on a core, without states.
+    pub fn new(cuda: &Device, context: &SearchContext) -> Result<CudaPopulation, DeviceError> {
         // bounds use the device too
         let cuda = cuda.beside()?;
-        let (steps, aside) = (cuda.zeros(2 * STEPS)?, cuda.fork()?);
-        let saturating_states = saturating_states(&cuda.info);
-        let (best, best_allowed) = (i64::MAX, i64::MAX);
+        let core = DeviceCore::new(&cuda, context)?;
         Ok(CudaPopulation {
-            cuda,
-            aside,
-            core: None,
+            aside: cuda.fork()?,
+            launch_shape: LaunchShape::of(context, core.shape),
+            core,
             states: None,
-            steps,
-            best,
-            best_allowed,
-            portable,
-            saturating_states,
+            steps: cuda.zeros(2 * STEPS)?,
+            best: i64::MAX,
+            best_allowed: i64::MAX,
+            portable: context.portable,
             overrides: Overrides::default(),
-            record_after: RECORD_AFTER,
+            cuda,
         })
     }
 
-    fn upload(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
-        if self.core.is_none() {
-            self.core = Some(DeviceCore::new(&self.cuda, context)?);
-        }
-        Ok(())
-    }
-
     /// How so many states, 0 where the block says how many there are, are cut.
-    fn cut(&self, context: &SearchContext, core: &DeviceCore, states: usize) -> (LaunchShape, Block) {
-        let launch_shape = LaunchShape::of(context, core.shape);
-        (
-            launch_shape,
-            launch_shape.block(&self.cuda.info, states as u32, states < self.saturating_states, self.overrides),
-        )
+    fn block(&self, states: usize) -> Block {
+        self.launch_shape.block(&self.cuda.info, states as u32, self.overrides)
     }
 
-    /// The kernels for so many states, 0 where the block says how many there are, and how they are launched.
-    fn program(&self, context: &SearchContext, core: &DeviceCore, states: usize) -> Result<Program, DeviceError> {
-        let (launch_shape, block) = self.cut(context, core, states);
+    /// The kernels for so many states, 0 where the block says how many there are.
+    fn program(&self, states: usize) -> Result<Program, DeviceError> {
+        let block = self.block(states);
         if !block.fits(&self.cuda.info) {
-            let n = context.variables();
+            let n = self.core.argument.variables;
             return Err(DeviceError::Unusable(format!("{n} variables of a state do not fit its shared memory")));
         }
-        let module = self.cuda.load(&launch_shape.source(block))?;
-        let bytes = launch_shape.bytes;
+        let module = self.cuda.load(&self.launch_shape.source(block))?;
+        let bytes = self.launch_shape.bytes;
         Ok(Program {
             make_offspring: module.kernel(&block.lanes.kernel(bytes, block.together, block.keeps), block.shared)?,
             remember: module.kernel("remember", 0)?,
             replace: module.kernel(&format!("replace<u{}>", 8 * bytes), 0)?,
-            spread: module.kernel(&format!("spread<u{}>", 8 * bytes), 0)?,
             summarize: module.kernel("summarize", 0)?,
-            launch_shape,
             block,
         })
     }
 
-    fn prepare(&mut self, context: &SearchContext, states: usize) -> Result<(), DeviceError> {
-        let core = self.core.as_ref().ok_or_else(missing)?;
-        let program = self.program(context, core, states)?;
-        let cuda = &*self.cuda;
-        let (n, pad) = (context.variables(), core.argument.pad as usize);
-        let Program { launch_shape: LaunchShape { bytes, .. }, block, .. } = program;
+    fn prepare(&self, context: &SearchContext, states: usize) -> Result<States, DeviceError> {
+        let (program, cuda) = (self.program(states)?, &*self.cuda);
+        let (n, block) = (context.variables(), program.block);
         // blocks are whole: the last one's idle lane groups have storage too
         let places = states.next_multiple_of(block.states() as usize);
-        let scratch_quads = 2 * u64::from(core.nodes) * u64::from(block.lanes.quads());
-        let length = states * pad * bytes as usize;
-        let elites = cuda.zeros::<u8>(length)?;
-        let offspring = cuda.zeros::<u8>(length)?;
+        let scratch_quads = 2 * u64::from(self.core.nodes) * u64::from(block.lanes.quads());
         let merged = if context.is_large() { places } else { 1 };
-        let others = cuda.zeros::<u8>(merged * pad * bytes as usize)?;
+        let values = |count: usize| cuda.zeros::<u8>(count * self.row());
+        let (elites, offspring, others) = (values(states)?, values(states)?, values(merged)?);
         let scratch = cuda.zeros::<u32>((places * scratch_quads as usize * 4).max(4))?;
-        let labels = cuda.zeros::<u32>(merged * n)?;
-        let deltas = cuda.zeros::<i64>(merged * n)?;
-        let stop = cuda.zeros::<u32>(1)?;
-        let totals = [cuda.upload(&vec![i64::MAX; states])?, cuda.zeros(states)?, cuda.zeros(states)?];
-        let hashes = [cuda.zeros(states)?, cuda.zeros(states)?, cuda.zeros(states)?];
-        let violations = [cuda.zeros(states)?, cuda.zeros(states)?, cuda.zeros(states)?];
+        let (labels, deltas) = (cuda.zeros::<u32>(merged * n)?, cuda.zeros::<i64>(merged * n)?);
+        let standings = [cuda.zeros(states)?, cuda.zeros(states)?, cuda.zeros(states)?];
         // never more than half full
         let places_known = (4 * states).next_power_of_two();
         let known = (cuda.zeros(places_known)?, cuda.zeros(places_known)?);
-        let counters = cuda.zeros(COUNTERS + 2 * SUMMARY)?;
+        let (counters, stop) = (cuda.zeros(1)?, cuda.zeros(1)?);
         let argument = PopulationArgument {
             states: states as u32,
             large: u32::from(context.is_large()),
-            domains: core.domains,
+            domains: self.core.domains,
             elites: address(cuda, &elites),
             offspring: address(cuda, &offspring),
             others: address(cuda, &others),
-            totals: address(cuda, &totals[0]),
-            next_totals: address(cuda, &totals[1]),
-            child_totals: address(cuda, &totals[2]),
-            violations: address(cuda, &violations[0]),
-            child_violations: address(cuda, &violations[1]),
-            plans: address(cuda, &violations[2]),
-            hashes: address(cuda, &hashes[0]),
-            next_hashes: address(cuda, &hashes[1]),
-            child_hashes: address(cuda, &hashes[2]),
+            standings: address(cuda, &standings[0]),
+            next_standings: address(cuda, &standings[1]),
+            child_standings: address(cuda, &standings[2]),
             known: address(cuda, &known.0),
             known_by: address(cuda, &known.1),
             known_mask: places_known as u64 - 1,
@@ -200,41 +155,112 @@ impl CudaPopulation {
             deltas: address(cuda, &deltas),
             stop: address(cuda, &stop),
         };
-        self.states = Some(States {
+        Ok(States {
             argument,
             program,
             elites,
             offspring,
-            totals,
-            hashes,
+            standings,
             known,
-            violations,
             counters,
-            generation: cuda.zeros(1)?,
-            recorded: None,
-            generations: 0,
             _others: (others, scratch, labels, deltas),
             stop,
-            summary_of_elites: PopulationSummary::default(),
-            swapped: false,
-        });
+            summary_of_elites: Summary::default(),
+        })
+    }
+
+    fn full(&self) -> usize {
+        FIRST_STATES * self.cuda.info.multiprocessors as usize
+    }
+
+    fn states(&self) -> Result<&States, DeviceError> {
+        self.states.as_ref().ok_or_else(missing)
+    }
+
+    /// Bytes of a state's values.
+    fn row(&self) -> usize {
+        self.core.argument.pad as usize * self.launch_shape.bytes as usize
+    }
+
+    /// Launches the making of offspring and their summary; nothing is waited for but the end of blocks that a stop may
+    /// cut short.
+    fn make(&self, generation: &Generation, slots: &Range<usize>, stop: &Stop) -> Result<(), DeviceError> {
+        let (cuda, core, states) = (&*self.cuda, &self.core, self.states()?);
+        let (first, last) = (slots.start as u32, slots.end as u32);
+        let block = states.program.block;
+        // states that go together are of one group, also where the slots begin amid one
+        let together = if block.is_shared() { block.together } else { GROUP as u32 };
+        let begin = first / together * together;
+        let grid = (last - begin).div_ceil(block.states());
+        cuda.set_bytes(&states.counters, 0)?;
+        // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
+        unsafe {
+            states.program.make_offspring.launch(cuda.stream(), (grid, block.threads, block.shared), |arguments| {
+                let arguments = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
+                let _ = arguments.arg(&first).arg(&last);
+            })?;
+        }
+        self.summarize(slots, &states.standings[2], offset_of!(Counters, offspring))?;
+        if states.argument.large > 0 {
+            watch(cuda, &self.aside, &states.stop, stop)?;
+        }
         Ok(())
     }
 
-    fn parts(&self) -> Result<(&DeviceCore, &States), DeviceError> {
-        Ok((self.core.as_ref().ok_or_else(missing)?, self.states.as_ref().ok_or_else(missing)?))
+    /// Launches the replacement and a summary of the elites after it. Returns the counters.
+    fn select(&mut self, generation: &Generation) -> Result<Counters, DeviceError> {
+        let (cuda, core, states) = (&*self.cuda, &self.core, self.states()?);
+        cuda.set_bytes(&states.known.0, 0)?;
+        cuda.set_bytes(&states.known.1, 0xFF)?;
+        let (program, count) = (&states.program, states.argument.states);
+        // SAFETY: as above.
+        unsafe {
+            program.remember.launch(cuda.stream(), ((2 * count).div_ceil(256), 256, 0), |arguments| {
+                let _ = arguments.arg(&states.argument);
+            })?;
+            program.replace.launch(cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
+                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
+            })?;
+        }
+        self.summarize(&(0..count as usize), &states.standings[1], offset_of!(Counters, elites))?;
+        let Some(states) = &mut self.states else { return Err(missing()) };
+        let argument = &mut states.argument;
+        std::mem::swap(&mut argument.standings, &mut argument.next_standings);
+        states.standings.swap(0, 1);
+        self.counters()
+    }
+
+    /// Launches a summary of some states to a place in the counters.
+    fn summarize(&self, slots: &Range<usize>, of: &CudaSlice<Standing>, to: usize) -> Result<(), DeviceError> {
+        let states = self.states()?;
+        let (first, last) = (slots.start as u32, slots.end as u32);
+        let summary = states.argument.counters + to as u64;
+        // SAFETY: the arguments are the kernel's; the slots are below the number of states.
+        unsafe {
+            states.program.summarize.launch(self.cuda.stream(), (1, 1024, 0), |arguments| {
+                let _ = arguments.arg(of).arg(&first).arg(&last).arg(&summary);
+            })
+        }
+    }
+
+    fn counters(&self) -> Result<Counters, DeviceError> {
+        Ok(self.cuda.read(&self.states()?.counters)?[0])
     }
 
     /// What the counters say of so many offspring, with those that are better than all before.
-    fn offspring(&mut self, context: &SearchContext, counters: &[u64], made: usize) -> Result<Offspring, DeviceError> {
-        let summary = PopulationSummary::new(&counters[COUNTERS..]);
-        let mut offspring = Offspring { moves: counters[0], ratings: counters[1], made, best: Vec::new() };
+    fn offspring(
+        &mut self,
+        context: &SearchContext,
+        counters: &Counters,
+        made: usize,
+    ) -> Result<Offspring, DeviceError> {
+        let Counters { moves, ratings, offspring: summary, .. } = *counters;
+        let mut offspring = Offspring { moves, ratings, made, best: Vec::new() };
         let found =
             [(summary.best, summary.best_slot, self.best), (summary.allowed, summary.allowed_slot, self.best_allowed)];
         for (total, slot, known) in found {
             if total < known {
-                let values = self.fetch(&self.parts()?.1.offspring, slot..slot + 1)?.remove(0);
-                let elite = Elite::new(&context.tables, values);
+                let elite = Elite::new(&context.tables, self.fetch_one(&self.states()?.offspring, slot as usize)?);
                 if elite.energy.total != total {
                     return Err(disagreement(total, elite.energy.total));
                 }
@@ -246,40 +272,38 @@ impl CudaPopulation {
         Ok(offspring)
     }
 
-    /// What the counters say of a selection.
-    fn replacement(&mut self, counters: &[u64]) -> Replacement {
-        let summary = PopulationSummary::new(&counters[COUNTERS + SUMMARY..]);
-        let replacement = Replacement { tally: tally(&counters[2..]), best: summary.best, at_best: summary.at_best };
+    fn replacement(&mut self, Counters { tally, elites, .. }: Counters) -> Replacement {
         if let Some(states) = &mut self.states {
-            states.summary_of_elites = summary;
+            states.summary_of_elites = elites;
         }
-        replacement
+        Replacement { tally, best: elites.best, at_best: elites.at_best as usize }
     }
 
-    /// The values of slots.
     fn fetch(&self, of: &CudaSlice<u8>, slots: Range<usize>) -> Result<Vec<Vec<u16>>, DeviceError> {
-        let (core, states) = self.parts()?;
-        let row = core.argument.pad as usize * states.program.launch_shape.bytes as usize;
+        let (row, n) = (self.row(), self.core.argument.variables as usize);
         let bytes = self.cuda.read(&of.slice(slots.start * row..slots.end * row))?;
-        let n = core.argument.variables as usize;
         let values = |bytes: &[u8]| -> Vec<u16> {
-            match states.program.launch_shape.bytes {
+            match self.launch_shape.bytes {
                 1 => bytes[..n].iter().map(|&value| u16::from(value)).collect(),
                 _ => bytes[..2 * n].chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect(),
             }
         };
         Ok(bytes.chunks_exact(row).map(values).collect())
     }
-}
 
-/// Values as they stand in a row of so many bytes, each in one or two.
-fn packed(values: &[u16], bytes: u32, row: usize) -> Vec<u8> {
-    let mut packed: Vec<u8> = match bytes {
-        1 => values.iter().map(|&value| value as u8).collect(),
-        _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-    };
-    packed.resize(row, 0);
-    packed
+    fn fetch_one(&self, of: &CudaSlice<u8>, slot: usize) -> Result<Vec<u16>, DeviceError> {
+        Ok(self.fetch(of, slot..slot + 1)?.concat())
+    }
+
+    /// Values as they stand in a row.
+    fn packed(&self, values: &[u16]) -> Vec<u8> {
+        let mut packed: Vec<u8> = match self.launch_shape.bytes {
+            1 => values.iter().map(|&value| value as u8).collect(),
+            _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        };
+        packed.resize(self.row(), 0);
+        packed
+    }
 }
 
 fn missing() -> DeviceError {
@@ -294,50 +318,34 @@ fn disagreement(device: i64, host: i64) -> DeviceError {
     }
 }
 
-/// Work that a device does in the time that a core of the CPU does one unit; cautious: an H200 made 700 to 1700 times
-/// the visits of one core of its host (results/speed/h200-search.csv).
-const SPEED: u64 = 400;
-/// The same on small cores whose ratings are kept.
-const CACHED_SPEED: u64 = 1200;
-/// States of a first pool for each multiprocessor. Measured on an H200 with 2112 to 32768 states
-/// (results/notes/search-cuda.md).
-const FIRST_STATES: usize = 32;
-/// States of a population, at most: what more would do was not measured.
-const MOST_STATES: usize = 32768;
-
 impl Population for CudaPopulation {
     fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
         if self.portable {
             return Ok(cpu::suitable_states(context, base_sweeps, epoch));
         }
-        let fitting = self.most_states(context)?;
-        let core = self.core.as_ref().ok_or_else(missing)?;
         let wanted = if context.is_large() {
-            let program = self.program(context, core, 0)?;
-            let Block { threads, shared, .. } = program.block;
-            let blocks = program.make_offspring.blocks_per_multiprocessor(threads, shared)?;
-            (program.block.states() * blocks * self.cuda.info.multiprocessors) as usize
+            let Program { make_offspring, block, .. } = self.program(0)?;
+            let blocks = make_offspring.blocks_per_multiprocessor(block.threads, block.shared)?;
+            (block.states() * blocks * self.cuda.info.multiprocessors) as usize
         } else {
             // generations of few states follow each other sooner; pools that converged on too little are followed by
             // larger ones
-            let pool = |epoch: u32| (FIRST_STATES * self.cuda.info.multiprocessors as usize) << epoch.min(8);
+            let pool = |epoch: u32| self.full() << epoch.min(8);
             if epoch > 0 {
                 // whose kernels may be others: they are compiled meanwhile
-                let (launch_shape, block) = self.cut(context, core, pool(epoch + 1));
-                drop(self.cuda.poll(&launch_shape.source(block), Duration::ZERO));
+                let source = self.launch_shape.source(self.block(pool(epoch + 1)));
+                drop(self.cuda.poll(&source, Duration::ZERO));
             }
             pool(epoch)
         };
-        Ok(wanted.min(MOST_STATES).min(fitting).max(1))
+        Ok(wanted.min(MOST_STATES).min(self.most_states(context)?).max(1))
     }
 
-    fn most_states(&mut self, context: &SearchContext) -> Result<usize, DeviceError> {
-        self.upload(context)?;
-        let core = self.core.as_ref().ok_or_else(missing)?;
+    fn most_states(&self, context: &SearchContext) -> Result<usize, DeviceError> {
         // three populations of values, and what tree moves and merges keep
         let n = context.variables() as u64;
         let merges = if context.is_large() { 14 * n } else { 0 };
-        let trees = 32 * u64::from(core.nodes) * u64::from(core.shape.quads.next_power_of_two());
+        let trees = 32 * u64::from(self.core.nodes) * u64::from(self.core.shape.quads.next_power_of_two());
         let state = 6 * n + merges + trees + 64;
         // its memory, the host's, and indices of 32 bits
         let fitting = (self.cuda.free_memory()? / 2 / state.max(1)).min(u64::from(u32::MAX / 8));
@@ -346,17 +354,16 @@ impl Population for CudaPopulation {
 
     fn tree_sweeps(&self, context: &SearchContext) -> f64 {
         let states = self.states.as_ref().filter(|_| !self.portable);
-        states.and_then(|states| states.program.block.tree_sweeps(context)).unwrap_or(cpu::TREE_SWEEPS)
+        states.and_then(|states| states.program.block.tree_sweeps(context)).unwrap_or(TREE_SWEEPS)
     }
 
     fn speed(&self) -> u64 {
-        let whole = FIRST_STATES * self.cuda.info.multiprocessors as usize;
         match &self.states {
             _ if self.portable => 1,
             // fewer states than the device has room for take as long
             Some(states) if states.argument.large == 0 => {
                 let speed = if states.program.block.keeps { CACHED_SPEED } else { SPEED };
-                (speed * u64::from(states.argument.states) / whole as u64).clamp(1, speed)
+                (speed * states.count() as u64 / self.full() as u64).clamp(1, speed)
             }
             _ => SPEED,
         }
@@ -366,48 +373,19 @@ impl Population for CudaPopulation {
         !self.portable
     }
 
-    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        self.upload(context)?;
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
-        if self.states.as_ref().is_none_or(|known| known.argument.states as usize != states) {
+        if self.states.as_ref().is_none_or(|known| known.count() != states) {
+            // memory goes back before more is taken
             self.states = None;
-            self.prepare(context, states)?;
+            self.states = Some(self.prepare(context, states)?);
         }
-        let pad = self.core.as_ref().map_or(0, |core| core.argument.pad as usize);
+        let values: Vec<u8> = seeds.iter().flat_map(|seed| self.packed(&seed.values)).collect();
+        let mut standings: Vec<Standing> = seeds.iter().map(Standing::of).collect();
+        standings.resize(states, Standing::of(&Elite::none()));
         let Some(known) = &mut self.states else { return Err(missing()) };
-        let seeds = &seeds[..seeds.len().min(states)];
-        let row = pad * known.program.launch_shape.bytes as usize;
-        let values = seeds
-            .iter()
-            .flat_map(|seed| packed(&seed.values, known.program.launch_shape.bytes, row))
-            .collect::<Vec<u8>>();
-        let numbers = |number: &dyn Fn(&Elite) -> i64, none: i64| -> Vec<i64> {
-            let known = seeds.iter().map(number);
-            known.chain(std::iter::repeat(none)).take(states).collect()
-        };
-        let totals = numbers(&|seed| seed.energy.total, i64::MAX);
-        let hashes: Vec<u64> = numbers(&|seed| seed.hash as i64, 0).into_iter().map(|hash| hash as u64).collect();
-        let violations = numbers(&|seed| i64::from(seed.energy.violations), 0);
-        let violations: Vec<u32> = violations.into_iter().map(|count| count as u32).collect();
-        // whichever of the two is the population's now
-        for place in 0..2 {
-            self.cuda.write(&totals, &mut known.totals[place])?;
-            self.cuda.write(&hashes, &mut known.hashes[place])?;
-        }
-        self.cuda.write(&violations, &mut known.violations[0])?;
-        self.cuda.write(&values, &mut known.elites)?;
-        if fill && !seeds.is_empty() && seeds.len() < states {
-            let count = seeds.len() as u32;
-            let (core, states) = self.parts()?;
-            let grid = states.argument.states.div_ceil(8);
-            // SAFETY: the arguments are the kernel's; the first `count` slots hold elites.
-            unsafe {
-                states.program.spread.launch(self.cuda.stream(), (grid, 256, 0), |arguments| {
-                    let _ = arguments.arg(&core.argument).arg(&states.argument).arg(&count);
-                })?;
-            }
-        }
-        Ok(())
+        self.cuda.write(&standings, &mut known.standings[0])?;
+        self.cuda.write(&values, &mut known.elites)
     }
 
     fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError> {
@@ -422,13 +400,14 @@ impl Population for CudaPopulation {
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Offspring, DeviceError> {
-        let counters = self.children_of(generation, &slots, stop)?;
+        self.make(generation, &slots, stop)?;
+        let counters = self.counters()?;
         self.offspring(context, &counters, slots.len())
     }
 
     fn replace(&mut self, _: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError> {
-        let counters = self.selection_of(generation)?;
-        Ok(self.replacement(&counters))
+        let counters = self.select(generation)?;
+        Ok(self.replacement(counters))
     }
 
     /// With one wait for the device: generations of few states are as short as some launches.
@@ -439,41 +418,37 @@ impl Population for CudaPopulation {
         states: usize,
         stop: &Stop,
     ) -> Result<(Offspring, Option<Replacement>), DeviceError> {
-        let counters = self.whole(generation, stop)?;
-        Ok((self.offspring(context, &counters, states)?, Some(self.replacement(&counters))))
+        self.make(generation, &(0..states), stop)?;
+        let counters = self.select(generation)?;
+        Ok((self.offspring(context, &counters, states)?, Some(self.replacement(counters))))
     }
 
     fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
-        let (core, states) = self.parts()?;
-        let row = core.argument.pad as usize * states.program.launch_shape.bytes as usize;
-        let all = self.fetch(&states.elites, 0..states.argument.states as usize)?;
+        let (row, states) = (self.row(), self.states()?);
+        let all = self.fetch(&states.elites, 0..states.count())?;
         let Some(slot) = elite.nearest(all.iter().map(|values| &values[..])) else { return Ok(()) };
+        let packed = self.packed(&elite.values);
         let Some(states) = &mut self.states else { return Err(missing()) };
-        let packed = packed(&elite.values, states.program.launch_shape.bytes, row);
         self.cuda.write(&packed, &mut states.elites.slice_mut(slot * row..(slot + 1) * row))?;
-        let place = usize::from(states.swapped);
-        self.cuda.write(&[elite.energy.total], &mut states.totals[place].slice_mut(slot..slot + 1))?;
-        self.cuda.write(&[elite.hash], &mut states.hashes[place].slice_mut(slot..slot + 1))
+        self.cuda.write(&[Standing::of(elite)], &mut states.standings[0].slice_mut(slot..slot + 1))
     }
 
     fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {
-        let (_, states) = self.parts()?;
-        let totals = self.cuda.read(states.totals_now())?;
-        let mut slots: Vec<usize> = (0..totals.len()).filter(|&slot| totals[slot] < i64::MAX).collect();
-        slots.sort_by_key(|&slot| totals[slot]);
+        let states = self.states()?;
+        let total: Vec<i64> = self.cuda.read(&states.standings[0])?.iter().map(|of| of.total).collect();
+        let mut slots: Vec<usize> = (0..total.len()).filter(|&slot| total[slot] < i64::MAX).collect();
+        slots.sort_by_key(|&slot| total[slot]);
         slots.truncate(count);
         let elite = |slot: usize| {
-            let values = self.fetch(&states.elites, slot..slot + 1)?.remove(0);
-            let energy = Energy { total: totals[slot], violations: 0 };
-            Ok(Elite { values, energy, hash: 0 })
+            let energy = Energy { total: total[slot], violations: 0 };
+            Ok(Elite { values: self.fetch_one(&states.elites, slot)?, energy, hash: 0 })
         };
         slots.into_iter().map(elite).collect()
     }
 
     fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError> {
-        let (_, states) = self.parts()?;
-        let slot = states.summary_of_elites.elite_slot;
-        let values = self.fetch(&states.elites, slot..slot + 1)?.pop();
-        Ok(values.map(|values| Elite::new(&context.tables, values)))
+        let states = self.states()?;
+        let values = self.fetch_one(&states.elites, states.summary_of_elites.elite_slot as usize)?;
+        Ok(Some(Elite::new(&context.tables, values)))
     }
 }

@@ -9,7 +9,7 @@ use crate::model::{CostFunction, Problem, Table};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::search::drivers::annealing::cpu::CpuPopulation;
-use crate::search::drivers::annealing::generation::{COLD_SHARES, Generation, Offspring, Population, STEPS, steps};
+use crate::search::drivers::annealing::generation::{Generation, Offspring, Population, steps};
 use crate::search::drivers::annealing::state::Elite;
 use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{price, random};
@@ -37,7 +37,7 @@ fn generation(rng: &mut Rng, subpopulation: u32, context: &SearchContext, sweeps
         region: std::array::from_fn(|k| u32::MAX / 4 * (k as u32 + 1)),
         tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
         before: if large { [u32::MAX / 2, u32::MAX] } else { [u32::MAX; 2] },
-        starts: COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32),
+        starts: Generation::starts(),
     }
 }
 
@@ -45,33 +45,29 @@ fn generation(rng: &mut Rng, subpopulation: u32, context: &SearchContext, sweeps
 /// block and with several, ratings kept where there is room and not.
 fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, states: usize, generations: usize) {
     let shared = [None, Some(2), Some(8)]
-        .map(|together| [true, false].map(|keeps| (0, Overrides { together, keeps: Some(keeps) })));
+        .map(|together| [true, false].map(|keeps| Overrides { together, keeps: Some(keeps), few: Some(false) }));
     let cuts = match SearchContext::new(problem, price(problem), None, &mut Rng::new(9)).is_large() {
         true => shared.concat(),
         false => {
             // kept or not, and if not, a lane a state or many
             let kept = shared.map(|[kept, _]| kept);
-            let alone = [0, usize::MAX]
-                .map(|saturating_states| (saturating_states, Overrides { together: None, keeps: Some(false) }));
+            let alone = [false, true].map(|few| Overrides { together: None, keeps: Some(false), few: Some(few) });
             [&kept[..], &alone[..]].concat()
         }
     };
-    for (saturating_states, overrides) in cuts {
-        let name = format!("{name}, saturating_states {saturating_states}, {overrides:?}");
-        compare_cut(cuda, &name, problem, states, generations, |population| {
-            (population.saturating_states, population.overrides) = (saturating_states, overrides)
-        });
+    for overrides in cuts {
+        compare_cut(cuda, &format!("{name}, {overrides:?}"), problem, states, generations, overrides);
     }
 }
 
-/// The same with states cut into blocks as `cut` says.
+/// The same with states cut into blocks in one way.
 fn compare_cut(
     cuda: &Arc<Cuda>,
     name: &str,
     problem: &Arc<Problem>,
     states: usize,
     generations: usize,
-    cut: impl Fn(&mut CudaPopulation),
+    overrides: Overrides,
 ) {
     let stop = Stop::new();
     let mut rng = Rng::new(9);
@@ -80,12 +76,11 @@ fn compare_cut(
         return;
     }
     let mut host = CpuPopulation::default();
-    let mut device = CudaPopulation::new(cuda.clone(), true).expect("the device is there");
-    cut(&mut device);
-    device.record_after = 1;
+    let mut device = CudaPopulation::new(cuda, &context).expect("the device is there");
+    device.overrides = overrides;
     let herds: [&mut dyn Population; 2] = [&mut host, &mut device];
     for population in herds {
-        population.open(&context, states, &[], false).expect("memory is there");
+        population.open(&context, states, &[]).expect("memory is there");
         population.heat(steps(context.schedule)).expect("the device works");
     }
     for round in 0..generations {
@@ -99,7 +94,7 @@ fn compare_cut(
             let best: Vec<_> = offspring.best.iter().map(|elite| (elite.energy, elite.values.clone())).collect();
             (offspring.moves, offspring.ratings, offspring.made, best)
         };
-        // whole generations, recorded from the second on, and those in two halves
+        // whole generations, and those in two halves
         let (ours, theirs) = if round % 3 != 1 {
             let (ours, replacement) =
                 host.make_generation(&context, &generation, states, &stop).expect("the host works");
@@ -139,14 +134,11 @@ fn compare_cut(
         }
         if round == 3 {
             // the best of the pool and their copies begin another
-            let best: Vec<Elite> = host
-                .top(3)
-                .expect("the host works")
-                .iter()
-                .map(|e| Elite::new(&context.tables, e.values.clone()))
-                .collect();
-            host.open(&context, states, &best, true).expect("the host works");
-            device.open(&context, states, &best, true).expect("the device works");
+            let best = host.top(3).expect("the host works");
+            let best = best.iter().cycle().take(states).map(|elite| Elite::new(&context.tables, elite.values.clone()));
+            let best: Vec<Elite> = best.collect();
+            host.open(&context, states, &best).expect("the host works");
+            device.open(&context, states, &best).expect("the device works");
         }
     }
 }

@@ -1,0 +1,26 @@
+// What kernels of local searches share; their texts define `WalkProgress`.
+#pragma once
+#include "constants.cuh"
+#include "rng.cuh"
+
+typedef long long i64;
+
+constexpr u32 NONE = ~0u;
+constexpr u32 ALL = ~0u;
+
+struct WalkProgress;
+
+struct Walks {
+    u32 *tables;            // of each walk `words`
+    u64 words;
+    u16 *best;              // the best assignment of each
+    WalkProgress *progress; // of each; one of no steps begins
+    const u16 *starts;      // where each began or begins
+    const u32 *stop;
+    u32 count;
+};
+
+template <class T> __device__ __forceinline__ T sum_of(T x) {
+    for (int s = 16; s; s >>= 1) x += __shfl_xor_sync(ALL, x, s);
+    return x;
+}
