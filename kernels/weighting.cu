@@ -352,6 +352,7 @@ struct Walk {
         });
         for (u32 k = lane; k < s.violated; k += 32) t.places[t.violated[k]] = k;
         s.cost = sum_of(cost);
+        __syncwarp();
     }
 };
 
