@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code, reason = "a domain of its own promises what the device may touch")]
 
-use fangs::device::{Cuda, CudaSlice, DevicePtr, DeviceRepr, Source};
+use fangs::device::{Cuda, CudaSlice, DevicePtr, Source};
 use fangs::fang::cuda::{self, Domain, Heuristic, ManhattanOnDevice, Shape};
 use fangs::fang::manhattan::{Manhattan, Points};
 use fangs::fang::{Active, ByType, LocalHeuristic, Order, Population, State, Uniform};
@@ -99,14 +99,12 @@ impl<const KIND: u8> LocalHeuristic<Taken> for Table<KIND> {
 
 /// `Rows` of the text.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Problem {
     ratings: u64,
     starts: u64,
     variables: u32,
 }
-
-// SAFETY: the same fields in the same order and sizes as on the device.
-unsafe impl DeviceRepr for Problem {}
 
 struct TableOnDevice {
     rows: Arc<Rows>,

@@ -24,7 +24,7 @@ pub use manhattan::ManhattanOnDevice;
 pub use population::Population;
 
 use super::{Active, State};
-use crate::device::{DeviceRepr, Source};
+use crate::device::Source;
 use crate::kernels;
 use crate::rng::Rng;
 use launch::Pass;
@@ -58,7 +58,7 @@ pub unsafe trait Domain {
     /// The state on the CPU.
     type State: State;
     /// The `Problem` of the text, laid out as there: data that heuristics read beside a state.
-    type Problem: DeviceRepr;
+    type Problem: Copy;
 
     /// The text that defines the heuristics.
     fn source(&self) -> Source;

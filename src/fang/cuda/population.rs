@@ -5,7 +5,7 @@
 use super::jumps::Jumps;
 use super::launch::{Pass, Shape};
 use super::{Domain, Heuristic};
-use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg};
+use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
 use crate::fang::{Active, Order, State};
 use crate::rng::Rng;
 use std::sync::Arc;
@@ -101,6 +101,14 @@ impl Streams {
         Ok(made)
     }
 }
+
+/// A domain's problem as an argument.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+struct Problem<P>(P);
+
+// SAFETY: the domain promises that it is laid out as in its text.
+unsafe impl<P: Copy> DeviceRepr for Problem<P> {}
 
 /// The address of device memory, for kernels whose arguments are structures.
 pub(crate) fn address<T>(cuda: &Cuda, memory: &CudaSlice<T>) -> u64 {
@@ -217,12 +225,12 @@ impl<D: Domain> Population<D> {
             return Ok(());
         }
         let launch = (pass.clones.div_ceil(self.shape.groups()), self.shape.threads * self.shape.groups(), self.shared);
-        let problem = self.domain.problem();
+        let problem = Problem(*self.domain.problem());
         // SAFETY: the buffers hold `words` words, active sets and streams for each state and clone; the rest is the
         // domain's promise.
         unsafe {
             self.pass.launch(self.cuda.stream(), launch, |arguments| {
-                let _ = arguments.arg(pass).arg(problem);
+                let _ = arguments.arg(pass).arg(&problem);
             })
         }
     }

@@ -105,18 +105,12 @@ fn truth(holds: bool) -> f64 {
 
 /// Functions of one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Unary {
-    /// Minus.
+pub(super) enum Unary {
     Neg,
-    /// Without its sign.
     Abs,
-    /// The next integer below.
     Floor,
-    /// Square root.
     Sqrt,
-    /// [`exp`].
     Exp,
-    /// [`log`].
     Log,
     /// Whether it is 0.
     Not,
@@ -124,8 +118,7 @@ pub enum Unary {
 
 /// Functions of two numbers. Truth values are 1 and 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Binary {
+pub(super) enum Binary {
     Add,
     Sub,
     Mul,
@@ -140,17 +133,14 @@ pub enum Binary {
 
 /// Functions of all values of a variable. Their results do not depend on the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Aggregate {
-    /// The least.
+pub(super) enum Aggregate {
     Min,
-    /// The largest.
     Max,
     /// The number of values for which it is true.
     Count,
 }
 
 impl Unary {
-    /// Its value.
     #[inline(always)]
     pub fn apply(self, x: f64) -> f64 {
         match self {
@@ -166,7 +156,6 @@ impl Unary {
 }
 
 impl Binary {
-    /// Its value.
     #[inline(always)]
     pub fn apply(self, x: f64, y: f64) -> f64 {
         match self {
@@ -185,7 +174,6 @@ impl Binary {
 }
 
 impl Aggregate {
-    /// Of no values.
     pub const fn of_none(self) -> f64 {
         match self {
             Aggregate::Min => f64::INFINITY,

@@ -156,3 +156,19 @@ impl DriverChoice {
 pub(crate) fn sources() -> Vec<Source> {
     DRIVERS.iter().flat_map(|driver| (driver.kernels)()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_choice_is_found_by_its_name_and_stands_for_drivers() {
+        let all: Vec<DriverChoice> = DriverChoice::all().map(|(choice, _)| choice).collect();
+        for (place, choice) in all.iter().enumerate() {
+            assert!(!all[..place].contains(choice) && DriverChoice::named(choice.name()) == Some(*choice));
+            let count = choice.drivers().count();
+            assert_eq!(count, if *choice == DriverChoice::PORTFOLIO { DRIVERS.len() } else { 1 }, "{}", choice.name());
+        }
+        assert!(all.contains(&DriverChoice::GUIDED) && DriverChoice::named("magic").is_none());
+    }
+}

@@ -298,8 +298,7 @@ pub(crate) trait Driver: Send {
     fn population(&self) -> usize;
 
     /// Whether a round on this core, with what is known of it and what was found, can bring anything.
-    fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {
-        let _ = (context, pool);
+    fn fits(&self, _: &SearchContext, _: &Pool) -> bool {
         true
     }
 
@@ -309,32 +308,27 @@ pub(crate) trait Driver: Send {
     }
 
     /// What share it has at first, for each of another driver's.
-    fn weight(&self, context: &SearchContext, pool: &Pool) -> f64 {
-        let _ = (context, pool);
+    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
         1.0
     }
 
     /// Part of the time that is its own whatever it gains, until an allowed assignment is found and after that.
-    fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
-        let _ = (context, pool);
+    fn floor(&self, _: &SearchContext, _: &Pool) -> f64 {
         0.0
     }
 
     /// Work of a run from which on it takes turns; the same on all devices where a run is to be repeated.
-    fn begins(&self, context: &SearchContext) -> u64 {
-        let _ = context;
+    fn begins(&self, _: &SearchContext) -> u64 {
         0
     }
 
     /// The kernels that its next round takes, where it was given a device and they are others than the last one's.
-    fn kernels(&self, context: &SearchContext) -> Option<Source> {
-        let _ = context;
+    fn kernels(&self, _: &SearchContext) -> Option<Source> {
         None
     }
 
     /// Opens a run from the solution that is there already, in some ten milliseconds; most have no way to.
-    fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
-        let _ = (context, pool, stop);
+    fn open_run(&mut self, _: &SearchContext, _: &mut Pool, _: &Stop) -> Option<Effort> {
         None
     }
 
@@ -343,9 +337,7 @@ pub(crate) trait Driver: Send {
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort;
 
     /// A bound step has left messages that rate partial assignments.
-    fn guide(&mut self, outcome: &Arc<Outcome>) {
-        let _ = outcome;
-    }
+    fn guide(&mut self, _: &Arc<Outcome>) {}
 
     /// The core has changed: `translate` turns an assignment of the old one into one of the new.
     fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync));
