@@ -5,6 +5,7 @@ use super::state::State;
 use super::steps::ascending;
 use super::tables;
 use super::tables::{axes, combinations};
+use super::tuning::BATCH;
 use crate::certificate::{Elimination, Join};
 use crate::model::{Cost, FORBIDDEN};
 use rayon::prelude::*;
@@ -17,6 +18,14 @@ pub struct Effort {
     pub joint_entries: u64,
     /// Largest bytes of tables at a time, saturating.
     pub bytes: u64,
+}
+
+impl Effort {
+    /// Adds what comes next, with so many bytes of tables held besides.
+    pub(super) fn add(&mut self, joint_entries: u64, bytes: u64, held: u64) {
+        self.joint_entries = self.joint_entries.saturating_add(joint_entries);
+        self.bytes = self.bytes.max(bytes.saturating_add(held));
+    }
 }
 
 /// A plan with the scope of each message, laid out so that the variable that is eliminated next runs fastest.
@@ -100,9 +109,7 @@ impl<'a> Layout<'a> {
             }
             layout.arrange(&mut scope);
             let entries = room(&scope);
-            let now = bytes.saturating_add(entries.saturating_add(inputs).saturating_mul(8));
-            layout.effort.bytes = layout.effort.bytes.max(now);
-            layout.effort.joint_entries = layout.effort.joint_entries.saturating_add(joint);
+            layout.effort.add(joint, entries.saturating_add(inputs).saturating_mul(8), bytes);
             let freed = join.messages.iter().map(|&message| room(&layout.scopes[message as usize]));
             let freed = freed.fold(0, u64::saturating_add).saturating_mul(8);
             bytes = bytes.saturating_add(entries.saturating_mul(8)).saturating_sub(freed);
@@ -262,9 +269,6 @@ impl<'a> Term<'a> {
         Term { costs, steps: message.iter().map(step).collect(), own: step(&v) }
     }
 }
-
-/// Entries of a message that one thread computes at a time.
-const BATCH: usize = 1 << 14;
 
 /// The least sum over the values of the variable that is eliminated, for each combination of the others.
 pub(super) fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Cost> {

@@ -8,19 +8,11 @@ use super::elimination::Effort;
 use super::state::State;
 use super::steps::ascending;
 use super::tables::{self, axes, combinations, sum, sums};
+use super::tuning::{LARGE, LOOKS, PARTS, TILE};
 use crate::certificate::Graph;
 use crate::model::{Cost, FORBIDDEN, Table};
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// Approximate entries of a tile: the fastest axes of a table, visited through a list of offsets. Small in tests, whose
-/// tables are small.
-const TILE: usize = if cfg!(test) { 8 } else { 1 << 11 };
-/// Entries from which several threads share a table, and the size of their parts.
-const LARGE: usize = if cfg!(test) { 24 } else { 1 << 16 };
-const PARTS: usize = 8;
-/// Visits of a table in a move.
-const LOOKS: u64 = 2;
 
 /// The tables of a graph, and the edges between them.
 struct Layout {

@@ -23,6 +23,7 @@ mod steps;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod tuning;
 
 pub use elimination::Effort;
 pub use potentials::{value, verify};

@@ -7,13 +7,10 @@
 
 use super::state::{Function, State};
 use super::tables;
+use super::tuning::{NEW_ROW, ROW};
 use crate::certificate::Rows;
 use crate::model::{Cost, Table};
 use rustc_hash::FxHashMap;
-
-/// Bytes of a row, with its part of an index, and of a row of a message being built.
-const ROW: u64 = 64;
-const NEW: u64 = 96;
 
 /// The values of some variables in one number, and a cost.
 type Row = (u128, Cost);
@@ -182,7 +179,7 @@ impl Elimination {
             known |= mask;
         }
         let (own, dear, work) = (fields.bits[0], self.dear, self.work);
-        let mut message = Message { rows: FxHashMap::default(), own, dear, work, most: room / NEW };
+        let mut message = Message { rows: FxHashMap::default(), own, dear, work, most: room / NEW_ROW };
         for (key, cost) in first {
             if !message.extend(&levels, key, cost) {
                 return Err(too_much());

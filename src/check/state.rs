@@ -18,7 +18,7 @@ pub(super) struct Function {
 }
 
 /// The network during a replay, by the names of the file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct State {
     /// The values that each variable has left, ascending; none once it has left.
     pub(super) values: Vec<Arc<[u32]>>,
@@ -54,18 +54,10 @@ impl State {
         let mut state = State {
             values: domains.iter().map(|&domain| (0..domain).collect()).collect(),
             unary: domains.iter().map(|&domain| vec![0; domain as usize]).collect(),
-            functions: Vec::new(),
-            by_scope: FxHashMap::default(),
             incidence: vec![Vec::new(); domains.len()],
-            constant: 0,
             top: UNLIMITED,
-            bits: 0,
             limit: FORBIDDEN,
-            ceiling: 0,
-            closed: false,
-            known: FxHashSet::default(),
-            changed_functions: Vec::new(),
-            changed_variables: Vec::new(),
+            ..State::default()
         };
         for function in network.functions() {
             let mut order: Vec<usize> = (0..function.scope.len()).collect();
@@ -121,9 +113,7 @@ impl State {
     pub(super) fn check_room(&mut self) -> Result<(), String> {
         if self.ceiling >= FORBIDDEN.into() {
             self.settle();
-            let unary: i128 = self.unary.iter().map(|costs| i128::from(tables::peak(costs.iter().copied()))).sum();
-            let functions = self.functions.iter().flatten();
-            self.ceiling = unary + functions.map(|f| i128::from(tables::table_peak(&f.table))).sum::<i128>();
+            self.ceiling = self.finite_costs();
         }
         if self.ceiling >= FORBIDDEN.into() && self.top - self.constant > FORBIDDEN.into() && !self.closed {
             return Err("costs add up to more than 2^60, and no limit forbids that".into());
@@ -134,9 +124,14 @@ impl State {
     /// Lowers the limit to the sum of all finite entries: assignments above it are forbidden anyway.
     pub(super) fn limit_to_finite_costs(&mut self) {
         self.settle();
-        let unary = self.unary.iter().map(|costs| i128::from(tables::peak(costs.iter().copied())));
-        let functions = self.functions.iter().flatten().map(|function| i128::from(tables::table_peak(&function.table)));
-        self.top = self.top.min(self.constant + unary.sum::<i128>() + functions.sum::<i128>() + 1);
+        self.top = self.top.min(self.constant + self.finite_costs() + 1);
+    }
+
+    /// The largest finite costs of all tables, added up.
+    fn finite_costs(&self) -> i128 {
+        let unary = self.unary.iter().map(|costs| tables::peak(costs.iter().copied()));
+        let functions = self.functions().map(|function| tables::peak(function.table.costs()));
+        unary.chain(functions).map(i128::from).sum()
     }
 
     /// Forbids the entries that are too dear.
@@ -146,8 +141,8 @@ impl State {
         self.unary.iter_mut().flatten().for_each(|cost| *cost = forbid(*cost));
         for function in self.functions.iter_mut().flatten() {
             // most tables have none and stay shared
-            if tables::any(&function.table, |cost| cost >= dear && cost < FORBIDDEN) {
-                function.table = tables::map(&function.table, forbid);
+            if function.table.costs().any(|cost| cost >= dear && cost < FORBIDDEN) {
+                function.table = function.table.map(forbid);
             }
         }
     }
@@ -161,13 +156,13 @@ impl State {
         self.forbid();
         let too_large = |cost: Cost| cost < FORBIDDEN && cost > (FORBIDDEN - 1) >> bits;
         if self.unary.iter().flatten().any(|&cost| too_large(cost))
-            || self.functions.iter().flatten().any(|function| tables::any(&function.table, too_large))
+            || self.functions().any(|function| function.table.costs().any(too_large))
         {
             return Err(format!("costs multiplied by 2^{bits} come near what is forbidden"));
         }
         let scaled = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { cost << bits };
         self.unary.iter_mut().flatten().for_each(|cost| *cost = scaled(*cost));
-        self.functions.iter_mut().flatten().for_each(|function| function.table = tables::map(&function.table, scaled));
+        self.functions.iter_mut().flatten().for_each(|function| function.table = function.table.map(scaled));
         self.bits += bits;
         self.constant <<= bits;
         self.ceiling <<= bits;
@@ -272,9 +267,9 @@ impl State {
                     self.closed = true;
                     return Ok(());
                 }
-                let table = if least == 0 { table } else { tables::map(&table, |cost| tables::less(cost, least)) };
+                let table = if least == 0 { table } else { table.map(|cost| tables::less(cost, least)) };
                 self.pay(least);
-                self.ceiling += i128::from(tables::table_peak(&table));
+                self.ceiling += i128::from(tables::peak(table.costs()));
                 match self.by_scope.get(&scope).copied() {
                     None => self.install(scope, table),
                     Some(slot) => {
@@ -328,24 +323,19 @@ impl State {
             self.pay(least);
         }
         for slot in std::mem::take(&mut self.changed_functions) {
-            let Some(function) = &self.functions[slot as usize] else { continue };
-            let least = least(&function.table, &self.sizes(&function.scope));
-            if least != 0 && least < FORBIDDEN {
-                let table = tables::map(&function.table, |cost| tables::less(cost, least));
-                if let Some(function) = &mut self.functions[slot as usize] {
-                    function.table = table;
+            let Some(Function { scope, table }) = &self.functions[slot as usize] else { continue };
+            let least = least(table, &self.sizes(scope));
+            if let Some(Function { table, .. }) = &mut self.functions[slot as usize] {
+                if least != 0 && least < FORBIDDEN {
+                    *table = table.map(|cost| tables::less(cost, least));
+                }
+                if table.costs().all(|cost| cost == 0) {
+                    let _ = self.take(slot);
                 }
             }
             self.pay(least);
-            if self.function_is_zero(slot) {
-                let _ = self.take(slot);
-            }
         }
         self.closed |= self.constant >= self.top;
-    }
-
-    fn function_is_zero(&self, slot: u32) -> bool {
-        self.functions[slot as usize].as_ref().is_some_and(|function| !tables::any(&function.table, |cost| cost != 0))
     }
 
     /// Raises the bound on the sum of all costs.

@@ -212,6 +212,23 @@ impl Table {
         Table::Dense(costs.into())
     }
 
+    /// All costs; of a sparse table the listed ones and the default, whether or not some tuple has it.
+    pub(crate) fn costs(&self) -> impl Iterator<Item = Cost> + Clone {
+        let (costs, default) = match self {
+            Table::Dense(costs) => (&costs[..], None),
+            Table::Sparse(table) => (&table.costs[..], Some(table.default)),
+        };
+        costs.iter().copied().chain(default)
+    }
+
+    /// The same table with other costs.
+    pub(crate) fn map(&self, cost: impl Fn(Cost) -> Cost) -> Table {
+        match self {
+            Table::Dense(costs) => Table::Dense(costs.iter().map(|&old| cost(old)).collect()),
+            Table::Sparse(table) => Table::Sparse(table.map(cost).into()),
+        }
+    }
+
     /// Bytes of the entries, tuples included.
     pub fn bytes(&self) -> usize {
         match self {

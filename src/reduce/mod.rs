@@ -23,10 +23,10 @@ mod state;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tuning;
 mod value_bounds;
 mod worklist;
 
-pub use components::components;
 pub use reduced::ReducedProblem;
 pub use report::{Reduction, Size};
 pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
@@ -37,13 +37,13 @@ use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
 use departure::Departure;
-use elimination::Limits;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use tuning::{Limits, PAIR_BYTES};
 use worklist::Worklist;
 
 /// The working state of the reductions; it lives as long as the search, because each better solution allows more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reducer {
     reduce: bool,
     infeasible: bool,
@@ -200,11 +200,8 @@ impl Reducer {
         let pairs: u64 = problem.functions.iter().map(|function| (function.scope.len() as u64).pow(2)).sum();
         let what = || format!("which variables share a function ({widest} in the largest one)");
         if pairs > u64::from(u32::MAX) {
-            return Err(Error::Memory(format!(
-                "{} is a matter of {pairs} pairs, {} are kept at most",
-                what(),
-                u32::MAX
-            )));
+            let most = u32::MAX;
+            return Err(Error::Memory(format!("{} is a matter of {pairs} pairs, {most} are kept at most", what())));
         }
         memory::must_fit(pairs * PAIR_BYTES, what)?;
         Ok(problem)
@@ -261,18 +258,10 @@ impl Reducer {
     pub fn report(&self) -> Reduction {
         let mut report = self.report.clone();
         report.after = self.size();
-        report.components = components::groups(
-            self.core.len(),
-            {
-                let index: FxHashMap<u32, u32> = self.core.iter().zip(0..).map(|(&v, i)| (v, i)).collect();
-                let renumber = |f: &Function| f.scope.iter().map(|v| index[v]).collect::<Vec<u32>>();
-                self.functions.iter().flatten().map(renumber).collect::<Vec<_>>()
-            }
-            .iter()
-            .map(|scope| &scope[..]),
-            &Stop::new(),
-        )
-        .map_or(0, |groups| groups.len());
+        let scopes = self.functions.iter().flatten().map(|function| &function.scope[..]);
+        let groups = components::groups(self.domains.len(), scopes, &Stop::new());
+        // each variable removed is one of its own
+        report.components = groups.map_or(0, |groups| groups.len() + self.core.len() - self.domains.len());
         report
     }
 
@@ -355,9 +344,6 @@ impl Reducer {
         Ok(())
     }
 }
-
-/// Bytes of a pair of variables that share a function: in a list for each variable, and in one of all.
-const PAIR_BYTES: u64 = 8;
 
 /// The first of the least costs.
 fn cheapest(costs: &[Cost]) -> usize {

@@ -1,16 +1,14 @@
 //! The working state: loading a network, and the few edits that all reductions use.
 
 use super::named::Named;
-use super::{Function, Limits, Pending, Reducer, Reduction, Size, cheapest, table};
+use super::tuning::VALUE_BYTES;
+use super::{Departure, Function, Reducer, Reduction, Size, cheapest, table};
 use crate::Error;
 use crate::memory;
 use crate::model::{Cost, FORBIDDEN, Network, Table, add};
 use crate::stop::Stop;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
-
-/// Bytes for each value of a variable, reductions, bounds and search together; `bound` took 42.
-const VALUE_BYTES: u64 = 48;
 
 /// A table in the form used here: its least cost subtracted, so that it is 0.
 #[derive(Clone)]
@@ -52,10 +50,8 @@ impl Reducer {
         };
         let mut reducer = Reducer {
             reduce,
-            infeasible: false,
             // entries may be negative up to here, so nothing is too dear yet
             top: FORBIDDEN,
-            constant: 0,
             values: stop.each((0..).zip(&domains)).map(|item| Ok(identity(item?))).collect::<Result<_, Error>>()?,
             unary: stop.each(&domains).map(|d| Ok(vec![0; *d? as usize])).collect::<Result<_, Error>>()?,
             domains,
@@ -64,29 +60,18 @@ impl Reducer {
             functions: Vec::with_capacity(network.functions().len()),
             by_scope: FxHashMap::with_capacity_and_hasher(network.functions().len(), FxBuildHasher),
             incidence: vec![Vec::new(); n],
-            departures: Vec::new(),
-            core: Vec::new(),
-            pending: Pending::default(),
-            limits: Limits::default(),
             report: Reduction { before: Size::of(network), ..Reduction::default() },
-            log: None,
-            lemmas: Vec::new(),
+            ..Reducer::default()
         };
         let mut taken = Taken::default();
         for function in network.functions() {
-            if stop.is_set() {
-                return Err(Error::Stopped);
-            }
+            stop.check()?;
             let table = named.table(function);
             let table = table.as_ref().unwrap_or(&function.table);
             match &function.scope[..] {
                 [] => reducer.raise(function.min(network.domains())),
                 &[v] => {
-                    let sizes = [reducer.domains[v as usize] as usize];
-                    let costs = match table {
-                        Table::Dense(costs) => costs.to_vec(),
-                        Table::Sparse(sparse) => table::densify(sparse, &sizes),
-                    };
+                    let costs = table::dense(table, &reducer.sizes(&[v]));
                     reducer.add_unary(v, &costs);
                 }
                 scope => reducer.take(scope, table, &mut taken),
@@ -251,9 +236,9 @@ impl Reducer {
         let slots = self.incidence[variable].clone();
         let mut filtered = Vec::with_capacity(slots.len());
         for &slot in &slots {
-            let function = self.function(slot).expect("incidence lists functions in place");
+            let Some(function) = self.function(slot) else { continue };
             let mut sizes = self.sizes(&function.scope);
-            let position = function.scope.binary_search(&v).expect("incidence lists functions of the variable");
+            let Ok(position) = function.scope.binary_search(&v) else { continue };
             let table = table::filter(&function.table, &sizes, position, kept);
             sizes[position] = kept.len();
             filtered.push((slot, function.scope.clone(), table::densify_small(table, &sizes), sizes));
@@ -282,7 +267,7 @@ impl Reducer {
     /// Removes a variable; `choice` gives its present value for each combination of `scope`.
     pub(super) fn depart(&mut self, v: u32, scope: &[u32], choice: impl Iterator<Item = usize>) {
         let values = &self.values[v as usize];
-        self.departures.push(super::Departure {
+        self.departures.push(Departure {
             variable: v,
             scope: scope.iter().map(|&u| (u, self.values[u as usize].clone())).collect(),
             choice: choice.map(|value| values[value]).collect(),
@@ -302,11 +287,11 @@ impl Normal {
         }
         let shift = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { cost - least };
         let minima = minima.iter().map(|&cost| shift(cost)).collect();
-        Normal { least, table: table::map(&table, shift), minima, peak: peak - least }
+        Normal { least, table: table.map(shift), minima, peak: peak - least }
     }
 
     /// Whether all costs are zero.
     fn is_zero(&self) -> bool {
-        self.peak == 0 && self.minima.iter().all(|&cost| cost == 0) && table::is_finite(&self.table)
+        self.peak == 0 && self.minima.iter().all(|&cost| cost == 0) && self.table.costs().all(|cost| cost < FORBIDDEN)
     }
 }
