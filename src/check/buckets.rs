@@ -16,7 +16,6 @@ pub(super) struct Rest {
     pub(super) scopes: Vec<Vec<u32>>,
 }
 
-/// The size of an elimination.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
     /// Combinations, saturating.

@@ -49,7 +49,11 @@ impl<'a> Layout<'a> {
         let mut layout = Layout { plan, turn, scopes: Vec::new(), effort: Effort::default() };
         let mut messages = Vec::new();
         let mut bytes = 0u64;
-        let twice = |used: &mut bool| std::mem::replace(used, true);
+        let once = |used: Option<&mut bool>, what: String| match used.map(|used| std::mem::replace(used, true)) {
+            None => Err(format!("there is no {what} yet")),
+            Some(true) => Err(format!("{what} is joined twice")),
+            Some(false) => Ok(()),
+        };
         let known = |&v: &u32| sizes.get(v as usize).is_some_and(|&size| size > 0);
         let room = |scope: &[u32]| combinations(&scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>());
         let mut scopes = FxHashSet::default();
@@ -67,30 +71,21 @@ impl<'a> Layout<'a> {
             if !known(&v) {
                 return Err(refused(format!("there is no variable {v}")));
             }
-            if join.unary && twice(&mut unary[v as usize]) {
-                return Err(refused(format!("the costs of variable {v} are joined twice")));
+            if join.unary {
+                once(unary.get_mut(v as usize), format!("the cost table of variable {v}")).map_err(refused)?;
             }
             let mut scope = vec![v];
             let mut inputs = 0u64;
             for &function in &join.functions {
-                let Some(used) = functions.get_mut(function as usize) else {
-                    return Err(refused(format!("there is no function {function}")));
-                };
-                if twice(used) {
-                    return Err(refused(format!("function {function} is joined twice")));
-                }
+                let used = functions.get_mut(function as usize);
+                once(used, format!("function {function}")).map_err(refused)?;
                 scope.extend(&plan.functions[function as usize]);
                 if join.keep.is_none() {
                     inputs = inputs.saturating_add(room(&plan.functions[function as usize]));
                 }
             }
             for &message in &join.messages {
-                let Some(used) = messages.get_mut(message as usize) else {
-                    return Err(refused(format!("there is no message {message} yet")));
-                };
-                if twice(used) {
-                    return Err(refused(format!("message {message} is joined twice")));
-                }
+                once(messages.get_mut(message as usize), format!("message {message}")).map_err(refused)?;
                 scope.extend(&layout.scopes[message as usize]);
             }
             scope.sort_unstable();
@@ -150,7 +145,6 @@ impl<'a> Layout<'a> {
         messages.iter().flatten().map(least).sum()
     }
 
-    /// All messages.
     pub(super) fn messages(&self, state: &State) -> Vec<Vec<Cost>> {
         let mut messages: Vec<Vec<Cost>> = Vec::with_capacity(self.plan.joins.len());
         for (join, scope) in self.plan.joins.iter().zip(&self.scopes) {
@@ -252,7 +246,6 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A table of a join.
 pub(super) struct Term<'a> {
     costs: &'a [Cost],
     /// Its strides along the variables of the message.

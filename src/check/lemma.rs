@@ -41,7 +41,7 @@ impl State {
             copy.check_room()?;
             copy.show(lemma)?;
         }
-        self.no_more_than(&copy);
+        self.limit = self.limit.min(copy.limit);
         for (v, values) in &lemma.values {
             self.known.extend(values.iter().map(|&value| (*v, value)));
         }

@@ -179,7 +179,6 @@ fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: 
     Ok(false)
 }
 
-/// The effort of a branch on a network with domains of `sizes`.
 fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, String> {
     let (mut effort, mut held) = (Effort::default(), 0);
     if steps_effort(&branch.steps, &mut sizes, &mut effort, &mut held)? {

@@ -16,9 +16,6 @@ use rustc_hash::FxHashMap;
 type Row = (u128, Cost);
 
 /// The bound of an elimination of the current network: the constant and the least cost of all tables, or the limit.
-///
-/// # Errors
-/// Unknown variables, keys that are too wide, and more rows or bytes than the certificate states.
 pub(super) fn run(mut state: State, task: &Rows) -> Result<Cost, String> {
     state.limit_to_finite_costs();
     state.check_room()?;
@@ -62,7 +59,6 @@ impl Fields {
     }
 }
 
-/// A table by its rows.
 struct Listed {
     scope: Vec<u32>,
     rows: Vec<Row>,
@@ -87,10 +83,8 @@ impl Level {
     }
 }
 
-/// A running elimination.
 struct Elimination {
     constant: Cost,
-    /// The limit for rows.
     dear: Cost,
     messages: Vec<Listed>,
     /// Rows that may still be visited, and bytes of rows at a time.
@@ -98,7 +92,6 @@ struct Elimination {
     bytes: u64,
 }
 
-/// A message being built.
 struct Message {
     rows: FxHashMap<u128, Cost>,
     /// Bits of the eliminated variable, the lowest of all.

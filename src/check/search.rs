@@ -19,9 +19,6 @@ use std::sync::Arc;
 /// Sums of costs that matter stay below this: some hundred of them fit into 64 bits.
 const MOST: Cost = 1 << 55;
 /// The bound of a search on the current network: the constant and the least cost of what is left, or the limit.
-///
-/// # Errors
-/// Costs that are too large, and more entries or bytes than the certificate states.
 pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
     state.limit_to_finite_costs();
     state.check_room()?;
@@ -37,9 +34,6 @@ pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
 }
 
 /// Shows that values are too dear: by passes over the network as it stands, then by a search below each of them.
-///
-/// # Errors
-/// As [`run`], and a value with which something may cost less than the limit.
 pub(super) fn show(state: &State, values: &[(u32, u32)], work: u64, bytes: u64) -> Result<(), String> {
     let mut state = state.clone();
     let (frame, mut root) = Frame::new(&mut state)?;
@@ -93,7 +87,6 @@ impl Hints {
     }
 }
 
-/// A function with a dense table.
 struct Function {
     scope: Box<[u32]>,
     strides: Box<[usize]>,
@@ -166,7 +159,6 @@ impl Frame {
     }
 }
 
-/// A running search.
 struct Task<'a> {
     state: &'a State,
     frame: Frame,

@@ -26,18 +26,16 @@ pub(super) struct State {
     pub(super) unary: Vec<Vec<Cost>>,
     functions: Vec<Option<Function>>,
     by_scope: FxHashMap<Box<[u32]>, u32>,
-    /// The functions of each variable, ascending.
     incidence: Vec<Vec<u32>>,
-    /// The constant, scaled.
     constant: i128,
     /// The limit: assignments from here on do not count; scaled.
     top: i128,
     /// Costs are multiplied by 2^bits.
     bits: u32,
     /// The least limit so far, unscaled: no more than this is proven.
-    limit: Cost,
+    pub(super) limit: Cost,
     /// An upper bound on the sum of all finite costs.
-    ceiling: i128,
+    pub(super) ceiling: i128,
     /// Whether no assignment below the limit is left.
     pub(super) closed: bool,
     /// Variables and values that are in no assignment below the limit, by lemmas.
@@ -48,7 +46,6 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The network of the file.
     pub(super) fn new(network: &Network) -> Result<State, String> {
         let domains = network.domains();
         let mut state = State {
@@ -73,7 +70,6 @@ impl State {
         Ok(state)
     }
 
-    /// The sizes of the domains along a scope.
     pub(super) fn sizes(&self, scope: &[u32]) -> Vec<usize> {
         scope.iter().map(|&v| self.values[v as usize].len()).collect()
     }
@@ -102,11 +98,6 @@ impl State {
         }
         self.settle();
         self.check_room()
-    }
-
-    /// Lowers the proven bound to that of another network.
-    pub(super) fn no_more_than(&mut self, other: &State) {
-        self.limit = self.limit.min(other.limit);
     }
 
     /// Stops where finite sums may come near the cost of forbidden tuples, unless such sums do not count.
@@ -173,7 +164,6 @@ impl State {
         self.check_room()
     }
 
-    /// The function over a scope, if there is one.
     pub(super) fn function(&self, scope: &[u32]) -> Option<&Function> {
         self.functions[*self.by_scope.get(scope)? as usize].as_ref()
     }
@@ -194,12 +184,10 @@ impl State {
         &mut self.unary[v as usize]
     }
 
-    /// All functions.
     pub(super) fn functions(&self) -> impl Iterator<Item = &Function> {
         self.functions.iter().flatten()
     }
 
-    /// The functions of a variable.
     pub(super) fn functions_of(&self, v: u32) -> impl Iterator<Item = &Function> {
         self.incidence[v as usize].iter().filter_map(|&slot| self.functions[slot as usize].as_ref())
     }
@@ -210,7 +198,6 @@ impl State {
         slots.into_iter().filter_map(|slot| self.take(slot)).collect()
     }
 
-    /// Removes and returns the function over a scope.
     pub(super) fn take_function(&mut self, scope: &[u32]) -> Option<Function> {
         let slot = *self.by_scope.get(scope)?;
         self.take(slot)
@@ -236,7 +223,6 @@ impl State {
         self.changed_functions.push(slot);
     }
 
-    /// Adds to the constant.
     pub(super) fn pay(&mut self, cost: Cost) {
         if cost >= FORBIDDEN {
             self.closed = true;
@@ -337,11 +323,6 @@ impl State {
         }
         self.closed |= self.constant >= self.top;
     }
-
-    /// Raises the bound on the sum of all costs.
-    pub(super) fn grow(&mut self, amount: i128) {
-        self.ceiling += amount;
-    }
 }
 
 /// The difference between the largest finite cost and the least.
@@ -362,7 +343,6 @@ pub(super) fn least(table: &Table, sizes: &[usize]) -> Cost {
     }
 }
 
-/// The place of a variable in a scope.
 pub(super) fn place(scope: &[u32], v: u32) -> Result<usize, String> {
     scope.binary_search(&v).map_err(|_| format!("variable {v} is not in the scope {scope:?}"))
 }

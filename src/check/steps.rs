@@ -304,7 +304,7 @@ impl State {
         if !fits {
             return Err("costs come near what is forbidden".into());
         }
-        self.grow(2 * i128::from(spread(amounts.iter().copied())));
+        self.ceiling += 2 * i128::from(spread(amounts.iter().copied()));
         self.check_room()
     }
 

@@ -50,15 +50,10 @@ pub(super) fn gather(costs: &[Cost], axes: &[Vec<usize>]) -> Vec<Cost> {
     starts.iter().flat_map(|start| last.iter().map(move |place| costs[start + place])).collect()
 }
 
-/// The zero table.
 pub(super) fn zero(arity: usize) -> Table {
     Table::Sparse(SparseTable::new(arity, 0, Vec::new(), Vec::new()).into())
 }
 
-/// The dense form of a table.
-///
-/// # Errors
-/// A table that is too large.
 pub(super) fn dense(table: &Table, sizes: &[usize]) -> Result<Arc<[Cost]>, String> {
     match table {
         Table::Dense(costs) => Ok(costs.clone()),

@@ -140,17 +140,6 @@ pub const DRIVERS: &Words = &[
     ("weighting", "Local search that raises the weights of violated constraints"),
     ("guided", "Trajectories that a local heuristic draws; needs --heuristic"),
 ];
-pub const METHODS: &Words = &[
-    ("auto", "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch in turn"),
-    ("none", "Only the trivial bound"),
-    ("shift", "Cost shifting (reparametrisation) between functions"),
-    ("join-graph", "Cost shifting, also between mini-buckets of growing size"),
-    ("mbe", "Mini-bucket elimination of the network as it is"),
-    ("mbe-mm", "Mini-bucket elimination with moment matching"),
-    ("be", "Exact bucket elimination, whatever it costs, within the limits of memory and disk"),
-    ("sparse-be", "Exact bucket elimination of the tuples that cost shifting leaves"),
-    ("branch", "Branch and bound over values"),
-];
 pub const SOLUTION_FORMATS: &Words = &[
     ("native", "MPE, count and values for .uai and .LG, otherwise value indices"),
     ("indices", "Value indices on one line, for any format"),

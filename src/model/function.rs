@@ -14,6 +14,7 @@ pub struct CostFunction {
 
 /// The costs of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Table {
     /// One entry for every combination of values, the last variable of the scope running fastest.
     Dense(Arc<[Cost]>),
@@ -221,7 +222,6 @@ impl Table {
         costs.iter().copied().chain(default)
     }
 
-    /// The same table with other costs.
     pub(crate) fn map(&self, cost: impl Fn(Cost) -> Cost) -> Table {
         match self {
             Table::Dense(costs) => Table::Dense(costs.iter().map(|&old| cost(old)).collect()),

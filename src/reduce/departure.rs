@@ -6,7 +6,6 @@ use std::sync::Arc;
 /// best value is a function of the variables it shared functions with, and that function is stored.
 #[derive(Clone, Debug)]
 pub(super) struct Departure {
-    /// The variable.
     pub(super) variable: u32,
     /// The variables that decide, each with the values it had then (ascending values of the network).
     pub(super) scope: Vec<(u32, Arc<[u32]>)>,

@@ -101,7 +101,6 @@ impl Reducer {
         self.add_function(&scope, Table::dense(costs));
     }
 
-    /// Removes a variable with one value left.
     fn assign(&mut self, v: u32) {
         self.note(|_| Step::Eliminate { variable: v, over: [].into() });
         let functions = self.remove_functions_of(v);

@@ -71,7 +71,6 @@ pub struct Reducer {
     report: Reduction,
     /// The steps taken, for a certificate; only where one is wanted.
     log: Option<Vec<Step>>,
-    /// Lemmas: why bounds forbade values.
     lemmas: Vec<Forbidden>,
 }
 
@@ -96,7 +95,6 @@ struct Function {
 struct Pending {
     /// Variables whose unary costs rose: their functions may have lost supports.
     moved: Worklist,
-    /// Functions to scan for lost supports.
     scans: Worklist,
     /// Variables whose values may have become too dear.
     checks: Worklist,
@@ -106,7 +104,6 @@ struct Pending {
     eliminations: Worklist,
     /// Variables that may have dominated values.
     dominance: Worklist,
-    /// The limit fell.
     lower: bool,
 }
 

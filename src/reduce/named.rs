@@ -47,7 +47,6 @@ pub(super) fn values(network: &Network) -> Named {
 }
 
 impl Named {
-    /// The values of a variable; none where all remain.
     pub fn values(&self, v: u32) -> Option<Arc<[u32]>> {
         self.0.get(&v).cloned()
     }

@@ -113,12 +113,10 @@ impl Reducer {
         self.install(ordered, normal);
     }
 
-    /// Domain sizes along a scope.
     pub(super) fn sizes(&self, scope: &[u32]) -> Vec<usize> {
         scope.iter().map(|&v| self.domains[v as usize] as usize).collect()
     }
 
-    /// The function in a slot, if it is still there.
     pub(super) fn function(&self, slot: u32) -> Option<&Function> {
         self.functions[slot as usize].as_ref()
     }
@@ -131,7 +129,6 @@ impl Reducer {
         })
     }
 
-    /// Adds to the constant.
     pub(super) fn raise(&mut self, cost: Cost) {
         self.constant = if cost >= FORBIDDEN { FORBIDDEN } else { add(self.constant, cost) };
         self.infeasible |= self.constant >= self.top;
@@ -205,7 +202,6 @@ impl Reducer {
         self.functions[slot as usize] = Some(function);
     }
 
-    /// Removes a function.
     pub(super) fn remove_function(&mut self, slot: u32) -> Option<Function> {
         let function = self.functions[slot as usize].take()?;
         let _ = self.by_scope.remove(&function.scope);
@@ -219,7 +215,6 @@ impl Reducer {
         Some(function)
     }
 
-    /// Removes all functions of a variable.
     pub(super) fn remove_functions_of(&mut self, v: u32) -> Vec<Function> {
         let slots = std::mem::take(&mut self.incidence[v as usize]);
         slots.into_iter().filter_map(|slot| self.remove_function(slot)).collect()
@@ -290,7 +285,6 @@ impl Normal {
         Normal { least, table: table.map(shift), minima, peak: peak - least }
     }
 
-    /// Whether all costs are zero.
     fn is_zero(&self) -> bool {
         self.peak == 0 && self.minima.iter().all(|&cost| cost == 0) && self.table.costs().all(|cost| cost < FORBIDDEN)
     }

@@ -1,7 +1,7 @@
 //! Operations on single tables. Every dense rewrite (reorder, filter, fix, substitute) is one [`gather`].
 
 use super::tuning::{ALWAYS_DENSE, DENSE_RATIO, OFTEN_DENSE};
-use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table, Tables};
+use crate::model::{Cost, FORBIDDEN, SparseTable, Table, Tables};
 use crate::tensor::strides;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -15,21 +15,15 @@ pub(super) fn sum(a: Cost, b: Cost) -> Cost {
 /// The table whose entry at values `(i, j, ..)` is `costs[axes[0][i] + axes[1][j] + ..]`.
 pub(super) fn gather(costs: &[Cost], axes: &[Vec<usize>]) -> Vec<Cost> {
     let Some((last, outer)) = axes.split_last() else { return costs[..1].to_vec() };
-    let mut result = Vec::with_capacity(axes.iter().map(Vec::len).product());
-    let mut odometer = Odometer::new(outer.iter().map(Vec::len).collect());
-    let mut origins = vec![0; axes.len()];
-    let mut changed = 0;
-    loop {
-        for k in changed..outer.len() {
-            origins[k + 1] = origins[k] + outer[k][odometer.digits[k]];
-        }
-        let origin = origins[outer.len()];
-        result.extend(last.iter().map(|&offset| costs[origin + offset]));
-        match odometer.advance() {
-            Some(k) => changed = k,
-            None => return result,
-        }
+    let next = |starts: Vec<usize>, axis: &Vec<usize>| {
+        starts.iter().flat_map(|start| axis.iter().map(move |offset| start + offset)).collect()
+    };
+    let starts = outer.iter().fold(vec![0], next);
+    let mut result = Vec::with_capacity(starts.len() * last.len());
+    for start in starts {
+        result.extend(last.iter().map(|offset| costs[start + offset]));
     }
+    result
 }
 
 /// The offsets of all values along each variable.
@@ -37,7 +31,6 @@ pub(super) fn axes(sizes: &[usize]) -> Vec<Vec<usize>> {
     strides(sizes).iter().zip(sizes).map(|(&stride, &size)| (0..size).map(|value| value * stride).collect()).collect()
 }
 
-/// The dense form of a table.
 pub(super) fn dense(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
     let sparse = match table {
         Table::Dense(costs) => return costs.clone(),

@@ -80,7 +80,6 @@ impl ValueBounds {
         }
     }
 
-    /// The proof of a value's bound, where proofs are kept.
     fn because(&self, v: u32, value: u32) -> Option<&Arc<dyn BoundProof>> {
         self.proofs.get(*self.because.get(v as usize)?.get(self.place(v, value)?)? as usize)
     }

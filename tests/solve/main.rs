@@ -233,7 +233,7 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
         let network = random(&mut rng)?;
         let optimum = optimum(&network);
         for (_, driver) in DriverChoice::ALL {
-            for (_, bound) in BoundChoice::ALL {
+            for (_, bound) in BoundChoice::all() {
                 let reduce = case % 3 == 0;
                 // whose driver needs one
                 let heuristic = if driver == DriverChoice::Guided { heuristics::find("boltzmann") } else { None };

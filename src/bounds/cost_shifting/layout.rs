@@ -24,7 +24,6 @@ pub(crate) struct Layout {
     pub waves: Vec<Wave>,
 }
 
-/// A function as it is.
 #[derive(Debug)]
 pub(crate) struct Function {
     /// Scaled; `None` where it is too large to be written out, and keeps its entries.
@@ -62,9 +61,6 @@ pub(crate) struct Costs {
 impl Layout {
     /// The functions of a problem, their costs made larger by `scaled`, passes along `order`. Returns what is constant
     /// from the beginning besides: what functions cost at least that are not written out.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
     pub fn new(
         problem: &Problem,
         order: &[u32],
@@ -133,9 +129,6 @@ impl Layout {
     }
 
     /// Nothing is taken yet.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
     pub fn costs(&self, unary: impl Iterator<Item = Vec<Cost>>, stop: &Stop) -> Result<Vec<Costs>, Error> {
         let costs = |(unary, uses): (Vec<Cost>, &Vec<Use>)| Costs { taken: vec![0; uses.len() * unary.len()], unary };
         stop.each(unary.zip(&self.uses)).map(|item| item.map(costs)).collect()
