@@ -5,18 +5,16 @@
 //! (`simplification`), exact elimination of variables where the new table stays small (`elimination`),
 //! dominated values (`dominance`) and elimination of whole small components. Every change keeps the cost of
 //! every assignment that counts (total below `top`), or replaces it by one that is not worse; a variable that
-//! leaves takes along a table that says which value it takes (`departure`).
+//! leaves takes along a table that says which value it takes.
 //!
 //! Each reduction works from its own queue of what changed since it last looked, so that the work follows
 //! the changes and not the size of the network.
 
 mod components;
 mod consistency;
-mod departure;
 mod dominance;
 mod elimination;
 mod named;
-mod reduced;
 mod report;
 mod simplification;
 mod state;
@@ -27,7 +25,6 @@ mod tuning;
 mod value_bounds;
 mod worklist;
 
-pub use reduced::ReducedProblem;
 pub use report::{Reduction, Size};
 pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
 
@@ -36,8 +33,8 @@ use crate::certificate::Step;
 use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
-use departure::Departure;
 use rustc_hash::FxHashMap;
+use state::Departure;
 use std::sync::Arc;
 use tuning::{Limits, PAIR_BYTES};
 use worklist::Worklist;
@@ -339,6 +336,28 @@ impl Reducer {
             function.peak = function.peak.min(limit.saturating_sub(1));
         }
         Ok(())
+    }
+}
+
+/// A reduced problem and how it came from the network. One that is reduced further does not make bounds of this one
+/// wrong, and assignments go back by their own reductions. Clones share both.
+#[derive(Clone, Debug)]
+pub struct ReducedProblem {
+    /// The reductions that led to it.
+    pub reducer: Arc<Reducer>,
+    /// The problem that they left.
+    pub problem: Arc<Problem>,
+}
+
+impl ReducedProblem {
+    /// What the reductions left.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where search and bounds have no room for it, [`Error::Stopped`] once `stop` is set.
+    pub fn new(reducer: impl Into<Arc<Reducer>>, stop: &Stop) -> Result<Self, Error> {
+        let reducer = reducer.into();
+        let problem = Arc::new(reducer.fitting_problem(stop)?);
+        Ok(ReducedProblem { reducer, problem })
     }
 }
 
