@@ -50,7 +50,7 @@ impl<'a> Layout<'a> {
         let mut messages = Vec::new();
         let mut bytes = 0u64;
         let once = |used: Option<&mut bool>, what: String| match used.map(|used| std::mem::replace(used, true)) {
-            None => Err(format!("there is no {what} yet")),
+            None => Err(format!("there is no {what}")),
             Some(true) => Err(format!("{what} is joined twice")),
             Some(false) => Ok(()),
         };
@@ -85,7 +85,7 @@ impl<'a> Layout<'a> {
                 }
             }
             for &message in &join.messages {
-                once(messages.get_mut(message as usize), format!("message {message}")).map_err(refused)?;
+                once(messages.get_mut(message as usize), format!("earlier message {message}")).map_err(refused)?;
                 scope.extend(&layout.scopes[message as usize]);
             }
             scope.sort_unstable();

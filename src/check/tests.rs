@@ -389,7 +389,7 @@ fn plans_join_nothing_twice_and_cost_what_they_say() -> Result<(), Error> {
         (vec![join(0, &[0, 0], &[])], "function 0 is joined twice"),
         (vec![join(0, &[0], &[]), join(1, &[], &[0]), join(1, &[], &[0])], "message 0 is joined twice"),
         (vec![join(0, &[3], &[])], "no function 3"),
-        (vec![join(0, &[0], &[0])], "no message 0 yet"),
+        (vec![join(0, &[0], &[0])], "no earlier message 0"),
         (vec![join(3, &[0], &[])], "no variable 3"),
         (vec![join(0, &[0], &[]), join(0, &[1], &[])], "prove 0"),
     ] {

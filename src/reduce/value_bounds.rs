@@ -21,10 +21,8 @@ pub trait BoundProof: Debug + Send + Sync {
 pub struct ValueBounds {
     /// The network's values that each variable had in the beginning, ascending.
     values: Vec<Arc<[u32]>>,
-    /// By variable and place among these.
-    least: Vec<Vec<Cost>>,
-    /// Where proofs are kept, by variable and place the number of the bound's proof.
-    because: Vec<Vec<u32>>,
+    /// By variable and place among these, with the number of the bound's proof, where proofs are kept.
+    least: Vec<Vec<(Cost, u32)>>,
     proofs: Vec<Arc<dyn BoundProof>>,
     /// The number of values of the first reduced problem.
     begun: usize,
@@ -43,13 +41,9 @@ impl ValueBounds {
     /// No bounds yet; `reducer` has the network, and its current reduced problem is the reference for shares.
     pub fn new(reducer: &Reducer) -> Self {
         let values = reducer.values.clone();
-        let least: Vec<_> = values.iter().map(|values| vec![Cost::MIN; values.len()]).collect();
-        let because =
-            if reducer.log.is_some() { least.iter().map(|least| vec![0; least.len()]).collect() } else { Vec::new() };
         ValueBounds {
+            least: values.iter().map(|values| vec![(Cost::MIN, 0); values.len()]).collect(),
             values,
-            least,
-            because,
             proofs: Vec::new(),
             begun: reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum(),
         }
@@ -67,21 +61,18 @@ impl ValueBounds {
             for (&value, &cost) in reducer.values[v as usize].iter().zip(costs) {
                 let Some(place) = self.place(v, value) else { continue };
                 let least = &mut self.least[v as usize][place];
-                if *least < cost {
-                    *least = cost;
-                    if let Some(because) = self.because.get_mut(v as usize).and_then(|because| because.get_mut(place)) {
-                        (*because, news) = (self.proofs.len() as u32, true);
-                    }
+                if least.0 < cost {
+                    (*least, news) = ((cost, self.proofs.len() as u32), true);
                 }
             }
         }
-        if let Some(proof) = proof.filter(|_| news) {
+        if let Some(proof) = proof.filter(|_| news && reducer.log.is_some()) {
             self.proofs.push(Arc::new(proof));
         }
     }
 
     fn because(&self, v: u32, value: u32) -> Option<&Arc<dyn BoundProof>> {
-        self.proofs.get(*self.because.get(v as usize)?.get(self.place(v, value)?)? as usize)
+        self.proofs.get(self.least[v as usize][self.place(v, value)?].1 as usize)
     }
 
     /// The place of a value of the network.
@@ -95,7 +86,7 @@ impl ValueBounds {
     /// How many values of the first reduced problem have no solution below `upper` by these bounds, and how many values
     /// it had.
     pub fn forbidden(&self, upper: Cost) -> (usize, usize) {
-        (self.least.iter().flatten().filter(|&&least| least >= upper).count(), self.begun)
+        (self.least.iter().flatten().filter(|(least, _)| *least >= upper).count(), self.begun)
     }
 
     /// How many values of the current reduced problem they forbid below `upper` (0 without reductions), and how many it
@@ -121,7 +112,7 @@ impl ValueBounds {
         let known = &self.least[v as usize];
         reducer.values[v as usize]
             .iter()
-            .map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| known[place]))
+            .map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| known[place].0))
     }
 }
 

@@ -1,13 +1,13 @@
 //! The static data of a search: scaled tables, scopes, and where a state keeps what changes.
 
-use crate::bounds::cost_shifting::{LONG, SHORT};
+use crate::bounds::cost_shifting::{LONG, SHORT, written_out};
 use crate::bounds::tuning::{MOST_BITS, WRITTEN_OUT};
 use crate::elimination::cap;
 use crate::error::Error;
 use crate::model::{Cost, Problem, SparseTable, Table};
 use crate::stop::Stop;
 use crate::tensor::strides;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// What is forbidden, among scaled costs; sums of a few stay within 64 bits.
@@ -158,22 +158,13 @@ impl StaticData {
 
     /// Bytes that a problem's static data takes, and a state of it.
     pub fn bytes(problem: &Problem) -> (u64, u64) {
-        let mut known: FxHashSet<*const Cost> = FxHashSet::default();
-        let values = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
-        let own = size_of::<Cost>() as u64;
-        let mut tables = (problem.variables() as u64).pow(2) / 8;
-        let mut cells = problem.domains.iter().map(|&domain| u64::from(domain)).sum::<u64>();
-        for function in &problem.functions {
-            let entries = function.combinations(&problem.domains);
-            let new = match &function.table {
-                Table::Dense(costs) => known.insert(costs.as_ptr()),
-                Table::Sparse(_) => entries <= WRITTEN_OUT,
-            };
-            tables = tables.saturating_add(if new { entries.saturating_mul(own) } else { 0 });
-            cells += values(&function.scope);
-        }
+        let own = written_out(problem).filter(|(_, new)| *new).map(|(bytes, _)| bytes);
+        let tables = own.fold((problem.variables() as u64).pow(2) / 8, u64::saturating_add);
+        let scopes = problem.functions.iter().flat_map(|function| &function.scope);
+        let values = problem.domains.iter().chain(scopes.map(|&v| &problem.domains[v as usize]));
+        let cells = values.map(|&domain| u64::from(domain)).sum::<u64>();
         // the trail holds a cell a few times on the way to a leaf
-        (tables, cells * own * 4)
+        (tables, cells * size_of::<Cost>() as u64 * 4)
     }
 }
 

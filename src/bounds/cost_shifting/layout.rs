@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::model::{Cost, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// The functions of a problem, and the order of visits.
@@ -112,20 +112,9 @@ impl Layout {
 
     /// Bytes of the functions that shifting a problem writes out, and of all entries of the shifted problem.
     pub fn bytes(problem: &Problem) -> (u64, u64) {
-        let mut known: rustc_hash::FxHashSet<*const Cost> = rustc_hash::FxHashSet::default();
-        let (mut own, mut shifted) = (0u64, 0u64);
-        for function in &problem.functions {
-            let entries = function.combinations(&problem.domains);
-            let new = match &function.table {
-                Table::Dense(costs) => known.insert(costs.as_ptr()),
-                Table::Sparse(_) if entries > WRITTEN_OUT => continue,
-                Table::Sparse(_) => true,
-            };
-            let bytes = entries.saturating_mul(size_of::<Cost>() as u64);
-            own = own.saturating_add(if new { bytes } else { 0 });
-            shifted = shifted.saturating_add(bytes);
-        }
-        (own, shifted)
+        written_out(problem).fold((0, 0), |(own, shifted), (bytes, new)| {
+            (own.saturating_add(if new { bytes } else { 0 }), shifted.saturating_add(bytes))
+        })
     }
 
     /// Nothing is taken yet.
@@ -204,6 +193,20 @@ impl Layout {
     pub fn wave(&self, forward: bool, number: usize) -> &Wave {
         &self.waves[if forward { number } else { self.waves.len() - 1 - number }]
     }
+}
+
+/// Bytes of each function that is written out, and whether it is the first of those that share a table.
+pub(crate) fn written_out(problem: &Problem) -> impl Iterator<Item = (u64, bool)> {
+    let mut known: FxHashSet<*const Cost> = FxHashSet::default();
+    problem.functions.iter().filter_map(move |function| {
+        let entries = function.combinations(&problem.domains);
+        let new = match &function.table {
+            Table::Dense(costs) => known.insert(costs.as_ptr()),
+            Table::Sparse(_) if entries > WRITTEN_OUT => return None,
+            Table::Sparse(_) => true,
+        };
+        Some((entries.saturating_mul(size_of::<Cost>() as u64), new))
+    })
 }
 
 /// Each variable as early as the functions allow that it shares with those before it.

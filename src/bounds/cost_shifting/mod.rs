@@ -35,7 +35,7 @@ use crate::tensor::tiles::NEVER;
 pub(crate) use cuda::kernels;
 use cuda::{ShiftDevice, begin as begin_shift};
 use journal::Journal;
-pub(crate) use layout::{Costs, Layout};
+pub(crate) use layout::{Costs, Layout, written_out};
 use rayon::prelude::*;
 use std::sync::Arc;
 
